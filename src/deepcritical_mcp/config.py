@@ -1,0 +1,142 @@
+"""Settings, read once from the environment. Nothing else in the package reads `os.environ`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+import platformdirs
+from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from deepcritical_mcp.errors import ConfigurationError
+
+PREFIX = "DEEPCRITICAL_"
+
+
+def _key(value: SecretStr) -> SecretStr:
+    secret = value.get_secret_value().strip()
+    if not secret.isascii() or not secret.isprintable() or " " in secret:
+        raise ValueError("is not a key: it holds spaces, line breaks or characters outside ASCII")
+    return SecretStr(secret)
+
+
+def _base_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must be an http:// or https:// address")
+    return value
+
+
+Key = Annotated[SecretStr, AfterValidator(_key)]
+Address = Annotated[str, AfterValidator(_base_url)]
+BaseUrl = Annotated[Address, AfterValidator(lambda value: value.rstrip("/"))]
+
+
+class Settings(BaseSettings):
+    """All settings with their defaults; an empty variable counts as not set. `load_settings` reads them."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True, hide_input_in_errors=True
+    )
+
+    ncbi_api_key: Key = Field(
+        SecretStr(""),
+        validation_alias=AliasChoices("NCBI_API_KEY"),
+        description="NCBI key: 10 requests a second, not 3",
+    )
+    ncbi_email: str = Field(
+        "", validation_alias=AliasChoices("NCBI_EMAIL"), description="your address, which NCBI asks every tool to send"
+    )
+    tavily_api_key: Key = Field(
+        SecretStr(""), validation_alias=AliasChoices("TAVILY_API_KEY"), description="switches Tavily on"
+    )
+    brave_api_key: Key = Field(
+        SecretStr(""), validation_alias=AliasChoices("BRAVE_API_KEY"), description="switches Brave Search on"
+    )
+    serpapi_api_key: Key = Field(
+        SecretStr(""), validation_alias=AliasChoices("SERPAPI_API_KEY"), description="switches SerpAPI on"
+    )
+
+    data_dir: Path | None = Field(None, description="folder in which sessions survive a restart; unset = in memory")
+    chroma_url: BaseUrl = Field(
+        "", validate_default=False, description="address of a Chroma server that holds the sessions"
+    )
+    cache_dir: Path = Field(
+        default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"),
+        description="folder of cached answers and of the request limiter",
+    )
+    embedding_model: str = Field("", description="folder or hub id of another embedding model; unset = the shipped one")
+    dedup_threshold: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        None, description="drop what is closer in meaning than this (0 to 1); unset = fold, drop nothing"
+    )
+
+    session_ttl: float = Field(86_400, gt=0, description="seconds after which an idle session is dropped")
+    max_sessions: int = Field(1_000, ge=1, description="open sessions; beyond it the least recently used is dropped")
+    max_evidence: int = Field(10_000, ge=1, description="pieces of evidence in one session")
+    max_result_chars: int = Field(32_000, ge=2_000, description="characters of a result, text and structured each")
+    deadline: float = Field(45, ge=1, le=600, description="seconds within which every call ends")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="least level logged on stderr")
+
+    ncbi_base_url: BaseUrl = Field(
+        "https://eutils.ncbi.nlm.nih.gov/entrez/eutils", description="E-utilities, ending in /entrez/eutils"
+    )
+    tavily_base_url: BaseUrl = Field("https://api.tavily.com", description="Tavily's API")
+    brave_base_url: BaseUrl = Field("https://api.search.brave.com/res/v1", description="Brave Search's API")
+    serpapi_base_url: BaseUrl = Field("https://serpapi.com", description="SerpAPI")
+    duckduckgo_url: Address = Field("https://html.duckduckgo.com/html/", description="DuckDuckGo's HTML endpoint")
+
+    redis_url: str = Field("", description="Redis that spaces requests to NCBI over several machines")
+
+    web_concurrency: int = Field(3, ge=1, le=20, description="requests at once to each web provider")
+    web_delay: float = Field(0.5, ge=0, description="seconds between two request starts to each web provider")
+    tavily_per_minute: int = Field(100, ge=1, description="requests a minute to Tavily")
+    brave_per_second: float = Field(1, gt=0, description="requests a second to Brave Search")
+    cache_ttl: float = Field(86_400, gt=0, description="seconds that cached web results are kept")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values that must never be shown, longest first."""
+        keys = (self.ncbi_api_key, self.tavily_api_key, self.brave_api_key, self.serpapi_api_key)
+        return tuple(sorted((key.get_secret_value() for key in keys if key.get_secret_value()), key=len, reverse=True))
+
+
+def variable_name(field: str) -> str:
+    """The environment variable that sets `field`, e.g. "deadline" -> "DEEPCRITICAL_DEADLINE"."""
+    alias = Settings.model_fields[field].validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else PREFIX + field.upper()
+
+
+def load_settings() -> Settings:
+    """Settings from the environment.
+
+    Raises:
+        ConfigurationError: a value is wrong; the message names each such variable, never its value.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        problems = [f"{_variable_of(str(row['loc'][0]))}: {_reason(row['msg'])}" for row in error.errors()]
+        raise ConfigurationError("; ".join(problems) + ". Correct or unset it.") from None
+
+
+def unknown_variables() -> dict[str, str]:
+    """Variables that look like our settings but are none, each with the nearest real name."""
+    from difflib import get_close_matches
+
+    known = [variable_name(field) for field in Settings.model_fields]
+    return {
+        name: (get_close_matches(name, known, n=1, cutoff=0.0) or [""])[0]
+        for name in os.environ
+        if name.startswith(PREFIX) and name not in known
+    }
+
+
+def _variable_of(location: str) -> str:
+    return variable_name(location) if location in Settings.model_fields else location
+
+
+def _reason(message: str) -> str:
+    return message.removeprefix("Value error, ")

@@ -1,0 +1,260 @@
+"""The values that cross the wire. All are frozen: derive a new one with `model_copy(update=...)`.
+
+Field names are the wire names. `Optional` is avoided on purpose (several MCP clients choke on `anyOf`): "" and [] mean
+"none".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.urls import normalise_url
+
+Source = Literal["pubmed", "web", "user"]
+PublicationStatus = Literal["ok", "retracted", "concern", "corrected"]
+NoticeKind = Literal["retraction", "concern", "erratum"]
+
+TITLE_LIMIT = 500
+NO_TITLE = "[No title]"
+
+
+def _title(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    title = clean_line(value) or NO_TITLE
+    return title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1].rstrip() + "…"
+
+
+Line = Annotated[str, AfterValidator(clean_line)]
+
+
+class Value(BaseModel):
+    """Base of all values: frozen, and strict about names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StatusNotice(Value):
+    """A notice about a publication: a retraction, an expression of concern or an erratum."""
+
+    kind: NoticeKind
+    pmid: Line = ""
+    reference: Line = ""
+
+
+class Citation(Value):
+    """Where a piece of evidence comes from."""
+
+    source: Source
+    title: Annotated[str, BeforeValidator(_title), Field(min_length=1, max_length=TITLE_LIMIT)]
+    url: Line = ""
+    date: Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")] = "Unknown"
+    authors: tuple[Line, ...] = ()
+    pmid: Line = ""
+    doi: Line = ""
+    pmcid: Line = ""
+    journal: Line = ""
+    publication_types: tuple[Line, ...] = ()
+    mesh_terms: tuple[Line, ...] = ()
+    status: PublicationStatus = "ok"
+    status_notices: tuple[StatusNotice, ...] = ()
+
+    @property
+    def formatted(self) -> str:
+        """E.g. "Lee M, Okafor C, García J et al. (2021-03-04). Title. PUBMED"."""
+        shown = ", ".join(self.authors[:3]) + (" et al." if len(self.authors) > 3 else "")
+        title = self.title if self.title.endswith((".", "?", "!", "…")) else f"{self.title}."
+        return f"{shown or 'No author'} ({self.date}). {title} {self.source.upper()}"
+
+
+class Evidence(Value):
+    """One piece of evidence: what it says (`content`) and where it comes from (`citation`).
+
+    `keywords` (author keywords and chemical names) feed query expansion; they are kept but not sent over the wire.
+    """
+
+    id: str
+    content: Annotated[str, AfterValidator(clean_text), Field(min_length=1)]
+    content_truncated: bool = False
+    citation: Citation
+    relevance: Annotated[float, Field(ge=0, le=1)] = 0.0
+    provider: str = ""
+    similar: tuple[str, ...] = ()
+    found_by: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        citation: Citation,
+        content: str,
+        *,
+        provider: str,
+        relevance: float = 0.0,
+        found_by: Sequence[str] = (),
+        keywords: Sequence[str] = (),
+    ) -> Evidence:
+        """Evidence under its stable id (see `evidence_id`)."""
+        content = clean_text(content)
+        return cls(
+            id=evidence_id(citation, content),
+            content=content,
+            citation=citation,
+            relevance=relevance,
+            provider=provider,
+            found_by=tuple(found_by),
+            keywords=tuple(keywords),
+        )
+
+
+def normalise_doi(doi: str) -> str:
+    """A DOI without resolver or "doi:" in front, in lower case (DOIs are case-insensitive); "" stays ""."""
+    return re.sub(r"^(https?://(dx\.)?doi\.org/|doi:)\s*", "", doi.strip(), flags=re.IGNORECASE).lower()
+
+
+def evidence_id(citation: Citation, content: str) -> str:
+    """`pubmed:<pmid>`, else `doi:<doi>`, else `url:<hash of the normalised URL>`, else `text:<hash of the content>`."""
+    if citation.pmid:
+        return f"pubmed:{citation.pmid}"
+    if citation.doi:
+        return f"doi:{normalise_doi(citation.doi)}"
+    if citation.url:
+        return f"url:{_digest(normalise_url(citation.url))}"
+    return f"text:{_digest(content)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+class QueryReport(Value):
+    """What one wording of the query brought."""
+
+    query: str
+    status: Literal["ok", "failed"]
+    results: int = 0
+    detail: str = ""
+
+
+class ProviderReport(Value):
+    """What one provider did for a search: `skipped` = no key; `failed` = asked in vain, or its circuit is open."""
+
+    name: str
+    status: Literal["ok", "failed", "skipped"]
+    detail: str = ""
+    results: int = 0
+
+
+class RelatedEvidence(Value):
+    """Evidence already in the session, close in meaning to a query that did not return it."""
+
+    id: str
+    title: str
+    url: str
+    snippet: str
+    relevance: Annotated[float, Field(ge=0, le=1)]
+
+
+class SearchResult(Value):
+    """What a search found. `next_offset` is -1 at the end."""
+
+    session_id: str
+    query: str
+    evidence: tuple[Evidence, ...] = ()
+    sources_searched: tuple[Source, ...] = ()
+    total_found: int = 0
+    queries: tuple[QueryReport, ...] = ()
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    duplicates_removed: int = 0
+    related: tuple[RelatedEvidence, ...] = ()
+    providers: tuple[ProviderReport, ...] = ()
+    query_translation: str = ""
+    next_offset: int = -1
+    from_cache: bool = False
+
+
+class ExpandedQuery(Value):
+    """One proposed wording of a topic."""
+
+    query: str
+    strategy: Literal["direct", "broader", "specific"]
+    reformulation: Literal["syntactic", "semantic"]
+    rationale: str
+    pubmed_query: str
+    source: Literal["mesh", "rules", "evidence", "sampling"]
+
+
+class Concept(Value):
+    """A concept recognised in a topic, with its MeSH descriptor where one is known."""
+
+    term: str
+    mesh_id: str = ""
+    mesh_term: str = ""
+    synonyms: tuple[str, ...] = ()
+
+
+class Expansion(Value):
+    """Queries proposed for a topic, the direct one first."""
+
+    session_id: str
+    queries: tuple[ExpandedQuery, ...]
+    concepts: tuple[Concept, ...] = ()
+    corrected_query: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class AddedItem(Value):
+    """Item `index` of the call is now kept under `id`."""
+
+    index: int
+    id: str
+
+
+class DuplicateItem(Value):
+    """Item `index` is what the session already holds as `duplicate_of`."""
+
+    index: int
+    duplicate_of: str
+    similarity: float
+    reason: str
+
+
+class SimilarItem(Value):
+    """Item `index` says nearly the same as `id`; both are kept."""
+
+    index: int
+    id: str
+    similarity: float
+
+
+class RejectedItem(Value):
+    """Item `index` could not be taken, and why."""
+
+    index: int
+    reason: str
+
+
+class AddResult(Value):
+    """What became of each item of an `add_evidence` call; `total` counts the session's evidence afterwards."""
+
+    session_id: str
+    added: tuple[AddedItem, ...] = ()
+    duplicates: tuple[DuplicateItem, ...] = ()
+    similar: tuple[SimilarItem, ...] = ()
+    rejected: tuple[RejectedItem, ...] = ()
+    total: int = 0
+
+
+class EvidenceList(Value):
+    """Whole pieces of evidence, by id; `missing` ids are not in the session."""
+
+    session_id: str
+    evidence: tuple[Evidence, ...] = ()
+    missing: tuple[str, ...] = ()

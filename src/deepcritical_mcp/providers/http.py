@@ -1,0 +1,228 @@
+"""The one place that retries, waits and turns failures of the network into our errors."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import anyio
+import httpx
+import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from deepcritical_mcp._version import __version__
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    ProviderError,
+    ProviderRequestError,
+    ProviderResponseError,
+    ProviderTimeoutError,
+    ProviderUnavailableError,
+    QuotaExceededError,
+    RateLimitError,
+)
+
+T = TypeVar("T")
+USER_AGENT = f"deepcritical-mcp/{__version__}"
+logger = structlog.stdlib.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How long one question to a provider is worth asking. All times in seconds.
+
+    A `Retry-After` longer than `longest_wait` is not waited out: the error goes to the caller at once.
+    """
+
+    attempts: int = 3
+    first_backoff: float = 0.5
+    longest_backoff: float = 4.0
+    longest_wait: float = 8.0
+    attempt_timeout: float = 12.0
+    largest_answer: int = 64 * 1024 * 1024
+
+
+class RequestLimiter(Protocol):
+    """Spaces the starts of requests."""
+
+    async def acquire(self) -> None:
+        """Return when the next request may start."""
+        ...
+
+
+class ApiClient:
+    """Requests to one provider: spaced, bounded in time, retried, and every failure a `ProviderError`.
+
+    Args:
+        http: the process's connection pool; closed by its owner.
+        provider: wire name, e.g. "pubmed".
+        title: name for people, used in messages, e.g. "PubMed".
+        limiter: asked before every attempt.
+    """
+
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        *,
+        provider: str,
+        title: str,
+        retry: RetryPolicy | None = None,
+        limiter: RequestLimiter | None = None,
+    ) -> None:
+        self.provider = provider
+        self.title = title
+        self._http = http
+        self._retry = retry or RetryPolicy()
+        self._limiter = limiter
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        parse: Callable[[httpx.Response], T],
+        *,
+        params: Mapping[str, str | int] | None = None,
+        data: Mapping[str, str] | None = None,
+        json: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> T:
+        """Send a request and give `parse(response)`; `parse` sees 2xx answers only and raises ProviderErrors itself.
+
+        Raises:
+            ProviderError: after the last attempt, or at once where another attempt cannot help.
+        """
+
+        async def attempt() -> T:
+            return parse(await self._send(method, url, params=params, data=data, json=json, headers=headers))
+
+        return await self.run(attempt)
+
+    async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
+        """Run `operation` under the limiter, the attempt's time-out and the retry policy.
+
+        For providers that bring their own client; `operation` must raise ProviderErrors only.
+        """
+
+        async def attempt() -> T:
+            if self._limiter is not None:
+                await self._limiter.acquire()
+            try:
+                with anyio.fail_after(self._retry.attempt_timeout):
+                    return await operation()
+            except TimeoutError as error:
+                raise ProviderTimeoutError(
+                    self.provider, f"{self.title} did not answer within {self._retry.attempt_timeout:g} seconds."
+                ) from error
+
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(self._retry.attempts),
+            wait=self._wait,
+            retry=retry_if_exception(self._is_worth_another_attempt),
+            before_sleep=self._log,
+            sleep=anyio.sleep,
+            reraise=True,
+        )
+        return await retrying(attempt)
+
+    async def _send(
+        self,
+        method: str,
+        url: str,
+        *,
+        params: Mapping[str, str | int] | None,
+        data: Mapping[str, str] | None,
+        json: object,
+        headers: Mapping[str, str] | None,
+    ) -> httpx.Response:
+        try:
+            async with self._http.stream(method, url, params=params, data=data, json=json, headers=headers) as response:
+                await self._read(response)
+        except httpx.TimeoutException as error:
+            raise ProviderTimeoutError(self.provider, f"{self.title} did not answer in time.") from error
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise ProviderUnavailableError(
+                self.provider, f"{self.title} cannot be reached ({type(error).__name__})."
+            ) from error
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            raise ProviderRequestError(
+                self.provider, f"{self.title} could not be asked ({type(error).__name__})."
+            ) from error
+        self.raise_for_status(response.status_code, response.headers)
+        return response
+
+    async def _read(self, response: httpx.Response) -> None:
+        received = bytearray()
+        async for chunk in response.aiter_bytes():
+            received += chunk
+            if len(received) > self._retry.largest_answer:
+                raise ProviderResponseError(self.provider, f"{self.title} sent more than can be read at once.")
+        response._content = bytes(received)  # pyright: ignore[reportPrivateUsage]  # what aread() does, but bounded
+
+    def raise_for_status(self, status: int, headers: Mapping[str, str]) -> None:
+        """Raise the error that an HTTP status other than 2xx means.
+
+        Raises:
+            ProviderError: of the fitting kind.
+        """
+        if 200 <= status < 300:
+            return
+        if status == 429:
+            wait = retry_after_seconds(headers.get("retry-after", ""))
+            again = f"Try again in {math.ceil(wait)} seconds." if wait else "Try again in a minute."
+            raise RateLimitError(
+                self.provider, f"{self.title} allows no more requests for now (HTTP 429). {again}", retry_after=wait
+            )
+        if status in (401, 403):
+            raise AuthenticationError(self.provider, f"{self.title} refused access (HTTP {status}). Check its API key.")
+        if status in (402, 432, 433):
+            raise QuotaExceededError(self.provider, f"The plan's quota at {self.title} is used up (HTTP {status}).")
+        if status == 408 or status >= 500:
+            raise ProviderUnavailableError(
+                self.provider,
+                f"{self.title} is out of order (HTTP {status}).",
+                retry_after=retry_after_seconds(headers.get("retry-after", "")),
+            )
+        raise ProviderRequestError(self.provider, f"{self.title} refused the request (HTTP {status}).")
+
+    def _is_worth_another_attempt(self, error: BaseException) -> bool:
+        if not isinstance(error, ProviderError) or not error.retryable:
+            return False
+        return error.retry_after <= min(self._retry.longest_wait, seconds_left())
+
+    def _wait(self, state: RetryCallState) -> float:
+        backoff = wait_random_exponential(multiplier=self._retry.first_backoff, max=self._retry.longest_backoff)(state)
+        error = state.outcome.exception() if state.outcome else None
+        return max(backoff, error.retry_after) if isinstance(error, ProviderError) else backoff
+
+    def _log(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        code = error.code if isinstance(error, ProviderError) else "error"
+        logger.info("asking again", provider=self.provider, attempt=state.attempt_number, code=code)
+
+
+def seconds_left() -> float:
+    """Seconds until the innermost deadline around the caller; infinity where there is none."""
+    return anyio.current_effective_deadline() - anyio.current_time()
+
+
+def retry_after_seconds(value: str) -> float:
+    """Seconds that a `Retry-After` header asks for, in either of its forms; 0.0 when absent or unreadable."""
+    value = value.strip()
+    if value.isdecimal():
+        return float(value)
+    try:
+        moment = email.utils.parsedate_to_datetime(value).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+    return max(0.0, moment - time.time())
+
+
+def without_secrets(text: str, secrets: Sequence[str]) -> str:
+    """`text` with every secret in it replaced by "***"."""
+    for secret in secrets:
+        text = text.replace(secret, "***")
+    return text

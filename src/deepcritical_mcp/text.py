@@ -1,0 +1,38 @@
+"""Cleaning of text that comes from outside, before it becomes part of a value."""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 controls other than tab and newline, lone surrogates, and characters that reorder or hide text.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+_BLANKS = re.compile(r"\s+")
+_SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?=\s|$)")
+
+
+def clean_text(text: str) -> str:
+    """Remove control characters, lone surrogates and invisible direction marks; line breaks become "\\n"."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    return _UNSAFE.sub("", text).strip()
+
+
+def clean_line(text: str) -> str:
+    """Like `clean_text`, on a single line: every run of white space becomes one space."""
+    return _BLANKS.sub(" ", clean_text(text)).strip()
+
+
+def cut_at_sentence(text: str, limit: int) -> str:
+    """The longest start of `text` of at most `limit` characters that ends with a sentence.
+
+    Falls back to a word's end, then to the bare limit, when no sentence ends in the second half.
+    """
+    if len(text) <= limit:
+        return text
+    head = text[: max(limit, 0)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(head)]
+    if ends and ends[-1] >= limit // 2:
+        return head[: ends[-1]]
+    space = head.rfind(" ")
+    return head[:space].rstrip() if space >= limit // 2 else head
