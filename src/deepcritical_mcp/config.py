@@ -43,58 +43,72 @@ class Settings(BaseSettings):
     )
 
     ncbi_api_key: Key = Field(
-        SecretStr(""),
+        default=SecretStr(""),
         validation_alias=AliasChoices("NCBI_API_KEY"),
         description="NCBI key: 10 requests a second, not 3",
     )
     ncbi_email: str = Field(
-        "", validation_alias=AliasChoices("NCBI_EMAIL"), description="your address, which NCBI asks every tool to send"
+        default="",
+        validation_alias=AliasChoices("NCBI_EMAIL"),
+        description="your address, which NCBI asks every tool to send",
     )
     tavily_api_key: Key = Field(
-        SecretStr(""), validation_alias=AliasChoices("TAVILY_API_KEY"), description="switches Tavily on"
+        default=SecretStr(""), validation_alias=AliasChoices("TAVILY_API_KEY"), description="switches Tavily on"
     )
     brave_api_key: Key = Field(
-        SecretStr(""), validation_alias=AliasChoices("BRAVE_API_KEY"), description="switches Brave Search on"
+        default=SecretStr(""), validation_alias=AliasChoices("BRAVE_API_KEY"), description="switches Brave Search on"
     )
     serpapi_api_key: Key = Field(
-        SecretStr(""), validation_alias=AliasChoices("SERPAPI_API_KEY"), description="switches SerpAPI on"
+        default=SecretStr(""), validation_alias=AliasChoices("SERPAPI_API_KEY"), description="switches SerpAPI on"
     )
 
-    data_dir: Path | None = Field(None, description="folder in which sessions survive a restart; unset = in memory")
+    data_dir: Path | None = Field(
+        default=None, description="folder in which sessions survive a restart; unset = in memory"
+    )
     chroma_url: BaseUrl = Field(
-        "", validate_default=False, description="address of a Chroma server that holds the sessions"
+        default="", validate_default=False, description="address of a Chroma server that holds the sessions"
     )
     cache_dir: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"),
         description="folder of cached answers and of the request limiter",
     )
-    embedding_model: str = Field("", description="folder or hub id of another embedding model; unset = the shipped one")
+    embedding_model: str = Field(
+        default="", description="folder or hub id of another embedding model; unset = the shipped one"
+    )
     dedup_threshold: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="drop what is closer in meaning than this (0 to 1); unset = fold, drop nothing"
     )
 
-    session_ttl: float = Field(86_400, gt=0, description="seconds after which an idle session is dropped")
-    max_sessions: int = Field(1_000, ge=1, description="open sessions; beyond it the least recently used is dropped")
-    max_evidence: int = Field(10_000, ge=1, description="pieces of evidence in one session")
-    max_result_chars: int = Field(32_000, ge=2_000, description="characters of a result, text and structured each")
-    deadline: float = Field(45, ge=1, le=600, description="seconds within which every call ends")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="least level logged on stderr")
+    session_ttl: float = Field(default=86_400, gt=0, description="seconds after which an idle session is dropped")
+    max_sessions: int = Field(
+        default=1_000, ge=1, description="open sessions; beyond it the least recently used is dropped"
+    )
+    max_evidence: int = Field(default=10_000, ge=1, description="pieces of evidence in one session")
+    max_result_chars: int = Field(
+        default=32_000, ge=2_000, description="characters of a result, text and structured each"
+    )
+    deadline: float = Field(default=45, ge=1, le=600, description="seconds within which every call ends")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="least level logged on stderr"
+    )
 
     ncbi_base_url: BaseUrl = Field(
-        "https://eutils.ncbi.nlm.nih.gov/entrez/eutils", description="E-utilities, ending in /entrez/eutils"
+        default="https://eutils.ncbi.nlm.nih.gov/entrez/eutils", description="E-utilities, ending in /entrez/eutils"
     )
-    tavily_base_url: BaseUrl = Field("https://api.tavily.com", description="Tavily's API")
-    brave_base_url: BaseUrl = Field("https://api.search.brave.com/res/v1", description="Brave Search's API")
-    serpapi_base_url: BaseUrl = Field("https://serpapi.com", description="SerpAPI")
-    duckduckgo_url: Address = Field("https://html.duckduckgo.com/html/", description="DuckDuckGo's HTML endpoint")
+    tavily_base_url: BaseUrl = Field(default="https://api.tavily.com", description="Tavily's API")
+    brave_base_url: BaseUrl = Field(default="https://api.search.brave.com/res/v1", description="Brave Search's API")
+    serpapi_base_url: BaseUrl = Field(default="https://serpapi.com", description="SerpAPI")
+    duckduckgo_url: Address = Field(
+        default="https://html.duckduckgo.com/html/", description="DuckDuckGo's HTML endpoint"
+    )
 
-    redis_url: str = Field("", description="Redis that spaces requests to NCBI over several machines")
+    redis_url: str = Field(default="", description="Redis that spaces requests to NCBI over several machines")
 
-    web_concurrency: int = Field(3, ge=1, le=20, description="requests at once to each web provider")
-    web_delay: float = Field(0.5, ge=0, description="seconds between two request starts to each web provider")
-    tavily_per_minute: int = Field(100, ge=1, description="requests a minute to Tavily")
-    brave_per_second: float = Field(1, gt=0, description="requests a second to Brave Search")
-    cache_ttl: float = Field(86_400, gt=0, description="seconds that cached web results are kept")
+    web_concurrency: int = Field(default=3, ge=1, le=20, description="requests at once to each web provider")
+    web_delay: float = Field(default=0.5, ge=0, description="seconds between two request starts to each web provider")
+    tavily_per_minute: int = Field(default=100, ge=1, description="requests a minute to Tavily")
+    brave_per_second: float = Field(default=1, gt=0, description="requests a second to Brave Search")
+    cache_ttl: float = Field(default=86_400, gt=0, description="seconds that cached web results are kept")
 
     @property
     def secrets(self) -> tuple[str, ...]:
