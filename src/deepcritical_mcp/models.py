@@ -162,7 +162,7 @@ class RelatedEvidence(Value):
 
 
 class SearchResult(Value):
-    """What a search found. `next_offset` is -1 at the end."""
+    """What a search found. `next_offset` is -1 at the end; `next_step` tells the model what to do next."""
 
     session_id: str
     query: str
@@ -178,6 +178,7 @@ class SearchResult(Value):
     query_translation: str = ""
     next_offset: int = -1
     from_cache: bool = False
+    next_step: str = ""
 
 
 class ExpandedQuery(Value):
@@ -208,6 +209,7 @@ class Expansion(Value):
     concepts: tuple[Concept, ...] = ()
     corrected_query: str = ""
     warnings: tuple[str, ...] = ()
+    next_step: str = ""
 
 
 class AddedItem(Value):
@@ -250,6 +252,7 @@ class AddResult(Value):
     similar: tuple[SimilarItem, ...] = ()
     rejected: tuple[RejectedItem, ...] = ()
     total: int = 0
+    next_step: str = ""
 
 
 class EvidenceList(Value):
@@ -258,3 +261,4 @@ class EvidenceList(Value):
     session_id: str
     evidence: tuple[Evidence, ...] = ()
     missing: tuple[str, ...] = ()
+    next_step: str = ""

@@ -1,0 +1,5 @@
+"""`python -m deepcritical_mcp`."""
+
+from deepcritical_mcp.cli import main
+
+main()

@@ -1,0 +1,86 @@
+"""The only wiring: what lives as long as the process, opened on first use and closed with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from deepcritical_mcp.config import Settings
+
+if TYPE_CHECKING:
+    import httpx
+
+    from deepcritical_mcp.evidence.embedding import EmbeddingService
+    from deepcritical_mcp.evidence.sessions import SessionRegistry
+    from deepcritical_mcp.search.expansion import QueryExpander
+    from deepcritical_mcp.search.literature import LiteratureSearch
+    from deepcritical_mcp.search.web import WebSearch
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the tools call."""
+
+    http: httpx.AsyncClient
+    embedder: EmbeddingService
+    sessions: SessionRegistry
+    literature: LiteratureSearch
+    web: WebSearch
+    expander: QueryExpander
+
+
+class AppContext:
+    """The process's services, whatever the transport and however many connections.
+
+    Constructing it does nothing: `initialize` must be answered before any library of weight is imported.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._services: Services | None = None
+        self._lock = anyio.Lock()
+
+    async def services(self) -> Services:
+        """The services, built by the first caller (in a worker thread, since that imports libraries)."""
+        if self._services is None:
+            async with self._lock:
+                if self._services is None:
+                    self._services = await anyio.to_thread.run_sync(build_services, self.settings)
+        return self._services
+
+    async def warm_up(self) -> None:
+        """Build the services and load the model in the background, so that the first call need not wait."""
+        (await self.services()).embedder.warm_up()
+
+    async def aclose(self) -> None:
+        """Close the sessions and the connection pool; nothing acknowledged is lost."""
+        services, self._services = self._services, None
+        if services is not None:
+            await services.sessions.aclose()
+            await services.http.aclose()
+
+
+def build_services(settings: Settings) -> Services:
+    """Everything, wired once. Opens no connection and loads no model yet."""
+    import httpx
+
+    from deepcritical_mcp.evidence.embedding import EmbeddingService
+    from deepcritical_mcp.evidence.sessions import SessionRegistry
+    from deepcritical_mcp.providers import mesh, pubmed
+    from deepcritical_mcp.search.expansion import QueryExpander
+    from deepcritical_mcp.search.literature import LiteratureSearch
+    from deepcritical_mcp.search.web import create_web_search
+
+    http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
+    embedder = EmbeddingService(settings)
+    return Services(
+        http=http,
+        embedder=embedder,
+        sessions=SessionRegistry(settings, embedder),
+        literature=LiteratureSearch(pubmed.create(settings, http), settings),
+        web=create_web_search(settings, http, embedder),
+        expander=QueryExpander(settings, mesh.create(settings, http)),
+    )

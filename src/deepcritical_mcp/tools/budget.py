@@ -1,0 +1,102 @@
+"""Results that fit into a client's context: the same value, cut where it hurts least, and saying so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import pydantic_core
+from pydantic import BaseModel
+
+from deepcritical_mcp.models import Evidence, EvidenceList, SearchResult
+from deepcritical_mcp.text import cut_at_sentence
+from deepcritical_mcp.tools.schema import INTERNAL_FIELDS
+
+LEAST_CONTENT = 160
+FEWEST_AUTHORS = 10
+ResultT = TypeVar("ResultT", bound=BaseModel)
+
+_WITHOUT_INTERNALS = {"evidence": {"__all__": set(INTERNAL_FIELDS)}}
+
+
+def structured(result: BaseModel) -> dict[str, Any]:
+    """The wire form of a result."""
+    exclude = _WITHOUT_INTERNALS if isinstance(result, SearchResult | EvidenceList) else None
+    return result.model_dump(mode="json", exclude=exclude)  # type: ignore[arg-type]
+
+
+def wire_length(result: BaseModel) -> int:
+    """Characters of the structured form."""
+    return len(pydantic_core.to_json(structured(result)).decode())
+
+
+def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> ResultT:
+    """`result`, cut until `length(result) <= limit`.
+
+    In this order: contents are cut at a sentence end (long ones first), then author lists are shortened, then the last
+    pieces are left out. Each cut is named in the result; the whole stays in the session.
+    """
+    if not isinstance(result, SearchResult | EvidenceList) or length(result) <= limit:
+        return result
+    evidence = result.evidence
+
+    def with_evidence(pieces: Sequence[Evidence]) -> ResultT:
+        return _note(result, evidence, pieces)
+
+    longest = max((len(piece.content) for piece in evidence), default=0)
+    share = _largest(
+        LEAST_CONTENT, longest, lambda cap: length(with_evidence([_cut(piece, cap) for piece in evidence])) <= limit
+    )
+    pieces = [_cut(piece, share) for piece in evidence]
+    if length(with_evidence(pieces)) > limit:
+        pieces = [_fewer_authors(piece) for piece in pieces]
+    if length(with_evidence(pieces)) > limit:
+        count = _largest(1, len(pieces), lambda kept: length(with_evidence(pieces[:kept])) <= limit)
+        pieces = pieces[:count]
+    return with_evidence(pieces)
+
+
+def _largest(least: int, most: int, fits: Callable[[int], bool]) -> int:
+    """The largest number in least..most that fits; `least` when none does."""
+    while least < most:
+        middle = (least + most + 1) // 2
+        if fits(middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _cut(piece: Evidence, cap: int) -> Evidence:
+    if len(piece.content) <= cap:
+        return piece
+    return piece.model_copy(update={"content": cut_at_sentence(piece.content, cap), "content_truncated": True})
+
+
+def _fewer_authors(piece: Evidence) -> Evidence:
+    authors = piece.citation.authors
+    if len(authors) <= FEWEST_AUTHORS:
+        return piece
+    citation = piece.citation.model_copy(update={"authors": authors[:FEWEST_AUTHORS]})
+    return piece.model_copy(update={"citation": citation, "content_truncated": True})
+
+
+def _note(result: ResultT, before: Sequence[Evidence], after: Sequence[Evidence]) -> ResultT:
+    notes: list[str] = []
+    short = [
+        one.id for one, whole in zip(after, before, strict=False) if one.citation.authors != whole.citation.authors
+    ]
+    if short:
+        notes.append(f"Only the first {FEWEST_AUTHORS} authors are shown of {', '.join(short)}.")
+    left_out = [piece.id for piece in before[len(after) :]]
+    if left_out:
+        notes.append(
+            f"{len(left_out)} more results are kept in the session but do not fit here: "
+            f"get_evidence with {', '.join(left_out)}."
+        )
+    update: dict[str, object] = {"evidence": tuple(after)}
+    if isinstance(result, SearchResult) and notes:
+        update["warnings"] = (*result.warnings, *notes)
+    if isinstance(result, EvidenceList) and notes:
+        update["next_step"] = f"{' '.join(notes)} {result.next_step}".strip()
+    return result.model_copy(update=update)

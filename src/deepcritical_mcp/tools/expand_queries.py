@@ -1,0 +1,34 @@
+"""The tool `expand_queries`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from deepcritical_mcp.models import Expansion
+from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.params import Query, SessionId
+from deepcritical_mcp.tools.progress import progress_of
+from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
+
+
+async def expand_queries(
+    ctx: ToolContext,
+    topic: Query,
+    description: Annotated[str, Field(max_length=4_000, description="context that the topic leaves out")] = "",
+    count: Annotated[int, Field(ge=1, le=8)] = 3,
+    session_id: SessionId = "",
+) -> Expansion:
+    """Propose other wordings of a research topic (direct, broader, specific), with MeSH concepts and synonyms. Use them
+    as queries or, with your own wordings, as `variants` of a search."""
+    session = await session_for(ctx, session_id)
+    services = await application(ctx).services()
+    expansion = await services.expander.expand(
+        topic, description=description, count=count, store=session.store, progress=progress_of(ctx)
+    )
+    step = "Search with the direct query, passing the others as variants to pubmed_search or web_search."
+    return expansion.model_copy(update={"next_step": f"{session.hint} {step}".strip()})
+
+
+TOOL = ToolSpec(expand_queries, "Expand queries", Expansion, reading(open_world=True))

@@ -1,0 +1,35 @@
+"""The tool `get_evidence`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from deepcritical_mcp.models import EvidenceList
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.sessions import ToolContext, session_for
+
+
+async def get_evidence(
+    ctx: ToolContext,
+    ids: Annotated[list[str], Field(min_length=1, max_length=50, description='e.g. "pubmed:12345"')],
+    session_id: SessionId = "",
+) -> EvidenceList:
+    """Whole texts of evidence in the session, by id: what a search had to cut."""
+    session = await session_for(ctx, session_id, may_open=False)
+    wanted = list(dict.fromkeys(clean_line(one) for one in ids))
+    found = await session.store.get(wanted)
+    missing = tuple(one for one in wanted if one not in found)
+    step = "An id that is missing is not in this session: search for it again." if missing else ""
+    return EvidenceList(
+        session_id=session.store.session_id,
+        evidence=tuple(found[one] for one in wanted if one in found),
+        missing=missing,
+        next_step=f"{session.hint} {step}".strip(),
+    )
+
+
+TOOL = ToolSpec(get_evidence, "Get evidence", EvidenceList, reading())

@@ -1,0 +1,68 @@
+"""The tool `pubmed_search`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.tools.base import ToolSpec, searching
+from deepcritical_mcp.tools.params import Query, SessionId, Variants
+from deepcritical_mcp.tools.progress import progress_of
+from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
+
+PartialDate = Annotated[str, Field(description="YYYY[-MM[-DD]]")]
+
+
+async def pubmed_search(
+    ctx: ToolContext,
+    query: Query,
+    variants: Variants = [],  # noqa: B006  # pydantic copies it
+    max_results: Annotated[int, Field(ge=1, le=100)] = 10,
+    offset: Annotated[int, Field(ge=0)] = 0,
+    sort: Literal["relevance", "date"] = "relevance",
+    min_date: PartialDate = "",
+    max_date: PartialDate = "",
+    publication_types: Annotated[
+        list[str], Field(max_length=20, description='any of, e.g. "Randomized Controlled Trial"')
+    ] = [],  # noqa: B006
+    has_abstract: bool = False,
+    include_retracted: Annotated[bool, Field(description="retracted papers are marked as such")] = True,
+    only_new: Annotated[bool, Field(description="leave out what this session has already")] = False,
+    session_id: SessionId = "",
+) -> SearchResult:
+    """Search PubMed. Takes plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts with full
+    citations, retractions marked, and keeps them in the session. Page with offset=next_offset."""
+    from deepcritical_mcp.search.literature import LiteratureRequest  # imports the HTTP client
+
+    session = await session_for(ctx, session_id)
+    services = await application(ctx).services()
+    request = LiteratureRequest(
+        query=query,
+        variants=tuple(variants),
+        max_results=max_results,
+        offset=offset,
+        sort=sort,
+        min_date=min_date,
+        max_date=max_date,
+        publication_types=tuple(publication_types),
+        has_abstract=has_abstract,
+        include_retracted=include_retracted,
+        only_new=only_new,
+    )
+    result = await services.literature.search(request, session.store, progress=progress_of(ctx))
+    return result.model_copy(update={"next_step": _next_step(result, session.hint)})
+
+
+def _next_step(result: SearchResult, hint: str) -> str:
+    if not result.evidence and not result.duplicates_removed:
+        step = "Nothing found: try expand_queries for other wordings, fewer terms, or wider dates."
+    elif result.next_offset >= 0:
+        step = f"More: offset={result.next_offset}. Find it again by meaning with semantic_search."
+    else:
+        step = "Find it again by meaning with semantic_search; other wordings: expand_queries."
+    return f"{hint} {step}".strip()
+
+
+TOOL = ToolSpec(pubmed_search, "Search PubMed", SearchResult, searching())

@@ -1,0 +1,164 @@
+"""Results as Markdown: for a person to read, and for a client's model that sees nothing else.
+
+Whatever comes from outside stands in quotation blocks or on one line of its own field, never among our own words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import BaseModel
+
+from deepcritical_mcp.models import AddResult, Citation, Evidence, EvidenceList, Expansion, SearchResult
+
+_STATUS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
+
+
+def to_markdown(result: BaseModel) -> str:
+    """The readable form of a tool's result."""
+    match result:
+        case SearchResult():
+            lines = _search(result)
+        case EvidenceList():
+            lines = _evidence_list(result)
+        case Expansion():
+            lines = _expansion(result)
+        case AddResult():
+            lines = _added(result)
+        case _:
+            raise TypeError(f"no readable form for {type(result).__name__}")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _search(result: SearchResult) -> list[str]:
+    shown, total = len(result.evidence), result.total_found
+    lines = [f"# {shown} of {total:,} for: {result.query}", f"session_id: {result.session_id}"]
+    if result.query_translation:
+        lines.append(f"PubMed read the query as: {result.query_translation}")
+    if result.from_cache:
+        lines.append("From cached results, not asked today.")
+    if result.duplicates_removed:
+        lines.append(f"{result.duplicates_removed} duplicates removed.")
+    lines += [
+        f"Provider {report.name}: {report.status}{_of(report.results)}{_detail(report.detail)}"
+        for report in result.providers
+    ]
+    if len(result.queries) > 1:
+        lines += [
+            f"Query “{report.query}”: {report.status}{_of(report.results)}{_detail(report.detail)}"
+            for report in result.queries
+        ]
+    lines += _problems(result.errors, result.warnings)
+    for number, piece in enumerate(result.evidence, start=1):
+        lines += ["", *_piece(number, piece)]
+    if result.related:
+        lines += ["", "## Already in this session, close in meaning"]
+        for related in result.related:
+            lines += [
+                f"- {related.title} ({related.id}, relevance {related.relevance:.2f})",
+                *_quote(related.snippet, "  "),
+            ]
+    return [*lines, *_next(result.next_step)]
+
+
+def _evidence_list(result: EvidenceList) -> list[str]:
+    lines = [f"# {len(result.evidence)} pieces of evidence", f"session_id: {result.session_id}"]
+    if result.missing:
+        lines.append(f"Not in this session: {', '.join(result.missing)}")
+    for number, piece in enumerate(result.evidence, start=1):
+        lines += ["", *_piece(number, piece)]
+    return [*lines, *_next(result.next_step)]
+
+
+def _piece(number: int, piece: Evidence) -> list[str]:
+    citation = piece.citation
+    marks = [f"**{_STATUS[citation.status]}{_notices(citation)}**"] if citation.status != "ok" else []
+    facts = [
+        piece.id,
+        f"relevance {piece.relevance:.2f}" if piece.relevance else "",
+        f"via {piece.provider}" if piece.provider else "",
+    ]
+    lines = [f"## {number}. {' '.join([*marks, citation.title])}", *_source(citation), " · ".join(filter(None, facts))]
+    if len(piece.found_by) > 1:
+        lines.append(f"Found by: {'; '.join(piece.found_by)}")
+    if piece.similar:
+        lines.append(f"Says nearly the same: {', '.join(piece.similar)}")
+    lines += _quote(piece.content)
+    if piece.content_truncated:
+        lines.append(f'(cut here; whole: get_evidence ids=["{piece.id}"])')
+    return lines
+
+
+def _source(citation: Citation) -> list[str]:
+    authors = ", ".join(citation.authors[:6]) + (
+        f" and {len(citation.authors) - 6} more" if len(citation.authors) > 6 else ""
+    )
+    where = [
+        citation.journal,
+        citation.date,
+        f"PMID {citation.pmid}" if citation.pmid else "",
+        f"doi:{citation.doi}" if citation.doi else "",
+        citation.pmcid,
+        ", ".join(citation.publication_types),
+    ]
+    return [line for line in (authors, " · ".join(filter(None, where)), citation.url) if line]
+
+
+def _notices(citation: Citation) -> str:
+    notices = [f"PMID {notice.pmid}" if notice.pmid else notice.reference for notice in citation.status_notices]
+    return f" (notice: {'; '.join(filter(None, notices))})" if any(notices) else ""
+
+
+def _expansion(result: Expansion) -> list[str]:
+    lines = [f"# {len(result.queries)} queries", f"session_id: {result.session_id}"]
+    if result.corrected_query:
+        lines.append(f"Did you mean: {result.corrected_query}")
+    lines += _problems((), result.warnings)
+    for number, query in enumerate(result.queries, start=1):
+        lines += [
+            "",
+            f"{number}. {query.query}",
+            f"   {query.strategy}, {query.reformulation}, from {query.source}: {query.rationale}",
+            f"   PubMed: {query.pubmed_query}",
+        ]
+    if result.concepts:
+        lines += ["", "## Concepts"]
+        for concept in result.concepts:
+            mesh = f" = MeSH “{concept.mesh_term}” ({concept.mesh_id})" if concept.mesh_term else ""
+            synonyms = f": {'; '.join(concept.synonyms)}" if concept.synonyms else ""
+            lines.append(f"- {concept.term}{mesh}{synonyms}")
+    return [*lines, *_next(result.next_step)]
+
+
+def _added(result: AddResult) -> list[str]:
+    lines = [f"# {len(result.added)} added, {result.total:,} in the session", f"session_id: {result.session_id}"]
+    lines += [f"- item {item.index}: kept as {item.id}" for item in result.added]
+    lines += [
+        f"- item {item.index}: not stored again, it is {item.duplicate_of} ({item.reason})"
+        for item in result.duplicates
+    ]
+    lines += [
+        f"- item {item.index}: says nearly the same as {item.id} ({item.similarity:.2f})" for item in result.similar
+    ]
+    lines += [f"- item {item.index}: REJECTED, {item.reason}" for item in result.rejected]
+    return [*lines, *_next(result.next_step)]
+
+
+def _problems(errors: Iterable[str], warnings: Iterable[str]) -> list[str]:
+    return [*(f"ERROR: {error}" for error in errors), *(f"Note: {warning}" for warning in warnings)]
+
+
+def _quote(text: str, indent: str = "") -> list[str]:
+    return [f"{indent}> {line}" for line in text.split("\n")]
+
+
+def _next(step: str) -> Sequence[str]:
+    return ["", f"Next: {step}"] if step else []
+
+
+def _of(results: int) -> str:
+    return f", {results} results" if results else ""
+
+
+def _detail(detail: str) -> str:
+    return f" ({detail})" if detail else ""

@@ -1,0 +1,61 @@
+"""JSON Schemas as clients take them best: no `$ref`, no `anyOf`, nothing that a model need not read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+# Fields that are kept with the evidence but never sent.
+INTERNAL_FIELDS = frozenset({"keywords", "author_parts", "volume", "issue", "pages"})
+
+_NOISE_IN_INPUT = frozenset({"title"})
+_NOISE_IN_OUTPUT = frozenset(
+    {
+        "title",
+        "description",
+        "default",
+        "minLength",
+        "maxLength",
+        "minimum",
+        "maximum",
+        "pattern",
+        "additionalProperties",
+    }
+)
+
+
+def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's parameters: references inlined, titles dropped, unknown names forbidden."""
+    return _plain(schema, schema.get("$defs", {}), _NOISE_IN_INPUT) | {"additionalProperties": False}
+
+
+def output_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The shape of a tool's structured result; bounds and prose are left out, since the server keeps them itself."""
+    schema = model.model_json_schema(mode="serialization")
+    return _plain(schema, schema.get("$defs", {}), _NOISE_IN_OUTPUT)
+
+
+def _plain(node: Mapping[str, Any], definitions: Mapping[str, Any], noise: frozenset[str]) -> dict[str, Any]:
+    if "$ref" in node:
+        target = definitions[str(node["$ref"]).rsplit("/", 1)[-1]]
+        rest = {key: value for key, value in node.items() if key != "$ref"}
+        return _plain({**target, **rest}, definitions, noise)
+    plain: dict[str, Any] = {}
+    for key, value in node.items():
+        if key == "$defs" or key in noise:
+            continue
+        if key == "properties":
+            plain[key] = {
+                name: _plain(child, definitions, noise)
+                for name, child in cast("Mapping[str, Mapping[str, Any]]", value).items()
+                if name not in INTERNAL_FIELDS
+            }
+        elif key == "items":
+            plain[key] = _plain(value, definitions, noise)
+        elif key == "required":
+            plain[key] = [name for name in value if name not in INTERNAL_FIELDS]
+        else:
+            plain[key] = value
+    return plain

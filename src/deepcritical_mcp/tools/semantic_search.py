@@ -1,0 +1,53 @@
+"""The tool `semantic_search`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.params import Query, SessionId, Variants
+from deepcritical_mcp.tools.sessions import ToolContext, session_for
+
+
+async def semantic_search(
+    ctx: ToolContext,
+    query: Query,
+    variants: Variants = [],  # noqa: B006  # pydantic copies it
+    max_results: Annotated[int, Field(ge=1, le=50)] = 5,
+    source: Literal["any", "pubmed", "web", "user"] = "any",
+    min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
+    session_id: SessionId = "",
+) -> SearchResult:
+    """Find, by meaning, evidence that this session already holds (from searches and add_evidence). Asks nobody
+    outside."""
+    session = await session_for(ctx, session_id, may_open=False)
+    store = session.store
+    evidence = await store.search_similar(
+        query, variants=variants, max_results=max_results, source=source, min_relevance=min_relevance
+    )
+    total = await store.count()
+    return SearchResult(
+        session_id=store.session_id,
+        query=query,
+        evidence=tuple(evidence),
+        sources_searched=("pubmed", "web", "user") if source == "any" else (source,),
+        total_found=total,
+        warnings=store.warnings,
+        next_step=_next_step(total, found=bool(evidence), session_hint=session.hint),
+    )
+
+
+def _next_step(total: int, *, found: bool, session_hint: str) -> str:
+    if not total:
+        step = "This session holds no evidence yet: use pubmed_search, web_search or add_evidence first."
+    elif not found:
+        step = "Nothing fits: lower min_relevance, drop the source filter, or search PubMed and the web for more."
+    else:
+        step = "Relevance ranks, it does not judge: read before you cite. For gaps, search PubMed or the web again."
+    return f"{session_hint} {step}".strip()
+
+
+TOOL = ToolSpec(semantic_search, "Search the session by meaning", SearchResult, reading())
