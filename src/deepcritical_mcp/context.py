@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import anyio
 import anyio.to_thread
 
 from deepcritical_mcp.config import Settings
@@ -41,19 +41,28 @@ class AppContext:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._services: Services | None = None
-        self._lock = anyio.Lock()
+        self._building = threading.Lock()
 
     async def services(self) -> Services:
         """The services, built by the first caller (in a worker thread, since that imports libraries)."""
-        if self._services is None:
-            async with self._lock:
-                if self._services is None:
-                    self._services = await anyio.to_thread.run_sync(build_services, self.settings)
-        return self._services
+        return self._services or await anyio.to_thread.run_sync(self._build)
 
-    async def warm_up(self) -> None:
-        """Build the services and load the model in the background, so that the first call need not wait."""
-        (await self.services()).embedder.warm_up()
+    def warm_up(self) -> None:
+        """Build the services and load the model in the background, so that the first call need not wait.
+
+        In a daemon thread: an executor's thread would hold up the process's end.
+        """
+        threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
+
+    def _warm_up(self) -> None:
+        self._build().embedder.warm_up()
+        import chromadb  # noqa: F401  # pyright: ignore[reportUnusedImport]  # takes half a second
+
+    def _build(self) -> Services:
+        with self._building:
+            if self._services is None:
+                self._services = build_services(self.settings)
+            return self._services
 
     async def aclose(self) -> None:
         """Close the sessions and the connection pool; nothing acknowledged is lost."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
@@ -40,7 +41,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
 
     def __init__(self, app: AppContext, **options: Any) -> None:
         @asynccontextmanager
-        async def lifespan(_: MCPServer[AppContext]) -> AsyncIterator[AppContext]:
+        async def lifespan(_: MCPServer[AppContext]) -> AsyncGenerator[AppContext]:
             # Entered once a connection on SSE; what it gives lives as long as the process.
             yield app
 
@@ -55,7 +56,20 @@ class DeepCriticalServer(MCPServer[AppContext]):
             **options,
         )
         self.app = app
+        self._greeted = False
         self._specs = {spec.name: spec for spec in TOOLS}
+
+    def warm_up_after_greeting(self) -> None:
+        """Load the model once a client has been greeted: never before `initialize` is answered."""
+
+        async def warm_up(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+            result = await call_next(ctx)
+            if not self._greeted and ctx.method != "initialize":
+                self._greeted = True
+                self.app.warm_up()
+            return result
+
+        self.middleware.append(warm_up)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None = None

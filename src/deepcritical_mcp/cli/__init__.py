@@ -26,4 +26,5 @@ def serve_stdio() -> None:
     from deepcritical_mcp.transports.stdio import run_stdio
 
     server = create_server()
+    server.warm_up_after_greeting()
     run_stdio(server, server.app)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 import anyio
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.context import AppContext
-
     from mcp.server.mcpserver import MCPServer
+
+    from deepcritical_mcp.context import AppContext
 
 logger = logging.getLogger(__name__)
 CLOSING_TIME = 2.0
