@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -48,6 +48,14 @@ class StatusNotice(Value):
     reference: Line = ""
 
 
+class AuthorName(NamedTuple):
+    """An author's name in its parts; of a collective only `family` is given, and holds its whole name."""
+
+    family: Line
+    given: Line = ""
+    suffix: Line = ""
+
+
 class Citation(Value):
     """Where a piece of evidence comes from."""
 
@@ -76,7 +84,9 @@ class Citation(Value):
 class Evidence(Value):
     """One piece of evidence: what it says (`content`) and where it comes from (`citation`).
 
-    `keywords` (author keywords and chemical names) feed query expansion; they are kept but not sent over the wire.
+    What follows `found_by` is kept but not sent over the wire: `keywords` (author keywords and chemical names) feed
+    query expansion; `author_parts` (one for each of `citation.authors`, or none), `volume`, `issue` and `pages`
+    complete an exported citation.
     """
 
     id: str
@@ -88,6 +98,10 @@ class Evidence(Value):
     similar: tuple[str, ...] = ()
     found_by: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
+    author_parts: tuple[AuthorName, ...] = ()
+    volume: Line = ""
+    issue: Line = ""
+    pages: Line = ""
 
     @classmethod
     def of(
@@ -99,6 +113,10 @@ class Evidence(Value):
         relevance: float = 0.0,
         found_by: Sequence[str] = (),
         keywords: Sequence[str] = (),
+        author_parts: Sequence[AuthorName] = (),
+        volume: str = "",
+        issue: str = "",
+        pages: str = "",
     ) -> Evidence:
         """Evidence under its stable id (see `evidence_id`)."""
         content = clean_text(content)
@@ -110,6 +128,10 @@ class Evidence(Value):
             provider=provider,
             found_by=tuple(found_by),
             keywords=tuple(keywords),
+            author_parts=tuple(author_parts),
+            volume=volume,
+            issue=issue,
+            pages=pages,
         )
 
 
