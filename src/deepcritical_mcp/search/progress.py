@@ -1,0 +1,12 @@
+"""How a search tells its caller how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+Progress = Callable[[float, str], Awaitable[None]]
+"""Takes the fraction done, 0..1, and a message for people."""
+
+
+async def no_progress(fraction: float, message: str) -> None:
+    """For callers that do not ask."""
