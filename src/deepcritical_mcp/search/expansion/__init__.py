@@ -1,0 +1,5 @@
+"""Query expansion: other wordings of a topic that find what the first one misses."""
+
+from deepcritical_mcp.search.expansion.expander import QueryExpander
+
+__all__ = ["QueryExpander"]

@@ -1,0 +1,248 @@
+"""Proposals that need nothing but the topic: other forms of its words, fewer words, kinds of study, angles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from deepcritical_mcp.models import ExpandedQuery
+from deepcritical_mcp.search.expansion import pubmed_syntax
+from deepcritical_mcp.search.expansion.selection import Reformulation
+from deepcritical_mcp.search.expansion.topic import CORE_WORDS, PUBMED_WORDS, Topic, core, fit_web, is_disease, is_drug
+from deepcritical_mcp.search.expansion.vocabulary import DISEASE_GROUPS, DRUG_STEMS
+from deepcritical_mcp.search.expansion.wording import rewordings
+
+
+@dataclass(frozen=True)
+class Template:
+    """What is added to a topic to look at it from one side."""
+
+    words: str
+    pubmed_filter: str
+    rationale: str
+    is_broader: bool = False
+
+
+# The subject stays as it is; only a kind of publication is asked for.
+STUDY_KINDS = (
+    Template(
+        "systematic review", "systematic[sb] OR review[pt]", "Reviews, which sum up what is known.", is_broader=True
+    ),
+    Template("clinical trial", "clinical trial[pt] OR randomized[tiab]", "Clinical trials: effects tested in people."),
+    Template("meta-analysis", "meta-analysis[pt] OR meta-analysis[tiab]", "Results pooled over several studies."),
+    Template("cohort study", "cohort studies[mh] OR cohort[tiab]", "Cohorts: effects seen outside trials."),
+    Template("case report", "case reports[pt] OR case series[tiab]", "Single cases, for what is rare or new."),
+    Template("practice guideline", "guideline[pt] OR guideline[ti]", "What guidelines advise."),
+)
+MECHANISM = Template(
+    "mechanism signaling pathway",
+    "mechanism*[tiab] OR pathway*[tiab] OR signaling[tiab]",
+    "How it works: the mechanism behind the topic.",
+)
+_HARM = Template("adverse effects safety", '"adverse effects"[sh] OR safety[tiab]', "Harms and tolerability.")
+_TREATMENT = Template("treatment outcome", "therapy[sh] OR treatment[tiab]", "What has been tried as a treatment.")
+_RISK = Template("risk factors", "risk factors[mh] OR risk[tiab]", "What raises or lowers the risk.")
+_MARKERS = Template("biomarkers diagnosis", "biomarkers[mh] OR diagnosis[sh]", "How it is recognised and measured.")
+_NUMBERS = Template("epidemiology prevalence", "epidemiology[sh] OR prevalence[tiab]", "How common it is, and in whom.")
+_CELLS = Template("in vitro animal model", "models, animal[mh] OR in vitro[tiab]", "Experiments in cells and animals.")
+
+
+def direct_query(topic: Topic) -> ExpandedQuery:
+    """The topic as the user put it; shortened to its key words where a provider could not take it whole."""
+    query = topic.text if fit_web(topic.text) == topic.text else fit_web(topic.keywords)
+    if topic.syntax:
+        query = fit_web(topic.syntax) if fit_web(topic.syntax) == topic.syntax else query
+        rationale = "Your query, in PubMed's syntax as you wrote it."
+    else:
+        rationale = (
+            "Your topic as you put it."
+            if query == topic.text
+            else "The key words of your topic, which is too long for a search."
+        )
+    return _proposal(query, "direct", "syntactic", rationale, pubmed_query=pubmed_direct(topic))
+
+
+def pubmed_direct(topic: Topic) -> str:
+    """The topic for PubMed: as written in its syntax, else its key words, which PubMed joins by AND."""
+    if topic.syntax and len(topic.syntax) <= pubmed_syntax.LONGEST_QUERY:
+        return topic.syntax
+    return pubmed_words(topic.phrases, most_words=PUBMED_WORDS)
+
+
+def pubmed_words(phrases: Sequence[str], *, most_words: int) -> str:
+    """The weightiest words of `phrases` as an untagged query."""
+    chosen = pubmed_syntax.words(core(phrases, most_words=most_words))
+    return _cut(chosen, pubmed_syntax.LONGEST_QUERY // 3) or _cut(" ".join(phrases), 100)
+
+
+def rule_queries(topic: Topic, abbreviations: Mapping[str, str]) -> list[ExpandedQuery]:
+    """Proposals from rules alone, the most useful first within each kind of reformulation."""
+    return [
+        *_other_names(topic, abbreviations),
+        *_fewer_words(topic),
+        *_study_kinds(topic),
+        *_angles(topic)[:1],
+        *_groups(topic),
+        *_angles(topic)[1:],
+        *_without_a_word(topic),
+    ]
+
+
+def _other_names(topic: Topic, abbreviations: Mapping[str, str]) -> Iterator[ExpandedQuery]:
+    """The topic with abbreviations resolved or made, and with its words written otherwise."""
+    for text, change in _renamed(topic.keywords, abbreviations):
+        alternatives = [
+            pubmed_words([topic.keywords], most_words=PUBMED_WORDS),
+            pubmed_words([text], most_words=PUBMED_WORDS),
+        ]
+        yield _proposal(
+            text,
+            "broader",
+            "syntactic",
+            f"The same with {change}: finds what is written that way.",
+            pubmed_query=pubmed_syntax.any_of(f"({alternative})" for alternative in alternatives),
+        )
+
+
+def _renamed(text: str, abbreviations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    resolved = replace_terms(text, abbreviations)
+    if resolved != text:
+        yield resolved, "abbreviations in full"
+    shortened = replace_terms(text, {long: short for short, long in abbreviations.items()})
+    if shortened != text:
+        yield shortened, "names abbreviated"
+    for rewording in rewordings(text):
+        yield rewording.text, rewording.change
+
+
+def replace_terms(text: str, replacements: Mapping[str, str]) -> str:
+    """`text` with whole terms replaced, the longest first; capitals count for short forms only."""
+    for term in sorted(replacements, key=len, reverse=True):
+        text = _replace_term(text, term, replacements[term])
+    return text
+
+
+def _replace_term(text: str, term: str, replacement: str) -> str:
+    words, wanted = text.split(), [_bare(word) for word in term.split()]
+    size = len(wanted)
+    if not size:
+        return text
+    for start in range(len(words) - size + 1):
+        window = words[start : start + size]
+        if [_bare(word) for word in window] == wanted and (size > 1 or not term.isupper() or window[0].isupper()):
+            return " ".join([*words[:start], replacement, *words[start + size :]])
+    return text
+
+
+def _bare(word: str) -> str:
+    return word.casefold().removesuffix("'s").removesuffix("’s").strip(".,;:")
+
+
+def _fewer_words(topic: Topic) -> Iterator[ExpandedQuery]:
+    yield _proposal(
+        topic.keywords,
+        "broader",
+        "syntactic",
+        "Only the words that carry meaning.",
+        pubmed_query=pubmed_words(topic.phrases, most_words=PUBMED_WORDS),
+    )
+    if len(topic.words) > CORE_WORDS // 2:
+        fewer = core(topic.phrases, most_words=max(2, min(CORE_WORDS, len(topic.words) * 2 // 3)))
+        yield _proposal(
+            fewer,
+            "broader",
+            "syntactic",
+            "The core of the topic: fewer conditions, so more is found.",
+            pubmed_query=pubmed_words([fewer], most_words=CORE_WORDS),
+        )
+
+
+def _study_kinds(topic: Topic) -> Iterator[ExpandedQuery]:
+    for template in STUDY_KINDS:
+        yield from _from_template(topic, template, "syntactic")
+
+
+def _angles(topic: Topic) -> list[ExpandedQuery]:
+    has_drug, has_disease = any(map(is_drug, topic.words)), any(map(is_disease, topic.words))
+    angles = [MECHANISM]
+    angles += [_HARM] if has_drug else []
+    angles += [_TREATMENT] if has_disease and not has_drug else []
+    angles += [_RISK, _MARKERS, _NUMBERS, _CELLS, _HARM, _TREATMENT]
+    return [query for template in dict.fromkeys(angles) for query in _from_template(topic, template, "semantic")]
+
+
+def _from_template(topic: Topic, template: Template, reformulation: Reformulation) -> Iterator[ExpandedQuery]:
+    present = {word.casefold() for word in topic.words}
+    if present & set(template.words.split()):
+        return
+    subject = fit_web(topic.keywords, room=len(template.words.split()))
+    yield ExpandedQuery(
+        query=f"{subject} {template.words}",
+        strategy="broader" if template.is_broader else "specific",
+        reformulation=reformulation,
+        rationale=template.rationale,
+        pubmed_query=with_filter(topic, template.pubmed_filter),
+        source="rules",
+    )
+
+
+def with_filter(topic: Topic, pubmed_filter: str) -> str:
+    """The topic for PubMed, limited by `pubmed_filter`."""
+    subject = pubmed_direct(topic) if topic.syntax else pubmed_words(topic.phrases, most_words=CORE_WORDS)
+    query = f"{pubmed_syntax.grouped(subject)} AND ({pubmed_filter})"
+    return query if len(query) <= pubmed_syntax.LONGEST_QUERY else subject
+
+
+def _groups(topic: Topic) -> Iterator[ExpandedQuery]:
+    """A drug's class or a disease's group instead of its name."""
+    for word in topic.words:
+        group = group_of(word)
+        if group and not set(group.lower().split()) <= {other.lower() for other in topic.words}:
+            text = " ".join(group if other == word else other for other in topic.words)
+            yield _proposal(
+                text,
+                "broader",
+                "semantic",
+                f'"{word}" widened to its group, {group}: finds what holds for its relatives.',
+                pubmed_query=pubmed_words([text], most_words=CORE_WORDS + 2),
+            )
+
+
+def group_of(word: str) -> str:
+    """The class of a drug or the group of a disease, "" where the rules know none."""
+    lower = word.lower().removesuffix("'s").removesuffix("’s")
+    by_stem = next((group for stem, group in DRUG_STEMS if lower.endswith(stem) and len(lower) > len(stem) + 2), "")
+    return by_stem or DISEASE_GROUPS.get(lower, "")
+
+
+def _without_a_word(topic: Topic) -> Iterator[ExpandedQuery]:
+    """The last resort for topics that already name every kind of study and every angle."""
+    kinds: Iterable[Reformulation] = ("syntactic", "semantic")
+    for left_out in range(len(topic.words) - 1, -1, -1):
+        text = fit_web(" ".join(word for index, word in enumerate(topic.words) if index != left_out))
+        for kind in kinds:
+            if text:
+                yield _proposal(
+                    text,
+                    "broader",
+                    kind,
+                    f'Without "{topic.words[left_out]}".',
+                    pubmed_query=pubmed_words([text], most_words=PUBMED_WORDS),
+                )
+
+
+def _proposal(
+    query: str, strategy: str, reformulation: Reformulation, rationale: str, *, pubmed_query: str
+) -> ExpandedQuery:
+    return ExpandedQuery(
+        query=fit_web(query),
+        strategy="direct" if strategy == "direct" else "broader" if strategy == "broader" else "specific",
+        reformulation=reformulation,
+        rationale=rationale,
+        pubmed_query=pubmed_query,
+        source="rules",
+    )
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0][:limit]
