@@ -284,3 +284,52 @@ class EvidenceList(Value):
     evidence: tuple[Evidence, ...] = ()
     missing: tuple[str, ...] = ()
     next_step: str = ""
+
+
+class EvidenceSummary(Value):
+    """One line about a piece of evidence."""
+
+    id: str
+    title: str
+    source: Source
+    date: str
+    status: PublicationStatus
+
+
+class SourceCount(Value):
+    """How much of a session comes from one source."""
+
+    source: Source
+    count: int
+
+
+class EvidencePage(Value):
+    """A page of a session's evidence in order of arrival, and the session's numbers. `next_offset` is -1 at the end."""
+
+    session_id: str
+    total: int
+    sources: tuple[SourceCount, ...] = ()
+    items: tuple[EvidenceSummary, ...] = ()
+    next_offset: int = -1
+    warnings: tuple[str, ...] = ()
+    next_step: str = ""
+
+
+class ExportResult(Value):
+    """Evidence as a file's text. `next_offset` is -1 when `text` holds all that was asked for."""
+
+    session_id: str
+    format: str
+    text: str
+    count: int
+    missing: tuple[str, ...] = ()
+    next_offset: int = -1
+    next_step: str = ""
+
+
+class ClearResult(Value):
+    """A session that is gone, and how much evidence went with it."""
+
+    session_id: str
+    removed: int
+    next_step: str = ""

@@ -5,11 +5,22 @@ Whatever comes from outside stands in quotation blocks or on one line of its own
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel
 
-from deepcritical_mcp.models import AddResult, Citation, Evidence, EvidenceList, Expansion, SearchResult
+from deepcritical_mcp.models import (
+    AddResult,
+    Citation,
+    ClearResult,
+    Evidence,
+    EvidenceList,
+    EvidencePage,
+    Expansion,
+    ExportResult,
+    SearchResult,
+)
 
 _STATUS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
 
@@ -25,6 +36,13 @@ def to_markdown(result: BaseModel) -> str:
             lines = _expansion(result)
         case AddResult():
             lines = _added(result)
+        case EvidencePage():
+            lines = _page(result)
+        case ExportResult():
+            lines = _export(result)
+        case ClearResult():
+            lines = [f"# Session {result.session_id} ended", f"{result.removed:,} pieces of evidence are gone."]
+            lines += _next(result.next_step)
         case _:
             raise TypeError(f"no readable form for {type(result).__name__}")
     return "\n".join(lines).rstrip() + "\n"
@@ -142,6 +160,30 @@ def _added(result: AddResult) -> list[str]:
     ]
     lines += [f"- item {item.index}: REJECTED, {item.reason}" for item in result.rejected]
     return [*lines, *_next(result.next_step)]
+
+
+def _page(result: EvidencePage) -> list[str]:
+    counts = ", ".join(f"{count.count:,} {count.source}" for count in result.sources)
+    lines = [f"# {result.total:,} pieces of evidence{_detail(counts)}", f"session_id: {result.session_id}"]
+    lines += _problems((), result.warnings)
+    for item in result.items:
+        mark = f"**{_STATUS[item.status]}** " if item.status != "ok" else ""
+        lines.append(f"- {item.id}: {mark}{item.title} ({item.date})")
+    if result.next_offset >= 0:
+        lines += ["", f"More: offset={result.next_offset}"]
+    return [*lines, *_next(result.next_step)]
+
+
+def _export(result: ExportResult) -> list[str]:
+    lines = [f"# {result.count:,} records as {result.format}", f"session_id: {result.session_id}"]
+    if result.missing:
+        lines.append(f"Not in this session: {', '.join(result.missing)}")
+    fence = "`" * max(3, _longest_run_of_backticks(result.text) + 1)
+    return [*lines, "", fence, result.text.rstrip("\n"), fence, *_next(result.next_step)]
+
+
+def _longest_run_of_backticks(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
 
 
 def _problems(errors: Iterable[str], warnings: Iterable[str]) -> list[str]:

@@ -1,0 +1,49 @@
+"""The tool `list_evidence`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+from pydantic import Field
+
+from deepcritical_mcp.models import Evidence, EvidencePage, EvidenceSummary, SourceCount
+from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.sessions import ToolContext, session_for
+
+
+async def list_evidence(
+    ctx: ToolContext,
+    max_results: Annotated[int, Field(ge=1, le=100)] = 20,
+    offset: Annotated[int, Field(ge=0)] = 0,
+    session_id: SessionId = "",
+) -> EvidencePage:
+    """Page through what the session holds, in order of arrival: ids, titles, and how many of each source."""
+    session = await session_for(ctx, session_id, may_open=False)
+    store = session.store
+    everything = await store.page(0, await store.count())
+    items = everything[offset : offset + max_results]
+    following = offset + len(items)
+    return EvidencePage(
+        session_id=store.session_id,
+        total=len(everything),
+        sources=tuple(
+            SourceCount(source=source, count=count)
+            for source, count in Counter(piece.citation.source for piece in everything).most_common()
+        ),
+        items=tuple(map(_summary, items)),
+        next_offset=following if following < len(everything) else -1,
+        warnings=store.warnings,
+        next_step="Whole texts: get_evidence. A file for a reference manager: export_evidence.",
+    )
+
+
+def _summary(piece: Evidence) -> EvidenceSummary:
+    citation = piece.citation
+    return EvidenceSummary(
+        id=piece.id, title=citation.title, source=citation.source, date=citation.date, status=citation.status
+    )
+
+
+TOOL = ToolSpec(list_evidence, "List the session's evidence", EvidencePage, reading())
