@@ -12,13 +12,15 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import CallToolResult, TextContent
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent
 from pydantic import BaseModel, ValidationError
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeadlineExceededError, DeepCriticalError, InvalidInputError
+from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.tools import TOOLS, ToolSpec
 from deepcritical_mcp.tools.arguments import invalid_arguments, known_arguments, nearest
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
@@ -57,6 +59,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
         )
         self.app = app
         self._greeted = False
+        for prompt in PROMPTS:
+            self.add_prompt(prompt)
         self._specs = {spec.name: spec for spec in TOOLS}
 
     def warm_up_after_greeting(self) -> None:
@@ -83,6 +87,23 @@ class DeepCriticalServer(MCPServer[AppContext]):
         except DeepCriticalError as error:
             return _failure(name, error)
         return self._success(result)
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[AppContext, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """A prompt's messages.
+
+        Raises:
+            MCPError: -32602, naming an unknown prompt's nearest one or the arguments that are missing.
+        """
+        known = {prompt.name: prompt for prompt in PROMPTS}
+        if name not in known:
+            raise MCPError(INVALID_PARAMS, f'There is no prompt "{name[:80]}". There are {", ".join(known)}.')
+        given = {key for key, value in (arguments or {}).items() if str(value).strip()}
+        missing = [one.name for one in known[name].arguments or [] if one.required and one.name not in given]
+        if missing:
+            raise MCPError(INVALID_PARAMS, f"The prompt {name} needs {', '.join(missing)}.")
+        return await super().get_prompt(name, arguments, context)
 
     async def _run(self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None) -> BaseModel:
         tool = self._tool_manager.get_tool(name)
