@@ -43,6 +43,9 @@ def serve(
     if transport == "stdio":
         serve_stdio()
     else:
+        from deepcritical_mcp.server import create_server
         from deepcritical_mcp.transports.http import run_http
 
-        run_http(transport, host=host, port=port)
+        server = create_server()
+        server.app.warm_up()
+        run_http(server, server.app, transport, host=host, port=port)
