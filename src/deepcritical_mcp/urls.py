@@ -1,28 +1,319 @@
-"""URLs as identities: one spelling for every address of the same page."""
+"""URLs as identities: one spelling for every address of the same page, and one that is fit to be shown.
+
+`normalise_url` compares, `clean_url` shows. Neither ever raises: what is no web address comes back as it is.
+"""
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+import re
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-_TRACKING_PREFIXES = ("utm_",)
-_TRACKING_NAMES = frozenset({"fbclid", "gclid", "msclkid", "mc_cid", "mc_eid", "igshid", "yclid", "dclid"})
+
+# Parameters that say how a reader came, never what is read. Compared in lower case.
+_TRACKING_PREFIXES = ("utm_", "piwik_", "mtm_", "matomo_", "hsa_", "oly_", "vero_", "guce_", "__hs", "_hs", "at_")
+_TRACKING = """
+    fbclid gclid gclsrc dclid gbraid wbraid msclkid yclid ysclid twclid ttclid li_fat_id igshid igsh mc_cid mc_eid
+    mkt_tok hsctatracking rb_clickid s_cid wickedid _openstat ef_id s_kwcid epik _ga _gl _gac cmpid ncid icid sr_share
+    smid guccounter srsltid sca_esv spm ref_src ref_url trk trkinfo wt.mc_id wt_mc xtor bxid cndid esrc mbid sfnsn
+    dgcid casa_token needaccess cookieset ns_mchannel ns_source ns_campaign ns_linkname ns_fee amp_js_v amp_gsa amp_lf
+    amp_r amp_ct usqp aoh cvid ocid pk_campaign pk_cid pk_content pk_keyword pk_kwd pk_medium pk_source pk_vid
+    fb_action_ids fb_action_types fb_source action_object_map _branch_match_id
+"""
+_TRACKING_NAMES = frozenset(_TRACKING.split())
+# Parameters that are tracking, or another view of the same page, with these values only.
+_TRACKING_VALUES = {
+    "amp": ("", "1", "true"),
+    "outputtype": ("amp",),
+    "via": ("ihub",),
+    "error": ("cookies_not_supported",),
+    "feature": ("youtu.be", "share", "emb_title", "emb_logo"),
+    "report": ("reader", "classic", "printable"),
+}
+_SECOND_LEVEL = {
+    "ac",
+    "co",
+    "com",
+    "edu",
+    "gov",
+    "go",
+    "ne",
+    "net",
+    "nhs",
+    "or",
+    "org",
+}  # as in .ac.uk, .com.br, .or.jp
+
+_BARE_HOST = re.compile(r"^(//)?[^\s/?#@:]+\.[a-z]{2,24}\.?(:\d{1,5})?([/?#]|$)", re.IGNORECASE)
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:.]*:[0-9a-f:.]*")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
+_PATH_SESSION = re.compile(r";(jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
+_AMP_FILE = re.compile(r"\.amp(?=\.html?$|$)")
+_AMP_FOLDER = re.compile(r"(/[^/]*(?:-[^/]*-|\d{5}|\.html?$)[^/]*)/amp$")  # only after what looks like an article
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b\ufeff]")
+# Characters that stand for themselves, written plainly or as an escape; those in _PATH_MARKS mean something unescaped.
+_PATH_PLAIN = "-._~!$'()*,:@"
+_PATH_MARKS = "/&+;="
+_QUERY_PLAIN = "-._~!$'()*,:@/?;"
+
+
+class _Address(NamedTuple):
+    scheme: str
+    host: str
+    port: int | None
+    path: str
+    query: str
+    fragment: str
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port in (None, _DEFAULT_PORTS[self.scheme]) else f":{self.port}"
+        query = f"?{self.query}" if self.query else ""
+        fragment = f"#{self.fragment}" if self.fragment else ""
+        path = self.path or ("/" if query or fragment else "")
+        return f"{self.scheme}://{host}{port}{path}{query}{fragment}"
 
 
 def normalise_url(url: str) -> str:
-    """The spelling of `url` under which two addresses of one page are equal; "" stays ""."""
-    parts = urlsplit(url.strip())
-    scheme, host = parts.scheme.lower(), (parts.hostname or "").lower()
-    if not host:
-        return url.strip()
+    """The spelling of `url` under which two addresses of one page are equal; "" stays "". Idempotent.
+
+    On top of `clean_url`: http and https, `www.`, the mobile host and the AMP variant of a page are the page; percent
+    encoding, dot segments and the order of the parameters have one form; host names are in their ASCII form. It may
+    not be an address that answers: show `clean_url` instead.
+    """
+    address = _address(resolve_redirect(url))
+    if address is None:
+        return _visible(url)
+    path = _folded_path(address.path)
+    return str(
+        address._replace(
+            scheme="https" if address.port in (None, _DEFAULT_PORTS[address.scheme]) else address.scheme,
+            port=None if address.port == _DEFAULT_PORTS[address.scheme] else address.port,
+            host=_folded_host(address.host, has_path=bool(path)),
+            path=path,
+            query=_sorted_query(address.query),
+            fragment=_percent(_route(address.fragment), _PATH_PLAIN, _PATH_MARKS + "?#"),
+        )
+    )
+
+
+def clean_url(url: str) -> str:
+    """`url` as it may be shown: without redirect, credentials, fragment, tracking parameters and trailing slash.
+
+    Scheme and host are in lower case, the default port goes; the path keeps its case and its encoding.
+    """
+    address = _address(resolve_redirect(url))
+    if address is None:
+        return _visible(url)
+    query = "&".join(pair for pair in address.query.split("&") if pair and not _is_tracking(pair))
+    return str(address._replace(path=address.path.rstrip("/"), query=query, fragment=_route(address.fragment)))
+
+
+def is_web_address(url: str) -> bool:
+    """Whether `url` is an http or https address of a host."""
+    return _address(url) is not None
+
+
+def host_of(url: str) -> str:
+    """The host of `url` in lower case and ASCII, without `www.`; "" when there is none."""
+    address = _address(url)
+    return address.host.removeprefix("www.") if address else ""
+
+
+def domain_rule(text: str) -> str:
+    """A domain as people write it ("https://www.NIH.gov/news/", "*.nih.gov", ".gov") as `host[/path]`; "" for others."""
+    text = text.strip().removeprefix("*").lstrip(".")
+    address = _address(text if "://" in text else f"https://{text}")
+    if address is None or not re.fullmatch(r"([a-z0-9_-]+\.)*[a-z0-9-]*[a-z][a-z0-9-]*|[\d.]+", address.host):
+        return ""
+    return address.host.removeprefix("www.") + address.path.rstrip("/")
+
+
+def is_within(url: str, rule: str) -> bool:
+    """Whether `url` lies in the domain of a `domain_rule` (subdomains included) and under its path, if it has one."""
+    host, slash, folder = rule.partition("/")
+    address = _address(url)
+    if address is None or not (address.host == host or address.host.endswith(f".{host}")):
+        return False
+    return not slash or f"{address.path}/".startswith(f"/{folder}/")
+
+
+def resolve_redirect(url: str) -> str:
+    """Where a search engine's or social network's redirect link leads, without asking it; other URLs as they are.
+
+    DuckDuckGo's link may have been unquoted before: then all from `uddg=` up to `&rut=` is the address, its own `&`
+    included.
+    """
+    url = _visible(url)
+    while (target := _redirect_target(url)) and len(target) < len(url):
+        url = target
+    return url
+
+
+def _redirect_target(url: str) -> str:
+    address = _address(url)
+    if address is None:
+        return ""
+    host, path, query = address.host.removeprefix("www."), address.path, address.query
+    if path.startswith("/l/") and (host.endswith("duckduckgo.com") or "uddg=" in query):
+        return _target_in(url, "uddg", end="&rut=")
+    if re.match(r"google\.[a-z.]{2,6}$", host) and path == "/url":
+        return _target_in(url, "q", end="&") or _target_in(url, "url", end="&")
+    if host in ("l.facebook.com", "lm.facebook.com", "l.instagram.com") or (host, path) == ("out.reddit.com", "/"):
+        return _target_in(url, "u", end="&") or _target_in(url, "url", end="&")
+    if host.endswith("youtube.com") and path == "/redirect":
+        return _target_in(url, "q", end="&")
+    if host == "bing.com" and path.startswith("/ck/"):
+        return _bing_target(query)
+    return _cached_original(address)
+
+
+def _target_in(url: str, name: str, *, end: str) -> str:
+    found = re.search(rf"[?&]{name}=", url)
+    if found is None:
+        return ""
+    target = url[found.end() :].split(end, 1)[0]
+    target = unquote(target) if re.match(r"https?%3a", target, re.IGNORECASE) else target
+    return target if re.match(r"https?://", target, re.IGNORECASE) else ""
+
+
+def _bing_target(query: str) -> str:
+    found = re.search(r"(?:^|&)u=a1([\w-]+)", query)
+    if found is None:
+        return ""
     try:
-        port = parts.port
+        target = urlsafe_b64decode(found[1] + "=" * (-len(found[1]) % 4)).decode()
     except ValueError:
-        port = None
-    netloc = host if port in (None, _DEFAULT_PORTS.get(scheme)) else f"{host}:{port}"
-    query = [
-        (name, value)
-        for name, value in parse_qsl(parts.query, keep_blank_values=True)
-        if name.lower() not in _TRACKING_NAMES and not name.lower().startswith(_TRACKING_PREFIXES)
-    ]
-    return urlunsplit((scheme, netloc, parts.path.rstrip("/"), urlencode(query), ""))
+        return ""
+    return target if target.startswith(("http://", "https://")) else ""
+
+
+def _cached_original(address: _Address) -> str:
+    """The page of which AMP's, Google's and the signed-exchange cache show a copy."""
+    host, path = address.host, address.path
+    copies = (
+        (host.endswith(".cdn.ampproject.org"), r"/[a-z]/(s/)?(.+)"),
+        (bool(re.match(r"(www\.)?google\.[a-z.]{2,6}$", host)), r"/amp/(s/)?(.+)"),
+        (host.endswith(".webpkgcache.com"), r"/doc/-/(s/)?(.+)"),
+    )
+    for applies, pattern in copies:
+        found = re.fullmatch(pattern, path) if applies else None
+        if found:
+            query = f"?{address.query}" if address.query else ""
+            return f"{'https' if found[1] else 'http'}://{found[2]}{query}"
+    return ""
+
+
+def _visible(url: str) -> str:
+    return _UNSEEN.sub("", url).strip()
+
+
+def _address(url: str) -> _Address | None:
+    url = _visible(url)
+    if _BARE_HOST.match(url):
+        url = "https://" + url.removeprefix("//")
+    try:
+        parts = urlsplit(url)
+        scheme, host = parts.scheme.lower(), _ascii_host(parts.hostname or "")
+        port = _port(parts.netloc)
+    except ValueError:
+        return None
+    if scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(host):
+        return None
+    return _Address(scheme, host, port, *(part.replace(" ", "%20") for part in parts[2:]))
+
+
+def _port(netloc: str) -> int | None:
+    digits = netloc.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
+    return int(digits) if digits.isascii() and digits.isdecimal() and int(digits) < 65_536 else None
+
+
+def _ascii_host(host: str) -> str:
+    host = unquote(host).lower().strip(".")
+    if host.isascii():
+        return host
+    import idna
+
+    try:
+        return idna.encode(host, uts46=True).decode().lower()
+    except idna.IDNAError:
+        return host
+
+
+def _folded_host(host: str, *, has_path: bool) -> str:
+    labels = host.split(".")
+    while len(labels) > 2 and _is_site(labels[1:]):
+        if labels[0] == "www" or (has_path and labels[0] in ("m", "mobile", "amp")):
+            labels = labels[1:]
+        elif has_path and len(labels) > 3 and labels[1] == "m":  # en.m.wikipedia.org
+            labels = [labels[0], *labels[2:]]
+        else:
+            break
+    return ".".join(labels)
+
+
+def _is_site(labels: list[str]) -> bool:
+    """Whether the labels name a site, not only a suffix such as co.uk."""
+    return len(labels) > 2 or not (labels[0] in _SECOND_LEVEL and len(labels[1]) == 2)
+
+
+def _folded_path(path: str) -> str:
+    path = _percent(path, _PATH_PLAIN, _PATH_MARKS)
+    while (folded := _fold_path(path)) != path:
+        path = folded
+    return path
+
+
+def _fold_path(path: str) -> str:
+    path = _without_dots(_PATH_SESSION.sub("", path)).rstrip("/")
+    return _AMP_FOLDER.sub(r"\1", _AMP_FILE.sub("", path))
+
+
+def _without_dots(path: str) -> str:
+    kept: list[str] = []
+    for segment in path.split("/"):
+        if segment == "..":
+            del kept[max(1, len(kept) - 1) :]
+        elif segment != ".":
+            kept.append(segment)
+    return "/".join(kept)
+
+
+def _sorted_query(query: str) -> str:
+    return "&".join(sorted(_pairs(query), key=lambda pair: pair.partition("=")[0]))
+
+
+def _pairs(query: str) -> Iterator[str]:
+    for pair in query.split("&"):
+        name, _, value = pair.replace("+", "%20").partition("=")
+        if name and not _is_tracking(pair):
+            name, value = _percent(name, _QUERY_PLAIN), _percent(value, _QUERY_PLAIN)
+            yield f"{name}={value}" if value else name
+
+
+def _is_tracking(pair: str) -> bool:
+    name, _, value = unquote(pair).lower().partition("=")
+    if name in _TRACKING_NAMES or name.startswith(_TRACKING_PREFIXES):
+        return True
+    return value in _TRACKING_VALUES.get(name, ())
+
+
+def _route(fragment: str) -> str:
+    """The fragment where it names a page of its own (#!/page, #/page), else ""."""
+    return fragment if fragment.startswith(("!", "/")) else ""
+
+
+def _percent(text: str, plain: str, marks: str = "") -> str:
+    """One percent encoding: what needs none has none, what needs one has it in capitals."""
+
+    def unescaped(escape: re.Match[str]) -> str:
+        character = chr(int(escape[1], 16))
+        stands_for_itself = character in plain or (character.isascii() and character.isalnum())
+        return character if stands_for_itself else escape[0].upper()
+
+    text = quote(_STRAY_PERCENT.sub("%25", text), safe=plain + marks + "%", errors="replace")
+    return _ESCAPE.sub(unescaped, text)

@@ -1,0 +1,118 @@
+"""Logging: one line an event on stderr, and no key in any of them, whoever writes it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Sequence
+from urllib.parse import quote
+
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+# Libraries that log requests; in DEBUG they log answers too, which can repeat a request's address.
+_HTTP_LOGGERS = (
+    "httpx",
+    "httpcore.connection",
+    "httpcore.http11",
+    "httpcore.http2",
+    "httpcore.proxy",
+    "httpcore.socks",
+    "primp",
+    "ddgs",
+)
+_NOISY_LOGGERS = ("httpx", "httpcore", "primp", "ddgs", "hpack", "urllib3", "asyncio", "chromadb", "filelock")
+_KEY_PARAMETER = re.compile(r"((?:api[_-]?key|access_token|token|secret)(?:=|%3[dD]))[^&\s\"'<>)\]}\\]+", re.IGNORECASE)
+HIDDEN = "***"
+
+
+def hide(text: str, secrets: Sequence[str] = ()) -> str:
+    """`text` without the secrets, plain or percent-encoded, and without the value of any parameter named like a key."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN).replace(quote(secret, safe=""), HIDDEN)
+    return _KEY_PARAMETER.sub(rf"\1{HIDDEN}", text)
+
+
+class _HideKeys(logging.Filter):
+    """Rewrites a record before any handler sees it; keeps them all."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        hidden = hide(message)
+        if hidden != message:
+            record.msg, record.args = hidden, ()
+        return True
+
+
+_HIDE_KEYS = _HideKeys()
+
+
+def hide_keys_in_addresses() -> None:
+    """Keep keys out of what the HTTP libraries log, at every level and for every handler; repeating it is harmless.
+
+    SerpAPI and NCBI take their keys in the address, and httpx logs addresses at INFO.
+    """
+    for name in _HTTP_LOGGERS:
+        logging.getLogger(name).addFilter(_HIDE_KEYS)
+
+
+class _SafeFormatter(structlog.stdlib.ProcessorFormatter):
+    """The last word on every line: one line, without secrets."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        super().__init__(
+            foreign_pre_chain=_SHARED,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _one_line],
+        )
+        self._secrets = tuple(secrets)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return hide(super().format(record), self._secrets)
+
+
+def configure_logging(level: str, secrets: Sequence[str] = ()) -> None:
+    """Send structlog's and the standard library's records of `level` and above to stderr.
+
+    HTTP libraries are heard from WARNING on. Nothing is written that contains one of `secrets`.
+    """
+    hide_keys_in_addresses()
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_SHARED,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_SafeFormatter(secrets))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name in _NOISY_LOGGERS:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    logging.captureWarnings(True)
+
+
+def _one_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
+    """`2026-01-31T12:00:00Z info deepcritical_mcp.search "the event" key=value`, line breaks escaped."""
+    time, level, name = (event.pop(part, "") for part in ("timestamp", "level", "logger"))
+    text, trace = str(event.pop("event", "")), event.pop("exception", "")
+    pairs = "".join(f" {key}={value!r}" for key, value in event.items())
+    line = f"{time} {level} {name} {text}{pairs}" + (f" | {trace}" if trace else "")
+    return line.replace("\r", "").replace("\n", "\\n")
+
+
+# No local variables in tracebacks: they hold headers and settings.
+_SHARED = (
+    structlog.stdlib.add_logger_name,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.PositionalArgumentsFormatter(),
+    structlog.stdlib.ExtraAdder(),
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.StackInfoRenderer(),
+    structlog.processors.format_exc_info,
+)
