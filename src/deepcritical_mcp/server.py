@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
+import anyio.to_thread
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
@@ -21,6 +22,7 @@ from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeadlineExceededError, DeepCriticalError, InvalidInputError
 from deepcritical_mcp.prompts import PROMPTS
+from deepcritical_mcp.resources import register_resources
 from deepcritical_mcp.tools import TOOLS, ToolSpec
 from deepcritical_mcp.tools.arguments import invalid_arguments, known_arguments, nearest
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
@@ -61,6 +63,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
         self._greeted = False
         for prompt in PROMPTS:
             self.add_prompt(prompt)
+        register_resources(self)
         self._specs = {spec.name: spec for spec in TOOLS}
 
     def warm_up_after_greeting(self) -> None:
@@ -86,7 +89,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             return _failure(name, _out_of_time(self.app.settings.deadline))
         except DeepCriticalError as error:
             return _failure(name, error)
-        return self._success(result)
+        return await anyio.to_thread.run_sync(self._success, result)
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[AppContext, Any] | None = None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepcritical_mcp.models import Citation, Evidence, EvidenceList, SearchResult
+from deepcritical_mcp.models import Citation, Evidence, EvidenceList, EvidencePage, EvidenceSummary, SearchResult
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
 from deepcritical_mcp.tools.render import to_markdown
 
@@ -81,6 +81,17 @@ def test_both_kinds_of_result_always_fit(sizes: list[tuple[int, int]], limit: in
     cut = fit(whole, limit, wire_length)
     assert wire_length(cut) <= limit
     assert len(cut.evidence) == len(pieces) or cut.evidence == () or cut.evidence[0].id == pieces[0].id
+
+
+def test_a_page_of_long_titles_becomes_shorter_and_says_where_the_next_one_starts() -> None:
+    items = tuple(
+        EvidenceSummary(id=f"pubmed:{n}", title="T" * 500, source="pubmed", date="2020", status="ok")
+        for n in range(100)
+    )
+    page = EvidencePage(session_id="rs_0", total=400, items=items, next_offset=300)
+    cut = fit(page, 8_000, wire_length)
+    assert wire_length(cut) <= 8_000
+    assert cut.next_offset == 200 + len(cut.items)
 
 
 @pytest.mark.parametrize("count", [0, 1])

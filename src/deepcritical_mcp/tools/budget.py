@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pydantic_core
 from pydantic import BaseModel
 
-from deepcritical_mcp.models import Evidence, EvidenceList, SearchResult
+from deepcritical_mcp.models import Evidence, EvidenceList, EvidencePage, SearchResult
 from deepcritical_mcp.text import cut_at_sentence
 from deepcritical_mcp.tools.schema import INTERNAL_FIELDS
 
@@ -36,7 +36,11 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> Result
     In this order: contents are cut at a sentence end (long ones first), then author lists are shortened, then the last
     pieces are left out. Each cut is named in the result; the whole stays in the session.
     """
-    if not isinstance(result, SearchResult | EvidenceList) or length(result) <= limit:
+    if length(result) <= limit:
+        return result
+    if isinstance(result, EvidencePage):
+        return _shorter_page(result, limit, length)
+    if not isinstance(result, SearchResult | EvidenceList):
         return result
     evidence = result.evidence
 
@@ -54,6 +58,16 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> Result
         count = _largest(1, len(pieces), lambda kept: length(with_evidence(pieces[:kept])) <= limit)
         pieces = pieces[:count]
     return with_evidence(pieces)
+
+
+def _shorter_page(page: EvidencePage, limit: int, length: Callable[[Any], int]) -> Any:
+    """A page of fewer items, which says where the next one starts."""
+    first = (page.next_offset if page.next_offset >= 0 else page.total) - len(page.items)
+
+    def start(count: int) -> EvidencePage:
+        return page.model_copy(update={"items": page.items[:count], "next_offset": first + count})
+
+    return start(_largest(1, len(page.items), lambda count: length(start(count)) <= limit))
 
 
 def _largest(least: int, most: int, fits: Callable[[int], bool]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
@@ -11,6 +11,9 @@ from deepcritical_mcp.models import Evidence, EvidencePage, EvidenceSummary, Sou
 from deepcritical_mcp.tools.base import ToolSpec, reading
 from deepcritical_mcp.tools.params import SessionId
 from deepcritical_mcp.tools.sessions import ToolContext, session_for
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 
 async def list_evidence(
@@ -21,9 +24,13 @@ async def list_evidence(
 ) -> EvidencePage:
     """Page through what the session holds, in order of arrival: ids, titles, and how many of each source."""
     session = await session_for(ctx, session_id, may_open=False)
-    store = session.store
+    return await page_of(session.store, offset, max_results)
+
+
+async def page_of(store: EvidenceStore, offset: int, limit: int) -> EvidencePage:
+    """At most `limit` lines of a session's evidence from `offset` on, with the session's numbers."""
     everything = await store.page(0, await store.count())
-    items = everything[offset : offset + max_results]
+    items = everything[offset : offset + limit]
     following = offset + len(items)
     return EvidencePage(
         session_id=store.session_id,
