@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+from typing import TYPE_CHECKING
 
 from deepcritical_mcp.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.server import DeepCriticalServer
 
 
 def main() -> None:
@@ -22,9 +27,25 @@ def main() -> None:
 
 def serve_stdio() -> None:
     """Serve one client over stdin and stdout until it leaves."""
-    from deepcritical_mcp.server import create_server
     from deepcritical_mcp.transports.stdio import run_stdio
 
-    server = create_server()
+    server = open_server()
     server.warm_up_after_greeting()
     run_stdio(server, server.app)
+
+
+def open_server() -> DeepCriticalServer:
+    """The server over the environment's settings, with logging set up and mistyped settings named in the log.
+
+    Raises:
+        ConfigurationError: a setting cannot be used.
+    """
+    from deepcritical_mcp.config import load_settings, unknown_variables
+    from deepcritical_mcp.logs import configure_logging
+    from deepcritical_mcp.server import create_server
+
+    settings = load_settings()
+    configure_logging(settings.log_level, settings.secrets)
+    for name, nearest in unknown_variables().items():
+        logging.getLogger(__name__).warning("%s is not a setting; did you mean %s?", name, nearest)
+    return create_server(settings)

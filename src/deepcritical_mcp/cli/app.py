@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli import serve_stdio
+from deepcritical_mcp.cli import open_server, serve_stdio
 
 app = typer.Typer(
     name="deepcritical-mcp",
@@ -43,9 +43,8 @@ def serve(
     if transport == "stdio":
         serve_stdio()
     else:
-        from deepcritical_mcp.server import create_server
         from deepcritical_mcp.transports.http import run_http
 
-        server = create_server()
+        server = open_server()
         server.app.warm_up()
         run_http(server, server.app, transport, host=host, port=port)
