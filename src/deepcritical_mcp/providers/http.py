@@ -27,6 +27,7 @@ from deepcritical_mcp.errors import (
 )
 
 T = TypeVar("T")
+SHARE_FOR_AN_ATTEMPT = 0.9
 USER_AGENT = f"deepcritical-mcp/{__version__}"
 logger = structlog.stdlib.get_logger(__name__)
 
@@ -62,6 +63,8 @@ class ApiClient:
         provider: wire name, e.g. "pubmed".
         title: name for people, used in messages, e.g. "PubMed".
         limiter: asked before every attempt.
+        explain: reads an answer other than 2xx whose body tells more than its status; gives the error it means, or
+            None where the status says it all.
     """
 
     def __init__(
@@ -72,12 +75,14 @@ class ApiClient:
         title: str,
         retry: RetryPolicy | None = None,
         limiter: RequestLimiter | None = None,
+        explain: Callable[[httpx.Response], ProviderError | None] | None = None,
     ) -> None:
         self.provider = provider
         self.title = title
         self._http = http
         self._retry = retry or RetryPolicy()
         self._limiter = limiter
+        self._explain = explain
 
     async def request(
         self,
@@ -97,25 +102,27 @@ class ApiClient:
         """
 
         async def attempt() -> T:
-            return parse(await self._send(method, url, params=params, data=data, json=json, headers=headers))
+            return parse(await self.send(method, url, params=params, data=data, json=json, headers=headers))
 
         return await self.run(attempt)
 
     async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
         """Run `operation` under the limiter, the attempt's time-out and the retry policy.
 
-        For providers that bring their own client; `operation` must raise ProviderErrors only.
+        For providers that bring their own client; `operation` must raise ProviderErrors only. An attempt ends a
+        little before the deadline around the call, so that the caller still learns what failed.
         """
 
         async def attempt() -> T:
             if self._limiter is not None:
                 await self._limiter.acquire()
+            seconds = min(self._retry.attempt_timeout, SHARE_FOR_AN_ATTEMPT * seconds_left())
             try:
-                with anyio.fail_after(self._retry.attempt_timeout):
+                with anyio.fail_after(seconds):
                     return await operation()
             except TimeoutError as error:
                 raise ProviderTimeoutError(
-                    self.provider, f"{self.title} did not answer within {self._retry.attempt_timeout:g} seconds."
+                    self.provider, f"{self.title} did not answer within {seconds:.3g} seconds."
                 ) from error
 
         retrying = AsyncRetrying(
@@ -128,16 +135,21 @@ class ApiClient:
         )
         return await retrying(attempt)
 
-    async def _send(
+    async def send(
         self,
         method: str,
         url: str,
         *,
-        params: Mapping[str, str | int] | None,
-        data: Mapping[str, str] | None,
-        json: object,
-        headers: Mapping[str, str] | None,
+        params: Mapping[str, str | int] | None = None,
+        data: Mapping[str, str] | None = None,
+        json: object = None,
+        headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
+        """One attempt, a step of an operation under `run`; gives a 2xx answer, read to its end.
+
+        Raises:
+            ProviderError: the request failed; the message never shows its address.
+        """
         try:
             async with self._http.stream(method, url, params=params, data=data, json=json, headers=headers) as response:
                 await self._read(response)
@@ -151,6 +163,9 @@ class ApiClient:
             raise ProviderRequestError(
                 self.provider, f"{self.title} could not be asked ({type(error).__name__})."
             ) from error
+        error = self._explain(response) if self._explain and not response.is_success else None
+        if error is not None:
+            raise error
         self.raise_for_status(response.status_code, response.headers)
         return response
 
@@ -196,7 +211,8 @@ class ApiClient:
     def _wait(self, state: RetryCallState) -> float:
         backoff = wait_random_exponential(multiplier=self._retry.first_backoff, max=self._retry.longest_backoff)(state)
         error = state.outcome.exception() if state.outcome else None
-        return max(backoff, error.retry_after) if isinstance(error, ProviderError) else backoff
+        wait = min(backoff, seconds_left() / 2)
+        return max(wait, error.retry_after) if isinstance(error, ProviderError) else wait
 
     def _log(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
