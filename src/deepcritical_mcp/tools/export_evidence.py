@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
+from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
@@ -41,7 +43,7 @@ async def export_evidence(
             "There is nothing to export: none of this is in the session. list_evidence shows what is."
         )
     limit = int(application(ctx).settings.max_result_chars * SHARE_OF_BUDGET)
-    text, count = _as_much_as_fits(pieces[offset:], format, limit)
+    text, count = await to_thread.run_sync(partial(_part, pieces, format, start=offset, limit=limit))
     following = offset + count
     more = following < len(pieces)
     return ExportResult(
@@ -55,18 +57,10 @@ async def export_evidence(
     )
 
 
-def _as_much_as_fits(pieces: Sequence[Evidence], format: ExportFormat, limit: int) -> tuple[str, int]:
-    """The longest whole number of records whose text stays within `limit` characters, at least one."""
-    from deepcritical_mcp.evidence.export import export
+def _part(pieces: Sequence[Evidence], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int]:
+    from deepcritical_mcp.evidence.export import export_part
 
-    least, most = 1, len(pieces)
-    while least < most:
-        middle = (least + most + 1) // 2
-        if len(export(pieces[:middle], format)) <= limit:
-            least = middle
-        else:
-            most = middle - 1
-    return export(pieces[:least], format), min(least, len(pieces))
+    return export_part(pieces, format, start=start, limit=limit)
 
 
 TOOL = ToolSpec(export_evidence, "Export evidence", ExportResult, reading())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,25 +11,31 @@ from deepcritical_mcp.evidence.export.jsonl import read_jsonl
 from deepcritical_mcp.evidence.export.reference import Reference, references
 from deepcritical_mcp.models import Evidence
 
-__all__ = ["EXPORT_FILES", "ExportFile", "ExportFormat", "export", "export_entries", "read_jsonl"]
+__all__ = ["EXPORT_FILES", "ExportFile", "ExportFormat", "export", "export_entries", "export_part", "read_jsonl"]
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
 
 
 @dataclass(frozen=True)
 class ExportFile:
-    """How a format's files are called and typed."""
+    """A format's file: how it is called and typed, and how its records are put together."""
 
     extension: str
     media_type: str
+    entry: Callable[[Reference], str]
+    head: str = ""
+    separator: str = ""
+    tail: str = ""
 
 
 EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
-    "bibtex": ExportFile("bib", "application/x-bibtex"),
-    "ris": ExportFile("ris", "application/x-research-info-systems"),
-    "csl-json": ExportFile("json", "application/vnd.citationstyles.csl+json"),
-    "markdown": ExportFile("md", "text/markdown"),
-    "jsonl": ExportFile("jsonl", "application/jsonl"),
+    "bibtex": ExportFile("bib", "application/x-bibtex", bibtex.entry, separator="\n"),
+    "ris": ExportFile("ris", "application/x-research-info-systems", ris.entry, separator="\n"),
+    "csl-json": ExportFile(
+        "json", "application/vnd.citationstyles.csl+json", csl.entry, head="[\n", separator=",\n", tail="\n]\n"
+    ),
+    "markdown": ExportFile("md", "text/markdown", markdown.entry, separator="\n"),
+    "jsonl": ExportFile("jsonl", "application/jsonl", jsonl.entry),
 }
 
 
@@ -40,20 +46,29 @@ def export(evidence: Sequence[Evidence], format: ExportFormat) -> str:
     on the evidence and on what precedes it, so that they stay when a session grows. `jsonl` is the one format that
     `read_jsonl` takes back whole.
     """
-    if format == "jsonl":
-        return jsonl.write(evidence)
-    return _WRITERS[format](references(evidence))
+    return _file(format, map(EXPORT_FILES[format].entry, references(evidence)))
+
+
+def export_part(evidence: Sequence[Evidence], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int]:
+    """As many whole records from `start` on as stay within `limit` characters, at least one, and how many they are.
+
+    Each part is a file of its own; keys and numbers are those of the whole export, so that parts can be put together.
+    """
+    file, entries, length = EXPORT_FILES[format], list[str](), 0
+    for reference in references(evidence, start):
+        text = file.entry(reference)
+        length += len(text) + len(file.separator)
+        if entries and length + len(file.head) + len(file.tail) > limit:
+            break
+        entries.append(text)
+    return _file(format, iter(entries)), len(entries)
 
 
 def export_entries(evidence: Sequence[Evidence], format: Literal["bibtex", "ris"]) -> dict[str, str]:
-    """Each piece's own entry by its id; entries put one after the other are a file again."""
-    entry = {"bibtex": bibtex.entry, "ris": ris.entry}[format]
-    return {reference.evidence.id: entry(reference) for reference in references(evidence)}
+    """Each piece's own record by its id; records with an empty line between them are a file again."""
+    return {reference.evidence.id: EXPORT_FILES[format].entry(reference) for reference in references(evidence)}
 
 
-_WRITERS: Mapping[ExportFormat, Callable[[Sequence[Reference]], str]] = {
-    "bibtex": bibtex.write,
-    "ris": ris.write,
-    "csl-json": csl.write,
-    "markdown": markdown.write,
-}
+def _file(format: ExportFormat, entries: Iterator[str]) -> str:
+    file = EXPORT_FILES[format]
+    return f"{file.head}{file.separator.join(entries)}{file.tail}"

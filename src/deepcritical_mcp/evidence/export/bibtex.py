@@ -7,7 +7,6 @@ styles treat as `@misc`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from deepcritical_mcp.evidence.export.reference import Reference
 from deepcritical_mcp.models import AuthorName
@@ -30,11 +29,6 @@ _ESCAPES = str.maketrans(
     }
 )
 _NOT_IN_ADDRESSES = re.compile(r"[\s{}\\^`\"|]")
-
-
-def write(references: Sequence[Reference]) -> str:
-    """One entry for each reference."""
-    return "\n".join(entry(reference) for reference in references)
 
 
 def entry(reference: Reference) -> str:

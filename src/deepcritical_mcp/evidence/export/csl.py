@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 from deepcritical_mcp.evidence.export.reference import Reference
 from deepcritical_mcp.models import AuthorName
@@ -12,10 +11,9 @@ from deepcritical_mcp.models import AuthorName
 _TYPES = {"article": "article-journal", "webpage": "webpage", "other": "article"}
 
 
-def write(references: Sequence[Reference]) -> str:
-    """An array with one item for each reference."""
-    items = [_item(reference) for reference in references]
-    return json.dumps(items, ensure_ascii=False, indent=2) + "\n"
+def entry(reference: Reference) -> str:
+    """One item of the array."""
+    return json.dumps(_item(reference), ensure_ascii=False)
 
 
 def _item(reference: Reference) -> dict[str, object]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pydantic import ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.evidence.export.reference import Reference
 from deepcritical_mcp.models import Evidence
 
 
-def write(evidence: Sequence[Evidence]) -> str:
-    """One line for each piece."""
-    return "".join(f"{piece.model_dump_json()}\n" for piece in evidence)
+def entry(reference: Reference) -> str:
+    """One line."""
+    return f"{reference.evidence.model_dump_json()}\n"
 
 
 def read_jsonl(text: str) -> list[Evidence]:

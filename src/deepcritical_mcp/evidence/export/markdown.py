@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from deepcritical_mcp.evidence.export.reference import Reference, status_label
@@ -16,15 +16,10 @@ _AT_LINE_START = re.compile(r"^(\s*)(?:([-+=:])|(\d+)([.)]))", re.MULTILINE)
 _SHOWN_AUTHORS = 6
 
 
-def write(references: Sequence[Reference]) -> str:
-    """A heading, then a numbered section for each reference: status, citation, links, and its text as a quotation."""
-    sections = [_section(number, reference) for number, reference in enumerate(references, start=1)]
-    return "\n".join(["# Evidence\n", *sections]) if sections else "# Evidence\n\nNone.\n"
-
-
-def _section(number: int, reference: Reference) -> str:
-    heading = f"## {number}. {_text(reference.title)}\n"
-    return "\n".join([heading, *(f"{paragraph}\n" for paragraph in _paragraphs(reference))])
+def entry(reference: Reference) -> str:
+    """A numbered section: status, citation, links, and what it says as a quotation."""
+    heading = f"## {reference.number}. {_text(reference.title)}"
+    return "\n\n".join([heading, *_paragraphs(reference), ""])
 
 
 def _paragraphs(reference: Reference) -> Iterator[str]:

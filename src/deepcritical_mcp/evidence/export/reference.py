@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,7 +34,8 @@ class Reference:
     """A piece of evidence as a citation.
 
     Attributes:
-        key: citation key in ASCII, unique in its file.
+        number: its place in the export, from 1.
+        key: citation key in ASCII, unique in its export.
         title: without the full stop at its end; with "RETRACTED: " in front where that is so.
         date: year, year and month, or year, month and day; () when unknown.
         url: "" unless it leads to the web (a script's address is no place to find a source).
@@ -44,6 +46,7 @@ class Reference:
     """
 
     evidence: Evidence
+    number: int
     key: str
     kind: Kind
     title: str
@@ -57,15 +60,14 @@ class Reference:
     keywords: tuple[str, ...]
 
 
-def references(evidence: Sequence[Evidence]) -> list[Reference]:
-    """One reference for each piece, in order, with keys that are unique among them."""
-    taken: set[str] = set()
-    found: list[Reference] = []
-    for piece in evidence:
-        key = _unused(_key(piece), taken)
-        taken.add(key)
-        found.append(_reference(piece, key))
-    return found
+def references(evidence: Sequence[Evidence], start: int = 0) -> Iterator[Reference]:
+    """A reference for each piece from `start` on, in order, with keys that are unique among all of `evidence`."""
+    uses: Counter[str] = Counter()
+    for position, piece in enumerate(evidence):
+        key = _key(piece)
+        uses[key] += 1
+        if position >= start:
+            yield _reference(piece, key if uses[key] == 1 else f"{key}-{uses[key]}", position + 1)
 
 
 def status_label(evidence: Evidence) -> str:
@@ -73,12 +75,13 @@ def status_label(evidence: Evidence) -> str:
     return _STATUS_LABELS.get(evidence.citation.status, "")
 
 
-def _reference(piece: Evidence, key: str) -> Reference:
+def _reference(piece: Evidence, key: str, number: int) -> Reference:
     citation = piece.citation
     is_remark = citation.source == "user"
     content = "" if piece.content.rstrip(".") == citation.title.rstrip(".") else piece.content
     return Reference(
         evidence=piece,
+        number=number,
         key=key,
         kind=_kind(piece),
         title=_title(piece),
@@ -152,10 +155,3 @@ def _key(piece: Evidence) -> str:
 def _ascii_letters(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.lower().translate(_PLAIN_LETTERS))
     return "".join(letter for letter in plain if letter.isascii() and letter.isalnum())
-
-
-def _unused(key: str, taken: set[str]) -> str:
-    number, free = 2, key
-    while free in taken:
-        free, number = f"{key}-{number}", number + 1
-    return free

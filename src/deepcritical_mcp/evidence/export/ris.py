@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from deepcritical_mcp.evidence.export.reference import Reference
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.text import clean_line
 
 _TYPES = {"article": "JOUR", "webpage": "ELEC", "other": "GEN"}
-
-
-def write(references: Sequence[Reference]) -> str:
-    """One record for each reference."""
-    return "\n".join(entry(reference) for reference in references)
 
 
 def entry(reference: Reference) -> str:
