@@ -13,6 +13,9 @@ from deepcritical_mcp.config import Settings
 if TYPE_CHECKING:
     import httpx
 
+    from deepcritical_mcp.logs import configure_structlog
+
+    configure_structlog()
     from deepcritical_mcp.evidence.embedding import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.search.expansion import QueryExpander
@@ -76,6 +79,9 @@ def build_services(settings: Settings) -> Services:
     """Everything, wired once. Opens no connection and loads no model yet."""
     import httpx
 
+    from deepcritical_mcp.logs import configure_structlog
+
+    configure_structlog()
     from deepcritical_mcp.evidence.embedding import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.providers import mesh, pubmed

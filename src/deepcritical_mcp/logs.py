@@ -6,10 +6,12 @@ import logging
 import re
 import sys
 from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import structlog
-from structlog.typing import EventDict, WrappedLogger
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
 
 # Libraries that log requests; in DEBUG they log answers too, which can repeat a request's address.
 _HTTP_LOGGERS = (
@@ -57,36 +59,32 @@ def hide_keys_in_addresses() -> None:
         logging.getLogger(name).addFilter(_HIDE_KEYS)
 
 
-class _SafeFormatter(structlog.stdlib.ProcessorFormatter):
-    """The last word on every line: one line, without secrets."""
+class _SafeFormatter(logging.Formatter):
+    """The last word on every line: one line, without secrets. structlog is imported with the first line to write."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
-        super().__init__(
-            foreign_pre_chain=_SHARED,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _one_line],
-        )
+        super().__init__()
         self._secrets = tuple(secrets)
 
+    @cached_property
+    def _lines(self) -> logging.Formatter:
+        import structlog
+
+        return structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_shared_processors(),
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _one_line],
+        )
+
     def format(self, record: logging.LogRecord) -> str:
-        return hide(super().format(record), self._secrets)
+        return hide(self._lines.format(record), self._secrets)
 
 
 def configure_logging(level: str, secrets: Sequence[str] = ()) -> None:
-    """Send structlog's and the standard library's records of `level` and above to stderr.
+    """Send the standard library's records of `level` and above to stderr, and structlog's with `configure_structlog`.
 
     HTTP libraries are heard from WARNING on. Nothing is written that contains one of `secrets`.
     """
     hide_keys_in_addresses()
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *_SHARED,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=False,
-    )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_SafeFormatter(secrets))
     root = logging.getLogger()
@@ -95,6 +93,26 @@ def configure_logging(level: str, secrets: Sequence[str] = ()) -> None:
     for name in _NOISY_LOGGERS:
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     logging.captureWarnings(True)
+
+
+def configure_structlog() -> None:
+    """Hand structlog's events to the standard library's logging.
+
+    Apart from `configure_logging`, since importing structlog takes a tenth of the time in which `initialize` should be
+    answered; to be called before anything that logs with it runs.
+    """
+    import structlog
+
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_shared_processors(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
 
 
 def _one_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
@@ -106,13 +124,16 @@ def _one_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
     return line.replace("\r", "").replace("\n", "\\n")
 
 
-# No local variables in tracebacks: they hold headers and settings.
-_SHARED = (
-    structlog.stdlib.add_logger_name,
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.PositionalArgumentsFormatter(),
-    structlog.stdlib.ExtraAdder(),
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-    structlog.processors.StackInfoRenderer(),
-    structlog.processors.format_exc_info,
-)
+def _shared_processors() -> list[Processor]:
+    import structlog
+
+    return [
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+        # No local variables in tracebacks: they hold headers and settings.
+        structlog.processors.format_exc_info,
+    ]

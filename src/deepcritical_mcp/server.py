@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import cached_property
 from typing import Any
 
 import anyio
@@ -15,6 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent
+from mcp_types import Tool as MCPTool
 from pydantic import BaseModel, ValidationError
 
 from deepcritical_mcp._version import __version__
@@ -55,16 +57,34 @@ class DeepCriticalServer(MCPServer[AppContext]):
             instructions=INSTRUCTIONS,
             version=__version__,
             lifespan=lifespan,
-            tools=[_tool(spec) for spec in TOOLS],
             log_level=app.settings.log_level,
             **options,
         )
         self.app = app
+        self.admit: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
         self._greeted = False
         for prompt in PROMPTS:
             self.add_prompt(prompt)
         register_resources(self)
-        self._specs = {spec.name: spec for spec in TOOLS}
+
+    @cached_property
+    def _tools(self) -> dict[str, Tool]:
+        # Built on first use: the schemas take longer to make than `initialize` should take to answer.
+        return {spec.name: _tool(spec) for spec in TOOLS}
+
+    async def list_tools(self) -> list[MCPTool]:
+        """All tools, in the order of `TOOLS`."""
+        return [
+            MCPTool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema=tool.parameters,
+                output_schema=tool.output_schema,
+                annotations=tool.annotations,
+            )
+            for tool in self._tools.values()
+        ]
 
     def warm_up_after_greeting(self) -> None:
         """Load the model once a client has been greeted: never before `initialize` is answered."""
@@ -81,10 +101,14 @@ class DeepCriticalServer(MCPServer[AppContext]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None = None
     ) -> CallToolResult:
-        """Run a tool within the deadline; every failure is an `isError` result that a model can act on."""
+        """Run a tool within the deadline; every failure is an `isError` result that a model can act on.
+
+        `self.admit` surrounds each call: a transport that has limits may refuse it there with a DeepCriticalError.
+        """
         try:
-            with anyio.fail_after(self.app.settings.deadline):
-                result = await self._run(name, arguments, context)
+            async with self.admit():
+                with anyio.fail_after(self.app.settings.deadline):
+                    result = await self._run(name, arguments, context)
         except TimeoutError:
             return _failure(name, _out_of_time(self.app.settings.deadline))
         except DeepCriticalError as error:
@@ -109,10 +133,10 @@ class DeepCriticalServer(MCPServer[AppContext]):
         return await super().get_prompt(name, arguments, context)
 
     async def _run(self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None) -> BaseModel:
-        tool = self._tool_manager.get_tool(name)
+        tool = self._tools.get(name)
         if tool is None:
-            near = nearest(name, self._specs)
-            hint = f" Did you mean {near}?" if near else f" There are {', '.join(self._specs)}."
+            near = nearest(name, self._tools)
+            hint = f" Did you mean {near}?" if near else f" There are {', '.join(self._tools)}."
             raise InvalidInputError(f'There is no tool "{name[:80]}".{hint}')
         known = known_arguments(name, arguments, tool.parameters["properties"])
         try:
