@@ -23,6 +23,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.text import clean_line, clean_text, cut_at_sentence
 from deepcritical_mcp.tools.base import ToolSpec, keeping
 from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.progress import progress_of
 from deepcritical_mcp.tools.sessions import ToolContext, session_for
 
 if TYPE_CHECKING:
@@ -68,7 +69,10 @@ async def add_evidence(
             rejected.append(RejectedItem(index=index, reason=problem))
         else:
             evidence.append((index, _evidence(item)))
+    progress = progress_of(ctx)
+    await progress(0.1, f"keeping {len(evidence)} items")
     result = await _add(session.store, evidence, rejected)
+    await progress(1.0, f"{len(result.added)} added, {len(result.duplicates)} known already")
     step = "Find it by meaning with semantic_search."
     return result.model_copy(update={"next_step": f"{session.hint} {step}".strip()})
 

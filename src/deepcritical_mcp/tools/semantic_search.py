@@ -9,6 +9,7 @@ from pydantic import Field
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.tools.base import ToolSpec, reading
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
+from deepcritical_mcp.tools.progress import progress_of
 from deepcritical_mcp.tools.sessions import ToolContext, session_for
 
 
@@ -25,10 +26,13 @@ async def semantic_search(
     outside."""
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
+    progress = progress_of(ctx)
+    await progress(0.1, "searching the session by meaning and by words")
     evidence = await store.search_similar(
         query, variants=variants, max_results=max_results, source=source, min_relevance=min_relevance
     )
     total = await store.count()
+    await progress(1.0, f"{len(evidence)} of {total} pieces of evidence")
     return SearchResult(
         session_id=store.session_id,
         query=query,

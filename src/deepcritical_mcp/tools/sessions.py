@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken, principal_components
 from mcp.server.mcpserver import Context
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
@@ -65,7 +66,12 @@ def application(ctx: ToolContext) -> AppContext:
 def caller() -> str:
     """The authenticated caller's name; "" without authentication."""
     token = get_access_token()
-    return token.client_id if token else ""
+    return caller_of(token) if token else ""
+
+
+def caller_of(token: AccessToken) -> str:
+    """The name of the caller that `token` was given to: with OAuth the client, the issuer and the user together."""
+    return "|".join(part for part in principal_components(token) if part)
 
 
 def _default_key(ctx: ToolContext) -> str:
