@@ -215,12 +215,17 @@ class ExpandedQuery(Value):
 
 
 class Concept(Value):
-    """A concept recognised in a topic, with its MeSH descriptor where one is known."""
+    """A concept of a topic, or ("evidence") of what the session holds close to it, with its MeSH descriptor if known.
+
+    `synonym_sources` says of each synonym, in the same order, where it comes from.
+    """
 
     term: str
     mesh_id: str = ""
     mesh_term: str = ""
     synonyms: tuple[str, ...] = ()
+    synonym_sources: tuple[Literal["mesh", "topic", "evidence", "rules"], ...] = ()
+    found_in: Literal["topic", "evidence"] = "topic"
 
 
 class Expansion(Value):

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import Concept, Expansion
+from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidInputError
+from deepcritical_mcp.models import ExpandedQuery, Expansion
+from deepcritical_mcp.providers.http import seconds_left
 from deepcritical_mcp.search.expansion.abbreviations import definitions
-from deepcritical_mcp.search.expansion.rules import direct_query, rule_queries
+from deepcritical_mcp.search.expansion.concepts import mesh_queries
+from deepcritical_mcp.search.expansion.from_evidence import (
+    EvidenceView,
+    SessionEvidence,
+    evidence_queries,
+    read_evidence,
+)
+from deepcritical_mcp.search.expansion.glossary import concepts_of
+from deepcritical_mcp.search.expansion.ncbi import NcbiView, look_up
+from deepcritical_mcp.search.expansion.rules import described, direct_query, other_names, rule_queries
 from deepcritical_mcp.search.expansion.selection import choose
 from deepcritical_mcp.search.expansion.topic import DESCRIPTION_LIMIT, Topic, read_topic
 from deepcritical_mcp.search.progress import Progress, no_progress
 from deepcritical_mcp.text import clean_text
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.store import EvidenceStore
     from deepcritical_mcp.providers.mesh import MeshConcepts
 
 MOST_QUERIES = 8
+# Five small requests take some 3 seconds. Concepts are worth waiting for, but not the whole call.
+NCBI_SECONDS = 10.0
+NCBI_SHARE = 0.3
 
 
 class QueryExpander:
@@ -38,27 +51,65 @@ class QueryExpander:
         *,
         description: str = "",
         count: int = 3,
-        store: EvidenceStore | None,
+        store: SessionEvidence | None,
         progress: Progress = no_progress,
     ) -> Expansion:
         """Exactly `count` different queries, the direct one first, and the concepts found in the topic.
+
+        NCBI and the evidence are asked as far as they answer; what is missing is a warning.
 
         Raises:
             InvalidInputError: the topic is blank, too long or only filler; the description is too long; `count` is
                 not 1 to 8.
         """
-        subject = read_topic(topic)
+        asked = read_topic(topic)
         _check(description, count)
-        await progress(0.1, "reading the topic")
-        abbreviations = definitions([subject.text, clean_text(description)])
-        queries = choose(direct_query(subject), rule_queries(subject, abbreviations), count=count)
-        await progress(1.0, "done")
+        await progress(0.1, "reading what the session knows")
+        evidence, store_warning = await _read(asked, store)
+        await progress(0.3, "asking NCBI for concepts")
+        ncbi = await self._ask_ncbi(asked, evidence)
+        await progress(0.9, "wording queries")
+        subject = read_topic(ncbi.corrected) if ncbi.corrected else asked
+        defined = definitions([asked.text, clean_text(description)])
+        proposals = _proposals(subject, ncbi, evidence, defined=defined, description=description)
         return Expansion(
             session_id=store.session_id if store is not None else "",
-            queries=queries,
-            concepts=tuple(Concept(term=phrase) for phrase in subject.phrases),
-            warnings=_warnings(subject),
+            queries=choose(direct_query(asked), proposals, count=count),
+            concepts=concepts_of(subject, ncbi.matches, evidence.terms, defined=defined, found=evidence.abbreviations),
+            corrected_query=ncbi.corrected,
+            warnings=tuple(filter(None, (_language_warning(asked), store_warning, ncbi.warning))),
         )
+
+    async def _ask_ncbi(self, topic: Topic, evidence: EvidenceView) -> NcbiView:
+        if self._mesh is None:
+            return NcbiView()
+        seconds = min(NCBI_SECONDS, NCBI_SHARE * min(seconds_left(), self._settings.deadline))
+        return await look_up(topic, self._mesh, seconds=seconds, familiar=evidence.familiar)
+
+
+async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceView, str]:
+    """What the session knows, and a warning when it cannot be read."""
+    if store is None:
+        return EvidenceView(), ""
+    try:
+        return await read_evidence(topic.keywords, store), ""
+    except (EvidenceStoreError, EmbeddingError) as error:
+        return EvidenceView(), f"The session's evidence was not used: {error.message}"
+
+
+def _proposals(
+    topic: Topic, ncbi: NcbiView, evidence: EvidenceView, *, defined: Mapping[str, str], description: str
+) -> list[ExpandedQuery]:
+    """All proposals; within each kind of reformulation, from what knows most to what knows least."""
+    from_rules = rule_queries(topic)
+    return [
+        *mesh_queries(topic, ncbi.matches, evidence.familiar),
+        *other_names(topic, defined, "rules"),
+        *other_names(topic, evidence.abbreviations, "evidence"),
+        *evidence_queries(topic, evidence.terms),
+        *described(topic, description),
+        *from_rules,
+    ]
 
 
 def _check(description: str, count: int) -> None:
@@ -68,10 +119,10 @@ def _check(description: str, count: int) -> None:
         raise InvalidInputError(f"count is {count}; it must be 1 to {MOST_QUERIES}.")
 
 
-def _warnings(topic: Topic) -> tuple[str, ...]:
+def _language_warning(topic: Topic) -> str:
     if not topic.language:
-        return ()
+        return ""
     return (
         f"The topic seems to be in {topic.language}. PubMed is indexed in English: put the topic in English and call "
-        "again.",
+        "again."
     )

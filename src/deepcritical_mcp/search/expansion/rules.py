@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.selection import Reformulation
-from deepcritical_mcp.search.expansion.topic import CORE_WORDS, PUBMED_WORDS, Topic, core, fit_web, is_disease, is_drug
+from deepcritical_mcp.search.expansion.selection import QuerySource, Reformulation, Strategy
+from deepcritical_mcp.search.expansion.stems import stems
+from deepcritical_mcp.search.expansion.topic import (
+    CORE_WORDS,
+    PUBMED_WORDS,
+    Topic,
+    core,
+    fit_web,
+    is_disease,
+    is_drug,
+    key_phrases,
+    weight,
+)
 from deepcritical_mcp.search.expansion.vocabulary import DISEASE_GROUPS, DRUG_STEMS
 from deepcritical_mcp.search.expansion.wording import rewordings
+from deepcritical_mcp.text import clean_line
 
 
 @dataclass(frozen=True)
@@ -75,44 +87,66 @@ def pubmed_words(phrases: Sequence[str], *, most_words: int) -> str:
     return _cut(chosen, pubmed_syntax.LONGEST_QUERY // 3) or _cut(" ".join(phrases), 100)
 
 
-def rule_queries(topic: Topic, abbreviations: Mapping[str, str]) -> list[ExpandedQuery]:
-    """Proposals from rules alone, the most useful first within each kind of reformulation."""
+def rule_queries(topic: Topic) -> list[ExpandedQuery]:
+    """Proposals from the topic alone, the most useful first within each kind of reformulation."""
+    angles = _angles(topic)
     return [
-        *_other_names(topic, abbreviations),
+        *other_forms(topic),
         *_fewer_words(topic),
         *_study_kinds(topic),
-        *_angles(topic)[:1],
+        *angles[:1],
         *_groups(topic),
-        *_angles(topic)[1:],
+        *angles[1:],
         *_without_a_word(topic),
     ]
 
 
-def _other_names(topic: Topic, abbreviations: Mapping[str, str]) -> Iterator[ExpandedQuery]:
-    """The topic with abbreviations resolved or made, and with its words written otherwise."""
-    for text, change in _renamed(topic.keywords, abbreviations):
-        alternatives = [
-            pubmed_words([topic.keywords], most_words=PUBMED_WORDS),
-            pubmed_words([text], most_words=PUBMED_WORDS),
-        ]
+def other_names(topic: Topic, abbreviations: Mapping[str, str], source: QuerySource) -> Iterator[ExpandedQuery]:
+    """The topic with its abbreviations (short form -> long form) written out, and with its names abbreviated."""
+    written_out = replace_terms(topic.keywords, abbreviations)
+    if written_out != topic.keywords:
+        yield _renamed(topic, written_out, "abbreviations written out", source)
+    shortened = replace_terms(topic.keywords, {long: short for short, long in abbreviations.items()})
+    if shortened != topic.keywords:
+        yield _renamed(topic, shortened, "names abbreviated", source)
+
+
+def other_forms(topic: Topic) -> Iterator[ExpandedQuery]:
+    """The topic with its words written otherwise: spelling, Greek letters, hyphens, number."""
+    for rewording in rewordings(topic.keywords):
+        yield _renamed(topic, rewording.text, rewording.change, "rules")
+
+
+def described(topic: Topic, description: str) -> Iterator[ExpandedQuery]:
+    """The topic narrowed by the weightiest words of its description that it does not have itself."""
+    own = stems(topic.keywords)
+    words = [word for phrase in key_phrases(clean_line(description)[:2_000]) for word in phrase.split()]
+    fresh = [word for word in words if weight(word) > 1 and not stems(word) <= own]
+    added = core(fresh, most_words=3)
+    if added:
         yield _proposal(
-            text,
-            "broader",
+            f"{fit_web(topic.keywords, room=3)} {added}",
+            "specific",
             "syntactic",
-            f"The same with {change}: finds what is written that way.",
-            pubmed_query=pubmed_syntax.any_of(f"({alternative})" for alternative in alternatives),
+            "Narrowed by your description.",
+            pubmed_query=pubmed_syntax.all_of([pubmed_syntax.grouped(pubmed_direct(topic)), _alternatives(added)]),
         )
 
 
-def _renamed(text: str, abbreviations: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    resolved = replace_terms(text, abbreviations)
-    if resolved != text:
-        yield resolved, "abbreviations in full"
-    shortened = replace_terms(text, {long: short for short, long in abbreviations.items()})
-    if shortened != text:
-        yield shortened, "names abbreviated"
-    for rewording in rewordings(text):
-        yield rewording.text, rewording.change
+def _alternatives(words: str) -> str:
+    return pubmed_syntax.any_of(pubmed_syntax.words(word) for word in words.split())
+
+
+def _renamed(topic: Topic, text: str, change: str, source: QuerySource) -> ExpandedQuery:
+    alternatives = [pubmed_words([phrase], most_words=PUBMED_WORDS) for phrase in (topic.keywords, text)]
+    return _proposal(
+        without_repetition(text),
+        "broader",
+        "syntactic",
+        f"The same with {change}: finds what is written that way.",
+        pubmed_query=pubmed_syntax.any_of(f"({alternative})" for alternative in alternatives),
+        source=source,
+    )
 
 
 def replace_terms(text: str, replacements: Mapping[str, str]) -> str:
@@ -134,26 +168,28 @@ def _replace_term(text: str, term: str, replacement: str) -> str:
     return text
 
 
+def without_repetition(text: str) -> str:
+    """`text` without a word that came before in it."""
+    return " ".join(
+        {word.casefold(): word for word in reversed(text.split())}[word]
+        for word in dict.fromkeys(text.casefold().split())
+    )
+
+
 def _bare(word: str) -> str:
     return word.casefold().removesuffix("'s").removesuffix("’s").strip(".,;:")
 
 
 def _fewer_words(topic: Topic) -> Iterator[ExpandedQuery]:
-    yield _proposal(
-        topic.keywords,
-        "broader",
-        "syntactic",
-        "Only the words that carry meaning.",
-        pubmed_query=pubmed_words(topic.phrases, most_words=PUBMED_WORDS),
-    )
-    if len(topic.words) > CORE_WORDS // 2:
-        fewer = core(topic.phrases, most_words=max(2, min(CORE_WORDS, len(topic.words) * 2 // 3)))
+    """Only the words that carry meaning; PubMed, which wants every word in the record, gets the weightiest of them."""
+    specific = " ".join(word for word in topic.words if weight(word)) or topic.keywords
+    for text in (topic.keywords, specific):
         yield _proposal(
-            fewer,
+            text,
             "broader",
             "syntactic",
-            "The core of the topic: fewer conditions, so more is found.",
-            pubmed_query=pubmed_words([fewer], most_words=CORE_WORDS),
+            "Only the words that carry meaning: fewer conditions, so more is found.",
+            pubmed_query=pubmed_words([text], most_words=CORE_WORDS),
         )
 
 
@@ -217,30 +253,35 @@ def group_of(word: str) -> str:
 
 def _without_a_word(topic: Topic) -> Iterator[ExpandedQuery]:
     """The last resort for topics that already name every kind of study and every angle."""
-    kinds: Iterable[Reformulation] = ("syntactic", "semantic")
+    kinds: tuple[Reformulation, Reformulation] = ("semantic", "syntactic")
     for left_out in range(len(topic.words) - 1, -1, -1):
-        text = fit_web(" ".join(word for index, word in enumerate(topic.words) if index != left_out))
-        for kind in kinds:
-            if text:
-                yield _proposal(
-                    text,
-                    "broader",
-                    kind,
-                    f'Without "{topic.words[left_out]}".',
-                    pubmed_query=pubmed_words([text], most_words=PUBMED_WORDS),
-                )
+        text = " ".join(word for index, word in enumerate(topic.words) if index != left_out)
+        if text:
+            yield _proposal(
+                text,
+                "broader",
+                kinds[left_out % 2],
+                f'Without "{topic.words[left_out]}": fewer conditions.',
+                pubmed_query=pubmed_words([text], most_words=CORE_WORDS),
+            )
 
 
 def _proposal(
-    query: str, strategy: str, reformulation: Reformulation, rationale: str, *, pubmed_query: str
+    query: str,
+    strategy: Strategy,
+    reformulation: Reformulation,
+    rationale: str,
+    *,
+    pubmed_query: str,
+    source: QuerySource = "rules",
 ) -> ExpandedQuery:
     return ExpandedQuery(
         query=fit_web(query),
-        strategy="direct" if strategy == "direct" else "broader" if strategy == "broader" else "specific",
+        strategy=strategy,
         reformulation=reformulation,
         rationale=rationale,
         pubmed_query=pubmed_query,
-        source="rules",
+        source=source,
     )
 
 

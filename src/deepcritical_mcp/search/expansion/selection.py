@@ -10,7 +10,9 @@ from typing import Literal
 from deepcritical_mcp.models import ExpandedQuery
 
 SEMANTIC_SHARE = 0.37
+Strategy = Literal["direct", "broader", "specific"]
 Reformulation = Literal["syntactic", "semantic"]
+QuerySource = Literal["mesh", "rules", "evidence", "sampling"]
 
 
 def semantic_count(count: int) -> int:
@@ -46,7 +48,8 @@ def choose(direct: ExpandedQuery, proposals: Iterable[ExpandedQuery], *, count: 
             break
         chosen.append(fitting[0])
     if count >= 3:
-        for strategy in ("broader", "specific"):
+        strategies: tuple[Strategy, ...] = ("broader", "specific")
+        for strategy in strategies:
             chosen = _with_strategy(chosen, different, strategy)
     return tuple(chosen)
 
@@ -59,7 +62,7 @@ def _different(queries: Sequence[ExpandedQuery]) -> list[ExpandedQuery]:
 
 
 def _with_strategy(
-    chosen: Sequence[ExpandedQuery], different: Sequence[ExpandedQuery], strategy: str
+    chosen: Sequence[ExpandedQuery], different: Sequence[ExpandedQuery], strategy: Strategy
 ) -> list[ExpandedQuery]:
     """`chosen`, in which the last query that can be spared gave way to one of the missing strategy."""
     if any(query.strategy == strategy for query in chosen):

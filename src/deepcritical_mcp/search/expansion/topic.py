@@ -12,6 +12,7 @@ from deepcritical_mcp.search.expansion.vocabulary import (
     DISEASE_ENDINGS,
     DISEASE_WORDS,
     DRUG_STEMS,
+    EPONYMS,
     FILLERS,
     FOREIGN_STOP_WORDS,
     GENERIC_WORDS,
@@ -122,7 +123,7 @@ def weight(word: str) -> int:
     lower = word.lower().removesuffix("'s").removesuffix("’s")
     if lower in GENERIC_WORDS or lower.isdigit():
         return 0
-    if is_disease(lower) or is_drug(lower) or _is_symbol(word):
+    if is_disease(lower) or is_drug(lower) or is_symbol(word):
         return 3
     return 2 if len(lower) > 6 else 1
 
@@ -137,6 +138,23 @@ def is_drug(word: str) -> bool:
     """Whether a word looks like the name of a drug or a chemical."""
     lower = word.lower().strip('"')
     return len(lower) > 6 and lower.endswith(("formin", *(stem for stem, _ in DRUG_STEMS)))
+
+
+def concept_terms(topic: Topic) -> tuple[str, ...]:
+    """The key phrases, from which drugs and diseases named after persons are taken out as terms of their own."""
+    terms: list[str] = []
+    for phrase in topic.phrases:
+        run: list[str] = []
+        for word in phrase.split():
+            if is_drug(word) or (word.lower() in EPONYMS and run):
+                terms += [" ".join(run)] if run else []
+                run = []
+            if is_drug(word):
+                terms.append(word)
+            else:
+                run.append(word)
+        terms += [" ".join(run)] if run else []
+    return tuple(term for term in dict.fromkeys(terms) if any(weight(word) for word in term.split()))
 
 
 def fit_web(text: str, *, room: int = 0) -> str:
@@ -181,7 +199,7 @@ def _is_content(token: str, before: str, after: str, *, language: str, shouts: b
     return lower not in STOP_WORDS and lower not in FILLERS
 
 
-def _is_symbol(word: str) -> bool:
-    """Gene names, abbreviations, compounds: "AMPK", "p53", "IL-6", "TNF-α"."""
+def is_symbol(word: str) -> bool:
+    """Whether a word looks like a gene, an abbreviation or a compound: "AMPK", "p53", "IL-6", "TNF-α"."""
     has_digit = any(letter.isdigit() for letter in word)
     return (has_digit or sum(letter.isupper() for letter in word) > 1) and any(letter.isalpha() for letter in word)

@@ -7,6 +7,10 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in text.split("|"))
+
+
 STOP_WORDS = _words(
     """a about above across after against all along also although am among amongst an and any are aren't as at be
     because been before being below between both but by can can't cannot could couldn't did didn't do does doesn't
@@ -213,3 +217,26 @@ DISEASE_GROUPS: dict[str, str] = {
     "sarcoma": "neoplasms",
     "glioblastoma": "neoplasms",
 }
+
+# MeSH headings of nearly every record of a kind: who was studied and how, not what about.
+CHECK_TAGS = _names(
+    """adolescent|adult|age distribution|age factors|age of onset|aged|aged, 80 and over|algorithms|
+    amino acid sequence|animal|animals|base sequence|biological transport|case report|case-control studies|cats|
+    cattle|cell line|cell line, tumor|cells, cultured|child|child, preschool|china|clinical trial|
+    clinical trials as topic|cohort studies|cohort study|comorbidity|cricetinae|cross-sectional studies|
+    databases, factual|disease models, animal|dogs|dose-response relationship, drug|double-blind method|
+    epidemiology|europe|evidence-based medicine|feasibility studies|female|follow-up studies|france|germany|
+    guinea pigs|hospital mortality|hospitalization|human|humans|in vitro techniques|incidence|infant|
+    infant, newborn|italy|japan|kaplan-meier estimate|kinetics|length of stay|logistic models|
+    longitudinal studies|macaca mulatta|male|meta-analysis|meta-analysis as topic|mice|mice, inbred balb c|
+    mice, inbred c57bl|mice, knockout|mice, nude|mice, transgenic|middle aged|models, animal|models, biological|
+    models, molecular|models, statistical|models, theoretical|molecular sequence data|mortality|mouse|
+    multivariate analysis|odds ratio|pilot projects|predictive value of tests|pregnancy|prevalence|prognosis|
+    proportional hazards models|prospective studies|quality of life|rabbits|random allocation|
+    randomized controlled trials as topic|rat|rats|rats, sprague-dawley|rats, wistar|reference values|
+    registries|regression analysis|reproducibility of results|retrospective studies|review|
+    review literature as topic|risk|risk assessment|risk factors|roc curve|sensitivity and specificity|
+    sequence homology, amino acid|severity of illness index|sex distribution|sex factors|sheep|
+    single-blind method|spain|surveys and questionnaires|survival analysis|survival rate|swine|
+    systematic review|temperature|time factors|treatment outcome|united kingdom|united states|water|young adult"""
+)

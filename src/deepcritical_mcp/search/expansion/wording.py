@@ -116,8 +116,8 @@ def rewordings(text: str) -> list[Rewording]:
         ("the other name of the drug", other_drug_names),
         ("the disease's full name", full_eponyms),
         ("Greek letters as words", greek_as_words),
-        ("American spelling", lambda words: _by_word(words, _TO_AMERICAN)),
-        ("British spelling", lambda words: _by_word(words, _TO_BRITISH)),
+        ("American spelling", american_spelling),
+        ("British spelling", british_spelling),
         ("Greek letters", greek_as_letters),
         ("hyphens as they are also set", other_hyphens),
         ("without possessives", without_possessives),
@@ -148,6 +148,16 @@ def full_eponyms(text: str) -> str:
     return " ".join(full)
 
 
+def american_spelling(text: str) -> str:
+    """`text` as it is spelled in the United States: "haemorrhage" -> "hemorrhage"."""
+    return _by_word(text, _TO_AMERICAN)
+
+
+def british_spelling(text: str) -> str:
+    """`text` as it is spelled in Britain: "tumor" -> "tumour"."""
+    return _by_word(text, _TO_BRITISH)
+
+
 def greek_as_words(text: str) -> str:
     """`text` with each Greek letter as its name: "TNF-α" -> "TNF-alpha"."""
     text = text.replace("ß", "β") if re.search(r"(^|[\s-])ß|ß($|[\s-])", text) else text
@@ -172,6 +182,11 @@ def other_hyphens(text: str) -> str:
         return word.replace("-", " ") if re.fullmatch(r"[^\W\d_]{3,}(-[^\W\d_]{3,})+", word) else word
 
     return re.sub(r"[^\s]+", change, text)
+
+
+def natural_order(heading: str) -> str:
+    """An inverted heading in natural order: "Diabetes Mellitus, Type 2" -> "Type 2 Diabetes Mellitus"."""
+    return " ".join(reversed(heading.split(", "))) if heading.count(", ") in (1, 2) else heading
 
 
 def without_possessives(text: str) -> str:
