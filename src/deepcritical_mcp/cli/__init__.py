@@ -6,23 +6,26 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.cli.boundary import error_boundary
 
 if TYPE_CHECKING:
     from deepcritical_mcp.server import DeepCriticalServer
 
 
 def main() -> None:
-    """Serve over stdio when called without arguments, as clients do; else read the command line."""
-    try:
+    """Serve over stdio when called without arguments, as clients do; else read the command line.
+
+    `--debug`, anywhere in it, shows the traceback of a failure.
+    """
+    debug = "--debug" in sys.argv[1:]
+    sys.argv[1:] = [word for word in sys.argv[1:] if word != "--debug"]
+    with error_boundary(debug=debug):
         if len(sys.argv) == 1:
             serve_stdio()  # spares clients the import of the command line's library
         else:
-            from deepcritical_mcp.cli.app import app
+            from deepcritical_mcp.cli.app import run_command
 
-            app(prog_name="deepcritical-mcp")
-    except ConfigurationError as error:
-        sys.exit(f"deepcritical-mcp: {error.message}")
+            run_command(debug=debug)
 
 
 def serve_stdio() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated, Literal
 
 import typer
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli import open_server, serve_stdio
+from deepcritical_mcp.config import unknown_variables
 
 app = typer.Typer(
     name="deepcritical-mcp",
@@ -24,13 +27,28 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
+def run_command(*, debug: bool) -> None:
+    """Run the command that the command line names; `debug` reaches it as its context's object."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a title must not fail on a terminal that lacks a letter
+    app(prog_name="deepcritical-mcp", obj=debug)
+
+
 @app.callback()
 def options(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where a failure came from (after a command too).")
+    ] = False,
 ) -> None:
     """Options before a command."""
+    if ctx.invoked_subcommand != "serve":  # the server names them in its log
+        for name, nearest in unknown_variables().items():
+            typer.echo(f"deepcritical-mcp: {name} is not a setting; did you mean {nearest}?", err=True)
 
 
 @app.command()
@@ -48,3 +66,20 @@ def serve(
         server = open_server()
         server.app.warm_up()
         run_http(server, server.app, transport, host=host, port=port)
+
+
+@app.command()
+def install(
+    client: Annotated[
+        Literal["claude-desktop", "claude-code", "cursor", "vscode"], typer.Option(help="The client to connect.")
+    ],
+    undo: Annotated[bool, typer.Option("--undo", help="Take the server out again.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    env: Annotated[
+        list[str] | None, typer.Option(help="A setting to write there too: NAME=VALUE, or NAME for its value here.")
+    ] = None,
+) -> None:
+    """Write this server into a client's configuration: shows the change, asks, keeps a backup."""
+    from deepcritical_mcp.cli.connect import connect
+
+    connect(client, undo=undo, yes=yes, variables=env or [])

@@ -1,0 +1,55 @@
+"""The real command in a process of its own, with a home folder of its own and nothing of this machine's settings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from deepcritical_mcp.config import Settings, variable_name
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+_OF_OTHERS = ("APPDATA", "LOCALAPPDATA", "CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def environment(home: Path) -> dict[str, str]:
+    """The environment of a user who has set nothing."""
+    ours = {variable_name(field) for field in Settings.model_fields}
+    others = {*_OF_OTHERS, *_PROXIES, *map(str.lower, _PROXIES)}
+    kept = {name: value for name, value in os.environ.items() if name not in ours | others and "XDG" not in name}
+    return {**kept, "HOME": str(home), "USERPROFILE": str(home), "PYTHONWARNINGS": "default", "TERM": "dumb"}
+
+
+@pytest.fixture
+def command(environment: dict[str, str]) -> Command:
+    """`command("doctor", "--json", NAME="value")` runs the command and waits for its end."""
+
+    def run(
+        *arguments: str, stdin: str = "", timeout: float = 60, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "deepcritical_mcp", *arguments],
+            env=environment | variables,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=timeout,
+            check=False,
+        )
+
+    return run

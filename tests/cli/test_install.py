@@ -1,0 +1,212 @@
+"""`deepcritical-mcp install`, as a real command on fake homes."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepcritical_mcp.cli import install
+from deepcritical_mcp.cli.clients import Machine, client_named
+from deepcritical_mcp.errors import ConfigurationError
+from tests.cli.conftest import Command
+
+CLIENTS = ["claude-desktop", "claude-code", "cursor", "vscode"]
+OTHERS = {"mcpServers": {"other": {"command": "npx", "env": {"KEY": "sk-secret"}}}, "theme": "dark"}
+
+
+def _file(home: Path, name: str) -> Path:
+    return client_named(name, Machine(sys.platform, home, {})).path
+
+
+def _written(home: Path, name: str, content: str) -> Path:
+    path = _file(home, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_learns_the_server_and_forgets_it_again(command: Command, home: Path, name: str):
+    done = command("install", "--client", name, "--yes")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(_file(home, name).read_text(encoding="utf-8"))
+    servers = document["servers" if name == "vscode" else "mcpServers"]
+    assert Path(servers["deepcritical"]["command"]).is_absolute()
+    undone = command("install", "--client", name, "--undo", "--yes")
+    assert undone.returncode == 0, undone.stderr
+    assert not _file(home, name).exists()
+
+
+def test_what_else_is_in_the_file_stays_and_undo_brings_it_back_to_the_byte(command: Command, home: Path):
+    content = json.dumps(OTHERS, indent=4)
+    path = _written(home, "claude-desktop", content)
+    path.chmod(0o600)
+    command("install", "--client", "claude-desktop", "--yes")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["theme"] == "dark"
+    assert document["mcpServers"]["other"] == OTHERS["mcpServers"]["other"]  # type: ignore[index]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    backup = path.with_name(path.name + install.BACKUP_SUFFIX)
+    assert backup.read_text(encoding="utf-8") == content
+    command("install", "--client", "claude-desktop", "--undo", "--yes")
+    assert path.read_text(encoding="utf-8") == content
+    assert not backup.exists()
+
+
+def test_the_change_is_shown_without_anybodys_keys(command: Command, home: Path):
+    _written(home, "cursor", json.dumps(OTHERS, indent=2))
+    shown = command("install", "--client", "cursor", "--yes", "--env", "TAVILY_API_KEY", TAVILY_API_KEY="tvly-secret")
+    assert '+    "deepcritical": {' in shown.stdout
+    assert "secret" not in shown.stdout + shown.stderr
+    document = json.loads(_file(home, "cursor").read_text(encoding="utf-8"))
+    assert document["mcpServers"]["deepcritical"]["env"] == {"TAVILY_API_KEY": "tvly-secret"}
+
+
+def test_without_a_terminal_it_asks_for_yes_and_changes_nothing(command: Command, home: Path):
+    asked = command("install", "--client", "cursor")
+    assert asked.returncode == 2
+    assert "--yes" in asked.stderr
+    assert not _file(home, "cursor").exists()
+
+
+@pytest.mark.parametrize("content", ['{"mcpServers": {', "not json", '{"mcpServers": []}', '{"a": 1,}', "{} // no"])
+def test_a_file_that_cannot_be_read_is_left_alone(command: Command, home: Path, content: str):
+    path = _written(home, "claude-code", content)
+    refused = command("install", "--client", "claude-code", "--yes")
+    assert refused.returncode == 2
+    assert str(path) in refused.stderr
+    assert "left alone" in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+    assert path.read_text(encoding="utf-8") == content
+    assert [one.name for one in home.iterdir()] == [path.name]
+
+
+def test_a_file_in_another_encoding_is_left_alone(command: Command, home: Path):
+    path = _file(home, "claude-code")
+    path.write_bytes('{"name": "Jürgen"}'.encode("latin-1"))
+    refused = command("install", "--client", "claude-code", "--yes")
+    assert "UTF-8" in refused.stderr
+    assert path.read_bytes() == '{"name": "Jürgen"}'.encode("latin-1")
+
+
+def test_comments_in_vs_codes_file_survive(command: Command, home: Path):
+    content = '{\n\t// mine\n\t"servers": {},\n}\n'
+    path = _written(home, "vscode", content)
+    command("install", "--client", "vscode", "--yes")
+    assert "// mine" in path.read_text(encoding="utf-8")
+    assert '"type": "stdio"' in path.read_text(encoding="utf-8")
+    command("install", "--client", "vscode", "--undo", "--yes")
+    assert path.read_text(encoding="utf-8") == content
+
+
+def test_twice_is_once(command: Command, home: Path):
+    command("install", "--client", "cursor", "--yes")
+    before = _file(home, "cursor").read_bytes()
+    again = command("install", "--client", "cursor", "--yes")
+    assert "already" in again.stdout
+    assert _file(home, "cursor").read_bytes() == before
+
+
+def test_nothing_to_undo_is_said(command: Command):
+    undone = command("install", "--client", "cursor", "--undo", "--yes")
+    assert undone.returncode == 0
+    assert "nothing to undo" in undone.stdout
+
+
+def test_an_entry_with_keys_keeps_them_and_comes_back_as_it_was(command: Command, home: Path):
+    old = {"mcpServers": {"deepcritical": {"command": "/gone/python", "env": {"BRAVE_API_KEY": "k"}, "disabled": True}}}
+    path = _written(home, "cursor", json.dumps(old))
+    command("install", "--client", "cursor", "--yes")
+    entry = json.loads(path.read_text(encoding="utf-8"))["mcpServers"]["deepcritical"]
+    assert entry["env"] == {"BRAVE_API_KEY": "k"}
+    assert entry["disabled"] is True
+    assert entry["command"] != "/gone/python"
+    command("install", "--client", "cursor", "--undo", "--yes")
+    assert json.loads(path.read_text(encoding="utf-8")) == old
+
+
+def test_what_others_wrote_since_survives_undo(command: Command, home: Path):
+    path = _written(home, "cursor", json.dumps({"mcpServers": {}}))
+    command("install", "--client", "cursor", "--yes")
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["mcpServers"]["later"] = {"command": "npx"}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    command("install", "--client", "cursor", "--undo", "--yes")
+    assert json.loads(path.read_text(encoding="utf-8")) == {"mcpServers": {"later": {"command": "npx"}}}
+
+
+@pytest.mark.parametrize(
+    ("variable", "says"),
+    [
+        ("FOO=1", "no such setting"),
+        ("TAVILY_API_KEY", "no value"),
+        ("DEEPCRITICAL_DEADLINE=soon", "DEEPCRITICAL_DEADLINE"),
+    ],
+)
+def test_a_variable_that_the_server_would_refuse_is_refused_here(
+    command: Command, home: Path, variable: str, says: str
+):
+    refused = command("install", "--client", "cursor", "--yes", "--env", variable)
+    assert refused.returncode == 2
+    assert says in refused.stderr
+    assert not _file(home, "cursor").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_stays_a_link(home: Path, command: Command):
+    real = home / "dotfiles.json"
+    real.write_text("{}", encoding="utf-8")
+    path = _file(home, "cursor")
+    path.parent.mkdir()
+    path.symlink_to(real)
+    command("install", "--client", "cursor", "--yes")
+    assert path.is_symlink()
+    assert "deepcritical" in real.read_text(encoding="utf-8")
+
+
+def test_a_file_that_changed_in_the_meantime_is_left_alone(tmp_path: Path):
+    client = client_named("cursor", Machine("linux", tmp_path, {}))
+    change = install.installation(client, {})
+    client.path.parent.mkdir()
+    client.path.write_text('{"mcpServers": {"new": {}}}', encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="in the meantime"):
+        install.apply(change)
+    assert "deepcritical" not in client.path.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files there")
+def test_a_full_disk_is_one_sentence_and_the_file_stays_whole(environment: dict[str, str], home: Path):
+    path = _written(home, "claude-desktop", json.dumps(OTHERS))
+    limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); "
+    refused = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            limited + "import runpy; runpy.run_module('deepcritical_mcp', run_name='__main__')",
+            *("install", "--client", "claude-desktop", "--yes"),
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode == 1
+    assert "no room left" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert json.loads(path.read_text(encoding="utf-8")) == OTHERS
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file as a folder is another error there")
+def test_a_folder_that_may_not_be_written_is_one_sentence(command: Command, tmp_path: Path):
+    blocked = tmp_path / "blocked"
+    blocked.write_text("no folder", encoding="utf-8")
+    refused = command("install", "--client", "cursor", "--yes", HOME=str(blocked))
+    assert refused.returncode == 1
+    assert "Traceback" not in refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1

@@ -1,0 +1,123 @@
+"""Edits of a client's file that keep every other character of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.cli import jsonc
+
+PATH = ["mcpServers", "ours"]
+ENTRY: dict[str, object] = {"command": "/bin/ours", "args": []}
+
+_WITH_COMMENTS = """{
+\t// the user's own words
+\t"servers": {
+\t\t"other": { "command": "npx" }, /* stays */
+\t},
+\t"inputs": [],
+}
+"""
+
+_scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
+_values = st.recursive(
+    _scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+)
+_documents = st.dictionaries(st.sampled_from(["theme", "other", "mcpServers-not"]), _values).flatmap(
+    lambda root: st.sampled_from([root, {**root, "mcpServers": {}}, {"mcpServers": {"x": {"command": "y"}}, **root}])
+)
+
+
+@given(document=_documents, indent=st.sampled_from([None, 0, 1, 2, 4, "\t"]), windows=st.booleans())
+def test_adding_changes_nothing_else_and_removing_brings_the_document_back(
+    document: dict[str, object], indent: int | str | None, windows: bool
+):
+    text = json.dumps(document, indent=indent, ensure_ascii=False)
+    text = text.replace("\n", "\r\n") if windows else text
+    added = jsonc.with_member(text, PATH, ENTRY)
+    servers = document.get("mcpServers", {})
+    assert isinstance(servers, dict)
+    assert json.loads(added) == {**document, "mcpServers": {**servers, "ours": ENTRY}}
+    removed = jsonc.without_member(added, PATH)
+    assert json.loads(removed) == {**document, "mcpServers": servers}
+
+
+@given(document=_values, indent=st.sampled_from([None, 2]))
+def test_what_is_read_is_what_the_standard_library_reads(document: object, indent: int | None):
+    assert jsonc.parse(json.dumps(document, indent=indent)).value == document
+
+
+def test_comments_and_trailing_commas_stay_where_they_are():
+    added = jsonc.with_member(_WITH_COMMENTS, ["servers", "ours"], ENTRY, comments=True)
+    assert "// the user's own words" in added
+    assert "/* stays */" in added
+    assert jsonc.without_member(added, ["servers", "ours"], comments=True) == _WITH_COMMENTS
+
+
+def test_a_comment_after_the_last_server_does_not_swallow_the_new_one():
+    text = '{\n  "servers": {\n    "a": {} // note\n  }\n}\n'
+    added = jsonc.with_member(text, ["servers", "ours"], ENTRY, comments=True)
+    assert jsonc.parse(added, comments=True).value == {"servers": {"a": {}, "ours": ENTRY}}
+    assert jsonc.without_member(added, ["servers", "ours"], comments=True) == text
+
+
+def test_an_entry_that_is_there_is_replaced_in_its_place():
+    text = '{"mcpServers": {"ours": {"command": "old"}, "b": 1}}'
+    assert json.loads(jsonc.with_member(text, PATH, ENTRY)) == {"mcpServers": {"ours": ENTRY, "b": 1}}
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "\ufeff"])
+def test_an_empty_file_becomes_a_whole_document(text: str):
+    added = jsonc.with_member(text, PATH, ENTRY)
+    assert json.loads(added.lstrip("\ufeff")) == {"mcpServers": {"ours": ENTRY}}
+    assert added.startswith("\ufeff") == text.startswith("\ufeff")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"a": 1,}',
+        '{"a": 1} {"b": 2}',
+        "{'a': 1}",
+        '{"a" 1}',
+        '{"a": 1 "b": 2}',
+        "[1, 2",
+        "[1 2]",
+        "{a: 1}",
+        '{"a": tru}',
+        '{"a": "unfinished}',
+        '{"a": "line\nbreak"}',
+        "// only a comment",
+        '{"a": 1} // a comment',
+        "<<<<<<< HEAD",
+        "[" * 5_000,
+    ],
+)
+def test_what_is_no_json_is_named_with_its_place(text: str):
+    with pytest.raises(jsonc.JsonError):
+        jsonc.with_member(text, PATH, ENTRY)
+
+
+@pytest.mark.parametrize("text", ["[]", '"text"', '{"mcpServers": []}', '{"mcpServers": null}'])
+def test_what_is_no_object_of_servers_is_refused(text: str):
+    with pytest.raises(jsonc.JsonError, match="expected an object"):
+        jsonc.with_member(text, PATH, ENTRY)
+
+
+def test_shown_text_hides_every_value_that_is_not_ours():
+    text = jsonc.with_member(
+        '{"key": "sk-1", "mcpServers": {"b": {"env": {"K": "sk-2"}, "args": ["sk-3"]} /* sk-4 */}}',
+        PATH,
+        {"command": "ours", "env": {"TAVILY_API_KEY": "sk-5"}},
+        comments=True,
+    )
+    servers = jsonc.parse(text, comments=True).member("mcpServers")
+    ours = servers and servers.element.member("ours")
+    assert ours
+    shown = jsonc.without_values(text, (ours.start, ours.element.end))
+    assert "sk-" not in shown
+    assert '"command": "ours"' in shown
