@@ -25,6 +25,7 @@ from deepcritical_mcp.errors import (
     QuotaExceededError,
     RateLimitError,
 )
+from deepcritical_mcp.logs import hide_keys_in_addresses
 
 T = TypeVar("T")
 SHARE_FOR_AN_ATTEMPT = 0.9
@@ -65,6 +66,7 @@ class ApiClient:
         limiter: asked before every attempt.
         explain: reads an answer other than 2xx whose body tells more than its status; gives the error it means, or
             None where the status says it all.
+        follow_redirects: false where a redirect would carry a key elsewhere; None = as `http` does.
     """
 
     def __init__(
@@ -76,13 +78,16 @@ class ApiClient:
         retry: RetryPolicy | None = None,
         limiter: RequestLimiter | None = None,
         explain: Callable[[httpx.Response], ProviderError | None] | None = None,
+        follow_redirects: bool | None = None,
     ) -> None:
+        hide_keys_in_addresses()
         self.provider = provider
         self.title = title
         self._http = http
         self._retry = retry or RetryPolicy()
         self._limiter = limiter
         self._explain = explain
+        self._redirects = httpx.USE_CLIENT_DEFAULT if follow_redirects is None else follow_redirects
 
     async def request(
         self,
@@ -151,7 +156,15 @@ class ApiClient:
             ProviderError: the request failed; the message never shows its address.
         """
         try:
-            async with self._http.stream(method, url, params=params, data=data, json=json, headers=headers) as response:
+            async with self._http.stream(
+                method,
+                url,
+                params=params,
+                data=data,
+                json=json,
+                headers=headers,
+                follow_redirects=self._redirects,
+            ) as response:
                 await self._read(response)
         except httpx.TimeoutException as error:
             raise ProviderTimeoutError(self.provider, f"{self.title} did not answer in time.") from error

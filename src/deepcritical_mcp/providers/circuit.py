@@ -1,0 +1,73 @@
+"""A circuit breaker: a provider that keeps failing is left alone for a while, then tried once."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError
+
+
+class Circuit:
+    """Closed, open after `threshold` failures in a row, and half open once every `cooldown` seconds.
+
+    Half open, one call is let through as a probe; the others are refused until it has an answer.
+
+    Args:
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        title: str,
+        *,
+        threshold: int = 3,
+        cooldown: float = 15.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._provider, self._title = provider, title
+        self._threshold, self._cooldown, self._clock = threshold, cooldown, clock
+        self._failures = 0
+        self._last_failure = 0.0
+        self._probing = False
+
+    @contextmanager
+    def guard(self) -> Generator[None]:
+        """Watch one call to the provider.
+
+        A refused request (`ProviderRequestError`) and a cancelled call say nothing about the provider's health.
+
+        Raises:
+            CircuitOpenError: the provider is not asked now.
+        """
+        probe = self._admit()
+        try:
+            yield
+        except ProviderRequestError:
+            raise
+        except ProviderError:
+            self._failures += 1
+            self._last_failure = self._clock()
+            raise
+        else:
+            self._failures = 0
+        finally:
+            self._probing = self._probing and not probe
+
+    def _admit(self) -> bool:
+        """Let a call through; tells whether it is the probe."""
+        if self._failures < self._threshold:
+            return False
+        wait = self._last_failure + self._cooldown - self._clock()
+        if wait > 0 or self._probing:
+            raise CircuitOpenError(
+                self._provider,
+                f"{self._title} failed {self._failures} times in a row and is not asked for now; "
+                f"it is tried again in {max(1, math.ceil(wait))} seconds.",
+                retry_after=max(wait, 1.0),
+            )
+        self._probing = True
+        return True
