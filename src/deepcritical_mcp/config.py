@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import AfterValidator, AliasChoices, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from deepcritical_mcp.errors import ConfigurationError
 
@@ -30,7 +31,27 @@ def _base_url(value: str) -> str:
     return value
 
 
+def _tokens(value: SecretStr) -> SecretStr:
+    pairs = [pair.strip() for pair in value.get_secret_value().split(",") if pair.strip()]
+    if not all(_TOKEN_PAIR.fullmatch(pair) for pair in pairs):
+        raise ValueError(
+            "must be name:token pairs with commas between them; names of letters, digits, dot, dash and underscore, "
+            "tokens of visible ASCII characters"
+        )
+    tokens = [pair.partition(":")[2] for pair in pairs]
+    if len(set(tokens)) < len(tokens):
+        raise ValueError("gives the same token twice")
+    return SecretStr(",".join(pairs))
+
+
+def _words(value: object) -> object:
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+_TOKEN_PAIR = re.compile(r"[A-Za-z0-9._-]{1,64}:[!-+\--~]{1,512}")
 Key = Annotated[SecretStr, AfterValidator(_key)]
+Tokens = Annotated[SecretStr, AfterValidator(_tokens)]
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
 Address = Annotated[str, AfterValidator(_base_url)]
 BaseUrl = Annotated[Address, AfterValidator(lambda value: value.rstrip("/"))]
 
@@ -76,7 +97,7 @@ class Settings(BaseSettings):
         default="", description="folder or hub id of another embedding model; unset = the shipped one"
     )
     dedup_threshold: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        None, description="drop what is closer in meaning than this (0 to 1); unset = fold, drop nothing"
+        default=None, description="drop what is closer in meaning than this (0 to 1); unset = fold, drop nothing"
     )
 
     session_ttl: float = Field(default=86_400, gt=0, description="seconds after which an idle session is dropped")
@@ -104,6 +125,51 @@ class Settings(BaseSettings):
 
     redis_url: str = Field(default="", description="Redis that spaces requests to NCBI over several machines")
 
+    auth_tokens: Tokens = Field(
+        default=SecretStr(""), description="who may call over HTTP: name:token pairs with commas between them"
+    )
+    oauth_issuer: BaseUrl = Field(
+        default="", validate_default=False, description="OAuth authorization server whose access tokens are accepted"
+    )
+    oauth_audience: str = Field(
+        default="", description="audience that an OAuth token must name; unset = this server's public address"
+    )
+    oauth_jwks_url: BaseUrl = Field(
+        default="", validate_default=False, description="the issuer's key set; unset = what its metadata names"
+    )
+    oauth_scopes: Words = Field(default=(), description="scopes that an OAuth token must hold")
+    public_url: BaseUrl = Field(
+        default="", validate_default=False, description="address under which clients reach the server over HTTP"
+    )
+    allowed_hosts: Words = Field(
+        default=(), description="further Host names that are answered over HTTP; *.example.org for all below one"
+    )
+    cors_origins: Words = Field(default=(), description="web origins whose pages may call over HTTP")
+    trusted_proxies: Words = Field(
+        default=(), description="addresses or networks of proxies whose X-Forwarded-For is believed"
+    )
+    calls_per_minute: int = Field(default=120, ge=1, description="tool calls a minute of one caller over HTTP")
+    concurrent_calls: int = Field(default=16, ge=1, description="tool calls at once of one caller over HTTP")
+    limit_local: bool = Field(
+        default=False, description="apply the limits to callers of this machine too that need no authentication"
+    )
+    max_sessions_per_caller: int = Field(
+        default=100, ge=1, description="open sessions of one authenticated caller; beyond it its oldest is dropped"
+    )
+    max_evidence_per_caller: int = Field(
+        default=100_000, ge=1, description="pieces of evidence in all sessions of one authenticated caller"
+    )
+    max_body: int = Field(default=8 * 1024 * 1024, ge=1_024, description="bytes of one HTTP request")
+    max_connections: int = Field(
+        default=1_000, ge=1, description="HTTP connections at once; beyond it idle ones are closed first"
+    )
+    request_timeout: float = Field(default=20, gt=0, description="seconds within which an HTTP request must be whole")
+    keep_alive: float = Field(default=75, gt=0, description="seconds that an idle HTTP connection stays open")
+    connection_ttl: float = Field(
+        default=1_800, gt=0, description="seconds after which an idle Mcp-Session-Id is forgotten"
+    )
+    log_queries: bool = Field(default=False, description="name the queries in the log of calls over HTTP")
+
     web_concurrency: int = Field(default=3, ge=1, le=20, description="requests at once to each web provider")
     web_delay: float = Field(default=0.5, ge=0, description="seconds between two request starts to each web provider")
     tavily_per_minute: int = Field(default=100, ge=1, description="requests a minute to Tavily")
@@ -114,7 +180,14 @@ class Settings(BaseSettings):
     def secrets(self) -> tuple[str, ...]:
         """The values that must never be shown, longest first."""
         keys = (self.ncbi_api_key, self.tavily_api_key, self.brave_api_key, self.serpapi_api_key)
-        return tuple(sorted((key.get_secret_value() for key in keys if key.get_secret_value()), key=len, reverse=True))
+        values = [key.get_secret_value() for key in keys] + [token for _, token in self.token_pairs]
+        return tuple(sorted(filter(None, values), key=len, reverse=True))
+
+    @property
+    def token_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Each caller's name with its token; a name may have several, so that tokens can be exchanged."""
+        pairs = (pair.partition(":") for pair in self.auth_tokens.get_secret_value().split(",") if pair)
+        return tuple((name, token) for name, _, token in pairs)
 
 
 def variable_name(field: str) -> str:

@@ -21,7 +21,9 @@ DeepCriticalError
 ├── AllProvidersFailedError       .causes, in the order they were tried
 ├── EvidenceStoreError            the store cannot be read or written
 ├── EmbeddingError                the embedding model cannot be loaded or run
-└── DeadlineExceededError         the call's time is up
+├── DeadlineExceededError         the call's time is up                              retryable
+├── LimitExceededError            .retry_after; the caller calls too often           retryable
+└── ShuttingDownError             .retry_after; the server is about to end           retryable
 
 Messages are written for a language model: what failed, and what to try next. They hold no key, header or full URL.
 """
@@ -119,7 +121,7 @@ class ProviderError(DeepCriticalError):
     def __init__(
         self, provider: str, message: str, *, retry_after: float = 0.0, details: Mapping[str, object] | None = None
     ) -> None:
-        super().__init__(message, retry_after=retry_after, details=details)
+        super().__init__(message, retry_after=retry_after, details={"provider": provider, **(details or {})})
         self.provider = provider
 
 
@@ -195,9 +197,14 @@ class AllProvidersFailedError(DeepCriticalError):
         super().__init__(
             message,
             retry_after=retry_after,
-            details={"causes": [{"code": cause.code, "message": cause.message} for cause in causes]},
+            details={"causes": [_cause(cause) for cause in causes]},
         )
         self.causes = tuple(causes)
+
+
+def _cause(error: DeepCriticalError) -> dict[str, object]:
+    provider = {"provider": error.provider} if isinstance(error, ProviderError) else {}
+    return {**provider, "code": error.code, "message": error.message}
 
 
 class EvidenceStoreError(DeepCriticalError):
@@ -218,3 +225,24 @@ class DeadlineExceededError(DeepCriticalError):
 
     code = "deadline_exceeded"
     retryable = True
+
+
+class LimitExceededError(DeepCriticalError):
+    """The caller makes more calls than it may; `retry_after` says when the next one is welcome."""
+
+    code = "too_many_calls"
+    retryable = True
+
+
+class ShuttingDownError(DeepCriticalError):
+    """The server is about to end and takes no more calls."""
+
+    code = "shutting_down"
+    retryable = True
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This server is shutting down and could not finish the call. What was found by then is kept as long as its "
+            "sessions are. Call again in a moment.",
+            retry_after=10,
+        )
