@@ -31,7 +31,7 @@ _OUR_FAULT = re.compile(
 )
 _XML_ERROR = re.compile(rb"<ERROR>(.*?)(?:</ERROR>|$)", re.IGNORECASE | re.DOTALL)
 _MARKUP = re.compile(r"<[^>]*>|&lt;.*?&gt;", re.DOTALL)
-_WEB_PAGE = re.compile(rb"\s*(?:<!doctype\s+html|<html)", re.IGNORECASE)
+_WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 _BACKEND = "proxy_stream()"  # the part of efetch that relays its own backend's outages as HTTP 400
 _NO_POSSIBLE_ID = "id list is empty"
 
@@ -191,13 +191,29 @@ def read_espell(body: bytes) -> str:
     return answer.eSpellResult.CorrectedQuery or ""
 
 
+def refuse_other_data(body: bytes) -> None:
+    """Let through whatever may be data.
+
+    Raises:
+        ProviderError: it is empty, or a web page.
+    """
+    if not body.strip():
+        raise unreadable("it is empty")
+    if _WEB_PAGE.match(body[:2_000]):
+        raise ProviderUnavailableError(
+            PROVIDER,
+            "PubMed answered with a web page instead of data, so it is probably under maintenance. "
+            "Try again in some minutes.",
+        )
+
+
 def refuse_xml_errors(body: bytes) -> None:
-    """Let through whatever may be XML data; for an XML answer that holds no PubMed record.
+    """Let through whatever may be XML data. Only for an answer without records: a record's text could say anything.
 
     Raises:
         ProviderError: it is empty, a web page, or says <ERROR>.
     """
-    _refuse_what_is_no_data(body)
+    refuse_other_data(body)
     found = _XML_ERROR.search(body)
     if found and found[1].strip():
         raise error_of(found[1].decode("utf-8", "replace"))
@@ -240,7 +256,7 @@ def _wrong_key() -> AuthenticationError:
 
 
 def _validated(model: type[M], body: bytes) -> M:
-    _refuse_what_is_no_data(body)
+    refuse_other_data(body)
     try:
         document = json.loads(body, strict=False)
     except (ValueError, RecursionError) as error:
@@ -253,17 +269,6 @@ def _validated(model: type[M], body: bytes) -> M:
         return model.model_validate(document)
     except ValidationError as error:
         raise unreadable(f"{error.error_count()} fields are not as its interface promises") from None
-
-
-def _refuse_what_is_no_data(body: bytes) -> None:
-    if not body.strip():
-        raise unreadable("it is empty")
-    if _WEB_PAGE.match(body):
-        raise ProviderUnavailableError(
-            PROVIDER,
-            "PubMed answered with a web page instead of data, so it is probably under maintenance. "
-            "Try again in some minutes.",
-        )
 
 
 def _errors_in(document: object) -> Iterator[str]:
