@@ -1,0 +1,50 @@
+"""What the registries and one-click installers read, held against the code."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepcritical_mcp import __version__
+from deepcritical_mcp.config import Settings, variable_name
+
+ROOT = Path(__file__).resolve().parents[1]
+SERVER: dict[str, Any] = json.loads((ROOT / "server.json").read_text())
+MANIFEST: dict[str, Any] = json.loads((ROOT / "packaging/mcpb/manifest.json").read_text())
+VARIABLES = {variable_name(field) for field in Settings.model_fields}
+
+
+def test_all_of_them_name_the_same_version() -> None:
+    assert {SERVER["version"], SERVER["packages"][0]["version"], MANIFEST["version"]} == {__version__}
+
+
+def test_the_registry_entry_sets_only_variables_that_exist_and_hides_every_key() -> None:
+    declared = SERVER["packages"][0]["environmentVariables"]
+    assert {row["name"] for row in declared} <= VARIABLES
+    assert {row["name"] for row in declared if row.get("isSecret")} == {
+        name for name in VARIABLES if name.endswith("_API_KEY")
+    }
+    assert len(SERVER["description"]) <= 100
+
+
+def test_the_bundle_sets_only_variables_that_exist_from_fields_that_exist() -> None:
+    environment: dict[str, str] = MANIFEST["server"]["mcp_config"]["env"]
+    fields: dict[str, Any] = MANIFEST["user_config"]
+    assert set(environment) <= VARIABLES
+    assert {value.removeprefix("${user_config.").removesuffix("}") for value in environment.values()} == set(fields)
+    assert MANIFEST["server"]["type"] == "uv"
+
+
+@pytest.mark.parametrize("name", ["ncbi_api_key", "tavily_api_key", "brave_api_key", "serpapi_api_key"])
+def test_the_bundle_keeps_keys_in_the_system_s_key_store(name: str) -> None:
+    assert MANIFEST["user_config"][name]["sensitive"] is True
+
+
+def test_every_runtime_dependency_is_bounded_above_unless_it_counts_by_the_calendar() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    unbounded = [line for line in project["dependencies"] if "<" not in line]
+    assert [line.split(">")[0] for line in unbounded] == ["structlog"]
