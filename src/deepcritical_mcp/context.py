@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,10 +41,15 @@ class AppContext:
     """The process's services, whatever the transport and however many connections.
 
     Constructing it does nothing: `initialize` must be answered before any library of weight is imported.
+
+    Attributes:
+        admission: surrounds each tool call; a transport that has limits puts its own here.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, build: Callable[[Settings], Services] | None = None) -> None:
         self.settings = settings
+        self.admission: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+        self._build_services = build or build_services
         self._services: Services | None = None
         self._building = threading.Lock()
 
@@ -64,7 +71,7 @@ class AppContext:
     def _build(self) -> Services:
         with self._building:
             if self._services is None:
-                self._services = build_services(self.settings)
+                self._services = self._build_services(self.settings)
             return self._services
 
     async def aclose(self) -> None:

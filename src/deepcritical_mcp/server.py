@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any
 
@@ -61,7 +61,6 @@ class DeepCriticalServer(MCPServer[AppContext]):
             **options,
         )
         self.app = app
-        self.admit: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
         self._greeted = False
         for prompt in PROMPTS:
             self.add_prompt(prompt)
@@ -103,10 +102,10 @@ class DeepCriticalServer(MCPServer[AppContext]):
     ) -> CallToolResult:
         """Run a tool within the deadline; every failure is an `isError` result that a model can act on.
 
-        `self.admit` surrounds each call: a transport that has limits may refuse it there with a DeepCriticalError.
+        `app.admission` surrounds each call: a transport that has limits refuses it there with a DeepCriticalError.
         """
         try:
-            async with self.admit():
+            async with self.app.admission():
                 with anyio.fail_after(self.app.settings.deadline):
                     result = await self._run(name, arguments, context)
         except TimeoutError:

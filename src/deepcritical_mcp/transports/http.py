@@ -7,14 +7,32 @@ import socket
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Literal
+from types import FrameType
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
+from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.tools import TOOLS
+from deepcritical_mcp.transports.auth import Authentication, weak_tokens
+from deepcritical_mcp.transports.bodies import BodyLimits
+from deepcritical_mcp.transports.callers import CallerContext
+from deepcritical_mcp.transports.connections import bounded
+from deepcritical_mcp.transports.draining import OpenStreams, RunningCalls
+from deepcritical_mcp.transports.health import Health
+from deepcritical_mcp.transports.leaving import leave
+from deepcritical_mcp.transports.limits import CallLimits, RequestLimits
+from deepcritical_mcp.transports.metrics import Metrics
+from deepcritical_mcp.transports.observation import CallObserver, ResponseCounter
+from deepcritical_mcp.transports.security import HostAndOriginCheck, listens_on_loopback_only
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -25,50 +43,180 @@ logger = logging.getLogger(__name__)
 
 MCP_PATH = "/mcp"
 SSE_PATH = "/sse"
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+MESSAGES_PATH = "/messages/"
+_PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
+_LAST_WORDS = 3
 
 
-def create_app(server: MCPServer[AppContext], app: AppContext) -> Starlette:
-    """Both transports in one ASGI application, over one session manager; closing it closes `app`."""
-    security = TransportSecuritySettings(
-        allowed_hosts=[f"{host}:*" for host in _LOOPBACK],
-        allowed_origins=[f"http://{host}:*" for host in _LOOPBACK],
-    )
-    streamable = server.streamable_http_app(streamable_http_path=MCP_PATH, transport_security=security)
-    sse = server.sse_app(sse_path=SSE_PATH, transport_security=security)
+class HttpApplication:
+    """Both transports in one ASGI application (`asgi`), with everything that stands in front of them.
+
+    Its lifespan owns `app`: it is closed at the end.
+
+    Args:
+        public_url: scheme, host and port under which clients reach it.
+    """
+
+    def __init__(self, server: MCPServer[AppContext], app: AppContext, public_url: str) -> None:
+        settings = app.settings
+        self._server = server
+        self._app = app
+        self._metrics = Metrics()
+        self._calls = RunningCalls()
+        self._limits = CallLimits(settings)
+        self._auth = Authentication(settings, public_url)
+        app.admission = self._admission
+        server.middleware.append(
+            CallObserver(self._metrics, [tool.name for tool in TOOLS], log_queries=settings.log_queries)
+        )
+        self._metrics.watch("calls_running", "Tool calls that run now.", lambda: len(self._calls))
+        self._health = Health(app, self._metrics, closing=lambda: self._calls.closing)
+        self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
+        guarded = self._auth.require(CallerContext(RequestLimits(self._streams, settings)))
+        self.asgi = self._in_front(self._routes(guarded), settings)
+
+    async def drain(self, uvicorn_server: uvicorn.Server) -> None:
+        """Let running calls end, then answer the rest with an error, then end the open streams."""
+        await self._calls.drain(hurry=lambda: uvicorn_server.force_exit)
+        await self._streams.end()
+
+    def _transports(self, settings: Settings) -> ASGIApp:
+        # The SDK's own check of Host and Origin cannot tell one interface from another: ours stands in front of all.
+        unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        streamable = self._server.streamable_http_app(
+            streamable_http_path=MCP_PATH,
+            transport_security=unchecked,
+            max_request_body_size=settings.max_body,
+            session_idle_timeout=settings.connection_ttl,
+        )
+        sse = self._server.sse_app(
+            sse_path=SSE_PATH,
+            message_path=MESSAGES_PATH,
+            transport_security=unchecked,
+            max_request_body_size=settings.max_body,
+        )
+        return Router([Route("/metrics", self._health.metrics), *streamable.routes, *sse.routes])
+
+    def _routes(self, guarded: ASGIApp) -> ASGIApp:
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+            async with self._server.session_manager.run():
+                yield
+            await self._auth.aclose()
+            await self._app.aclose()
+
+        behind_auth = (MCP_PATH, SSE_PATH, MESSAGES_PATH + "{rest:path}", "/metrics")
+        return Starlette(
+            routes=[
+                Route("/health", self._health.health),
+                Route("/ready", self._health.ready),
+                *self._auth.routes(),
+                *(Route(path, guarded) for path in behind_auth),
+            ],
+            lifespan=lifespan,
+        )
+
+    def _in_front(self, routes: ASGIApp, settings: Settings) -> ASGIApp:
+        if settings.cors_origins:
+            routes = CORSMiddleware(
+                routes,
+                allow_origins=settings.cors_origins,
+                allow_methods=["GET", "POST", "DELETE"],
+                allow_headers=["*"],
+                expose_headers=["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"],
+            )
+        return ResponseCounter(HostAndOriginCheck(routes, settings), self._metrics, _PATHS)
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
-        async with server.session_manager.run():
+    async def _admission(self) -> AsyncGenerator[None]:
+        async with self._calls.admit(), self._limits.admit():
             yield
-        await app.aclose()
 
-    return Starlette(routes=[*streamable.routes, *sse.routes], lifespan=lifespan)
+
+class HttpServer(uvicorn.Server):
+    """Uvicorn that drains the application before it stops; a second signal ends it at once."""
+
+    def __init__(self, application: HttpApplication, settings: Settings) -> None:
+        proxies = list(settings.trusted_proxies)
+        super().__init__(
+            uvicorn.Config(
+                application.asgi,
+                http=bounded(settings.max_connections, settings.request_timeout),
+                ws="none",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=bool(proxies),
+                forwarded_allow_ips=proxies,
+                timeout_keep_alive=int(settings.keep_alive),
+                timeout_graceful_shutdown=_LAST_WORDS,
+            )
+        )
+        self._application = application
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end; at the second signal, hurry."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Drain, then stop."""
+        await self._application.drain(self)
+        await super().shutdown(sockets)
 
 
 def run_http(
-    server: MCPServer[AppContext], app: AppContext, transport: Literal["sse", "http"], *, host: str, port: int
-) -> None:
-    """Serve until SIGTERM or SIGINT.
+    server: MCPServer[AppContext],
+    app: AppContext,
+    transport: Literal["sse", "http"],
+    *,
+    host: str,
+    port: int,
+    insecure: bool = False,
+) -> NoReturn:
+    """Serve until SIGTERM or SIGINT, then end the process. Both transports are there; `transport` is the one announced.
+
+    Args:
+        insecure: serve others than this machine without authentication.
 
     Raises:
-        ConfigurationError: the address cannot be listened on.
+        ConfigurationError: the address cannot be listened on, or it would let strangers in.
     """
+    settings = app.settings
+    _check_exposure(settings, host, insecure=insecure)
     listener = _listen(host, port)
-    config = uvicorn.Config(
-        create_app(server, app), log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=10
-    )
+    url = _url(listener)
+    application = HttpApplication(server, app, settings.public_url or url)
+    for name in weak_tokens(settings):
+        logger.warning("the token of %s is short enough to be guessed; use 32 random characters", name)
     path = SSE_PATH if transport == "sse" else MCP_PATH
-    print(f"deepcritical-mcp listens on {_url(listener)}{path}", file=sys.stderr, flush=True)  # noqa: T201
-    anyio.run(uvicorn.Server(config).serve, [listener])
+    print(f"deepcritical-mcp listens on {url}{path}", file=sys.stderr, flush=True)  # noqa: T201
+    AppStatus.disable_automatic_graceful_drain()  # it would end the streams before the running calls
+    anyio.run(HttpServer(application, settings).serve, [listener])
+    leave(0)
+
+
+def _check_exposure(settings: Settings, host: str, *, insecure: bool) -> None:
+    if listens_on_loopback_only(host):
+        return
+    if settings.oauth_issuer and not (settings.public_url or settings.oauth_audience):
+        raise ConfigurationError(
+            "OAuth beyond this machine needs DEEPCRITICAL_PUBLIC_URL, the address that clients use: tokens name it."
+        )
+    if not (settings.token_pairs or settings.oauth_issuer or insecure):
+        raise ConfigurationError(
+            f"{host} lets other machines in, and nothing says who may. Set DEEPCRITICAL_AUTH_TOKENS to name:token "
+            "pairs (or DEEPCRITICAL_OAUTH_ISSUER), or pass --insecure if something in front of it checks callers."
+        )
 
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise ConfigurationError(
-            f"cannot listen on {host} port {port} ({error.strerror}). Choose another with --port or --host."
+            f"cannot listen on {host} port {port} ({reason}). Choose another with --port or --host."
         ) from error
 
 

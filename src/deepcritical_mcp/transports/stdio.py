@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
 import anyio
+
+from deepcritical_mcp.transports.leaving import leave
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -26,7 +27,7 @@ def run_stdio(server: MCPServer[AppContext], app: AppContext) -> NoReturn:
     way out. What the sessions hold is written when it is acknowledged, so nothing is lost.
     """
     anyio.run(_serve, server, app)
-    _leave(0)
+    leave(0)
 
 
 async def _serve(server: MCPServer[AppContext], app: AppContext) -> None:
@@ -34,7 +35,7 @@ async def _serve(server: MCPServer[AppContext], app: AppContext) -> None:
         tasks.start_soon(_leave_on_signal, app)
         await server.run_stdio_async()
         await _close(app)
-        _leave(0)
+        leave(0)
 
 
 async def _leave_on_signal(app: AppContext) -> None:
@@ -44,7 +45,7 @@ async def _leave_on_signal(app: AppContext) -> None:
         async for number in signals:
             logger.info("ending on %s", number.name)
             await _close(app)
-            _leave(0)
+            leave(0)
 
 
 async def _close(app: AppContext) -> None:
@@ -53,9 +54,3 @@ async def _close(app: AppContext) -> None:
             await app.aclose()
         except Exception:
             logger.exception("closing failed")
-
-
-def _leave(code: int) -> NoReturn:
-    logging.shutdown()
-    sys.stderr.flush()
-    os._exit(code)

@@ -1,0 +1,137 @@
+"""Access tokens of an OAuth authorization server: JWTs checked against its published keys."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import anyio
+import httpx
+import jwt
+from mcp.server.auth.provider import AccessToken
+
+from deepcritical_mcp.config import Settings
+
+logger = logging.getLogger(__name__)
+
+# Signatures that only the issuer can make; never "none", never HMAC with a public key.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+KEYS_FRESH = 3_600.0
+KEYS_PAUSE = 30.0
+CLOCK_SKEW = 30
+LONGEST_TOKEN = 16_384
+_METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
+
+
+class OAuthVerifier:
+    """Verifies JWT access tokens: signature, issuer, audience, expiry.
+
+    Keys are fetched when first needed, kept an hour, and fetched again for a key id that is new, but never more than
+    twice a minute, so that invented key ids cannot make this server flood the issuer.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        public_url: str,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._issuer = settings.oauth_issuer
+        self._jwks_url = settings.oauth_jwks_url
+        root = public_url.rstrip("/")
+        named = settings.oauth_audience
+        self._audiences = [named] if named else [root, f"{root}/", f"{root}/mcp", f"{root}/sse"]
+        self._http = httpx.AsyncClient(timeout=5.0, transport=transport)
+        self._clock = clock
+        self._fetching = anyio.Lock()
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._fetched = -math.inf
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """What a good token says of its owner; None for any other."""
+        if len(token) > LONGEST_TOKEN:
+            return None
+        try:
+            header = jwt.get_unverified_header(token)
+            key = await self._key(str(header.get("kid", "")))
+            if key is None or header.get("alg") not in ALGORITHMS:
+                return None
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=list(ALGORITHMS),
+                audience=self._audiences,
+                issuer=[self._issuer, f"{self._issuer}/"],
+                leeway=CLOCK_SKEW,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+        except jwt.PyJWTError as error:
+            logger.info("an access token was refused: %s", type(error).__name__)
+            return None
+        return _access_token(token, claims)
+
+    async def aclose(self) -> None:
+        """Close the connection to the issuer."""
+        await self._http.aclose()
+
+    async def _key(self, key_id: str) -> jwt.PyJWK | None:
+        known = self._keys.get(key_id)
+        if known is not None and self._age() <= KEYS_FRESH:
+            return known  # without a look at the lock: someone else's fetch may take a while
+        async with self._fetching:
+            if self._age() > (KEYS_PAUSE if key_id not in self._keys else KEYS_FRESH):
+                await self._fetch()
+        if not key_id and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        return self._keys.get(key_id)
+
+    def _age(self) -> float:
+        return self._clock() - self._fetched
+
+    async def _fetch(self) -> None:
+        self._fetched = self._clock()
+        try:
+            self._jwks_url = self._jwks_url or await self._discover()
+            answer = await self._get(self._jwks_url)
+            keys = jwt.PyJWKSet.from_dict(answer).keys
+        except (httpx.HTTPError, ValueError, jwt.PyJWTError) as error:
+            # The keys at hand stay good: an issuer that is down for a moment must not lock its users out.
+            logger.warning("the OAuth issuer's keys cannot be read: %s", type(error).__name__)
+            return
+        self._keys = {str(key.key_id or ""): key for key in keys if key.public_key_use != "enc"}
+
+    async def _discover(self) -> str:
+        for path in _METADATA_PATHS:
+            try:
+                metadata = await self._get(self._issuer + path)
+            except (httpx.HTTPStatusError, ValueError):
+                continue
+            if str(metadata.get("issuer", "")).rstrip("/") == self._issuer and metadata.get("jwks_uri"):
+                return str(metadata["jwks_uri"])
+        raise ValueError("no metadata names the issuer and its keys")
+
+    async def _get(self, url: str) -> dict[str, Any]:
+        response = await self._http.get(url, headers={"accept": "application/json"})
+        response.raise_for_status()
+        answer = response.json()
+        if not isinstance(answer, dict):
+            raise ValueError("not a JSON object")
+        return cast("dict[str, Any]", answer)
+
+
+def _access_token(token: str, claims: Mapping[str, Any]) -> AccessToken:
+    scope = claims.get("scope", claims.get("scp", ""))
+    scopes = scope.split() if isinstance(scope, str) else [str(one) for one in scope]
+    return AccessToken(
+        token=token,
+        client_id=str(claims.get("client_id") or claims.get("azp") or "oauth"),
+        scopes=scopes,
+        expires_at=int(claims["exp"]),
+        subject=str(claims["sub"]),
+        claims={"iss": str(claims["iss"])},
+    )

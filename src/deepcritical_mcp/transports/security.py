@@ -1,0 +1,105 @@
+"""Which requests are answered at all: Host and Origin are checked on every interface and for every path.
+
+A page that a browser has loaded from elsewhere can reach servers on the reader's machine or network, under its own host
+name once it has rebound that name to an inner address (DNS rebinding). Such a request carries the page's name as Host
+and its address as Origin. The SDK has such checks, but leaves them out on any interface but loopback, and for our own
+paths.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from deepcritical_mcp.config import Settings
+
+_HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(:(?P<port>\d{1,5}))?")
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class HostAndOriginCheck:
+    """ASGI middleware that answers only requests meant for this server, from nowhere or from a page it trusts.
+
+    A Host is good that names loopback (on a loopback connection), the very address the request came in on, the public
+    address or one of the allowed hosts; an Origin, one of the allowed origins, the public address or a loopback page.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        public = urlsplit(settings.public_url)
+        self._hosts = [host.lower() for host in (*settings.allowed_hosts, public.hostname or "") if host]
+        origins = (*settings.cors_origins, _origin(settings.public_url))
+        self._origins = {origin.rstrip("/").lower() for origin in origins if origin}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or not self._is_good_host(hosts[0], scope):
+            reason = "This Host is not served here. Add it to DEEPCRITICAL_ALLOWED_HOSTS if it is this server's name."
+            await refusal(421, "unknown_host", reason)(scope, receive, send)
+        elif not all(self._is_good_origin(origin) for origin in origins):
+            reason = "Pages of this Origin may not call. Add it to DEEPCRITICAL_CORS_ORIGINS if they should."
+            await refusal(403, "foreign_origin", reason)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _is_good_host(self, value: str, scope: Scope) -> bool:
+        match = _HOST.fullmatch(value)
+        if match is None:
+            return False
+        name = match["name"].strip("[]").lower()
+        local = str((scope.get("server") or ("", 0))[0])
+        if name == local.lower() or (name in _LOOPBACK_NAMES and is_loopback(local)):
+            return True
+        return any(_matches(name, value.lower(), allowed) for allowed in self._hosts)
+
+    def _is_good_origin(self, value: str) -> bool:
+        if "*" in self._origins or value.lower() in self._origins:
+            return True
+        parts = urlsplit(value)
+        return parts.scheme in ("http", "https") and parts.hostname in _LOOPBACK_NAMES and _origin(value) == value
+
+
+def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> JSONResponse:
+    """An HTTP answer to a request that goes no further; `retry_after` in seconds, 0 for never."""
+    wait = {"retry-after": str(max(1, round(retry_after)))} if retry_after else {}
+    close = {"connection": "close"} if status == 408 else {}
+    body = {"error": {"code": code, "message": message, "retryable": bool(retry_after), "retry_after": retry_after}}
+    return JSONResponse(body, status_code=status, headers=wait | close)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is this machine's own."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def listens_on_loopback_only(host: str) -> bool:
+    """Whether all that `host` stands for is loopback; false for names that cannot be resolved."""
+    try:
+        found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
+    except OSError:
+        return False
+    return all(is_loopback(str(address[0])) for *_, address in found)
+
+
+def _matches(name: str, value: str, allowed: str) -> bool:
+    if allowed.startswith("*."):
+        return name.endswith(allowed[1:]) and len(name) > len(allowed) - 1
+    return allowed in ("*", name, value)
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
