@@ -5,6 +5,7 @@ Importing this module imports no library of weight; the model is loaded by the f
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 CACHE_FILE = "embeddings.sqlite3"
 SLICE = 4  # texts that a worker takes at a time: about 50 ms
 QUERY_WORKERS = 2
+LAST_WAIT = 2.0  # seconds; the shipped model takes 0.3
 RETRY_SECONDS = 60.0  # a model that could not be loaded is not tried again before
 
 
@@ -93,9 +95,12 @@ class EmbeddingService:
     def warm_up(self) -> None:
         """Begin to load the model in the background; a failure shows in the first call.
 
-        In a daemon thread: an executor's thread would hold up the process's end.
+        In a daemon thread: an executor's thread would hold up the process's end. But an interpreter that ends by itself
+        in mid-load aborts in onnxruntime (seen), so it waits for a moment.
         """
-        threading.Thread(target=self._warm_up, name="embedding-warm-up", daemon=True).start()
+        thread = threading.Thread(target=self._warm_up, name="embedding-warm-up", daemon=True)
+        thread.start()
+        atexit.register(thread.join, LAST_WAIT)
 
     def close(self) -> None:
         """Close the file of kept vectors."""
