@@ -1,0 +1,226 @@
+"""Adding a batch: each piece is recognised, completed or kept, in the order given. Blocks; runs in worker threads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.chroma import Space
+from deepcritical_mcp.evidence.chunking import passages
+from deepcritical_mcp.evidence.dedup import (
+    FOLDS_AT,
+    SAME_MEANING,
+    SAME_TITLE,
+    Identity,
+    Match,
+    conflict,
+    identity_of,
+    opposed,
+    title_similarity,
+)
+from deepcritical_mcp.evidence.merging import complete
+from deepcritical_mcp.evidence.records import Record
+from deepcritical_mcp.models import Evidence
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.records import Vector
+
+NEIGHBOURS = 10
+"""Kept passages near a new one that are looked at."""
+
+
+@dataclass(frozen=True)
+class NewPiece:
+    """Evidence to add with the vectors of its passages; none when it is known already, or without a model."""
+
+    evidence: Evidence
+    vectors: Sequence[Vector] = ()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What became of a new piece: kept as `evidence`, or merged into it because of `match`; or there was no room.
+
+    Attributes:
+        folds: kept pieces that say nearly the same, with their cosines.
+        changed: whether the kept text changed, so that it must be embedded again.
+    """
+
+    evidence: Evidence
+    match: Match | None = None
+    folds: tuple[tuple[str, float], ...] = ()
+    changed: bool = False
+    full: bool = False
+
+
+class Batch:
+    """One batch on its way into a session."""
+
+    def __init__(
+        self, space: Space, catalogue: Catalogue, *, max_evidence: int, dedup_threshold: float | None = None
+    ) -> None:
+        self._space = space
+        self._catalogue = catalogue
+        self._max_evidence = max_evidence
+        self._dedup_threshold = dedup_threshold
+        self._staged: dict[str, _Staged] = {}
+        self._read: dict[str, Evidence] = {}
+
+    def add(self, pieces: Sequence[NewPiece]) -> list[Decision]:
+        """Decide about every piece, then write all that is new and all that changed."""
+        neighbours = self._neighbours(pieces)
+        decisions = [self._decide(piece, near) for piece, near in zip(pieces, neighbours, strict=True)]
+        self._write()
+        return decisions
+
+    def _neighbours(self, pieces: Sequence[NewPiece]) -> list[dict[str, float]]:
+        embedded = [index for index, piece in enumerate(pieces) if piece.vectors]
+        near: list[dict[str, float]] = [{} for _ in pieces]
+        limit = min(NEIGHBOURS, self._catalogue.passages)
+        if embedded and limit:
+            found = self._space.nearest([pieces[index].vectors[0] for index in embedded], limit)
+            for index, rows in zip(embedded, found, strict=True):
+                for id, cosine in (row for row in rows if row[0] in self._catalogue):
+                    near[index][id] = max(cosine, near[index].get(id, -1.0))
+        return near
+
+    def _decide(self, piece: NewPiece, near: dict[str, float]) -> Decision:
+        similarities = _Similarities(piece, near, self._space, self._catalogue)
+        for id, staged in self._staged.items():
+            if piece.vectors and staged.vectors:
+                similarities.known[id] = float(np.dot(_array(piece.vectors[0]), _array(staged.vectors[0])))
+        identity = identity_of(piece.evidence)
+        close = similarities.from_(SAME_MEANING)
+        match = self._catalogue.match(identity, similarities, close) or self._by_meaning(piece, similarities)
+        if match is not None:
+            return self._merge(piece, match)
+        if len(self._catalogue) >= self._max_evidence:
+            return Decision(piece.evidence, full=True)
+        return self._keep(piece, identity, similarities)
+
+    def _by_meaning(self, piece: NewPiece, similarities: _Similarities) -> Match | None:
+        """The setting that drops by meaning; opposites stay two even then."""
+        if self._dedup_threshold is None:
+            return None
+        for id in similarities.from_(self._dedup_threshold):
+            if not opposed(piece.evidence, self._kept(id)):
+                return Match(id, similarities(id), f"nearly the same meaning (cosine {similarities(id):.2f})")
+        return None
+
+    def _merge(self, piece: NewPiece, match: Match) -> Decision:
+        kept = self._kept(match.id)
+        completed = complete(kept, piece.evidence)
+        changed = passages(completed) != passages(kept)
+        if completed != kept:
+            entry = self._catalogue[match.id]
+            earlier = self._staged.get(match.id)
+            self._stage(
+                _Staged(
+                    completed,
+                    entry.order,
+                    earlier.vectors if earlier else (),
+                    is_new=earlier is not None and earlier.is_new,
+                )
+            )
+        return Decision(completed, match, changed=changed)
+
+    def _keep(self, piece: NewPiece, identity: Identity, similarities: _Similarities) -> Decision:
+        folds = tuple((id, similarities(id)) for id in self._folds(piece, identity, similarities))
+        evidence = piece.evidence.model_copy(
+            update={"id": self._free_id(piece.evidence), "similar": tuple(id for id, _ in folds), "relevance": 0.0}
+        )
+        self._stage(_Staged(evidence, self._catalogue.next_order(), piece.vectors, is_new=True))
+        return Decision(evidence, folds=folds)
+
+    def _folds(self, piece: NewPiece, identity: Identity, similarities: _Similarities) -> list[str]:
+        """What says nearly the same, and what is another version of it (a preprint and its article)."""
+        return [
+            id
+            for id in similarities.from_(SAME_MEANING)
+            if (similarities(id) >= FOLDS_AT or _is_version(identity, self._catalogue.identity(id)))
+            and self._catalogue[id].parts == len(piece.vectors)
+            and not opposed(piece.evidence, self._kept(id))
+        ]
+
+    def _free_id(self, evidence: Evidence) -> str:
+        """The evidence's own id; where another publication has it (a conference book's DOI), that with a digest."""
+        if evidence.id not in self._catalogue:
+            return evidence.id
+        text = f"{evidence.citation.title}\n{evidence.content}"
+        return f"{evidence.id}#{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    def _kept(self, id: str) -> Evidence:
+        if id in self._staged:
+            return self._staged[id].evidence
+        if id not in self._read:
+            self._read[id] = self._space.fetch([id])[id].evidence
+        return self._read[id]
+
+    def _stage(self, staged: _Staged) -> None:
+        id = staged.evidence.id
+        self._staged[id] = staged
+        if staged.is_new:
+            parts, embedded = max(len(staged.vectors), 1), bool(staged.vectors)
+        else:
+            parts, embedded = self._catalogue[id].parts, self._catalogue[id].embedded
+        self._catalogue.put(staged.evidence, order=staged.order, parts=parts, embedded=embedded)
+
+    def _write(self) -> None:
+        new = [Record(row.evidence, row.order, row.vectors) for row in self._staged.values() if row.is_new]
+        if new:
+            self._space.write(new)
+        for row in self._staged.values():
+            if not row.is_new:
+                entry = self._catalogue[row.evidence.id]
+                self._space.rewrite(row.evidence, row.order, embedded=entry.embedded, parts=entry.parts)
+
+
+@dataclass(frozen=True)
+class _Staged:
+    evidence: Evidence
+    order: int
+    vectors: Sequence[Vector]
+    is_new: bool
+
+
+@dataclass
+class _Similarities:
+    """Cosines of a new piece to the kept ones, looked up when they are not among the nearest."""
+
+    piece: NewPiece
+    known: dict[str, float]
+    space: Space
+    catalogue: Catalogue
+    asked: dict[str, float] = field(default_factory=dict[str, float])
+
+    def __call__(self, id: str) -> float:
+        if id in self.known:
+            return self.known[id]
+        if id not in self.asked:
+            self.asked[id] = self._look_up(id)
+        return self.asked[id]
+
+    def from_(self, least: float) -> list[str]:
+        """The ids at least that close, closest first."""
+        found = [(cosine, id) for id, cosine in self.known.items() if cosine >= least]
+        return [id for _, id in sorted(found, key=lambda row: -row[0])]
+
+    def _look_up(self, id: str) -> float:
+        if not self.piece.vectors or not self.catalogue[id].embedded:
+            return 0.0
+        vectors = self.space.vectors({id: 1})
+        return float(vectors[id][0] @ _array(self.piece.vectors[0])) if id in vectors else 0.0
+
+
+def _is_version(one: Identity, other: Identity) -> bool:
+    return conflict(one, other) and title_similarity(one, other) >= SAME_TITLE
+
+
+def _array(vector: Vector) -> NDArray[np.float32]:
+    return np.asarray(vector, np.float32)

@@ -1,0 +1,130 @@
+"""What a session holds in memory of its evidence: enough to recognise, count and rank it, not the texts themselves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from deepcritical_mcp.evidence.chunking import own_title
+from deepcritical_mcp.evidence.dedup import Identity, IdentityIndex, Match, Similarity, identity_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex, Words, words_of
+from deepcritical_mcp.evidence.records import KeptItem
+from deepcritical_mcp.models import Evidence, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One piece of evidence: its place in the order of arrival, passages, and whether they have vectors."""
+
+    order: int
+    source: Source
+    parts: int
+    embedded: bool
+
+
+class Catalogue:
+    """Identities, words and links of a session's evidence. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: dict[str, Entry] = {}
+        self._identities = IdentityIndex()
+        self._words = LexicalIndex()
+        self._links: dict[str, dict[str, None]] = {}
+        self._next = 0
+        self._passages = 0
+
+    @classmethod
+    def of(cls, items: Iterable[KeptItem]) -> Catalogue:
+        """The catalogue of items read back, whatever their order; of two under one id the first counts."""
+        catalogue = cls()
+        kept: dict[str, tuple[KeptItem, Identity, Words]] = {}
+        for item in items:
+            if item.evidence.id not in kept:
+                kept[item.evidence.id] = item, identity_of(item.evidence), words_of(indexed_text(item.evidence))
+        for item, identity, words in sorted(kept.values(), key=lambda row: row[0].order):
+            entry = Entry(item.order, item.evidence.citation.source, item.parts, item.embedded)
+            catalogue._put(item.evidence, entry, identity, words)
+        return catalogue
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, id: str) -> bool:
+        return id in self._entries
+
+    def __getitem__(self, id: str) -> Entry:
+        return self._entries[id]
+
+    @property
+    def passages(self) -> int:
+        """Vectors kept in all."""
+        return self._passages
+
+    def put(self, evidence: Evidence, *, order: int, parts: int, embedded: bool) -> None:
+        """Enter evidence, or its new state under the same id."""
+        identity, words = identity_of(evidence), words_of(indexed_text(evidence))
+        with self._lock:
+            self._put(evidence, Entry(order, evidence.citation.source, parts, embedded), identity, words)
+
+    def _put(self, evidence: Evidence, entry: Entry, identity: Identity, words: Words) -> None:
+        id = evidence.id
+        earlier = self._entries.get(id)
+        self._passages += _vectors(entry) - (_vectors(earlier) if earlier else 0)
+        self._entries[id] = entry
+        self._identities.add(id, identity)
+        self._words.add(id, words)
+        self._next = max(self._next, entry.order + 1)
+        for other in evidence.similar:
+            self._links.setdefault(id, {})[other] = None
+            self._links.setdefault(other, {})[id] = None
+
+    def next_order(self) -> int:
+        """The next free place in the order of arrival."""
+        return self._next
+
+    def ids(self) -> list[str]:
+        """All ids in the order of arrival."""
+        with self._lock:
+            return list(self._entries)
+
+    def waiting(self) -> list[str]:
+        """The ids that have no vectors yet."""
+        with self._lock:
+            return [id for id, entry in self._entries.items() if not entry.embedded]
+
+    def of_source(self, source: Source) -> list[str]:
+        """The ids of one source."""
+        with self._lock:
+            return [id for id, entry in self._entries.items() if entry.source == source]
+
+    def links(self, id: str) -> tuple[str, ...]:
+        """The evidence that says nearly the same as `id`."""
+        with self._lock:
+            return tuple(other for other in self._links.get(id, ()) if other in self._entries)
+
+    def identity(self, id: str) -> Identity:
+        """What `id` is recognised by."""
+        return self._identities[id]
+
+    def match(self, identity: Identity, similarity: Similarity, close: Collection[str] = ()) -> Match | None:
+        """See `IdentityIndex.match`."""
+        with self._lock:
+            return self._identities.match(identity, similarity, close)
+
+    def by_words(self, query: str, limit: int, source: Source | None = None) -> list[tuple[str, float]]:
+        """See `LexicalIndex.search`."""
+        only = self.of_source(source) if source else None
+        with self._lock:
+            return self._words.search(query, limit, only)
+
+
+def _vectors(entry: Entry) -> int:
+    return entry.parts if entry.embedded else 0
+
+
+def indexed_text(evidence: Evidence) -> str:
+    """What of a piece of evidence is found by its words."""
+    title = own_title(evidence)
+    return f"{title}. {evidence.content}" if title else evidence.content

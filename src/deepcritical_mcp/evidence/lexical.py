@@ -1,0 +1,172 @@
+"""BM25 over stemmed words, kept in step with a session as it grows.
+
+The scores are those of bm25s with its default method ("lucene", after Kamphuis et al., ECIR 2020). bm25s itself
+precomputes all scores, so that one new document means all of them again (half a second at 10,000 abstracts); here the
+postings are kept, and a query scores its few terms on the fly.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Protocol
+from zlib import crc32
+
+import numpy as np
+import Stemmer
+from bm25s.stopwords import STOPWORDS_EN  # pyright: ignore[reportMissingTypeStubs]
+from numpy.typing import NDArray
+
+K1 = 1.5
+B = 0.75
+MERGE_AT = 20_000
+"""Postings that are searched unsorted before they are merged with the sorted ones."""
+
+
+class _Stemmer(Protocol):
+    def stemWords(self, words: list[str], /) -> list[str]: ...
+
+
+_WORD = re.compile(r"\w\w+")
+_STOP_WORDS = frozenset(STOPWORDS_EN)
+_stemmer: _Stemmer = Stemmer.Stemmer("english")  # pyright: ignore  # comes without types
+_stemming = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A text's words as the index keeps them: the hash of each stem, and how often it occurs."""
+
+    terms: NDArray[np.uint32]
+    counts: NDArray[np.uint16]
+    length: int
+
+
+def words_of(text: str) -> Words:
+    """The stems of a text without English stop words."""
+    words = [word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS]
+    with _stemming:
+        stems = _stemmer.stemWords(words)
+    counts = Counter(stems)
+    return Words(
+        np.fromiter((crc32(stem.encode()) for stem in counts), np.uint32, len(counts)),
+        np.minimum(np.fromiter(counts.values(), np.int64, len(counts)), 65_535).astype(np.uint16),
+        len(stems),
+    )
+
+
+class LexicalIndex:
+    """The postings of one session. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._slots: dict[str, int] = {}
+        self._ids: list[str] = []
+        self._lengths = np.zeros(64, np.float32)
+        self._alive = np.zeros(64, np.bool_)
+        self._sorted = _Postings()
+        self._recent: list[_Postings] = []
+        self._recent_size = 0
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def add(self, document: str, words: Words) -> None:
+        """Index `document` under its words, in place of earlier ones."""
+        self.remove(document)
+        slot = len(self._ids)
+        if slot == len(self._lengths):
+            self._lengths = np.concatenate([self._lengths, np.zeros_like(self._lengths)])
+            self._alive = np.concatenate([self._alive, np.zeros_like(self._alive)])
+        self._ids.append(document)
+        self._slots[document] = slot
+        self._lengths[slot], self._alive[slot] = words.length, True
+        self._recent.append(_Postings(words.terms, np.full(len(words.terms), slot, np.int32), words.counts))
+        self._recent_size += len(words.terms)
+        if self._recent_size > max(MERGE_AT, len(self._sorted.terms) // 8):
+            self._merge()
+
+    def remove(self, document: str) -> None:
+        """Forget `document`, if it is known."""
+        slot = self._slots.pop(document, None)
+        if slot is not None:
+            self._alive[slot] = False
+
+    def search(self, query: str, limit: int, only: Collection[str] | None = None) -> list[tuple[str, float]]:
+        """At most `limit` documents (of `only`, when given) that share a word with the query, best first.
+
+        Scores are scaled by the most that any document could reach for this query, so that they lie in 0..1.
+        """
+        scores, ceiling = self._scores(words_of(query))
+        if only is not None:
+            allowed = np.zeros(len(self._ids), np.bool_)
+            allowed[[self._slots[document] for document in only if document in self._slots]] = True
+            scores = np.where(allowed, scores, 0.0)
+        found = np.flatnonzero(scores > 0)
+        if len(found) > limit:
+            found = found[np.argpartition(-scores[found], limit - 1)[:limit]]
+        best = found[np.argsort(-scores[found], kind="stable")]
+        return [(self._ids[slot], float(scores[slot] / ceiling)) for slot in best]
+
+    def _scores(self, words: Words) -> tuple[NDArray[np.float32], float]:
+        scores = np.zeros(len(self._ids), np.float32)
+        total = len(self._slots)
+        if not total:
+            return scores, 1.0
+        lengths, alive = self._lengths[: len(self._ids)], self._alive[: len(self._ids)]
+        norms = K1 * (1 - B + B * lengths / max(float(lengths[alive].mean()), 1e-6))
+        self._recent = [_Postings.joined(self._recent)]
+        ceiling = 0.0
+        for term, weight in zip(words.terms, words.counts, strict=True):
+            slots, counts = self._occurrences(term)
+            living = alive[slots]
+            slots, counts = slots[living], counts[living]
+            idf = float(np.log1p((total - len(slots) + 0.5) / (len(slots) + 0.5)))
+            scores[slots] += weight * idf * counts / (counts + norms[slots])
+            ceiling += weight * idf
+        return scores, ceiling or 1.0
+
+    def _occurrences(self, term: np.uint32) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        recent = self._recent[0]
+        first = np.searchsorted(self._sorted.terms, term, side="left")
+        last = np.searchsorted(self._sorted.terms, term, side="right")
+        new = np.flatnonzero(recent.terms == term)
+        slots = np.concatenate([self._sorted.slots[first:last], recent.slots[new]])
+        counts = np.concatenate([self._sorted.counts[first:last], recent.counts[new]])
+        return slots, counts.astype(np.float32)
+
+    def _merge(self) -> None:
+        everything = _Postings.joined([self._sorted, *self._recent])
+        living = self._alive[everything.slots]
+        order = np.flatnonzero(living)
+        order = order[np.argsort(everything.terms[order], kind="stable")]
+        self._sorted = _Postings(everything.terms[order], everything.slots[order], everything.counts[order])
+        self._recent, self._recent_size = [], 0
+
+
+class _Postings:
+    """Which term occurs in which document (by slot), and how often: three columns."""
+
+    __slots__ = ("counts", "slots", "terms")
+
+    def __init__(
+        self,
+        terms: NDArray[np.uint32] | None = None,
+        slots: NDArray[np.int32] | None = None,
+        counts: NDArray[np.uint16] | None = None,
+    ) -> None:
+        self.terms = np.zeros(0, np.uint32) if terms is None else terms
+        self.slots = np.zeros(0, np.int32) if slots is None else slots
+        self.counts = np.zeros(0, np.uint16) if counts is None else counts
+
+    @classmethod
+    def joined(cls, parts: list[_Postings]) -> _Postings:
+        if not parts:
+            return cls()
+        return cls(
+            np.concatenate([part.terms for part in parts]),
+            np.concatenate([part.slots for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+        )

@@ -1,0 +1,91 @@
+"""What becomes of two records of one publication: the kept one, completed by what the other knew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from rapidfuzz import fuzz
+
+from deepcritical_mcp.models import NO_TITLE, Citation, Evidence, PublicationStatus
+
+SAYS_THE_SAME = 90
+"""Partial ratio from which a text is taken to be contained in another."""
+
+COMPARABLE = 50_000_000
+"""Product of two texts' lengths up to which they are compared letter by letter."""
+
+_GRAVITY: tuple[PublicationStatus, ...] = ("ok", "corrected", "concern", "retracted")
+
+T = TypeVar("T")
+
+
+def complete(kept: Evidence, other: Evidence) -> Evidence:
+    """`kept` under its own id, with the gaps in its citation filled from `other`, the fuller content and the graver
+    publication status of the two, and the queries that found either.
+
+    A PubMed record knows a publication best: its citation goes before one from elsewhere.
+    """
+    first, second = (other, kept) if _is_record(other) and not _is_record(kept) else (kept, other)
+    return kept.model_copy(
+        update={
+            "content": _content(kept, other),
+            "content_truncated": kept.content_truncated and other.content_truncated,
+            "citation": _citation(first.citation, second.citation),
+            "provider": first.provider or second.provider,
+            "found_by": _united(kept.found_by, other.found_by),
+            "keywords": _united(first.keywords, second.keywords),
+            "author_parts": first.author_parts if first.citation.authors else second.author_parts,
+            "volume": first.volume or second.volume,
+            "issue": first.issue or second.issue,
+            "pages": first.pages or second.pages,
+            "similar": kept.similar,
+        }
+    )
+
+
+def _is_record(evidence: Evidence) -> bool:
+    return evidence.citation.source == "pubmed"
+
+
+def _citation(first: Citation, second: Citation) -> Citation:
+    return first.model_copy(
+        update={
+            "title": second.title if first.title == NO_TITLE else first.title,
+            "url": first.url or second.url,
+            "date": second.date if first.date == "Unknown" or second.date.startswith(first.date) else first.date,
+            "authors": first.authors or second.authors,
+            "pmid": first.pmid or second.pmid,
+            "doi": first.doi or second.doi,
+            "pmcid": first.pmcid or second.pmcid,
+            "journal": first.journal or second.journal,
+            "publication_types": _united(first.publication_types, second.publication_types),
+            "mesh_terms": _united(first.mesh_terms, second.mesh_terms),
+            "status": max(first.status, second.status, key=_GRAVITY.index),
+            "status_notices": _united(first.status_notices, second.status_notices),
+        }
+    )
+
+
+def _content(kept: Evidence, other: Evidence) -> str:
+    """The fuller text; both, where they differ and one is the user's own words."""
+    old, new = kept.content, other.content
+    if new in old or new == other.citation.title:
+        return old
+    if old in new or old == kept.citation.title:
+        return new
+    if "user" in (kept.citation.source, other.citation.source):
+        return f"{old}\n\n{new}"
+    if _is_record(other) and not _is_record(kept):
+        return new
+    return new if len(new) > len(old) and _nearly_contains(new, old) else old
+
+
+def _nearly_contains(text: str, part: str) -> bool:
+    if len(part) * len(text) > COMPARABLE:
+        return False
+    return fuzz.partial_ratio(part, text, score_cutoff=SAYS_THE_SAME) >= SAYS_THE_SAME
+
+
+def _united(first: Iterable[T], second: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys([*first, *second]))

@@ -1,0 +1,60 @@
+"""The values that pass between a session's store and the place where it is kept."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deepcritical_mcp.models import Evidence
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = Sequence[float] | NDArray[np.float32]
+
+_SESSION_ID = re.compile(r"rs_[0-9a-f]{32}")
+
+
+def new_session_id() -> str:
+    """A session's id that nobody can guess: "rs_" and 128 random bits."""
+    return f"rs_{secrets.token_hex(16)}"
+
+
+def is_session_id(text: str) -> bool:
+    """Whether `text` has the form of a session's id; only such text may become part of a path."""
+    return _SESSION_ID.fullmatch(text) is not None
+
+
+@dataclass(frozen=True)
+class SessionInfo:
+    """What is written beside a session: its owner, the model of its vectors, when it was last used (Unix seconds)."""
+
+    owner: str
+    model: str
+    used: float = 0.0
+
+
+@dataclass(frozen=True)
+class Record:
+    """A piece of evidence to keep: its place in the order of arrival, and a vector for each passage.
+
+    Without vectors it waits to be embedded and is found by its words alone.
+    """
+
+    evidence: Evidence
+    order: int
+    vectors: Sequence[Vector] = ()
+
+
+@dataclass(frozen=True)
+class KeptItem:
+    """A piece of evidence as read back: how many passages it has, and whether they have vectors."""
+
+    evidence: Evidence
+    order: int
+    parts: int
+    embedded: bool

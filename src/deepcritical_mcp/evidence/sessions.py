@@ -1,0 +1,210 @@
+"""Sessions: opened, found again by their id, dropped when idle or when there are too many."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import anyio
+from anyio.to_thread import run_sync
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import SessionNotFoundError
+from deepcritical_mcp.evidence.backends import Backend, create_backend
+from deepcritical_mcp.evidence.records import SessionInfo, is_session_id, new_session_id
+from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.chroma import Space
+
+logger = logging.getLogger(__name__)
+
+WRITES_PER_TTL = 100
+"""How exactly a session's last use is written down: to a hundredth of its time to live."""
+SWEEPS_PER_TTL = 24
+"""How often sessions that nobody uses any more are looked for."""
+
+
+class SessionRegistry:
+    """All sessions of the process. Constructing it opens nothing.
+
+    Args:
+        settings: where sessions are kept, how many and for how long.
+        embedder: the model, shared by all sessions.
+        clock: Unix seconds.
+    """
+
+    def __init__(self, settings: Settings, embedder: Embedder, *, clock: Callable[[], float] = time.time) -> None:
+        self._settings = settings
+        self._embedder = embedder
+        self._clock = clock
+        self._backend: Backend = create_backend(settings)
+        self._sessions: dict[str, _Session] = {}
+        self._defaults: dict[tuple[str, str], str] = {}
+        self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
+        self._lock = anyio.Lock()
+        self._next_sweep = 0.0
+
+    async def open(self, *, owner: str = "") -> EvidenceStore:
+        """A fresh session that belongs to `owner`.
+
+        Raises:
+            EvidenceStoreError: it cannot be created.
+        """
+        async with self._lock:
+            return (await self._create(_digest(owner))).store
+
+    async def get(self, session_id: str, *, owner: str = "") -> EvidenceStore:
+        """The session of that id.
+
+        Raises:
+            SessionNotFoundError: unknown, expired, dropped, or not `owner`'s.
+            SessionBusyError: another process has it open.
+            EvidenceStoreError: it cannot be read.
+        """
+        if not is_session_id(session_id):
+            raise SessionNotFoundError()
+        async with self._lock:
+            return (await self._find(session_id, _digest(owner))).store
+
+    async def default(self, key: str, *, owner: str = "") -> EvidenceStore:
+        """The one default session of `key` (a connection, a process) and `owner`, opened when there is none."""
+        name = (key, owner)
+        async with self._lock:
+            if name in self._defaults:
+                try:
+                    return (await self._find(self._defaults[name], _digest(owner))).store
+                except SessionNotFoundError:
+                    logger.info("a default session has gone; opening a fresh one")
+            session = await self._create(_digest(owner))
+            self._defaults[name] = session.store.session_id
+            return session.store
+
+    async def drop(self, session_id: str, *, owner: str = "") -> None:
+        """Delete a session with all its evidence.
+
+        Raises:
+            SessionNotFoundError: unknown, expired, dropped, or not `owner`'s.
+        """
+        if not is_session_id(session_id):
+            raise SessionNotFoundError()
+        async with self._lock:
+            await self._delete(await self._find(session_id, _digest(owner)))
+
+    async def aclose(self) -> None:
+        """Close all sessions; where sessions last, they can be opened again."""
+        async with self._lock:
+            for session in list(self._sessions.values()):
+                await self._close(session)
+            await run_sync(self._backend.close)
+
+    async def _create(self, owner: str) -> _Session:
+        await self._make_room()
+        session_id = new_session_id()
+        info = SessionInfo(owner, self._embedder.name, self._clock())
+        return await self._opened(session_id, lambda: self._backend.create(session_id, info))
+
+    async def _find(self, session_id: str, owner: str) -> _Session:
+        await self._drop_idle()
+        session = self._sessions.get(session_id)
+        if session is not None and session.store.lost:
+            await self._close(session)
+            session = None
+        session = session or await self._reopen(session_id)
+        if session.space.info.owner != owner:
+            raise SessionNotFoundError()
+        await self._use(session)
+        return session
+
+    async def _reopen(self, session_id: str) -> _Session:
+        await self._make_room()
+        session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
+        if session.space.info.used < self._clock() - self._settings.session_ttl:
+            await self._delete(session)
+            raise SessionNotFoundError()
+        return session
+
+    async def _opened(self, session_id: str, work: Callable[[], Space]) -> _Session:
+        space = await run_sync(work)
+        store = self._stores.get(session_id) or self._store(session_id)
+        store.attach(space)
+        session = _Session(store, space, used=self._clock(), written=space.info.used)
+        self._sessions[session_id] = session
+        return session
+
+    def _store(self, session_id: str) -> EvidenceStore:
+        store = self._stores[session_id] = EvidenceStore(
+            session_id,
+            self._embedder,
+            self._attach,
+            batch=self._backend.batch,
+            max_evidence=self._settings.max_evidence,
+            dedup_threshold=self._settings.dedup_threshold,
+        )
+        return store
+
+    async def _attach(self, store: EvidenceStore) -> None:
+        """Open the session of a store that was closed while a call still held it."""
+        async with self._lock:
+            session = self._sessions.get(store.session_id)
+            if session is not None and store.lost:
+                await self._close(session)
+                session = None
+            if session is None:
+                await self._reopen(store.session_id)
+
+    async def _use(self, session: _Session) -> None:
+        now = self._clock()
+        session.used = now
+        self._sessions[session.store.session_id] = self._sessions.pop(session.store.session_id)  # now the latest
+        if now - session.written >= self._settings.session_ttl / WRITES_PER_TTL:
+            await run_sync(self._backend.touch, session.space, now)
+            session.written = now
+
+    async def _drop_idle(self) -> None:
+        now = self._clock()
+        since = now - self._settings.session_ttl
+        for session in list(self._sessions.values()):
+            if session.used >= since:
+                break
+            if not session.store.busy:
+                await self._delete(session)
+        if now >= self._next_sweep:
+            self._next_sweep = now + self._settings.session_ttl / SWEEPS_PER_TTL
+            await run_sync(self._backend.delete_unused, since)
+
+    async def _make_room(self) -> None:
+        await self._drop_idle()
+        idle = [session for session in self._sessions.values() if not session.store.busy]
+        for session in idle[: max(len(self._sessions) - self._backend.limit + 1, 0)]:
+            await self._close(session)
+
+    async def _close(self, session: _Session) -> None:
+        await self._let_go(session, self._backend.release)
+
+    async def _delete(self, session: _Session) -> None:
+        await self._let_go(session, self._backend.delete)
+
+    async def _let_go(self, session: _Session, work: Callable[[Space], None]) -> None:
+        session.store.detach()
+        del self._sessions[session.store.session_id]
+        await run_sync(work, session.space)
+
+
+@dataclass
+class _Session:
+    """An open session: when it was last used, and when that was last written down (Unix seconds)."""
+
+    store: EvidenceStore
+    space: Space
+    used: float
+    written: float
+
+
+def _digest(owner: str) -> str:
+    return hashlib.sha256(owner.encode()).hexdigest() if owner else ""
