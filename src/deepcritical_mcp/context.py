@@ -15,9 +15,6 @@ from deepcritical_mcp.config import Settings
 if TYPE_CHECKING:
     import httpx
 
-    from deepcritical_mcp.logs import configure_structlog
-
-    configure_structlog()
     from deepcritical_mcp.evidence.embedding import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.search.expansion import QueryExpander
@@ -80,6 +77,7 @@ class AppContext:
         if services is not None:
             await services.sessions.aclose()
             await services.http.aclose()
+            services.embedder.close()
 
 
 def build_services(settings: Settings) -> Services:
