@@ -55,7 +55,12 @@ def options(
 def serve(
     transport: Annotated[Literal["stdio", "sse", "http"], typer.Option(help="How clients connect.")] = "stdio",
     host: Annotated[str, typer.Option(help="Interface to listen on (sse, http).")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on (sse, http); 0 = any free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option(help="Port to listen on (sse, http); 0 = any free one.", min=0, max=65535)
+    ] = 8000,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let other machines in without authentication (sse, http).")
+    ] = False,
 ) -> None:
     """Serve MCP clients. Paths: /mcp (streamable HTTP) and /sse (older clients)."""
     if transport == "stdio":
@@ -65,7 +70,30 @@ def serve(
 
         server = open_server()
         server.app.warm_up()
-        run_http(server, server.app, transport, host=host, port=port)
+        run_http(server, server.app, transport, host=host, port=port, insecure=insecure)
+
+
+@app.command()
+def demo(
+    ctx: typer.Context,
+    question: Annotated[str, typer.Argument(help="What you want to know; an example without it.")] = "",
+    offline: Annotated[bool, typer.Option("--offline", help="Use made-up sample data, ask nobody.")] = False,
+) -> None:
+    """Play a whole research session: question, literature, web, evidence by meaning, a note of your own."""
+    from deepcritical_mcp.cli.demo import play
+
+    play(question, offline=offline, debug=bool(ctx.obj))
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="For programs: the same as JSON.")] = False,
+) -> None:
+    """Look at every part, say how to mend it; exit code 1 when the main job does not work."""
+    from deepcritical_mcp.cli.doctor import examine
+
+    if not examine(as_json=as_json):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -1,0 +1,166 @@
+"""The command `demo`: a research session, played by a real MCP client against the real server over stdio."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from typing import IO, Any, cast
+
+import anyio
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import Implementation
+
+from deepcritical_mcp._version import __version__
+from deepcritical_mcp.cli.clients import knowledge, known_clients, server_snippet, shell_command
+from deepcritical_mcp.cli.demo_session import Session, Story, story
+from deepcritical_mcp.cli.reachability import ncbi_silence
+from deepcritical_mcp.cli.sample_library import SampleLibrary, serve_sample_library
+from deepcritical_mcp.cli.screen import Screen
+from deepcritical_mcp.config import Settings, load_settings
+from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.text import clean_line
+
+_PATIENCE = 90.0
+# The demo keeps nothing: its session shall not stand among the user's own.
+_BLANK_ALWAYS = ("DEEPCRITICAL_DATA_DIR", "DEEPCRITICAL_CHROMA_URL")
+# Nothing leaves the machine when the sample library plays the world.
+_BLANK_OFFLINE = ("NCBI_API_KEY", "NCBI_EMAIL", "TAVILY_API_KEY", "BRAVE_API_KEY", "SERPAPI_API_KEY")
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+class DemoError(DeepCriticalError):
+    """The demo cannot be played to its end."""
+
+
+def play(question: str, *, offline: bool, debug: bool) -> None:
+    """Play the session on the terminal.
+
+    Raises:
+        DemoError: the server does not start or breaks off, or the tools that matter most did not answer.
+        ConfigurationError: a setting cannot be used.
+    """
+    anyio.run(_play, story(question), load_settings(), offline, debug)
+
+
+async def _play(tale: Story, settings: Settings, offline: bool, debug: bool) -> None:
+    screen = Screen()
+    screen.say(f"deepcritical-mcp {__version__}: a research session, from question to evidence", style="bold")
+    screen.say("A real MCP client talks to the real server over stdio, as your own client will.", style="dim")
+    with ExitStack() as stack:
+        library = await _library(screen, settings, stack, offline)
+        log = sys.stderr if debug else _log(stack)
+        server = StdioServerParameters(
+            command=sys.executable, args=["-m", "deepcritical_mcp"], env=_environment(library, stack)
+        )
+        try:
+            failed = await _research(tale, screen, server, log, is_sample=library is not None)
+        except* (MCPError, OSError, TimeoutError) as group:
+            last = "" if debug else _last_line(log)
+            raise DemoError(f"the server broke off. {last}".strip()) from group
+    _next_steps(screen, settings)
+    _judge(failed, is_sample=library is not None)
+
+
+async def _library(screen: Screen, settings: Settings, stack: ExitStack, offline: bool) -> SampleLibrary | None:
+    """The sample library, when it is wanted or nobody else can be asked; one line says so."""
+    reason = "as you asked"
+    if not offline:
+        async with screen.working("asking NCBI whether it is there"):
+            silence = await ncbi_silence(settings)
+        if not silence:
+            screen.say("NCBI answers: this is the real PubMed and the real web.", style="green")
+            return None
+        reason = f"since NCBI cannot be reached ({silence})"
+    library = stack.enter_context(serve_sample_library())
+    screen.say(f"Offline, {reason}: made-up records from this machine, each marked [sample data].", style="yellow")
+    return library
+
+
+async def _research(
+    tale: Story, screen: Screen, server: StdioServerParameters, log: IO[str], *, is_sample: bool
+) -> list[str]:
+    """The tools that failed."""
+    info = Implementation(name="deepcritical-mcp-demo", version=__version__)
+    began = time.monotonic()
+    transport = stdio_client(server, errlog=cast("Any", log))
+    async with Client(transport, client_info=info, read_timeout_seconds=_PATIENCE) as client:
+        tools = len((await client.list_tools()).tools)
+        took = time.monotonic() - began
+        screen.say(f"The server answers after {took:.1f} s and offers {tools} tools.", style="dim")
+        session = Session(client, screen, is_sample=is_sample)
+        await session.play(tale)
+        return session.failed
+
+
+def _environment(library: SampleLibrary | None, stack: ExitStack) -> dict[str, str]:
+    """The server's environment: this one's, so that settings and proxies count, but for what the demo must not use."""
+    blank = dict.fromkeys(_BLANK_ALWAYS, "")
+    if library is None:
+        return {**os.environ, **blank}
+    direct = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
+    return {
+        **direct,
+        **blank,
+        **dict.fromkeys(_BLANK_OFFLINE, ""),
+        "NO_PROXY": "*",
+        "DEEPCRITICAL_NCBI_BASE_URL": library.ncbi_base_url,
+        "DEEPCRITICAL_DUCKDUCKGO_URL": library.duckduckgo_url,
+        "DEEPCRITICAL_REDIS_URL": "",
+        # Sample data must not come back later as a cached answer.
+        "DEEPCRITICAL_CACHE_DIR": _temporary_folder(stack),
+    }
+
+
+def _temporary_folder(stack: ExitStack) -> str:
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="deepcritical-demo-", ignore_cleanup_errors=True)
+    except OSError:
+        return os.path.join(os.devnull, "none")  # cannot be made either: the server does without a cache
+    return stack.enter_context(folder)
+
+
+def _log(stack: ExitStack) -> IO[str]:
+    """Where the server's log goes, to be looked at only when it breaks off."""
+    try:
+        return stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
+    except OSError:
+        return stack.enter_context(open(os.devnull, "w+", encoding="utf-8"))
+
+
+def _last_line(log: IO[str]) -> str:
+    log.seek(0)
+    lines = [clean_line(line) for line in log.read().splitlines() if line.strip()]
+    return f"Its last words: {lines[-1][:300]}" if lines else "Run the demo with --debug to see its log."
+
+
+def _next_steps(screen: Screen, settings: Settings) -> None:
+    screen.step(9, "Now with your own client")
+    clients = known_clients()
+    here = [client for client in clients if client.is_here]
+    for client in here or clients[:1]:
+        if knowledge(client) == "knows":
+            screen.good(f"{client.title} knows this server already. {client.afterwards}")
+            continue
+        screen.say(f"{client.title}: run", indent=2)
+        screen.exactly(f"    {shell_command()} install --client {client.name}")
+        screen.say("or write this yourself into", indent=2)
+        screen.exactly(f"    {client.path}")
+        screen.exactly(server_snippet(client))
+    others = [client.name for client in clients if client not in (here or clients[:1])]
+    if others:
+        screen.say(f"Other clients: install --client {', '.join(others)}", style="dim", indent=2)
+    if not settings.ncbi_email:
+        screen.say("NCBI asks who you are: set NCBI_EMAIL to your address.", style="dim", indent=2)
+    screen.say("Something amiss? This checks every part and says how to mend it:", indent=2)
+    screen.exactly(f"    {shell_command()} doctor")
+
+
+def _judge(failed: list[str], *, is_sample: bool) -> None:
+    if "pubmed_search" in failed and "web_search" in failed and not is_sample:
+        raise DemoError("neither PubMed nor the web answered. See doctor, or play the demo with --offline.")
+    if failed and (is_sample or "semantic_search" in failed or "add_evidence" in failed):
+        raise DemoError(f"the demo ended, but {', '.join(dict.fromkeys(failed))} failed. See doctor.")

@@ -1,0 +1,131 @@
+"""How the demo looks: steps, calls, evidence. Plain text when nobody watches a terminal; any width from 60 columns."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from mcp.shared.dispatcher import ProgressFnT
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.rule import Rule
+from rich.text import Text
+
+from deepcritical_mcp.models import Evidence, Expansion
+from deepcritical_mcp.text import clean_line, cut_at_sentence
+
+_STATUS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
+_LONGEST_ARGUMENT = 160
+
+
+class Screen:
+    """Writes to stdout."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False)
+
+    def say(self, text: str = "", *, style: str = "", indent: int = 0) -> None:
+        """A paragraph."""
+        self._console.print(Padding(Text(text, style=style), (0, 0, 0, indent), expand=False))
+
+    def exactly(self, text: str) -> None:
+        """Text that must be copied as it is: no line breaks of ours in it."""
+        self._console.print(Text(text), soft_wrap=True)
+
+    def step(self, number: int, title: str) -> None:
+        """The head of a step."""
+        self._console.print()
+        self._console.print(Rule(Text(f" {number}  {title} ", style="bold"), align="left", style="blue"))
+
+    def call(self, tool: str, arguments: dict[str, object]) -> None:
+        """What the client asks the server."""
+        line = Text("→ ", style="cyan")
+        line.append(tool, style="bold cyan")
+        line.append(f"({', '.join(f'{name}={_shortened(value)}' for name, value in arguments.items())})", style="cyan")
+        self._console.print(line)
+
+    @asynccontextmanager
+    async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
+        """Show that something goes on until the block ends; the report given moves it on."""
+        if not self._console.is_terminal:
+            yield self._plainly(title)
+            return
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=16), TimeElapsedColumn())
+        with Progress(*columns, console=self._console, transient=True) as shown:
+            task = shown.add_task(title, total=None)
+
+            async def report(progress: float, total: float | None, message: str | None) -> None:
+                shown.update(task, completed=progress, total=total, description=_one_line(message or title))
+
+            yield report
+
+    def _plainly(self, title: str) -> ProgressFnT:
+        shown: list[str] = []
+
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            line = _one_line(message or title)
+            if line not in shown:
+                shown.append(line)
+                self.say(f"… {line}", style="dim", indent=2)
+
+        return report
+
+    def queries(self, expansion: Expansion) -> None:
+        """Proposed wordings and the concepts behind them."""
+        if expansion.corrected_query:
+            self.say(f"Did you mean: {expansion.corrected_query}?", style="yellow", indent=2)
+        for number, query in enumerate(expansion.queries, start=1):
+            self.say(f"{number}. {query.query}", style="bold", indent=2)
+            self.say(f"{query.strategy}, from {query.source}: {query.rationale}", style="dim", indent=5)
+        if expansion.concepts:
+            known = [f"{one.term} = MeSH “{one.mesh_term}”" for one in expansion.concepts if one.mesh_term]
+            self.say("; ".join(known), style="dim", indent=2) if known else None
+
+    def evidence(self, pieces: tuple[Evidence, ...], *, with_content: bool = False) -> None:
+        """Numbered evidence, a retraction first."""
+        for number, piece in enumerate(pieces, start=1):
+            title = Text(f"{number}. ")
+            if piece.citation.status != "ok":
+                colour = "yellow" if piece.citation.status == "corrected" else "red"
+                title.append(f"{_STATUS[piece.citation.status]} ", style=f"bold {colour}")
+            title.append(piece.citation.title, style="bold")
+            self._console.print(Padding(title, (0, 0, 0, 2), expand=False))
+            self.say(_origin(piece), style="dim", indent=5)
+            if with_content:
+                self.say(f"“{cut_at_sentence(clean_line(piece.content), 220)}”", indent=5)
+
+    def trouble(self, sentence: str) -> None:
+        """Something failed, and the demo goes on."""
+        self.say(sentence, style="red", indent=2)
+
+    def note(self, sentence: str) -> None:
+        """What the server remarks."""
+        self.say(sentence, style="yellow", indent=2)
+
+    def good(self, sentence: str) -> None:
+        """What came of a step."""
+        self.say(sentence, style="green", indent=2)
+
+
+def _origin(piece: Evidence) -> str:
+    citation = piece.citation
+    authors = ", ".join(citation.authors[:3]) + (" et al." if len(citation.authors) > 3 else "")
+    facts = [
+        authors,
+        citation.date if citation.date != "Unknown" else "",
+        citation.journal,
+        f"PMID {citation.pmid}" if citation.pmid else citation.url,
+        f"relevance {piece.relevance:.2f}" if piece.relevance else "",
+    ]
+    return " · ".join(filter(None, facts)) or piece.id
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT]}…"
+
+
+def _one_line(text: str) -> str:
+    line = clean_line(text)
+    return line if len(line) <= 60 else f"{line[:59]}…"
