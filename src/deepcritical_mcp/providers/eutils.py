@@ -6,21 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import anyio.to_thread
+import httpx
 from pydantic import SecretStr
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
 from deepcritical_mcp.providers.eutils_answers import (
     PROVIDER,
     ESearchAnswer,
+    explain_refusal,
     read_elink,
     read_esearch,
     read_espell,
     read_esummary,
 )
 from deepcritical_mcp.providers.http import USER_AGENT, ApiClient, without_secrets
+from deepcritical_mcp.providers.limiter import ncbi_limiter
 
-__all__ = ["LAST_RESULT", "ESearchAnswer", "EUtilities"]
+__all__ = ["LAST_RESULT", "ESearchAnswer", "EUtilities", "connect"]
 
+TOOL = "deepcritical-mcp"
 T = TypeVar("T")
 LAST_RESULT = 9_998
 """PubMed shows no results of one search beyond this one."""
@@ -120,6 +125,18 @@ class EUtilities:
             if self._key and self._key in error.message:
                 raise _without_key(error, self._key) from None
             raise
+
+
+def connect(settings: Settings, http: httpx.AsyncClient) -> EUtilities:
+    """E-utilities as the settings name them, with the limiter that all processes share. Asks nobody yet."""
+    client = ApiClient(http, provider=PROVIDER, title="PubMed", limiter=ncbi_limiter(settings), explain=explain_refusal)
+    return EUtilities(
+        client,
+        base_url=settings.ncbi_base_url,
+        tool=TOOL,
+        email=settings.ncbi_email,
+        api_key=settings.ncbi_api_key,
+    )
 
 
 def _without_key(error: ProviderError, key: str) -> ProviderError:
