@@ -43,7 +43,8 @@ class Circuit:
         Raises:
             CircuitOpenError: the provider is not asked now.
         """
-        probe = self._admit()
+        self.check()
+        probe = self._probing = self._failures >= self._threshold
         try:
             yield
         except ProviderRequestError:
@@ -57,17 +58,17 @@ class Circuit:
         finally:
             self._probing = self._probing and not probe
 
-    def _admit(self) -> bool:
-        """Let a call through; tells whether it is the probe."""
-        if self._failures < self._threshold:
-            return False
+    def check(self) -> None:
+        """Whether `guard` would let a call through now.
+
+        Raises:
+            CircuitOpenError: the provider is not asked now.
+        """
         wait = self._last_failure + self._cooldown - self._clock()
-        if wait > 0 or self._probing:
+        if self._failures >= self._threshold and (wait > 0 or self._probing):
             raise CircuitOpenError(
                 self._provider,
                 f"{self._title} failed {self._failures} times in a row and is not asked for now; "
                 f"it is tried again in {max(1, math.ceil(wait))} seconds.",
                 retry_after=max(wait, 1.0),
             )
-        self._probing = True
-        return True
