@@ -77,6 +77,14 @@ class Backend(Protocol):
         """Delete the closed sessions that were last used before `since`."""
         ...
 
+    def check(self) -> None:
+        """Return if sessions can be kept.
+
+        Raises:
+            EvidenceStoreError: they cannot.
+        """
+        ...
+
     def close(self) -> None:
         """Free what is shared; every session has been released."""
         ...
@@ -149,6 +157,9 @@ class MemoryBackend:
         pass
 
     def delete_unused(self, since: float) -> None:
+        pass
+
+    def check(self) -> None:
         pass
 
     def close(self) -> None:
@@ -236,6 +247,11 @@ class FolderBackend:
                 lock = self._locked(folder)
                 self._remove(folder.name)
                 lock.release()
+
+    def check(self) -> None:
+        with _file_errors("be written to"):
+            self._sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.utime(self._sessions)
 
     def close(self) -> None:
         pass
@@ -340,6 +356,11 @@ class ServerBackend:
         from deepcritical_mcp.evidence.chroma import delete_unused
 
         delete_unused(self._client(), since)
+
+    def check(self) -> None:
+        from deepcritical_mcp.evidence.chroma import check
+
+        check(self._client())
 
     def close(self) -> None:
         if self._connected is not None:

@@ -306,6 +306,16 @@ def connect(host: str, port: int, settings: ChromaSettings, *, ssl: bool, timeou
     return client
 
 
+def check(client: Client) -> None:
+    """Return if the server answers.
+
+    Raises:
+        EvidenceStoreError: it does not.
+    """
+    with translated("reach its server"):
+        client.heartbeat()
+
+
 def delete_unused(client: Client, since: float) -> None:
     """Delete a server's sessions that were last used before `since`."""
     with translated("delete old sessions"):

@@ -14,7 +14,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import SessionNotFoundError
+from deepcritical_mcp.errors import SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.backends import Backend, create_backend
 from deepcritical_mcp.evidence.records import SessionInfo, is_session_id, new_session_id
 from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
@@ -54,6 +54,7 @@ class SessionRegistry:
         """A fresh session that belongs to `owner`.
 
         Raises:
+            SessionFullError: the owner's sessions hold all the evidence they may.
             EvidenceStoreError: it cannot be created.
         """
         async with self._lock:
@@ -96,6 +97,26 @@ class SessionRegistry:
         async with self._lock:
             await self._delete(await self._find(session_id, _digest(owner)))
 
+    @property
+    def open_sessions(self) -> int:
+        """How many sessions are open in this process."""
+        return len(self._sessions)
+
+    async def check(self) -> None:
+        """Return if sessions can be kept.
+
+        Raises:
+            EvidenceStoreError: they cannot.
+        """
+        await run_sync(self._backend.check, abandon_on_cancel=True)
+
+    async def sweep(self) -> None:
+        """Drop the sessions that are idle too long, for times when no call does."""
+        async with self._lock:
+            await self._drop_idle()
+            if not self._backend.lasting:
+                self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
+
     async def aclose(self) -> None:
         """Close all sessions; where sessions last, they can be opened again."""
         async with self._lock:
@@ -105,6 +126,8 @@ class SessionRegistry:
 
     async def _create(self, owner: str) -> _Session:
         await self._make_room()
+        if owner:
+            await self._make_room_for(owner)
         session_id = new_session_id()
         info = SessionInfo(owner, self._embedder.name, self._clock())
         return await self._opened(session_id, lambda: self._backend.create(session_id, info))
@@ -182,6 +205,18 @@ class SessionRegistry:
         await self._drop_idle()
         idle = [session for session in self._sessions.values() if not session.store.busy]
         for session in idle[: max(len(self._sessions) - self._backend.limit + 1, 0)]:
+            await self._close(session)
+
+    async def _make_room_for(self, owner: str) -> None:
+        """Close the caller's own oldest sessions, so that nobody's others are pushed out by one who opens many."""
+        own = [session for session in self._sessions.values() if session.space.info.owner == owner]
+        if sum(session.store.size for session in own) >= self._settings.max_evidence_per_caller:
+            raise SessionFullError(
+                f"Your open sessions hold {self._settings.max_evidence_per_caller:,} pieces of evidence together, the "
+                "most that you may have. Go on in one of them, or empty one with clear_session."
+            )
+        idle = [session for session in own if not session.store.busy]
+        for session in idle[: max(len(own) - self._settings.max_sessions_per_caller + 1, 0)]:
             await self._close(session)
 
     async def _close(self, session: _Session) -> None:

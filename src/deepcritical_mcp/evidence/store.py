@@ -108,6 +108,11 @@ class EvidenceStore:
         return self._users > 0
 
     @property
+    def size(self) -> int:
+        """Pieces of evidence, as far as they have been counted: 0 before the first call."""
+        return len(self._catalogue) if self._catalogue is not None else 0
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What answers from this session must say about themselves."""
         if self._model_error:
