@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from deepcritical_mcp.tools import (
     add_evidence,
+    clear_session,
     expand_queries,
+    export_evidence,
     get_evidence,
+    list_evidence,
     pubmed_search,
     semantic_search,
     web_search,
@@ -19,4 +22,7 @@ TOOLS: tuple[ToolSpec, ...] = (
     semantic_search.TOOL,
     add_evidence.TOOL,
     get_evidence.TOOL,
+    list_evidence.TOOL,
+    export_evidence.TOOL,
+    clear_session.TOOL,
 )
