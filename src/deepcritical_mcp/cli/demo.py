@@ -18,18 +18,13 @@ from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli.clients import knowledge, known_clients, server_snippet, shell_command
 from deepcritical_mcp.cli.demo_session import Session, Story, story
 from deepcritical_mcp.cli.reachability import ncbi_silence
-from deepcritical_mcp.cli.sample_library import SampleLibrary, serve_sample_library
+from deepcritical_mcp.cli.sample_library import SampleLibrary
 from deepcritical_mcp.cli.screen import Screen
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.text import clean_line
 
 _PATIENCE = 90.0
-# The demo keeps nothing: its session shall not stand among the user's own.
-_BLANK_ALWAYS = ("DEEPCRITICAL_DATA_DIR", "DEEPCRITICAL_CHROMA_URL")
-# Nothing leaves the machine when the sample library plays the world.
-_BLANK_OFFLINE = ("NCBI_API_KEY", "NCBI_EMAIL", "TAVILY_API_KEY", "BRAVE_API_KEY", "SERPAPI_API_KEY")
-_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 class DemoError(DeepCriticalError):
@@ -54,7 +49,9 @@ async def _play(tale: Story, settings: Settings, offline: bool, debug: bool) -> 
         library = await _library(screen, settings, stack, offline)
         log = sys.stderr if debug else _log(stack)
         server = StdioServerParameters(
-            command=sys.executable, args=["-m", "deepcritical_mcp"], env=_environment(library, stack)
+            command=sys.executable,
+            args=["-m", "deepcritical_mcp"],
+            env=library.environment() if library else _environment(),
         )
         try:
             failed = await _research(tale, screen, server, log, is_sample=library is not None)
@@ -75,7 +72,7 @@ async def _library(screen: Screen, settings: Settings, stack: ExitStack, offline
             screen.say("NCBI answers: this is the real PubMed and the real web.", style="green")
             return None
         reason = f"since NCBI cannot be reached ({silence})"
-    library = stack.enter_context(serve_sample_library())
+    library = stack.enter_context(SampleLibrary())
     screen.say(f"Offline, {reason}: made-up records from this machine, each marked [sample data].", style="yellow")
     return library
 
@@ -96,31 +93,9 @@ async def _research(
         return session.failed
 
 
-def _environment(library: SampleLibrary | None, stack: ExitStack) -> dict[str, str]:
-    """The server's environment: this one's, so that settings and proxies count, but for what the demo must not use."""
-    blank = dict.fromkeys(_BLANK_ALWAYS, "")
-    if library is None:
-        return {**os.environ, **blank}
-    direct = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
-    return {
-        **direct,
-        **blank,
-        **dict.fromkeys(_BLANK_OFFLINE, ""),
-        "NO_PROXY": "*",
-        "DEEPCRITICAL_NCBI_BASE_URL": library.ncbi_base_url,
-        "DEEPCRITICAL_DUCKDUCKGO_URL": library.duckduckgo_url,
-        "DEEPCRITICAL_REDIS_URL": "",
-        # Sample data must not come back later as a cached answer.
-        "DEEPCRITICAL_CACHE_DIR": _temporary_folder(stack),
-    }
-
-
-def _temporary_folder(stack: ExitStack) -> str:
-    try:
-        folder = tempfile.TemporaryDirectory(prefix="deepcritical-demo-", ignore_cleanup_errors=True)
-    except OSError:
-        return os.path.join(os.devnull, "none")  # cannot be made either: the server does without a cache
-    return stack.enter_context(folder)
+def _environment() -> dict[str, str]:
+    """This process's environment, so that settings and proxies count, but for the places of the user's own sessions."""
+    return {**os.environ, "DEEPCRITICAL_DATA_DIR": "", "DEEPCRITICAL_CHROMA_URL": ""}
 
 
 def _log(stack: ExitStack) -> IO[str]:

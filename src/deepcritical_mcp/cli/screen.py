@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 
 from mcp.shared.dispatcher import ProgressFnT
 from rich.console import Console
-from rich.padding import Padding
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.rule import Rule
 from rich.text import Text
@@ -27,7 +26,7 @@ class Screen:
 
     def say(self, text: str = "", *, style: str = "", indent: int = 0) -> None:
         """A paragraph."""
-        self._console.print(Padding(Text(text, style=style), (0, 0, 0, indent), expand=False))
+        self._print(Text(text, style=style), indent=indent)
 
     def exactly(self, text: str) -> None:
         """Text that must be copied as it is: no line breaks of ours in it."""
@@ -43,7 +42,7 @@ class Screen:
         line = Text("→ ", style="cyan")
         line.append(tool, style="bold cyan")
         line.append(f"({', '.join(f'{name}={_shortened(value)}' for name, value in arguments.items())})", style="cyan")
-        self._console.print(line)
+        self._print(line)
 
     @asynccontextmanager
     async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
@@ -90,10 +89,16 @@ class Screen:
                 colour = "yellow" if piece.citation.status == "corrected" else "red"
                 title.append(f"{_STATUS[piece.citation.status]} ", style=f"bold {colour}")
             title.append(piece.citation.title, style="bold")
-            self._console.print(Padding(title, (0, 0, 0, 2), expand=False))
+            self._print(title, indent=2)
             self.say(_origin(piece), style="dim", indent=5)
             if with_content:
                 self.say(f"“{cut_at_sentence(clean_line(piece.content), 220)}”", indent=5)
+
+    def _print(self, text: Text, *, indent: int = 0) -> None:
+        """Wrapped here, since the console would fill every line with blanks up to its end."""
+        for line in text.wrap(self._console, max(self._console.width - indent, 20)):
+            line.rstrip()
+            self._console.print(Text(" " * indent).append_text(line), soft_wrap=True)
 
     def trouble(self, sentence: str) -> None:
         """Something failed, and the demo goes on."""

@@ -5,6 +5,6 @@ names `JOURNAL` as its journal, PMIDs lie far above those that PubMed gives out,
 examples, and web addresses end in ".example", which no network resolves.
 """
 
-from deepcritical_mcp.cli.sample_library.server import SampleLibrary, serve_sample_library
+from deepcritical_mcp.cli.sample_library.server import SampleLibrary
 
-__all__ = ["SampleLibrary", "serve_sample_library"]
+__all__ = ["SampleLibrary"]

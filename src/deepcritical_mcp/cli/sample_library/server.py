@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
 from urllib.parse import parse_qsl, urlsplit
 
 from deepcritical_mcp.cli.sample_library import duckduckgo, eutils
@@ -14,14 +15,11 @@ from deepcritical_mcp.cli.sample_library import duckduckgo, eutils
 EUTILS_PATH = "/entrez/eutils"
 DUCKDUCKGO_PATH = "/html/"
 _LONGEST_BODY = 1_000_000
-
-
-@dataclass(frozen=True)
-class SampleLibrary:
-    """Where the library answers."""
-
-    ncbi_base_url: str
-    duckduckgo_url: str
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_BLANK = (
+    *("NCBI_API_KEY", "NCBI_EMAIL", "TAVILY_API_KEY", "BRAVE_API_KEY", "SERPAPI_API_KEY"),
+    *("DEEPCRITICAL_DATA_DIR", "DEEPCRITICAL_CHROMA_URL", "DEEPCRITICAL_REDIS_URL"),
+)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -56,21 +54,52 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
 
-@contextmanager
-def serve_sample_library() -> Generator[SampleLibrary]:
-    """Serve the library on a free port of 127.0.0.1 until the block ends.
+class SampleLibrary:
+    """The library, served on a free port of 127.0.0.1 inside its `with` block. OSError when this machine gives none."""
 
-    Raises:
-        OSError: this machine gives no port.
-    """
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    address = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield SampleLibrary(f"{address}{EUTILS_PATH}", f"{address}{DUCKDUCKGO_PATH}")
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    def __init__(self) -> None:
+        self._server: ThreadingHTTPServer | None = None
+        self._folder = ""
+        self._exits = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.daemon_threads = True
+        thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        self._exits.callback(thread.join)
+        self._exits.callback(self._server.server_close)
+        self._exits.callback(self._server.shutdown)
+        self._folder = self._temporary_folder()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._exits.close()
+
+    @property
+    def address(self) -> str:
+        """Where it answers."""
+        return f"http://127.0.0.1:{self._server.server_port if self._server else 0}"
+
+    def environment(self) -> dict[str, str]:
+        """This process's environment, turned so that a server in it asks the library and nobody else.
+
+        Keys, proxies and the places of the user's own sessions and answers are left out.
+        """
+        direct = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
+        return {
+            **direct,
+            **dict.fromkeys(_BLANK, ""),
+            "NO_PROXY": "*",
+            "DEEPCRITICAL_NCBI_BASE_URL": f"{self.address}{EUTILS_PATH}",
+            "DEEPCRITICAL_DUCKDUCKGO_URL": f"{self.address}{DUCKDUCKGO_PATH}",
+            # Sample data must not come back later as a cached answer.
+            "DEEPCRITICAL_CACHE_DIR": self._folder,
+        }
+
+    def _temporary_folder(self) -> str:
+        try:
+            folder = tempfile.TemporaryDirectory(prefix="deepcritical-", ignore_cleanup_errors=True)
+        except OSError:
+            return os.path.join(os.devnull, "none")  # cannot be made either: the server does without a cache
+        return self._exits.enter_context(folder)
