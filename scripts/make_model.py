@@ -169,7 +169,10 @@ class Encoder:
         return self.graph.add("Add", [product, self.graph.constant(added, f"{at}.bias")], f"{at}.out")
 
     def norm(self, x: str, at: str) -> str:
-        inputs = [x, *(self.graph.constant(self.weights[f"{at}.{part}"], f"{at}.{part}") for part in ("weight", "bias"))]
+        inputs = [
+            x,
+            *(self.graph.constant(self.weights[f"{at}.{part}"], f"{at}.{part}") for part in ("weight", "bias")),
+        ]
         return self.graph.add("LayerNormalization", inputs, at, axis=-1, epsilon=NORM_EPSILON)
 
     def pool(self, x: str, mask: str) -> None:
