@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Self
+from typing import Self
 
 import httpx
 from pydantic import SecretStr
@@ -60,8 +60,8 @@ class BraveTool(WebTool):
         api_key: empty = the provider is skipped.
     """
 
-    name: ClassVar[str] = _PROVIDER
-    title: ClassVar[str] = _TITLE
+    name = _PROVIDER
+    title = _TITLE
 
     def __init__(
         self,

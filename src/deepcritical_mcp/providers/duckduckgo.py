@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Self
+from typing import Self
 
 import anyio.to_thread
 import httpx
@@ -33,8 +33,8 @@ class DuckDuckGoTool(WebTool):
         timeout: seconds for one attempt.
     """
 
-    name: ClassVar[str] = "duckduckgo"
-    title: ClassVar[str] = "DuckDuckGo"
+    name = "duckduckgo"
+    title = "DuckDuckGo"
 
     def __init__(self, client: ApiClient, *, url: str, timeout: float = RetryPolicy.attempt_timeout) -> None:
         self._client = client

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Self
+from typing import Self
 
 import httpx
 from pydantic import SecretStr
@@ -55,8 +55,8 @@ class SerpApiTool(WebTool):
         api_key: empty = the provider is skipped.
     """
 
-    name: ClassVar[str] = _PROVIDER
-    title: ClassVar[str] = _TITLE
+    name = _PROVIDER
+    title = _TITLE
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Callable, Mapping
-from typing import ClassVar, Protocol, Self, cast
+from typing import Protocol, Self, cast
 
 import anyio.to_thread
 import httpx
@@ -57,7 +57,7 @@ class _Relay(httpx.AsyncBaseTransport):
         payload = json_object(self._client.provider, self._client.title, response)
         if "results" not in payload:
             raise ProviderResponseError(self._client.provider, "Tavily sent an answer without results.")
-        return httpx.Response(200, json=payload)
+        return httpx.Response(200, content=response.content)
 
 
 class TavilyTool(WebTool):
@@ -68,8 +68,8 @@ class TavilyTool(WebTool):
         api_key: empty = the provider is skipped, since Tavily's client would silently search without one.
     """
 
-    name: ClassVar[str] = "tavily"
-    title: ClassVar[str] = "Tavily"
+    name = "tavily"
+    title = "Tavily"
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator
 
@@ -95,11 +95,13 @@ class WebTool(ABC):
     """A provider of web results, behind `SearchTool`.
 
     Attributes:
+        name: wire name, e.g. "brave".
+        title: name for people, e.g. "Brave Search".
         key_variable: environment variable that sets the key it lacks; "" when it can be asked.
     """
 
-    name: ClassVar[str]
-    title: ClassVar[str]
+    name: str
+    title: str
     key_variable: str = ""
 
     @classmethod

@@ -1,0 +1,115 @@
+"""A loopback HTTP server that plays a provider, faults included."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import parse_qs, urlsplit
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it came over the wire; header names in lower case."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def form(self) -> Mapping[str, str]:
+        return {name: values[0] for name, values in parse_qs(self.body.decode(), keep_blank_values=True).items()}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the stand-in does: send the answer, or only half of it, or break the connection, or never answer."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    conduct: Literal["whole", "half", "reset", "silent"] = "whole"
+
+
+@dataclass
+class StandIn:
+    """A provider on loopback. `answer` is asked for each request; `asked` holds them all."""
+
+    url: str
+    answer: Callable[[Asked], Answer]
+    asked: list[Asked] = field(default_factory=list[Asked])
+    most_at_once: int = 0
+    at_once: int = 0
+
+    def will(self, *answers: Answer) -> None:
+        """Give these answers one after another, then the last one again and again."""
+        rest = list(answers)
+        self.answer = lambda _: rest.pop(0) if len(rest) > 1 else rest[0]
+
+
+@asynccontextmanager
+async def stand_in(*answers: Answer) -> AsyncGenerator[StandIn]:
+    """A running stand-in, by default with an empty answer."""
+    over = asyncio.Event()
+    provider = StandIn("", lambda _: Answer())
+    if answers:
+        provider.will(*answers)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            asked = await _read(reader)
+            provider.asked.append(asked)
+            provider.at_once += 1
+            provider.most_at_once = max(provider.most_at_once, provider.at_once)
+            await _write(writer, provider.answer(asked), over)
+            provider.at_once -= 1
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        provider.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield provider
+    finally:
+        over.set()
+        server.close()
+
+
+async def _read(reader: asyncio.StreamReader) -> Asked:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    method, target, _ = head[0].split(" ", 2)
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
+    body = await reader.readexactly(int(headers.get("content-length", "0")))
+    parts = urlsplit(target)
+    query = {name: values[0] for name, values in parse_qs(parts.query, keep_blank_values=True).items()}
+    return Asked(method, parts.path, query, headers, body)
+
+
+async def _write(writer: asyncio.StreamWriter, answer: Answer, over: asyncio.Event) -> None:
+    if answer.conduct == "reset":
+        sock: socket.socket = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+        return
+    if answer.conduct == "silent":
+        await over.wait()
+        return
+    lines = [
+        f"HTTP/1.1 {answer.status} Status",
+        f"Content-Type: {answer.content_type}",
+        f"Content-Length: {len(answer.body)}",
+        "Connection: close",
+        *(f"{name}: {value}" for name, value in answer.headers.items()),
+    ]
+    body = answer.body[: len(answer.body) // 2] if answer.conduct == "half" else answer.body
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+    await writer.drain()
