@@ -8,6 +8,7 @@ there is no padding either, and threads side by side, each with its own text, ar
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -95,6 +96,8 @@ def _start(text: str, length: int) -> str:
 
 
 def _open_session(path: Path) -> Session:
+    # Its telemetry writes to the home folder and sends to its maker from the import on; only this keeps it from both.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     onnxruntime: Any = importlib.import_module("onnxruntime")  # without types
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
