@@ -34,7 +34,7 @@ async def pubmed_search(
 ) -> SearchResult:
     """Search PubMed. Takes plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts with full
     citations, retractions marked, and keeps them in the session. Page with offset=next_offset."""
-    from deepcritical_mcp.search.literature import LiteratureRequest  # imports the HTTP client
+    from deepcritical_mcp.search.literature_request import LiteratureRequest
 
     session = await session_for(ctx, session_id)
     services = await application(ctx).services()

@@ -1,0 +1,61 @@
+"""Services for tests of what stands above them: the real store, model and rules; searches do as they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import httpx
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.context import AppContext, Services
+from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import Evidence, SearchResult
+from deepcritical_mcp.search.expansion import QueryExpander
+from deepcritical_mcp.server import DeepCriticalServer
+
+EMBEDDER = EmbeddingService(Settings())
+Progress = Callable[[float, str], Awaitable[None]]
+
+
+@dataclass
+class FakeSearch:
+    """Stands for the literature or the web: keeps and returns `evidence`, or does what `behaviour` does."""
+
+    evidence: tuple[Evidence, ...] = ()
+    behaviour: Callable[[], Awaitable[None]] | None = None
+    requests: list[Any] = field(default_factory=list[Any])
+
+    async def search(self, request: Any, store: EvidenceStore, *, progress: Progress) -> SearchResult:
+        self.requests.append(request)
+        await progress(0.5, "searching")
+        if self.behaviour:
+            await self.behaviour()
+        outcomes = await store.add_evidence(self.evidence)
+        return SearchResult(
+            session_id=store.session_id,
+            query=request.query,
+            evidence=tuple(outcome.evidence for outcome in outcomes),
+            total_found=len(outcomes),
+        )
+
+
+def fake_server(
+    *, literature: FakeSearch | None = None, web: FakeSearch | None = None, settings: Settings | None = None
+) -> DeepCriticalServer:
+    """A server over the real store and model, with searches that answer what they are told."""
+
+    def build(settings: Settings) -> Services:
+        return Services(
+            http=httpx.AsyncClient(),
+            embedder=EMBEDDER,
+            sessions=SessionRegistry(settings, EMBEDDER),
+            literature=cast(Any, literature or FakeSearch()),
+            web=cast(Any, web or FakeSearch()),
+            expander=QueryExpander(settings, None),
+        )
+
+    return DeepCriticalServer(AppContext(settings or Settings(), build=build))

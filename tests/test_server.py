@@ -1,0 +1,247 @@
+"""The tools through a real MCP client, in both protocol eras, over the real store and model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import RateLimitError
+from deepcritical_mcp.models import Citation, Evidence
+from tests.fakes import FakeSearch, fake_server
+
+PAPER = Evidence.of(
+    Citation(source="pubmed", title="AMPK activation neuroprotection", pmid="1", status="retracted"),
+    "Metformin activates AMPK and protects neurons. " * 3,
+    provider="pubmed",
+)
+LONG = Evidence.of(
+    Citation(source="web", title="A long page", url="https://example.org/long"),
+    "One sentence more. " * 5_000,
+    provider="x",
+)
+
+
+def text_of(result: CallToolResult) -> str:
+    block = result.content[0]
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+def structured_of(result: CallToolResult) -> dict[str, Any]:
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+@pytest.fixture(params=["legacy", "auto"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def test_a_small_piece_of_research_ask_keep_find_again(mode: str) -> None:
+    async with Client(fake_server(literature=FakeSearch((PAPER,)), web=FakeSearch((LONG,))), mode=mode) as client:
+        wordings = await client.call_tool("expand_queries", {"topic": "metformin alzheimer"})
+        assert len(structured_of(wordings)["queries"]) == 3
+        found = await client.call_tool("pubmed_search", {"query": "metformin alzheimer"})
+        session = structured_of(found)["session_id"]
+        assert session in text_of(found)
+        await client.call_tool("web_search", {"query": "metformin alzheimer"})
+        note = {"content": "Biguanides slow cognitive decline in diabetic patients.", "title": "Biguanide cognitive"}
+        added = await client.call_tool("add_evidence", {"items": [note]})
+        assert structured_of(added)["session_id"] == session
+        again = await client.call_tool("add_evidence", {"items": [note]})
+        assert structured_of(again)["duplicates"][0]["duplicate_of"] == structured_of(added)["added"][0]["id"]
+        hits = structured_of(
+            await client.call_tool("semantic_search", {"query": "metformin alzheimer", "max_results": 2})
+        )
+    assert {hit["citation"]["title"] for hit in hits["evidence"]} == {
+        "AMPK activation neuroprotection",
+        "Biguanide cognitive",
+    }
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("pubmed_search", {}, "query is required"),
+        ("pubmed_search", {"query": " \t\n"}, "it is blank"),
+        ("pubmed_search", {"query": "x" * 10_000}, "at most 4,000 characters, got 10,000"),
+        ("pubmed_search", {"query": "x", "max_results": 0}, "max_results: expected greater than or equal to 1, got 0"),
+        ("pubmed_search", {"query": "x", "max_results": 1_000}, "less than or equal to 100, got 1000"),
+        ("pubmed_search", {"query": "x", "limit": 5}, 'did you mean "max_results"?'),
+        ("pubmed_search", {"query": ["x"]}, "query: expected a valid string, got a list"),
+        ("pubmed_search", {"query": "x", "variants": ["y"] * 8}, "at most 7 items"),
+        ("pubmed_search", {"query": "x", "session_id": "rs_" + "0" * 32}, "unknown or has expired"),
+        ("pubmed_search", {"query": "x", "session_id": "../../etc/passwd"}, "unknown or has expired"),
+        ("web_search", {"query": "x", "min_score": 2}, "min_score: expected less than or equal to 1"),
+        ("web_search", {"query": "x", "topic": "sports"}, "topic: expected 'general' or 'news'"),
+        ("expand_queries", {"topic": "x", "count": 9}, "count: expected less than or equal to 8"),
+        ("add_evidence", {"items": []}, "at least 1 item"),
+        ("add_evidence", {"items": [{"content": "x"}] * 101}, "at most 100 items"),
+        ("add_evidence", {"items": [{"text": "x"}]}, "items.0.content is required"),
+        ("add_evidence", {"items": [{"content": "x" * 90_000}] * 12}, "at most 1,000,000 characters"),
+        ("get_evidence", {"ids": []}, "at least 1 item"),
+        ("pubmed_serach", {"query": "x"}, "Did you mean pubmed_search?"),
+    ],
+)
+async def test_bad_input_gets_a_clear_error_and_the_server_goes_on(
+    tool: str, arguments: dict[str, Any], told: str, mode: str
+) -> None:
+    async with Client(fake_server(literature=FakeSearch((PAPER,))), mode=mode) as client:
+        await client.call_tool("pubmed_search", {"query": "kept before"})
+        refused = await client.call_tool(tool, arguments)
+        kept = await client.call_tool("get_evidence", {"ids": ["pubmed:1"]})
+    assert refused.is_error
+    assert told in text_of(refused)
+    assert structured_of(refused)["error"]["message"] in text_of(refused)
+    assert structured_of(refused)["error"]["retryable"] is False
+    assert structured_of(kept)["evidence"][0]["id"] == "pubmed:1"
+
+
+async def test_bad_items_are_rejected_alone_and_the_others_go_in() -> None:
+    items = [
+        {"content": "good"},
+        {"content": " \n"},
+        {"content": "x", "date": "last year"},
+        {"content": "x", "pmid": "PMC12"},
+        {"content": "x" * 100_001},
+        {"content": "lone \ud800 surrogate and \x00 control", "title": "odd"},
+    ]
+    async with Client(fake_server()) as client:
+        result = structured_of(await client.call_tool("add_evidence", {"items": items}))
+        kept = structured_of(await client.call_tool("get_evidence", {"ids": [result["added"][1]["id"]]}))
+    assert [row["index"] for row in result["added"]] == [0, 5]
+    assert [row["index"] for row in result["rejected"]] == [1, 2, 3, 4]
+    assert kept["evidence"][0]["content"] == "lone  surrogate and  control"
+
+
+async def test_a_provider_s_failure_is_an_error_with_what_to_do_and_when() -> None:
+    async def fail() -> None:
+        raise RateLimitError("pubmed", "PubMed allows no more requests for now.", retry_after=7, details={"count": 3})
+
+    async with Client(fake_server(literature=FakeSearch(behaviour=fail))) as client:
+        result = await client.call_tool("pubmed_search", {"query": "x"})
+    assert result.is_error
+    assert structured_of(result)["error"] == {
+        "code": "rate_limited",
+        "message": "PubMed allows no more requests for now.",
+        "retryable": True,
+        "retry_after": 7,
+        "details": {"provider": "pubmed", "count": 3},
+    }
+    assert "Retry after 7 s" in text_of(result)
+
+
+async def test_a_bug_s_own_text_never_reaches_the_model() -> None:
+    async def crash() -> None:
+        raise RuntimeError("secret-detail-of-a-bug")
+
+    async with Client(fake_server(literature=FakeSearch(behaviour=crash))) as client:
+        result = await client.call_tool("pubmed_search", {"query": "x"})
+    assert result.is_error
+    assert "secret-detail" not in result.model_dump_json()
+    assert "bug in this server" in text_of(result)
+
+
+async def test_every_call_ends_within_the_deadline() -> None:
+    server = fake_server(literature=FakeSearch(behaviour=anyio.sleep_forever), settings=Settings(deadline=1))
+    async with Client(server) as client:
+        result = await client.call_tool("pubmed_search", {"query": "x"})
+    assert result.is_error
+    assert structured_of(result)["error"]["code"] == "deadline_exceeded"
+
+
+async def test_cancelling_a_call_stops_the_work_behind_it(mode: str) -> None:
+    started, stopped = anyio.Event(), anyio.Event()
+
+    async def work() -> None:
+        started.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            stopped.set()
+
+    async with Client(fake_server(literature=FakeSearch(behaviour=work)), mode=mode) as client:
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(client.call_tool, "pubmed_search", {"query": "x"})
+            await started.wait()
+            calls.cancel_scope.cancel()
+        with anyio.fail_after(10):
+            await stopped.wait()
+
+
+async def test_progress_is_reported_to_a_client_that_asks_for_it(mode: str) -> None:
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    async with Client(fake_server(literature=FakeSearch((PAPER,))), mode=mode) as client:
+        await client.call_tool("pubmed_search", {"query": "x"}, progress_callback=listen)
+    assert (0.5, 1.0, "searching") in heard
+
+
+async def test_new_opens_a_fresh_session_that_the_other_one_does_not_see() -> None:
+    async with Client(fake_server(literature=FakeSearch((PAPER,)))) as client:
+        mine = structured_of(await client.call_tool("pubmed_search", {"query": "x"}))["session_id"]
+        fresh = await client.call_tool("add_evidence", {"items": [{"content": "a note"}], "session_id": "new"})
+        other = structured_of(fresh)["session_id"]
+        listed = structured_of(await client.call_tool("list_evidence", {"session_id": other}))
+    assert other != mine
+    assert f'Pass session_id="{other}"' in text_of(fresh)
+    assert f'Pass session_id="{other}"' in structured_of(fresh)["next_step"]
+    assert [item["source"] for item in listed["items"]] == ["user"]
+
+
+async def test_a_long_text_is_cut_in_the_answer_and_whole_in_the_session() -> None:
+    settings = Settings(max_result_chars=8_000)
+    async with Client(fake_server(web=FakeSearch((LONG,)), settings=settings)) as client:
+        found = await client.call_tool("web_search", {"query": "x"})
+        piece = structured_of(found)["evidence"][0]
+        assert piece["content_truncated"]
+        assert piece["content"].endswith("more.")
+        assert len(text_of(found)) <= 8_000
+        assert f'get_evidence ids=["{piece["id"]}"]' in text_of(found)
+
+
+async def test_a_retraction_is_the_first_thing_said_in_both_forms() -> None:
+    async with Client(fake_server(literature=FakeSearch((PAPER,)))) as client:
+        found = await client.call_tool("pubmed_search", {"query": "x"})
+    assert "**RETRACTED** AMPK activation" in text_of(found)
+    assert structured_of(found)["evidence"][0]["citation"]["status"] == "retracted"
+
+
+async def test_two_clients_of_one_server_do_their_work_side_by_side() -> None:
+    server = fake_server(literature=FakeSearch((PAPER,)))
+    async with Client(server) as one, Client(server, mode="legacy") as two, anyio.create_task_group() as calls:
+        for number in range(10):
+            calls.start_soon(one.call_tool, "add_evidence", {"items": [{"content": f"note {number}"}]})
+            calls.start_soon(two.call_tool, "pubmed_search", {"query": f"question {number}"})
+
+
+async def test_evidence_and_sessions_can_be_read_as_resources(mode: str) -> None:
+    async with Client(fake_server(literature=FakeSearch((PAPER,))), mode=mode) as client:
+        session = structured_of(await client.call_tool("pubmed_search", {"query": "x"}))["session_id"]
+        overview = await client.read_resource(f"evidence://{session}")
+        piece = await client.read_resource(f"evidence://{session}/pubmed:1")
+        assert "AMPK activation" in overview.model_dump_json()
+        assert "protects neurons" in piece.model_dump_json()
+        with pytest.raises(MCPError, match="no evidence under this id"):
+            await client.read_resource(f"evidence://{session}/doi:10.1/none")
+        with pytest.raises(MCPError, match="unknown or has expired"):
+            await client.read_resource("evidence://rs_" + "0" * 32)
+
+
+async def test_prompts_name_what_is_missing(mode: str) -> None:
+    async with Client(fake_server(), mode=mode) as client:
+        prompt = await client.get_prompt("verify_claim", {"claim": "Metformin\nextends life"})
+        assert "«Metformin extends life»" in prompt.model_dump_json()
+        with pytest.raises(MCPError, match="needs claim"):
+            await client.get_prompt("verify_claim", {"claim": " "})
+        with pytest.raises(MCPError, match="research_question, verify_claim, expand_queries"):
+            await client.get_prompt("nothing", {})
