@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from deepcritical_mcp.cli.sample_library import SampleLibrary
 from deepcritical_mcp.config import Settings, variable_name
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -32,6 +33,14 @@ def environment(home: Path) -> dict[str, str]:
     others = {*_OF_OTHERS, *_PROXIES, *map(str.lower, _PROXIES)}
     kept = {name: value for name, value in os.environ.items() if name not in ours | others and "XDG" not in name}
     return {**kept, "HOME": str(home), "USERPROFILE": str(home), "PYTHONWARNINGS": "default", "TERM": "dumb"}
+
+
+@pytest.fixture(scope="module")
+def sample_world() -> Iterator[dict[str, str]]:
+    """Settings under which NCBI and DuckDuckGo are the sample library on loopback."""
+    with SampleLibrary() as library:
+        ours = library.environment().items()
+        yield {name: value for name, value in ours if name.startswith("DEEPCRITICAL_") and value} | {"NO_PROXY": "*"}
 
 
 @pytest.fixture

@@ -54,7 +54,8 @@ async def _pubmed(settings: Settings, http: httpx.AsyncClient) -> Check:
             email=settings.ncbi_email,
             api_key=settings.ncbi_api_key,
         )
-        await _answered(utilities.esearch("aspirin", retmax=1), "NCBI_API_KEY")
+        variable = "NCBI_API_KEY" if _is_set(settings.ncbi_api_key) else ""
+        await _answered(utilities.esearch("aspirin", retmax=1), variable)
         pace = "with a key, 10 requests a second" if _is_set(settings.ncbi_api_key) else "no key, 3 requests a second"
         if not settings.ncbi_email:
             raise Fault(f"answers; {pace}", "NCBI asks for an address: set NCBI_EMAIL to yours.", state="look")
@@ -141,7 +142,7 @@ async def _answered(request: Awaitable[object], variable: str) -> None:
     try:
         await request
     except AuthenticationError as error:
-        raise Fault(error.message, f"Correct {variable} or unset it.") from error
+        raise Fault(error.message, f"Correct {variable} or unset it." if variable else _NETWORK) from error
     except BlockedError as error:
         raise Fault(error.message, "Wait some minutes, or set a key of Tavily, Brave Search or SerpAPI.") from error
 

@@ -1,0 +1,91 @@
+"""Every command on a bad day: one clear sentence, an exit code, no traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import Command
+
+TYPO = "DEEPCRITICAL_TYPO is not a setting; did you mean DEEPCRITICAL_"
+COMMANDS = (("demo", "--offline"), ("doctor",), ("install", "--client", "cursor", "--yes"), ())
+
+
+def test_a_mistyped_setting_is_named_with_its_nearest_neighbour(command: Command):
+    done = command("install", "--client", "cursor", "--yes", DEEPCRITICAL_TYPO="1", DEEPCRITICAL_DEADLIN="30")
+    assert done.returncode == 0
+    assert TYPO in done.stderr
+    assert "DEEPCRITICAL_DEADLIN is not a setting; did you mean DEEPCRITICAL_DEADLINE?" in done.stderr
+
+
+def test_the_server_names_a_mistyped_setting_in_its_log_and_starts(command: Command):
+    done = command(DEEPCRITICAL_TYPO="1")
+    assert done.returncode == 0
+    assert TYPO in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [one for one in COMMANDS if "install" not in one and "doctor" not in one])
+def test_a_malformed_key_is_named_and_never_shown(command: Command, arguments: tuple[str, ...]):
+    done = command(*arguments, TAVILY_API_KEY="tvly secret\ttail")
+    assert done.returncode == 2
+    assert done.stderr.startswith("deepcritical-mcp: TAVILY_API_KEY: is not a key")
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "secret" not in done.stdout + done.stderr
+
+
+def test_debug_shows_where_a_failure_came_from(command: Command):
+    done = command("demo", "--debug", DEEPCRITICAL_DEADLINE="soon")
+    assert "Traceback" in done.stderr
+    assert done.stderr.rstrip().splitlines()[-1].startswith("deepcritical-mcp: DEEPCRITICAL_DEADLINE")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [("--help",), ("install", "--client", "cursor", "--yes")])
+def test_output_to_a_full_disk_is_one_sentence(environment: dict[str, str], arguments: tuple[str, ...]):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "deepcritical_mcp", *arguments],
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "deepcritical-mcp: there is no room left to write. Free some space, then try again.\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there")
+def test_a_reader_that_leaves_is_no_error(environment: dict[str, str]):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "deepcritical_mcp", "install", "--client", "cursor", "--yes"],
+        env=environment,
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [("bogus",), ("demo", "--bogus"), ("install",), ("install", "--client", "emacs")])
+def test_wrong_use_is_exit_code_2(command: Command, arguments: tuple[str, ...]):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_title_does_not_fail_on_a_terminal_that_lacks_its_letters(command: Command):
+    done = command("doctor", "--help", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0
+    done = command(
+        "install", "--client", "cursor", "--yes", PYTHONIOENCODING="ascii", HOME="/nowhere-ü", PYTHONUTF8="0"
+    )
+    assert "Unicode" not in done.stderr

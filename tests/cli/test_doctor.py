@@ -1,0 +1,152 @@
+"""`deepcritical-mcp doctor` against providers on loopback."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from tests.cli.conftest import Command
+
+NOBODY = "http://127.0.0.1:9/nobody"
+KEYS = {"TAVILY_API_KEY": "tvly-secret-1", "BRAVE_API_KEY": "BSA-secret-2", "SERPAPI_API_KEY": "secret-3"}
+
+
+class _Providers(BaseHTTPRequestHandler):
+    """Tavily's and SerpAPI's accounts, and Brave, which refuses its key as it does: with 422."""
+
+    def do_GET(self) -> None:
+        path = self.path.split("?")[0]
+        if path == "/usage" and self.headers["Authorization"] == "Bearer tvly-secret-1":
+            self._send(200, {"key": {"usage": 1, "limit": 1000}, "account": {"current_plan": "Researcher"}})
+        elif path == "/account":
+            self._send(200, {"account_id": "1", "plan_searches_left": 99})
+        else:
+            error = {"code": "SUBSCRIPTION_TOKEN_INVALID", "detail": "The provided subscription token is invalid."}
+            self._send(422, {"type": "ErrorResponse", "error": {**error, "status": 422, "id": "x"}})
+
+    def _send(self, status: int, body: object) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+class _Refusing(BaseHTTPRequestHandler):
+    """A proxy that lets nobody through."""
+
+    def do_CONNECT(self) -> None:
+        self.send_error(403)
+
+    do_GET = do_POST = do_CONNECT
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def _serve(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def providers() -> Iterator[str]:
+    yield from _serve(_Providers)
+
+
+@pytest.fixture
+def refusing_proxy() -> Iterator[str]:
+    yield from _serve(_Refusing)
+
+
+def _checks(output: str) -> dict[str, dict[str, Any]]:
+    return {check["part"]: check for check in cast("list[dict[str, Any]]", json.loads(output)["checks"])}
+
+
+def test_all_is_well_with_providers_that_answer(
+    command: Command, sample_world: dict[str, str], providers: str, home: Path
+):
+    (home / ".cursor").mkdir()
+    addresses = {f"DEEPCRITICAL_{name}_BASE_URL": providers for name in ("TAVILY", "BRAVE", "SERPAPI")}
+    settings = {**sample_world, **addresses, **KEYS, "NCBI_EMAIL": "ada@example.org", "DEEPCRITICAL_TYPO": "1"}
+    done = command("doctor", "--json", **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["works"] is True
+    found = _checks(done.stdout)
+    well = (
+        "Python",
+        "deepcritical-mcp",
+        "Settings",
+        "Server",
+        "Embedding model",
+        "Store (Chroma)",
+        "PubMed",
+        "DuckDuckGo",
+    )
+    assert {part: found[part]["state"] for part in well} == dict.fromkeys(well, "ok")
+    assert found["Tavily"]["state"] == "ok"
+    assert found["SerpAPI"]["state"] == "ok"
+    assert found["Brave Search"]["state"] == "broken"
+    assert "BRAVE_API_KEY" in found["Brave Search"]["mend"]
+    assert found["DEEPCRITICAL_TYPO"]["state"] == "look"
+    assert "install --client cursor" in found["Cursor"]["mend"]
+    assert found["VS Code"]["state"] == "off"
+    assert found["PubMed"]["seconds"] > 0
+    assert not any(key in done.stdout + done.stderr for key in KEYS.values())
+
+
+def test_nobody_answers_and_the_home_cannot_be_written(command: Command, home: Path):
+    blocked = home / "blocked"
+    blocked.write_text("no folder", encoding="utf-8")
+    settings = {"DEEPCRITICAL_NCBI_BASE_URL": NOBODY, "DEEPCRITICAL_DUCKDUCKGO_URL": NOBODY, "HOME": str(blocked)}
+    done = command("doctor", COLUMNS="60", **settings)
+    assert done.returncode == 1
+    assert "The main job does not work yet" in done.stdout
+    assert "PubMed cannot be reached" in " ".join(done.stdout.split())
+    assert "DEEPCRITICAL_CACHE_DIR" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 60
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+
+
+def test_a_proxy_that_refuses_is_named_without_its_password(
+    command: Command, refusing_proxy: str, sample_world: dict[str, str]
+):
+    through = refusing_proxy.replace("http://", "http://ada:sesame@")
+    world = {name: value for name, value in sample_world.items() if name != "NO_PROXY"}
+    done = command("doctor", "--json", HTTP_PROXY=through, http_proxy=through, **world)
+    assert done.returncode == 1
+    found = _checks(done.stdout)
+    assert refusing_proxy.removeprefix("http://") in found["Proxy"]["finding"]
+    assert found["PubMed"]["state"] == "broken"
+    assert "proxy" in found["PubMed"]["mend"]
+    assert "sesame" not in done.stdout + done.stderr
+
+
+def test_a_proxy_that_cannot_be_used_is_said(command: Command):
+    done = command("doctor", "--json", ALL_PROXY="nonsense://x", HTTPS_PROXY="::")
+    assert done.returncode == 1
+    assert any(check["state"] == "broken" for part, check in _checks(done.stdout).items() if part == "Proxy")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_malformed_key_is_a_row_and_the_rest_is_told(command: Command):
+    done = command("doctor", "--json", NCBI_API_KEY="two words")
+    assert done.returncode == 1
+    found = _checks(done.stdout)
+    assert found["Settings"]["state"] == "broken"
+    assert "NCBI_API_KEY" in found["Settings"]["finding"]
+    assert "Cursor" in found
+    assert "two words" not in done.stdout + done.stderr
