@@ -49,6 +49,7 @@ _SECOND_LEVEL = {
 
 _BARE_HOST = re.compile(r"^(//)?[^\s/?#@:]+\.[a-z]{2,24}\.?(:\d{1,5})?([/?#]|$)", re.IGNORECASE)
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:.]*:[0-9a-f:.]*")
+_DOMAIN = re.compile(r"([a-z0-9_][a-z0-9_-]*\.)*([a-z]{2,24}|xn--[a-z0-9-]+)|\d+(\.\d+){3}")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _PATH_SESSION = re.compile(r";(jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
@@ -125,10 +126,10 @@ def host_of(url: str) -> str:
 
 
 def domain_rule(text: str) -> str:
-    """A domain as people write it ("https://www.NIH.gov/news/", "*.nih.gov", ".gov") as `host[/path]`; "" for others."""
+    """A domain as people write it ("https://www.NIH.gov/news/", "*.nih.gov", ".gov") as `host[/path]`; else ""."""
     text = text.strip().removeprefix("*").lstrip(".")
     address = _address(text if "://" in text else f"https://{text}")
-    if address is None or not re.fullmatch(r"([a-z0-9_-]+\.)*[a-z0-9-]*[a-z][a-z0-9-]*|[\d.]+", address.host):
+    if address is None or not _DOMAIN.fullmatch(address.host):
         return ""
     return address.host.removeprefix("www.") + address.path.rstrip("/")
 
