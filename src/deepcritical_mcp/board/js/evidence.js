@@ -1,0 +1,92 @@
+// What a tool's result says, as records that the rest of the page can trust.
+
+const SOURCES = { pubmed: "PubMed", web: "Web", user: "Own note" };
+const STATUSES = { retracted: "RETRACTED", concern: "EXPRESSION OF CONCERN", corrected: "CORRECTED", ok: "No notice" };
+const NOTICES = { retraction: "Retraction", concern: "Expression of concern", erratum: "Erratum" };
+const META_KEY = "deepcritical/board";
+
+const list = (value) => (Array.isArray(value) ? value : []);
+const texts = (value) => list(value).map(clean).filter(Boolean);
+const number = (value) => (Number.isFinite(value) ? value : 0);
+const short = (value, limit = 500) => {
+  const text = clean(value);
+  return text.length > limit ? `${text.slice(0, limit)}…` : text;
+};
+const isObject = (value) => typeof value === "object" && value !== null;
+
+// From an Evidence value, a line of list_evidence, or a point of the map: the last two know less.
+function readRecord(value) {
+  const citation = isObject(value.citation) ? value.citation : value;
+  const date = clean(citation.date);
+  const source = Object.hasOwn(SOURCES, citation.source) ? citation.source : "web";
+  return {
+    id: clean(value.id),
+    title: short(citation.title) || "[No title]",
+    source,
+    date: /^\d{4}/.test(date) ? date : "",
+    year: /^\d{4}/.test(date) ? Number(date.slice(0, 4)) : 0,
+    status: Object.hasOwn(STATUSES, citation.status) ? citation.status : "ok",
+    notices: list(citation.status_notices).filter(isObject),
+    authors: texts(citation.authors).map((name) => short(name, 200)),
+    journal: short(citation.journal),
+    pmid: clean(citation.pmid),
+    pmcid: clean(citation.pmcid),
+    doi: clean(citation.doi),
+    url: clean(citation.url),
+    content: clean(value.content),
+    truncated: value.content_truncated === true,
+    relevance: Math.min(1, Math.max(0, number(value.relevance))),
+    provider: clean(value.provider),
+    similar: texts(value.similar),
+    foundBy: texts(value.found_by),
+    whole: isObject(value.citation),
+  };
+}
+
+// {sessionId, query, records, related, problems: [[kind, text]], map: [{record, x, y}], total} of a CallToolResult.
+function readResult(result) {
+  const data = isObject(result.structuredContent) ? result.structuredContent : {};
+  const meta = isObject(result._meta) && isObject(result._meta[META_KEY]) ? result._meta[META_KEY] : {};
+  const places = list(meta.map).filter((point) => isObject(point) && clean(point.id));
+  const pieces = [...list(data.evidence), ...list(data.items)].filter((value) => isObject(value) && clean(value.id));
+  return {
+    sessionId: clean(data.session_id) || clean(meta.session_id),
+    query: short(data.query),
+    records: pieces.map(readRecord),
+    related: list(data.related).filter((value) => isObject(value) && clean(value.id)),
+    problems: problemsOf(result, data),
+    map: places.map((point) => ({ record: readRecord(point), x: number(point.x), y: number(point.y) })),
+    total: number(meta.total) || number(data.total),
+  };
+}
+
+function problemsOf(result, data) {
+  if (result.isError) {
+    const error = isObject(data.error) ? clean(data.error.message) : "";
+    return [["bad", short(error, 2000) || textOf(result) || "The tool failed and did not say why."]];
+  }
+  const problems = [...texts(data.errors).map((text) => ["bad", short(text)]), ...texts(data.warnings).map((text) => ["warn", short(text)])];
+  if (!isObject(result.structuredContent)) problems.push(["warn", "This result holds no structured evidence to draw."]);
+  return problems;
+}
+
+function textOf(result) {
+  return list(result.content).filter(isObject).map((block) => clean(block.text)).join("\n");
+}
+
+// The better known of two records of one piece.
+function merged(old, fresh) {
+  if (!old) return fresh;
+  if (!fresh.whole) return old;
+  const keepsText = old.whole && fresh.truncated && !old.truncated;
+  return { ...fresh, content: keepsText ? old.content : fresh.content, truncated: keepsText ? false : fresh.truncated };
+}
+
+function linksOf(record) {
+  const links = [];
+  if (record.pmid) links.push(["PubMed", `https://pubmed.ncbi.nlm.nih.gov/${encodeURIComponent(record.pmid)}/`]);
+  if (record.pmcid) links.push(["Full text", `https://pmc.ncbi.nlm.nih.gov/articles/${encodeURIComponent(record.pmcid)}/`]);
+  if (record.doi) links.push(["DOI", `https://doi.org/${encodeURI(record.doi).replace(/[#?]/g, encodeURIComponent)}`]);
+  if (!record.pmid && webAddress(record.url)) links.push(["Page", record.url]);
+  return links;
+}

@@ -1,0 +1,233 @@
+// Drawing the whole, and what its controls do.
+
+const canCallTools = () => host.connected && Boolean(host.capabilities.serverTools);
+const canSearch = () => canCallTools() && Boolean(board.sessionId);
+
+function draw() {
+  offerFilters();
+  drawHead();
+  drawShown();
+  drawRelated();
+}
+
+// What depends on the filters.
+function drawShown() {
+  const shown = visible();
+  board.limit = Math.max(board.limit, board.step);
+  drawMap(shown);
+  byId("list").replaceChildren(...shown.slice(0, board.limit).map(card));
+  byId("more").hidden = shown.length <= board.limit;
+  byId("more").textContent = `Show ${Math.min(board.step, shown.length - board.limit)} more`;
+  const all = collection().length;
+  byId("count").textContent = shown.length === all ? plural(all, "piece") : `${shown.length} of ${plural(all, "piece")}`;
+  byId("empty").hidden = shown.length > 0;
+  byId("empty").textContent = all ? "Nothing passes these filters." : "There is no evidence to show.";
+  drawTimeline(shown);
+  labelExport();
+}
+
+function drawHead() {
+  const query = board.found ? board.found.query : board.query;
+  byId("title").textContent = board.title || (query ? `Evidence for “${query}”` : "Evidence board");
+  byId("list-title").textContent = board.found ? "Closest in meaning" : "Evidence";
+  byId("back").hidden = !board.found;
+  const records = collection();
+  byId("tools").hidden = !records.length;
+  byId("filter-panel").hidden = records.length < 2;
+  byId("summary").textContent = records.length ? counted(records) : "";
+  byId("ask").hidden = !canSearch();
+  byId("footer").textContent = [board.sessionId && `Session ${board.sessionId}`, board.created].filter(Boolean).join(" · ");
+  byId("footer").hidden = !byId("footer").textContent;
+}
+
+function counted(records) {
+  const count = (passing) => records.filter(passing).length;
+  const sources = Object.entries(SOURCES)
+    .map(([source, name]) => [count((record) => record.source === source), name])
+    .filter(([found]) => found)
+    .map(([found, name]) => (name === "Own note" ? plural(found, "own note") : `${found} from ${name === "Web" ? "the web" : name}`));
+  const flagged = ["retracted", "concern"]
+    .map((status) => [count((record) => record.status === status), status])
+    .filter(([found]) => found)
+    .map(([found, status]) => (status === "retracted" ? `${found} retracted` : `${found} with an expression of concern`));
+  const session = board.total > records.length ? [`${board.total} in the session`] : [];
+  return [...flagged, ...sources, ...session].join(" · ");
+}
+
+function drawRelated() {
+  const related = board.found ? [] : board.related.filter((value) => !board.given.includes(clean(value.id)));
+  byId("related").replaceChildren(
+    ...related.map((value) =>
+      element(
+        "li",
+        { class: "card" },
+        element("p", { class: "facts" }, `relevance ${number(value.relevance).toFixed(2)}`),
+        element("h3", { dir: "auto" }, link(value.url, clean(value.title) || clean(value.id))),
+        element("p", { class: "by", dir: "auto" }, clean(value.snippet)),
+      ),
+    ),
+  );
+  for (const id of ["related", "related-title"]) byId(id).hidden = related.length === 0;
+}
+
+function filtered() {
+  board.limit = board.step;
+  drawShown();
+}
+
+// Bring a card into view and give it the focus, whatever hides it now.
+function reveal(id, { opens = false } = {}) {
+  if (!board.records.has(id) || !board.given.includes(id)) {
+    if (host.connected && board.sessionId) fetchWhole(board.records.get(id) ?? readRecord({ id, title: id }));
+    else tell("note", `${id} is not part of this page.`);
+    return;
+  }
+  if (!collection().some((record) => record.id === id)) leaveFound();
+  if (!visible().some((record) => record.id === id)) {
+    resetFilters();
+    filtered();
+  }
+  const position = visible().findIndex((record) => record.id === id);
+  if (position >= board.limit) {
+    board.limit = position + 1;
+    drawShown();
+  }
+  const node = byId(`card-${encodeURIComponent(id)}`);
+  if (opens) node.querySelector('[aria-expanded="false"]')?.click();
+  node.focus({ preventScroll: true });
+  node.scrollIntoView({ block: "nearest" });
+  light(id);
+}
+
+function tell(tone, text) {
+  const close = button("Dismiss", () => note.remove(), { class: "plain" });
+  const note = element("p", { class: `notice ${tone}`, dir: "auto" }, text, " ", close);
+  byId("notices").append(note);
+}
+
+// A call to the server whose failure is told and whose result goes to `use`.
+async function withHost(name, args, use) {
+  document.body.setAttribute("aria-busy", "true");
+  try {
+    const result = readResult(await host.callTool(name, args));
+    for (const [tone, text] of result.problems) tell(tone, text);
+    use(result);
+  } catch (error) {
+    tell("bad", error.message);
+  } finally {
+    document.body.removeAttribute("aria-busy");
+  }
+}
+
+async function searchByMeaning(text) {
+  const query = text.trim();
+  const submit = byId("ask-button");
+  if (!query || submit.disabled) return;
+  byId("question").value = query;
+  submit.disabled = true;
+  const args = { query: query.slice(0, 1000), max_results: 10, session_id: board.sessionId };
+  await withHost("semantic_search", args, (result) => {
+    take(result);
+    board.found = { query, ids: result.records.map((record) => record.id) };
+    byId("sort").value = "given";
+    resetFilters();
+    draw();
+    byId("list").focus();
+  });
+  submit.disabled = false;
+}
+
+function leaveFound() {
+  board.found = null;
+  draw();
+}
+
+function showResult(callResult) {
+  const result = readResult(callResult);
+  byId("notices").replaceChildren();
+  for (const [tone, text] of result.problems) tell(tone, text);
+  take(result);
+  board.query = result.query || board.query;
+  board.related = result.related;
+  board.found = null;
+  draw();
+}
+
+function listen() {
+  byId("filters").addEventListener("input", filtered);
+  byId("reset").addEventListener("click", () => {
+    resetFilters();
+    filtered();
+  });
+  byId("sort").addEventListener("change", filtered);
+  byId("more").addEventListener("click", showMore);
+  byId("back").addEventListener("click", leaveFound);
+  byId("fullscreen").addEventListener("click", toggleFullscreen);
+  byId("file-copy").addEventListener("click", copyFile);
+  byId("file-close").addEventListener("click", () => byId("file").close());
+  // No forms: a host's frame may forbid sending them, and with it the event.
+  byId("ask-button").addEventListener("click", () => searchByMeaning(byId("question").value));
+  byId("question").addEventListener("keydown", (event) => {
+    if (event.key === "Enter") searchByMeaning(byId("question").value);
+  });
+  byId("export-button").addEventListener("click", exportFile);
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    byId("list").focus();
+  });
+  byId("list").addEventListener("focusin", (event) => {
+    const within = event.target.closest(".card");
+    if (within) light(decodeURIComponent(within.id.slice("card-".length)));
+  });
+  window.addEventListener("beforeprint", () => {
+    board.limit = Infinity;
+    drawShown();
+  });
+}
+
+function showMore() {
+  const first = board.limit;
+  board.limit += board.step;
+  drawShown();
+  byId("list").children[first]?.querySelector(".card").focus();
+}
+
+async function openInHost() {
+  board.step = 6;
+  host.handlers["ui/notifications/tool-result"] = showResult;
+  host.handlers["ui/notifications/host-context-changed"] = (change) => {
+    applyContext(change);
+    board.step = host.context.displayMode === "fullscreen" ? 30 : 6;
+  };
+  host.handlers["ui/notifications/tool-cancelled"] = () => {
+    byId("summary").textContent = "The call was cancelled: there is nothing to show.";
+  };
+  try {
+    await host.connect();
+  } catch (error) {
+    byId("summary").textContent = error.message;
+    return;
+  }
+  applyContext(host.context);
+  offerFormats();
+  reportSize();
+}
+
+function openReport(data) {
+  document.documentElement.setAttribute("data-scrolls", "");
+  board.title = clean(data.title);
+  board.created = clean(data.created);
+  ownExports = isObject(data.exports) ? data.exports : {};
+  offerFormats();
+  showResult(data.result);
+}
+
+listen();
+// On a small screen the evidence comes first and the rest on demand.
+if (window.matchMedia("(max-width: 759px)").matches) {
+  for (const panel of document.querySelectorAll(".panel")) panel.open = false;
+}
+const carried = JSON.parse(byId("data").textContent);
+if (carried) openReport(carried);
+else if (window.parent !== window) openInHost();
+else byId("summary").textContent = "This page is drawn by an MCP host that supports MCP Apps.";

@@ -1,0 +1,155 @@
+// The session on a plane: what lies close together is alike in meaning.
+
+const MAP_WIDTH = 400;
+const MAP_EDGE = 18;
+const points = new Map(); // id -> drawn group
+
+function drawMap(shown) {
+  const ids = [...board.places.keys()].filter((id) => board.records.has(id));
+  byId("map-panel").hidden = ids.length < 2;
+  points.clear();
+  if (ids.length < 2) return;
+  const place = scale(ids);
+  const svg = byId("map");
+  svg.setAttribute("viewBox", `0 0 ${MAP_WIDTH} ${place.height}`);
+  const listed = new Set(collection().map((record) => record.id));
+  const lit = new Set(shown.map((record) => record.id));
+  const crowded = ids.length > 100 ? 0.7 : 1;
+  const rank = (id) => 2 * lit.has(id) + (board.records.get(id).status === "retracted");
+  // What is shown, and what is retracted, is drawn last, on top.
+  const order = ids.sort((a, b) => rank(a) - rank(b));
+  for (const id of order) {
+    const record = board.records.get(id);
+    points.set(id, pointOf(record, place(id), (4.5 + 3 * record.relevance) * crowded, listed.has(id), lit.has(id)));
+  }
+  svg.replaceChildren(...sameLines(place), ...points.values());
+  svg.setAttribute("aria-label", `Map by meaning, ${plural(ids.length, "piece")} of evidence; arrow keys move, Enter opens`);
+  rove(points.values(), points.get(shown.find((record) => points.has(record.id))?.id ?? order[0]));
+  drawLegend(ids, listed);
+}
+
+// A function from ids to places in the drawing, whose height follows the points; both axes keep one scale.
+function scale(ids) {
+  const ys = ids.map((id) => board.places.get(id).y);
+  const low = Math.min(...ys);
+  const inner = MAP_WIDTH - 2 * MAP_EDGE;
+  const spread = (Math.max(...ys) - low) * inner;
+  const height = Math.max(150, Math.min(MAP_WIDTH, spread + 2 * MAP_EDGE));
+  const place = (id) => {
+    const { x, y } = board.places.get(id);
+    return { x: MAP_EDGE + x * inner, y: height / 2 + spread / 2 - (y - low) * inner };
+  };
+  place.height = Math.round(height);
+  return place;
+}
+
+function pointOf(record, { x, y }, size, isListed, isShown) {
+  const away = isShown || !isListed ? "" : " away";
+  const group = drawn(
+    "g",
+    {
+      class: `point ${record.source} ${record.status}${away}${isListed ? "" : " absent"}`,
+      transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+      role: "button",
+      "aria-label": spoken(record),
+    },
+    drawn("circle", { class: "hit", r: 12 }),
+    mark(record.source, size),
+    record.status === "retracted" ? drawn("path", { class: "cross", d: "M-6-6L6 6M-6 6L6-6" }) : null,
+  );
+  group.addEventListener("click", () => openPoint(record.id));
+  group.addEventListener("keydown", (event) => moveOnMap(event, record.id));
+  group.addEventListener("focus", () => caption(record));
+  group.addEventListener("mouseenter", () => caption(record));
+  return group;
+}
+
+// A shape for each source, so that colour is not all that tells them apart.
+function mark(source, size) {
+  if (source === "web") return drawn("rect", { class: "mark", x: -size * 0.9, y: -size * 0.9, width: size * 1.8, height: size * 1.8, rx: 1 });
+  if (source === "user") return drawn("path", { class: "mark", d: `M0 ${-size * 1.25}L${size * 1.25} 0L0 ${size * 1.25}L${-size * 1.25} 0Z` });
+  return drawn("circle", { class: "mark", r: size });
+}
+
+function spoken(record) {
+  const status = record.status === "ok" ? "" : `${STATUSES[record.status]}: `;
+  return `${status}${record.title.slice(0, 200)}, ${SOURCES[record.source]}, ${record.date || "no date"}`;
+}
+
+function caption(record) {
+  byId("map-caption").textContent = spoken(record);
+}
+
+function sameLines(place) {
+  const lines = [];
+  for (const id of points.keys()) {
+    for (const other of board.records.get(id).similar) {
+      if (!points.has(other)) continue;
+      const [from, to] = [place(id), place(other)];
+      lines.push(drawn("line", { class: "same", x1: from.x, y1: from.y, x2: to.x, y2: to.y }));
+    }
+  }
+  return lines;
+}
+
+function drawLegend(ids, listed) {
+  const records = ids.map((id) => board.records.get(id));
+  const sign = (source, ...marks) => drawn("svg", { viewBox: "-8 -8 16 16", class: source, "aria-hidden": "true" }, ...marks);
+  const entries = Object.keys(SOURCES)
+    .filter((source) => records.some((record) => record.source === source))
+    .map((source) => element("span", {}, sign(source, mark(source, 6)), SOURCES[source]));
+  if (records.some((record) => record.status === "retracted")) {
+    entries.push(element("span", {}, sign("", drawn("path", { class: "cross", d: "M-6-6L6 6M-6 6L6-6" })), "retracted"));
+  }
+  if (ids.some((id) => !listed.has(id))) entries.push(element("span", {}, "pale: elsewhere in the session"));
+  byId("map-legend").replaceChildren(...entries);
+}
+
+const ARROWS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+function moveOnMap(event, id) {
+  if (event.key === "Enter" || event.key === " ") {
+    event.preventDefault();
+    openPoint(id);
+  }
+  const ids = [...points.keys()];
+  const target = ARROWS[event.key] ? nearest(id, ...ARROWS[event.key]) : { Home: ids[0], End: ids.at(-1) }[event.key];
+  if (!target) return;
+  event.preventDefault();
+  rove(points.values(), points.get(target));
+  points.get(target).focus();
+}
+
+// The closest point in a direction; what lies off the direction counts as farther.
+function nearest(id, dx, dy) {
+  const here = board.places.get(id);
+  let best = "";
+  let least = Infinity;
+  for (const other of points.keys()) {
+    const there = board.places.get(other);
+    const [right, down] = [there.x - here.x, here.y - there.y];
+    const ahead = right * dx + down * dy;
+    const aside = Math.abs(right * dy) + Math.abs(down * dx);
+    if (other === id || ahead <= 0 || aside > 3 * ahead) continue;
+    if (ahead + 2 * aside < least) [best, least] = [other, ahead + 2 * aside];
+  }
+  return best;
+}
+
+function openPoint(id) {
+  if (collection().some((record) => record.id === id)) reveal(id);
+  else if (host.connected) fetchWhole(board.records.get(id));
+}
+
+function light(id) {
+  for (const [other, group] of points) group.classList.toggle("lit", other === id);
+  if (points.has(id)) caption(board.records.get(id));
+}
+
+function showOnMap(id) {
+  byId("map-panel").open = true;
+  light(id);
+  rove(points.values(), points.get(id));
+  points.get(id).focus();
+  byId("map-panel").scrollIntoView({ block: "nearest" });
+}

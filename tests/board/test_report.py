@@ -1,0 +1,107 @@
+"""The page as a report of its own: a file in an ordinary browser, without a host and without a network."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from deepcritical_mcp.board import report
+from tests.board.conftest import OpenBoard
+from tests.board.samples import SESSION, piece, pieces, vectors
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_report_shows_its_evidence_by_itself(open_report: OpenBoard) -> None:
+    evidence = pieces(300)
+    board = await open_report(
+        report(
+            evidence,
+            title="Ageing <b>& more",
+            session_id=SESSION,
+            created="Written by hand",
+            vectors=vectors(evidence),
+            warnings=("Two files were missing.",),
+        )
+    )
+    app = board.app
+
+    await expect(app.locator("h1")).to_have_text("Ageing <b>& more")
+    await expect(app.locator("#list .card")).to_have_count(30)
+    await expect(app.locator("#count")).to_have_text("300 pieces")
+    await expect(app.locator("#map .point")).to_have_count(300)
+    await expect(app.locator("#notices")).to_contain_text("Two files were missing.")
+    await expect(app.locator("#footer")).to_have_text(f"Session {SESSION} · Written by hand")
+    for selector in ("#ask", "#fullscreen"):
+        await expect(app.locator(selector)).to_be_hidden()
+    assert await board.page.title() == "Ageing <b>& more"
+    assert not board.complaints
+    assert not board.strangers
+
+
+async def test_a_report_gives_what_is_shown_to_a_reference_manager(open_report: OpenBoard) -> None:
+    board = await open_report(report(pieces(8)))
+    await board.app.get_by_label("Web (2)").check()
+    await board.app.get_by_label("Format").select_option("bibtex")
+    async with board.page.expect_download() as saved:
+        await board.app.get_by_role("button", name="Export 2 shown").click()
+    download = await saved.value
+
+    assert download.suggested_filename == "evidence.bib"
+    text = (await download.path()).read_text("utf-8")
+    assert text.count("@online{") == 2
+    assert text.count("@") == 2
+    assert not board.complaints
+
+
+async def test_links_of_a_report_open_a_window_that_knows_nothing_of_it(open_report: OpenBoard) -> None:
+    board = await open_report(report([piece(0), piece(1, url="javascript:alert(1)", pmid="", doi="", journal="")]))
+    links = board.app.locator("#list a")
+
+    assert await links.count() == 3
+    for link in await links.all():
+        assert (await link.get_attribute("href") or "").startswith("https://")
+        assert await link.get_attribute("target") == "_blank"
+        assert "noopener" in (await link.get_attribute("rel") or "")
+    await expect(board.app.locator("#list .card").nth(1)).to_contain_text("javascript:alert(1)")
+
+
+async def test_a_report_of_nothing_says_so(open_report: OpenBoard) -> None:
+    board = await open_report(report([]))
+
+    await expect(board.app.locator("#empty")).to_have_text("There is no evidence to show.")
+    for selector in ("#tools", "#map-panel", "#timeline-panel", "#filter-panel"):
+        await expect(board.app.locator(selector)).to_be_hidden()
+
+
+async def test_a_report_is_printed_whole(open_report: OpenBoard) -> None:
+    board = await open_report(report(pieces(40)))
+    await board.app.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    await board.page.emulate_media(media="print")
+
+    await expect(board.app.locator("#list .card")).to_have_count(40)
+    await expect(board.app.locator("aside")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("scheme", "colour"), [("light", "rgb(245, 246, 247)"), ("dark", "rgb(19, 22, 26)")])
+async def test_a_report_follows_the_readers_theme_and_fits_a_phone(
+    open_report: OpenBoard, scheme: str, colour: str
+) -> None:
+    evidence = pieces(12)
+    board = await open_report(report(evidence, vectors=vectors(evidence)))
+    await board.page.set_viewport_size({"width": 300, "height": 640})
+    await board.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+
+    await expect(board.app.locator("body")).to_have_css("background-color", colour)
+    assert await board.app.evaluate("() => document.documentElement.scrollWidth") <= 300
+
+
+async def test_a_point_of_the_map_leads_to_its_card_however_far_down(open_report: OpenBoard) -> None:
+    evidence = pieces(100)
+    board = await open_report(report(evidence, vectors=vectors(evidence)))
+    point = board.app.locator('#map .point[aria-label*=" 3783,"]')
+    await point.focus()
+    await point.press("Enter")
+
+    assert evidence[99].citation.title.endswith(" 3783")
+    await expect(board.app.locator(".card:focus h3")).to_have_text(evidence[99].citation.title)
