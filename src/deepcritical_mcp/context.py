@@ -89,18 +89,22 @@ def build_services(settings: Settings) -> Services:
     configure_structlog()
     from deepcritical_mcp.evidence.embedding import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
-    from deepcritical_mcp.providers import mesh, pubmed
+    from deepcritical_mcp.providers import eutils
+    from deepcritical_mcp.providers.mesh import MeshConcepts
+    from deepcritical_mcp.providers.pubmed import PubMedTool
     from deepcritical_mcp.search.expansion import QueryExpander
     from deepcritical_mcp.search.literature import LiteratureSearch
     from deepcritical_mcp.search.web import create_web_search
 
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
     embedder = EmbeddingService(settings)
+    ncbi = eutils.connect(settings, http)
+    concepts = MeshConcepts(ncbi, cache_dir=settings.cache_dir, origin=settings.ncbi_base_url)
     return Services(
         http=http,
         embedder=embedder,
         sessions=SessionRegistry(settings, embedder),
-        literature=LiteratureSearch(pubmed.create(settings, http), settings),
+        literature=LiteratureSearch(PubMedTool(ncbi), settings),
         web=create_web_search(settings, http, embedder),
-        expander=QueryExpander(settings, mesh.create(settings, http)),
+        expander=QueryExpander(settings, concepts),
     )

@@ -283,11 +283,12 @@ class AddResult(Value):
 
 
 class EvidenceList(Value):
-    """Whole pieces of evidence, by id; `missing` ids are not in the session."""
+    """Whole pieces of evidence, by id; `missing` ids are not in the session. Contents begin at character `offset`."""
 
     session_id: str
     evidence: tuple[Evidence, ...] = ()
     missing: tuple[str, ...] = ()
+    offset: int = 0
     next_step: str = ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from deepcritical_mcp.tools import (
     add_evidence,
     clear_session,
@@ -10,10 +12,13 @@ from deepcritical_mcp.tools import (
     get_evidence,
     list_evidence,
     pubmed_search,
+    search_fetch,
     semantic_search,
     web_search,
 )
 from deepcritical_mcp.tools.base import ToolSpec
+
+Profile = Literal["research", "search-fetch"]
 
 TOOLS: tuple[ToolSpec, ...] = (
     pubmed_search.TOOL,
@@ -26,3 +31,9 @@ TOOLS: tuple[ToolSpec, ...] = (
     export_evidence.TOOL,
     clear_session.TOOL,
 )
+
+PROFILES: dict[Profile, tuple[ToolSpec, ...]] = {
+    "research": TOOLS,
+    "search-fetch": (search_fetch.SEARCH, search_fetch.FETCH),
+}
+"""Which tools are offered: all, or the two that some hosts require, under the names that they require."""

@@ -133,4 +133,4 @@ def _evidence(item: EvidenceItem) -> Evidence:
     return Evidence.of(citation, content, provider="user")
 
 
-TOOL = ToolSpec(add_evidence, "Add evidence", AddResult, keeping())
+TOOL = ToolSpec(add_evidence, "Add evidence", AddResult, keeping(), changes_session=True)

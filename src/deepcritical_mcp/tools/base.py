@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel
+
+from deepcritical_mcp.tools.render import to_markdown
 
 
 @dataclass(frozen=True)
@@ -18,12 +21,16 @@ class ToolSpec:
         title: for people.
         result: the value it returns, and so its output schema.
         annotations: hints for the client.
+        render: the readable form of the result.
+        changes_session: whether it may change what a session holds.
     """
 
     run: Callable[..., Awaitable[BaseModel]]
     title: str
     result: type[BaseModel]
     annotations: ToolAnnotations
+    render: Callable[[Any], str] = to_markdown
+    changes_session: bool = False
 
     @property
     def name(self) -> str:

@@ -111,6 +111,11 @@ def _note(result: ResultT, before: Sequence[Evidence], after: Sequence[Evidence]
     update: dict[str, object] = {"evidence": tuple(after)}
     if isinstance(result, SearchResult) and notes:
         update["warnings"] = (*result.warnings, *notes)
-    if isinstance(result, EvidenceList) and notes:
+    if isinstance(result, EvidenceList):
+        notes += [
+            f'To read on: get_evidence ids=["{one.id}"] offset={result.offset + len(one.content)}.'
+            for one, whole in zip(after, before, strict=False)
+            if len(one.content) < len(whole.content)
+        ]
         update["next_step"] = f"{' '.join(notes)} {result.next_step}".strip()
     return result.model_copy(update=update)

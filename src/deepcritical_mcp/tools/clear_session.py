@@ -26,4 +26,5 @@ TOOL = ToolSpec(
     "Clear the session",
     ClearResult,
     ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False),
+    changes_session=True,
 )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from deepcritical_mcp.models import EvidenceList
+from deepcritical_mcp.models import Evidence, EvidenceList
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.base import ToolSpec, reading
 from deepcritical_mcp.tools.params import SessionId
@@ -16,6 +16,7 @@ from deepcritical_mcp.tools.sessions import ToolContext, session_for
 async def get_evidence(
     ctx: ToolContext,
     ids: Annotated[list[str], Field(min_length=1, max_length=50, description='e.g. "pubmed:12345"')],
+    offset: Annotated[int, Field(ge=0, description="characters to skip of a text too long for one answer")] = 0,
     session_id: SessionId = "",
 ) -> EvidenceList:
     """Whole texts of evidence in the session, by id: what a search had to cut."""
@@ -26,10 +27,15 @@ async def get_evidence(
     step = "An id that is missing is not in this session: search for it again." if missing else ""
     return EvidenceList(
         session_id=session.store.session_id,
-        evidence=tuple(found[one] for one in wanted if one in found),
+        evidence=tuple(_from(found[one], offset) for one in wanted if one in found),
         missing=missing,
+        offset=offset,
         next_step=f"{session.hint} {step}".strip(),
     )
+
+
+def _from(piece: Evidence, offset: int) -> Evidence:
+    return piece.model_copy(update={"content": piece.content[offset:] or "[End of the text]"}) if offset else piece
 
 
 TOOL = ToolSpec(get_evidence, "Get evidence", EvidenceList, reading())

@@ -22,7 +22,7 @@ from deepcritical_mcp.models import (
     SearchResult,
 )
 
-_STATUS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
+MARKS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
 
 
 def to_markdown(result: BaseModel) -> str:
@@ -84,13 +84,13 @@ def _evidence_list(result: EvidenceList) -> list[str]:
     if result.missing:
         lines.append(f"Not in this session: {', '.join(result.missing)}")
     for number, piece in enumerate(result.evidence, start=1):
-        lines += ["", *_piece(number, piece)]
+        lines += ["", *_piece(number, piece, whole_from="")]
     return [*lines, *_next(result.next_step)]
 
 
-def _piece(number: int, piece: Evidence) -> list[str]:
+def _piece(number: int, piece: Evidence, *, whole_from: str = "get_evidence") -> list[str]:
     citation = piece.citation
-    marks = [f"**{_STATUS[citation.status]}{_notices(citation)}**"] if citation.status != "ok" else []
+    marks = [f"**{MARKS[citation.status]}{_notices(citation)}**"] if citation.status != "ok" else []
     facts = [
         piece.id,
         f"relevance {piece.relevance:.2f}" if piece.relevance else "",
@@ -103,7 +103,7 @@ def _piece(number: int, piece: Evidence) -> list[str]:
         lines.append(f"Says nearly the same: {', '.join(piece.similar)}")
     lines += _quote(piece.content)
     if piece.content_truncated:
-        lines.append(f'(cut here; whole: get_evidence ids=["{piece.id}"])')
+        lines.append(f'(cut here; whole: {whole_from} ids=["{piece.id}"])' if whole_from else "(cut here)")
     return lines
 
 
@@ -167,7 +167,7 @@ def _page(result: EvidencePage) -> list[str]:
     lines = [f"# {result.total:,} pieces of evidence{_detail(counts)}", f"session_id: {result.session_id}"]
     lines += _problems((), result.warnings)
     for item in result.items:
-        mark = f"**{_STATUS[item.status]}** " if item.status != "ok" else ""
+        mark = f"**{MARKS[item.status]}** " if item.status != "ok" else ""
         lines.append(f"- {item.id}: {mark}{item.title} ({item.date})")
     if result.next_offset >= 0:
         lines += ["", f"More: offset={result.next_offset}"]
