@@ -20,7 +20,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.errors import ConfigurationError, DeepCriticalError
 from deepcritical_mcp.tools import TOOLS
 from deepcritical_mcp.transports.auth import Authentication, weak_tokens
 from deepcritical_mcp.transports.bodies import BodyLimits
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
     from deepcritical_mcp.context import AppContext
+    from deepcritical_mcp.evidence.sessions import SessionRegistry
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ SSE_PATH = "/sse"
 MESSAGES_PATH = "/messages/"
 _PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
 _LAST_WORDS = 3
+LONGEST_SWEEP = 60.0
 
 
 class HttpApplication:
@@ -69,6 +71,8 @@ class HttpApplication:
         server.middleware.append(
             CallObserver(self._metrics, [tool.name for tool in TOOLS], log_queries=settings.log_queries)
         )
+        self._registry: SessionRegistry | None = None
+        self._metrics.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
         self._metrics.watch("calls_running", "Tool calls that run now.", lambda: len(self._calls))
         self._health = Health(app, self._metrics, closing=lambda: self._calls.closing)
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
@@ -100,8 +104,11 @@ class HttpApplication:
     def _routes(self, guarded: ASGIApp) -> ASGIApp:
         @asynccontextmanager
         async def lifespan(_: Starlette) -> AsyncGenerator[None]:
-            async with self._server.session_manager.run():
-                yield
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._sweep)
+                async with self._server.session_manager.run():
+                    yield
+                tasks.cancel_scope.cancel()
             await self._auth.aclose()
             await self._app.aclose()
 
@@ -115,6 +122,16 @@ class HttpApplication:
             ],
             lifespan=lifespan,
         )
+
+    async def _sweep(self) -> None:
+        """Drop idle sessions even while nobody calls."""
+        while True:
+            await anyio.sleep(min(LONGEST_SWEEP, self._app.settings.session_ttl / 4))
+            try:
+                self._registry = (await self._app.services()).sessions
+                await self._registry.sweep()
+            except DeepCriticalError as error:
+                logger.warning("idle sessions could not be dropped: %s", error.message)
 
     def _in_front(self, routes: ASGIApp, settings: Settings) -> ASGIApp:
         if settings.cors_origins:
@@ -137,6 +154,7 @@ class HttpServer(uvicorn.Server):
     """Uvicorn that drains the application before it stops; a second signal ends it at once."""
 
     def __init__(self, application: HttpApplication, settings: Settings) -> None:
+        AppStatus.disable_automatic_graceful_drain()  # it would end the streams before the running calls
         proxies = list(settings.trusted_proxies)
         super().__init__(
             uvicorn.Config(
@@ -191,7 +209,6 @@ def run_http(
         logger.warning("the token of %s is short enough to be guessed; use 32 random characters", name)
     path = SSE_PATH if transport == "sse" else MCP_PATH
     print(f"deepcritical-mcp listens on {url}{path}", file=sys.stderr, flush=True)  # noqa: T201
-    AppStatus.disable_automatic_graceful_drain()  # it would end the streams before the running calls
     anyio.run(HttpServer(application, settings).serve, [listener])
     leave(0)
 

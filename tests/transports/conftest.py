@@ -1,0 +1,209 @@
+"""A real server on loopback in the test's own event loop, with real sessions and stand-ins for what asks the world."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import socket
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio
+import httpx
+import httpx2
+import numpy as np
+import pytest
+from mcp.client.client import Client
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.context import AppContext, Services
+from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.models import Citation, Evidence, ProviderReport, SearchResult
+from deepcritical_mcp.server import DeepCriticalServer
+from deepcritical_mcp.transports.http import HttpApplication, HttpServer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.search.web import WebRequest
+
+
+class WordEmbedder:
+    """An embedding model in miniature: texts that share words are alike."""
+
+    name = "words"
+
+    def __init__(self) -> None:
+        self.broken = False
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(len(texts), 64)
+
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return await self.vectors(texts)
+
+    async def embed_query(self, text: str) -> list[float]:
+        if self.broken:
+            raise EmbeddingError("The model cannot be loaded.")
+        return self._vector(text)
+
+    def warm_up(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def _vector(self, text: str) -> list[float]:
+        vector = np.full(64, 0.01)
+        for word in text.lower().split():
+            vector[hashlib.sha256(word.encode()).digest()[0] % 64] += 1
+        return (vector / np.linalg.norm(vector)).tolist()
+
+
+@dataclass
+class WebStandIn:
+    """Finds what it was given; when `gate` is set it waits for that first."""
+
+    found: list[Evidence] = field(default_factory=list[Evidence])
+    gate: anyio.Event | None = None
+    waiting: anyio.Event = field(default_factory=anyio.Event)
+    error: Exception | None = None
+
+    async def search(self, request: WebRequest, store: EvidenceStore, *, progress: object) -> SearchResult:
+        if self.gate is not None:
+            self.waiting.set()
+            await self.gate.wait()
+        if self.error is not None:
+            raise self.error
+        found = self.found or [page(request.query)]
+        outcomes = await store.add_evidence(found)
+        return SearchResult(
+            session_id=store.session_id,
+            query=request.query,
+            evidence=tuple(outcome.evidence for outcome in outcomes),
+            sources_searched=("web",),
+            total_found=len(found),
+            providers=(
+                ProviderReport(name="tavily", status="skipped", detail="no key"),
+                ProviderReport(name="duckduckgo", status="ok", results=len(found)),
+            ),
+        )
+
+
+def page(text: str) -> Evidence:
+    """A web page that says `text`."""
+    url = f"https://example.org/{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return Evidence.of(Citation(source="web", title=text[:80], url=url), text, provider="duckduckgo")
+
+
+@dataclass
+class RunningServer:
+    """A server that listens, and clients for it."""
+
+    url: str
+    app: AppContext
+    web: WebStandIn
+    embedder: WordEmbedder
+    uvicorn: HttpServer
+
+    def client(
+        self, transport: str = "http", mode: str = "auto", token: str = "", **options: Any
+    ) -> AbstractAsyncContextManager[Client]:
+        """The SDK's client over "http" or "sse", in the protocol era that `mode` names."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        return self._sse(mode, headers, options) if transport == "sse" else self._http(mode, headers, options)
+
+    @asynccontextmanager
+    async def _http(self, mode: str, headers: Mapping[str, str], options: Mapping[str, Any]) -> AsyncGenerator[Client]:
+        timeout = httpx2.Timeout(30, read=300)
+        async with (
+            httpx2.AsyncClient(headers=dict(headers), timeout=timeout, trust_env=False) as http,
+            Client(streamable_http_client(f"{self.url}/mcp", http_client=http), mode=mode, **options) as client,
+        ):
+            yield client
+
+    @asynccontextmanager
+    async def _sse(self, mode: str, headers: Mapping[str, str], options: Mapping[str, Any]) -> AsyncGenerator[Client]:
+        async with Client(sse_client(f"{self.url}/sse", headers=dict(headers)), mode=mode, **options) as client:
+            yield client
+
+    async def raw(self, *parts: bytes) -> bytes:
+        """Everything that a connection answers to these bytes, until the server closes it."""
+        port = int(self.url.rsplit(":", 1)[1])
+        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+            for part in parts:
+                await stream.send(part)
+            answer = bytearray()
+            with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                while True:
+                    answer += await stream.receive()
+            return bytes(answer)
+
+    def http(self, **options: Any) -> httpx.AsyncClient:
+        """A bare HTTP client."""
+        return httpx.AsyncClient(base_url=self.url, trust_env=False, timeout=30, **options)
+
+
+Serving = Callable[..., AbstractAsyncContextManager[RunningServer]]
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Serving:
+    """Starts servers: `async with serving(calls_per_minute=3) as server`; the options are settings."""
+
+    @asynccontextmanager
+    async def serve(**settings: Any) -> AsyncGenerator[RunningServer]:
+        web, embedder = WebStandIn(), WordEmbedder()
+        app = AppContext(
+            Settings(cache_dir=tmp_path, **settings), build=lambda settings: _services(settings, web, embedder)
+        )
+        listener = socket.create_server(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        application = HttpApplication(DeepCriticalServer(app), app, app.settings.public_url or url)
+        server = HttpServer(application, app.settings)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [listener])
+            while not server.started:  # noqa: ASYNC110  # uvicorn has no event for it
+                await anyio.sleep(0.01)
+            try:
+                yield RunningServer(url, app, web, embedder, server)
+            finally:
+                server.should_exit = True
+
+    return serve
+
+
+def _services(settings: Settings, web: WebStandIn, embedder: WordEmbedder) -> Services:
+    unused = cast("Any", None)
+    return Services(
+        http=httpx.AsyncClient(trust_env=False),
+        embedder=cast("Any", embedder),
+        sessions=SessionRegistry(settings, embedder),
+        literature=unused,
+        web=cast("Any", web),
+        expander=unused,
+    )
+
+
+def content(result: CallToolResult) -> dict[str, Any]:
+    """The structured form of a result that must be a success."""
+    assert not result.is_error, text(result)
+    return result.structured_content or {}
+
+
+def error(result: CallToolResult) -> dict[str, Any]:
+    """The error in a result that must be one."""
+    assert result.is_error
+    structured: dict[str, Any] = result.structured_content or {}
+    return structured["error"]
+
+
+def text(result: CallToolResult) -> str:
+    """The readable form of a result."""
+    return "\n".join(getattr(block, "text", "") for block in result.content)

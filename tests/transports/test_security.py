@@ -1,0 +1,86 @@
+"""Host and Origin: which requests are answered at all."""
+
+from __future__ import annotations
+
+from tests.transports.conftest import Serving
+
+PATHS = ("/health", "/ready", "/metrics", "/mcp", "/sse", "/messages/", "/nowhere")
+FAKE_HOSTS = (
+    "127.0.0.1.evil.example",
+    "localhost.evil.example",
+    "localhost:8000@evil.example",
+    "localhost/x",
+    "127.0.0.1:80/messages",
+    "0.0.0.0",
+    "",
+    "evil.example:80",
+    "[::1",
+    "localhost:99999999",
+)
+FAKE_ORIGINS = ("null", "http://localhost.evil.example", "http://evil.example#localhost", "file://", "localhost")
+
+
+async def test_a_rebound_host_name_is_refused_on_every_path(serving: Serving) -> None:
+    async with serving() as server, server.http(headers={"host": "evil.example"}) as http:
+        for path in PATHS:
+            answer = await http.get(path)
+            assert answer.status_code == 421, path
+            assert answer.json()["error"]["code"] == "unknown_host"
+
+
+async def test_a_page_from_elsewhere_is_refused_on_every_path(serving: Serving) -> None:
+    async with serving() as server, server.http(headers={"origin": "https://evil.example"}) as http:
+        for path in PATHS:
+            answer = await http.get(path)
+            assert answer.status_code == 403, path
+            assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_what_only_looks_like_our_host_or_origin_is_refused(serving: Serving) -> None:
+    async with serving() as server, server.http() as http:
+        for host in FAKE_HOSTS:
+            assert (await http.get("/health", headers={"host": host})).status_code in (400, 421), host
+        for origin in FAKE_ORIGINS:
+            assert (await http.get("/health", headers={"origin": origin})).status_code == 403, origin
+
+
+async def test_loopback_has_many_names_and_its_pages_may_call(serving: Serving) -> None:
+    async with serving() as server, server.http() as http:
+        for host in ("localhost", "localhost:1234", "LOCALHOST", "127.0.0.1", "[::1]:80"):
+            assert (await http.get("/health", headers={"host": host})).status_code == 200, host
+        for origin in ("http://localhost:6274", "http://127.0.0.1", "http://[::1]:80"):
+            assert (await http.get("/health", headers={"origin": origin})).status_code == 200, origin
+
+
+async def test_two_hosts_are_one_too_many_and_none_is_too_few(serving: Serving) -> None:
+    async with serving() as server:
+        for hosts in (b" HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n", b" HTTP/1.0\r\n"):
+            answer = await server.raw(b"GET /health" + hosts + b"\r\n")
+            assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 421")), answer
+
+
+async def test_hosts_named_in_the_settings_are_answered_and_no_others(serving: Serving) -> None:
+    settings = {"allowed_hosts": "api.example.org, *.example.net", "public_url": "https://mcp.example.com"}
+    async with serving(**settings) as server, server.http() as http:
+        for host in ("api.example.org", "api.example.org:443", "a.b.example.net", "mcp.example.com"):
+            assert (await http.get("/health", headers={"host": host})).status_code == 200, host
+        for host in ("example.net", "evilexample.net", "example.net.evil.example"):
+            assert (await http.get("/health", headers={"host": host})).status_code == 421, host
+
+
+async def test_pages_named_in_the_settings_may_call_and_read_the_answer(serving: Serving) -> None:
+    origin = "https://app.example.org"
+    async with serving(cors_origins=origin) as server, server.http(headers={"origin": origin}) as http:
+        asked = await http.options(
+            "/mcp",
+            headers={
+                "access-control-request-method": "POST",
+                "access-control-request-headers": "authorization, mcp-protocol-version, mcp-param-query",
+            },
+        )
+        answer = await http.get("/health")
+    assert asked.status_code == 200
+    assert asked.headers["access-control-allow-origin"] == origin
+    assert "mcp-param-query" in asked.headers["access-control-allow-headers"]
+    assert answer.headers["access-control-allow-origin"] == origin
+    assert "Mcp-Session-Id" in answer.headers["access-control-expose-headers"]
