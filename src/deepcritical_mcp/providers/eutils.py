@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import anyio.to_thread
@@ -21,6 +21,7 @@ from deepcritical_mcp.providers.eutils_answers import (
     read_esummary,
 )
 from deepcritical_mcp.providers.http import USER_AGENT, ApiClient, without_secrets
+from deepcritical_mcp.providers.inflight import InFlight
 from deepcritical_mcp.providers.limiter import ncbi_limiter
 
 __all__ = ["LAST_RESULT", "ESearchAnswer", "EUtilities", "connect"]
@@ -35,7 +36,8 @@ CHARACTERS_IN_AN_ADDRESS = 1_000
 
 
 class EUtilities:
-    """E-utilities. Every method raises ProviderErrors only, after the client's retries.
+    """E-utilities. Every method raises ProviderErrors only, after the client's retries; the same request, made again
+    before it is answered, is sent once.
 
     Args:
         client: limits and retries; built with `explain=explain_refusal`, so that NCBI's own words are heard.
@@ -49,6 +51,7 @@ class EUtilities:
         self._client = client
         self._base_url = base_url
         self._key = api_key.get_secret_value()
+        self._in_flight = InFlight()
         self._identity = {"tool": tool, "email": email, "api_key": self._key}
 
     async def esearch(
@@ -87,7 +90,7 @@ class EUtilities:
         Where `read` raises a retryable ProviderError, the records are fetched again.
         """
         params = {"db": "pubmed", "retmode": "xml", "id": ",".join(pmids)}
-        return await self._ask("efetch", params, read, in_body=len(pmids) > IDS_IN_AN_ADDRESS)
+        return await self._ask("efetch", params, read, in_body=len(pmids) > IDS_IN_AN_ADDRESS, reader=read)
 
     async def esummary_json(self, ids: Sequence[str], *, db: str) -> Mapping[str, Mapping[str, object]]:
         """Document summaries by id; one that `db` has no summary of is missing."""
@@ -106,8 +109,15 @@ class EUtilities:
         return [one for one in linked if one != pmid]
 
     async def _ask(
-        self, utility: str, params: Mapping[str, str], read: Callable[[bytes], T], *, in_body: bool = False
+        self,
+        utility: str,
+        params: Mapping[str, str],
+        read: Callable[[bytes], T],
+        *,
+        in_body: bool = False,
+        reader: Hashable = None,
     ) -> T:
+        """Send a request, or wait for the same one; `reader` tells apart those whose answers are read differently."""
         sent = {name: value for name, value in {**params, **self._identity}.items() if value}
         in_body = in_body or bool(self._key) or sum(map(len, sent.values())) > CHARACTERS_IN_AN_ADDRESS
         url = f"{self._base_url}/{utility}.fcgi"
@@ -120,7 +130,9 @@ class EUtilities:
             return await anyio.to_thread.run_sync(read, response.content, abandon_on_cancel=True)
 
         try:
-            return await self._client.run(attempt)
+            return await self._in_flight.ask(
+                (utility, tuple(params.items()), reader), lambda: self._client.run(attempt)
+            )
         except ProviderError as error:
             if self._key and self._key in error.message:
                 raise _without_key(error, self._key) from None

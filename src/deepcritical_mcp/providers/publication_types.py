@@ -203,8 +203,8 @@ _HABITS = {
     "case series": "Case Reports",
     "cohort study": "Observational Study",
     "cohort": "Observational Study",
-    "case-control study": "Observational Study",
-    "cross-sectional study": "Observational Study",
+    "case control study": "Observational Study",
+    "cross sectional study": "Observational Study",
     "erratum": "Published Erratum",
     "correction": "Published Erratum",
     "retracted": "Retracted Publication",
@@ -215,22 +215,31 @@ _HABITS = {
     "conference": "Congress",
     "thesis": "Academic Dissertation",
 }
-_BY_NAME = {name.casefold(): name for name in PUBLICATION_TYPES}
 _NEAR = 65.0
 _PHASE = re.compile(r"phase ([1-4])\b")
 _ROMAN = ("i", "ii", "iii", "iv")
 
 
+def _plain(name: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", name.casefold()))
+
+
+_BY_NAME = {_plain(name): name for name in PUBLICATION_TYPES}
+
+
 def publication_type(name: str) -> str:
-    """PubMed's spelling of a publication type, "" when it has none of that name; case does not matter."""
-    return _BY_NAME.get(" ".join(name.split()).casefold(), "")
+    """PubMed's spelling of a publication type, "" when it has none of that name; case and punctuation do not matter."""
+    return _BY_NAME.get(_plain(name), "")
 
 
 def near_publication_types(name: str, *, limit: int = 3) -> list[str]:
     """The types that somebody who writes `name` most likely means, best first."""
     from rapidfuzz import fuzz, process
 
-    said = _PHASE.sub(lambda match: f"phase {_ROMAN[int(match[1]) - 1]}", " ".join(name.split()).casefold())
+    def likeness(one: str, other: str, **_: object) -> float:
+        return max(fuzz.token_set_ratio(one, other), fuzz.ratio(one, other))
+
+    said = _PHASE.sub(lambda match: f"phase {_ROMAN[int(match[1]) - 1]}", _plain(name))
     meant = [_HABITS[said]] if said in _HABITS else []
-    found = process.extract(said, _BY_NAME.keys(), scorer=fuzz.token_set_ratio, limit=limit, score_cutoff=_NEAR)
+    found = process.extract(said, _BY_NAME.keys(), scorer=likeness, limit=limit, score_cutoff=_NEAR)
     return list(dict.fromkeys([*meant, *(_BY_NAME[key] for key, _, _ in found)]))[:limit]
