@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,11 +64,11 @@ class AppContext:
 
     def _warm_up(self) -> None:
         self._build().embedder.warm_up()
-        import chromadb  # noqa: F401  # pyright: ignore[reportUnusedImport]  # takes half a second
 
     def _build(self) -> Services:
         with self._building:
             if self._services is None:
+                import_libraries()
                 self._services = self._build_services(self.settings)
             return self._services
 
@@ -78,6 +79,17 @@ class AppContext:
             await services.sessions.aclose()
             await services.http.aclose()
             services.embedder.close()
+
+
+def import_libraries() -> None:
+    """Import, in one thread, what several threads would soon import at once.
+
+    Where two threads wait for each other's modules, Python hands out a half-imported one rather than hang (seen:
+    "module 'numpy' has no attribute 'matrix'" in the first call while the model was warming up).
+    """
+    for name in ("numpy", "deepcritical_mcp.evidence.chroma", "deepcritical_mcp.evidence.searching", "tokenizers"):
+        with suppress(ImportError):  # whoever needs it says what is missing
+            importlib.import_module(name)
 
 
 def build_services(settings: Settings) -> Services:

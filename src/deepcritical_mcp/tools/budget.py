@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import pydantic_core
 from pydantic import BaseModel
 
 from deepcritical_mcp.models import Evidence, EvidenceList, EvidencePage, SearchResult
@@ -26,8 +26,8 @@ def structured(result: BaseModel) -> dict[str, Any]:
 
 
 def wire_length(result: BaseModel) -> int:
-    """Characters of the structured form."""
-    return len(pydantic_core.to_json(structured(result)).decode())
+    """Characters of the structured form, in JSON's roomiest spelling: clients differ in which they count."""
+    return len(json.dumps(structured(result)))
 
 
 def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> ResultT:
