@@ -231,7 +231,8 @@ def test_only_addresses_of_hosts_are_web_addresses():
 
 PIECES = (
     "http:// https:// // www. m. amp. example é ß .com .co.uk / /a-b-c/amp .amp %2e % .. /./ ? & = utm_source=1 amp=1 "
-    "# #!/ + %zz a @ :80 :443 ;jsessionid=1 //duckduckgo.com/l/?uddg= &rut= https%3A%2F%2F .cdn.ampproject.org/c/s/ [ ] [::1] "
+    "# #!/ + %zz a @ :80 :443 ;jsessionid=1 "
+    "//duckduckgo.com/l/?uddg= &rut= https%3A%2F%2F .cdn.ampproject.org/c/s/ [ ] [::1] "
     "https://www.google.com/url?q= https://www.bing.com/ck/a?u=a1"
 )
 ADDRESSES = st.lists(st.sampled_from([*PIECES.split(" "), " ", "\ud800", "\u200b"]), max_size=14).map("".join)

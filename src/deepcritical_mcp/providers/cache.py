@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 import sqlite3
+import threading
 import time
 import unicodedata
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import anyio.to_thread
 import structlog
@@ -24,6 +25,7 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.models import Evidence, Value
 from deepcritical_mcp.providers.web import WebOptions
 
+T = TypeVar("T")
 logger = structlog.stdlib.get_logger(__name__)
 
 FILE = "web-results-1.sqlite3"
@@ -33,7 +35,7 @@ MOST_BYTES = 64 * 1024 * 1024
 CLOSE_IN_MEANING = 0.76
 CLOSE_IN_WORDS = 0.6
 _MOST_CANDIDATES = 256
-_WAIT_FOR_LOCK = 1.0
+_WAIT_FOR_LOCK = 2.0
 _PERIODS = ("day", "week", "month", "year", "any")
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _FILLERS = {
@@ -105,6 +107,7 @@ class WebCache:
         self._embedder = embedder
         self._most_bytes = most_bytes
         self._now = now
+        self._one_at_a_time = threading.Lock()
 
     async def put(self, query: str, options: WebOptions, *, provider: str, evidence: Sequence[Evidence]) -> None:
         """Keep what `provider` just found."""
@@ -129,14 +132,13 @@ class WebCache:
 
     def clear(self) -> int:
         """Forget everything; gives the number of answers forgotten. Blocks."""
-        if not self._file.exists():
-            return 0
-        forgotten = 0
-        with self._database() as database:
+
+        def forget(database: sqlite3.Connection) -> int:
             forgotten = database.execute("DELETE FROM answers").rowcount
             database.commit()
-            database.execute("VACUUM")
-        return forgotten
+            return forgotten
+
+        return self._with_database(forget, otherwise=0) if self._file.exists() else 0
 
     async def _close(self, query: str, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """The candidates close enough to `query`, closest first."""
@@ -160,21 +162,22 @@ class WebCache:
 
     def _put(self, answer: CachedAnswer, options: WebOptions) -> None:
         text = answer.model_dump_json()
-        with self._database() as database:
-            database.execute(
-                "INSERT OR REPLACE INTO answers (key, query, options, asked, bytes, answer) VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    _key(answer.query, options),
-                    answer.query,
-                    options.model_dump_json(),
-                    answer.asked,
-                    len(text.encode()),
-                    text,
-                ),
-            )
+        row = (
+            _key(answer.query, options),
+            answer.query,
+            options.model_dump_json(),
+            answer.asked,
+            len(text.encode()),
+            text,
+        )
+
+        def keep(database: sqlite3.Connection) -> None:
+            database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
             database.execute("DELETE FROM answers WHERE asked <= ?", (self._now() - self._ttl,))
             database.execute(_TRIM, (self._most_bytes,))
             database.commit()
+
+        self._with_database(keep, otherwise=None)
 
     def _get(self, key: str, options: WebOptions) -> CachedAnswer | None:
         """The answer under `key`, as far as it lies in the domains asked for; None when nothing does."""
@@ -202,27 +205,26 @@ class WebCache:
         return candidates[:_MOST_CANDIDATES]
 
     def _read(self, statement: str, *values: object) -> list[tuple[object, ...]]:
-        rows: list[tuple[object, ...]] = []
-        if self._file.exists():
-            with self._database() as database:
-                rows = database.execute(statement, values).fetchall()
-        return rows
+        if not self._file.exists():
+            return []
+        return self._with_database(lambda database: database.execute(statement, values).fetchall(), otherwise=[])
 
-    @contextmanager
-    def _database(self) -> Generator[sqlite3.Connection]:
-        """A connection for one operation; whatever goes wrong in it is logged, and ends it."""
+    def _with_database(self, work: Callable[[sqlite3.Connection], T], *, otherwise: T) -> T:
+        """What `work` gives with a connection of its own; `otherwise` when anything goes wrong, which is logged."""
         try:
             if not self._file.exists():
                 self._file.parent.mkdir(parents=True, exist_ok=True)
-                self._file.touch(mode=0o600)  # queries are nobody else's business
-            with closing(sqlite3.connect(self._file, timeout=_WAIT_FOR_LOCK)) as database:
-                database.execute("PRAGMA journal_mode = WAL")
+                self._file.touch(mode=0o600)  # what people asked is nobody else's business
+            with self._one_at_a_time, closing(sqlite3.connect(self._file, timeout=_WAIT_FOR_LOCK)) as database:
+                with suppress(sqlite3.OperationalError):  # another process is switching to it just now
+                    database.execute("PRAGMA journal_mode = WAL")
                 database.execute(_SCHEMA)
-                yield database
+                return work(database)
         except (sqlite3.Error, OSError) as error:
             logger.warning("web cache not used", reason=type(error).__name__)
             if type(error) is sqlite3.DatabaseError:  # it is no database, or a broken one
                 self._remove()
+            return otherwise
 
     def _remove(self) -> None:
         with suppress(OSError):
