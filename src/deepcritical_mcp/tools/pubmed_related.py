@@ -1,0 +1,34 @@
+"""The tool `pubmed_related`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.tools.base import ToolSpec, searching
+from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.progress import progress_of
+from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
+
+
+async def pubmed_related(
+    ctx: ToolContext,
+    pmid: Annotated[str, Field(min_length=1, max_length=40)],
+    kind: Literal["similar", "cited_by", "references"] = "similar",
+    max_results: Annotated[int, Field(ge=1, le=100)] = 10,
+    session_id: SessionId = "",
+) -> SearchResult:
+    """Papers that PubMed links to one paper: similar ones, those that cite it, or its references. Kept in the
+    session."""
+    session = await session_for(ctx, session_id)
+    services = await application(ctx).services()
+    result = await services.literature.related(pmid, kind, max_results, session.store, progress=progress_of(ctx))
+    step = "Find it again by meaning with semantic_search."
+    if not result.evidence:
+        step = "PubMed links none: try another kind, or pubmed_search with the paper's title."
+    return result.model_copy(update={"next_step": f"{session.hint} {step}".strip()})
+
+
+TOOL = ToolSpec(pubmed_related, "Papers linked to a paper", SearchResult, searching(), changes_session=True)
