@@ -209,6 +209,16 @@ class EvidenceStore:
                 found.update((id, _linked(items[id].evidence, catalogue)) for id in some if id in items)
             return found
 
+    async def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
+        """The vector of each piece's first passage, for those of the ids that the session holds and has embedded."""
+        async with self._session() as (space, catalogue):
+            found: dict[str, list[float]] = {}
+            embedded = [id for id in dict.fromkeys(ids) if id in catalogue and catalogue[id].embedded]
+            for some in _batches(embedded, READ_AT_ONCE):
+                rows = await run_sync(space.vectors, dict.fromkeys(some, 1), abandon_on_cancel=True)
+                found.update((id, vectors[0].tolist()) for id, vectors in rows.items())
+            return found
+
     async def known(self, evidence: Sequence[Evidence]) -> list[str]:
         """For each piece the id under which the session holds that publication, "" when it does not."""
         async with self._session() as (_, catalogue):
