@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import anyio.to_thread
+
 from deepcritical_mcp.models import Evidence, ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import definitions
@@ -17,15 +19,23 @@ from deepcritical_mcp.search.expansion.topic import Topic, fit_web, key_phrases,
 from deepcritical_mcp.search.expansion.vocabulary import CHECK_TAGS, GENERIC_WORDS
 from deepcritical_mcp.search.expansion.wording import natural_order
 
-# Enough to know what is common in a session; of a larger one, the latest pieces stand for all.
-MOST_BACKGROUND = 1_000
+# Enough to know what is common in a session; of a larger one, so many pages spread over it stand for all.
+BACKGROUND_PAGES = 5
+BACKGROUND_PAGE = 100
 MOST_CLOSE = 15
 FEWEST_CLOSE = 3
 # The store's relevance ranks and does not judge; far below the best, a piece is hardly on the topic.
 LEAST_RELEVANCE = 0.25
 RELEVANCE_SHARE = 0.7
 MOST_TERMS = 12
+# A term counts as part of a longer one that has this share of its evidence: "gradient", "aortic pressure gradient".
+_WHOLE_SHARE = 0.6
+# How many terms stand beside the topic (4 did best on MED), and how many words they may have together.
+_MOST_BESIDE = 4
+_MOST_BESIDE_WORDS = 10
 _LONGEST_TERM = 60
+# Of a long text (a web page), its beginning says what it is about.
+_MOST_CHARS = 4_000
 _MOST_WORDS = 6
 
 _Key = frozenset[str]
@@ -89,13 +99,18 @@ async def read_evidence(query: str, store: SessionEvidence) -> EvidenceView:
     found = await store.search_similar(query, max_results=max(FEWEST_CLOSE, min(MOST_CLOSE, held // 2)))
     least = max([LEAST_RELEVANCE, *(RELEVANCE_SHARE * piece.relevance for piece in found)])
     close = [piece for piece in found if piece.relevance >= least]
-    session = await store.page(max(0, held - MOST_BACKGROUND), MOST_BACKGROUND)
-    texts = [f"{piece.citation.title}. {piece.content}" for piece in close]
-    abbreviations = definitions(texts)
+    step = max(BACKGROUND_PAGE, held // BACKGROUND_PAGES)
+    offsets = range(0, held, step)[:BACKGROUND_PAGES]
+    session = [piece for offset in offsets for piece in await store.page(offset, BACKGROUND_PAGE)]
+    return await anyio.to_thread.run_sync(_view, query, close, session, abandon_on_cancel=True)
+
+
+def _view(query: str, close: Sequence[Evidence], session: Sequence[Evidence]) -> EvidenceView:
+    abbreviations = definitions(map(_text, close))
     return EvidenceView(
         terms=telling_terms(query, close, session, abbreviations),
         abbreviations=abbreviations,
-        familiar=stems(" ".join([*texts, *(term for piece in close for term in index_terms(piece))])),
+        familiar=frozenset(stem for piece in close for stem in _all_stems(piece)),
     )
 
 
@@ -113,13 +128,16 @@ def telling_terms(
     close_ids = {piece.id for piece in close}
     rest = [piece for piece in session if piece.id not in close_ids]
 
-    def ranked(terms_of: Callable[[Evidence], Iterable[str]]) -> list[EvidenceTerm]:
-        return _rank(close, rest, lambda piece: _by_key(terms_of(piece), long_forms, known))
+    def keyed(terms: Iterable[str]) -> dict[_Key, str]:
+        return _by_key(terms, long_forms, known)
 
-    terms = ranked(index_terms)
+    indexed = Counter(key for piece in rest for key in keyed(index_terms(piece)))
+    terms = _rank(close, [keyed(index_terms(piece)) for piece in close], lambda key: indexed[key], rest=len(rest))
     if len(terms) < FEWEST_CLOSE:
-        terms += [term for term in ranked(text_terms) if len(term.pieces) > 1]
-    return tuple(_without_parts(terms)[:MOST_TERMS])
+        texts = [_all_stems(piece) for piece in rest]
+        found = _repeated([keyed(text_terms(piece)) for piece in close])
+        terms += _rank(close, found, lambda key: sum(key <= text for text in texts), rest=len(rest))
+    return tuple(_without_parts(terms[: 4 * MOST_TERMS])[:MOST_TERMS])
 
 
 def index_terms(piece: Evidence) -> Iterator[str]:
@@ -135,7 +153,7 @@ def index_terms(piece: Evidence) -> Iterator[str]:
 
 def text_terms(piece: Evidence) -> Iterator[str]:
     """Words and pairs of words of title and content."""
-    for phrase in key_phrases(f"{piece.citation.title}. {piece.content}"):
+    for phrase in key_phrases(_text(piece)):
         words = phrase.split()
         for start in range(len(words)):
             yield words[start]
@@ -165,27 +183,49 @@ def _is_term(text: str) -> bool:
     )
 
 
+def _text(piece: Evidence) -> str:
+    return f"{piece.citation.title}. {piece.content[:_MOST_CHARS]}"
+
+
+def _all_stems(piece: Evidence) -> frozenset[str]:
+    return stems(" ".join([_text(piece), *index_terms(piece)]))
+
+
+def _repeated(found: Sequence[Mapping[_Key, str]]) -> list[dict[_Key, str]]:
+    """Only the terms that more than one piece has."""
+    pieces = Counter(key for terms in found for key in terms)
+    return [{key: term for key, term in terms.items() if pieces[key] > 1} for terms in found]
+
+
 def _rank(
-    close: Sequence[Evidence], rest: Sequence[Evidence], keyed: Callable[[Evidence], Mapping[_Key, str]]
+    close: Sequence[Evidence],
+    found: Sequence[Mapping[_Key, str]],
+    elsewhere: Callable[[_Key], int],
+    *,
+    rest: int,
 ) -> list[EvidenceTerm]:
+    """The terms `found` in each piece of `close`, best first.
+
+    Args:
+        elsewhere: in how many of the `rest` other pieces a term is.
+    """
     best = max(piece.relevance for piece in close) or 1.0
     spellings: defaultdict[_Key, Counter[str]] = defaultdict(Counter)
-    holders: defaultdict[_Key, dict[str, float]] = defaultdict(dict)
-    for piece in close:
-        for key, term in keyed(piece).items():
+    weights: defaultdict[_Key, dict[str, float]] = defaultdict(dict)
+    for piece, terms in zip(close, found, strict=True):
+        for key, term in terms.items():
             spellings[key][term] += 1
-            holders[key][piece.id] = piece.relevance / best
-    elsewhere = Counter(key for piece in rest for key in keyed(piece))
-    terms = [
+            weights[key][piece.id] = piece.relevance / best
+    ranked = [
         EvidenceTerm(
             term=spellings[key].most_common(1)[0][0],
             names=tuple(name for name, _ in spellings[key].most_common()[1:]),
-            pieces=frozenset(weights),
-            score=sum(weights.values()) * (0.5 + _lift(len(weights), len(close), elsewhere[key], len(rest))),
+            pieces=frozenset(holders),
+            score=sum(holders.values()) * (0.5 + _lift(len(holders), len(close), elsewhere(key), rest)),
         )
-        for key, weights in holders.items()
+        for key, holders in weights.items()
     ]
-    return sorted(terms, key=lambda term: (-term.score, term.term.casefold()))
+    return sorted(ranked, key=lambda term: (-term.score, term.term.casefold()))
 
 
 def _lift(inside: int, close: int, outside: int, rest: int) -> float:
@@ -202,45 +242,48 @@ def _meanings(query: str, long_forms: Mapping[_Key, _Key]) -> Iterator[_Key]:
 
 
 def _without_parts(terms: Sequence[EvidenceTerm]) -> list[EvidenceTerm]:
-    """Without terms whose words all occur in a better one."""
+    """One term for each that is part of another: the longer where it is nearly as common, else the better one."""
     kept: list[EvidenceTerm] = []
-    for term in terms:
-        if not any(stems(term.term) <= stems(better.term) for better in kept):
-            kept.append(term)
-    return kept
+    for index, term in enumerate(terms):
+        words = stems(term.term)
+        if any(words <= stems(better.term) for better in kept):
+            continue
+        whole = (
+            longer
+            for longer in terms[index + 1 :]
+            if words < stems(longer.term) and len(longer.pieces) >= _WHOLE_SHARE * len(term.pieces)
+        )
+        kept.append(next(whole, term))
+    return list(dict.fromkeys(kept))
 
 
 def evidence_queries(topic: Topic, terms: Sequence[EvidenceTerm]) -> list[ExpandedQuery]:
     """Proposals that follow what the evidence talks about, the most useful first."""
     if not terms:
         return []
-    first, *others = _companions(terms)
-    pair = [first, *others[:1]]
-    names = " and ".join(term.term for term in pair)
-    anchors = pubmed_syntax.any_of(pubmed_syntax.words(word) for word in anchor_words(topic))
-    news = [pubmed_syntax.words(term.term) for term in pair]
+    chosen = _beside(terms)
+    names = " ".join(term.term for term in chosen)
+    listed = ", ".join(term.term for term in chosen)
+    news = pubmed_syntax.any_of(pubmed_syntax.grouped(pubmed_syntax.words(term.term)) for term in chosen)
+    anchors = anchor_words(topic)
+    known = pubmed_syntax.any_of(pubmed_syntax.words(word) for word in anchors)
     beside = ExpandedQuery(
-        query=fit_web(f"{fit_web(topic.keywords, room=8)} {' '.join(term.term for term in pair)}"),
+        query=f"{fit_web(topic.keywords, room=_MOST_BESIDE_WORDS)} {names}",
         strategy="specific",
         reformulation="semantic",
-        rationale=f"The evidence close to the topic talks of {names}; the topic does not.",
-        pubmed_query=pubmed_syntax.all_of([*news, anchors]),
+        rationale=f"What the session's evidence talks of beside the topic: {listed}.",
+        pubmed_query=pubmed_syntax.all_of([known, news]),
         source="evidence",
     )
-    return [beside, *_lateral(topic, [first, *others[:2]], anchors)]
-
-
-def _lateral(topic: Topic, terms: Sequence[EvidenceTerm], anchors: str) -> Iterator[ExpandedQuery]:
-    """What the evidence talks about, without the topic's own words."""
-    if len(terms) > 1:
-        yield ExpandedQuery(
-            query=fit_web(" ".join(term.term for term in terms)),
-            strategy="broader",
-            reformulation="semantic",
-            rationale="What the evidence talks about, in its own words: finds what never uses those of the topic.",
-            pubmed_query=pubmed_syntax.all_of([pubmed_syntax.words(term.term) for term in terms[:2]]),
-            source="evidence",
-        )
+    lateral = ExpandedQuery(
+        query=f"{names} {anchors[0]}",
+        strategy="broader",
+        reformulation="semantic",
+        rationale=f"Led by the evidence's own terms: of the topic's words only {anchors[0]} must occur.",
+        pubmed_query=pubmed_syntax.all_of([pubmed_syntax.words(term.term) for term in chosen[:2]]),
+        source="evidence",
+    )
+    return [beside, lateral] if len(chosen) > 1 else [beside]
 
 
 def anchor_words(topic: Topic) -> list[str]:
@@ -249,7 +292,11 @@ def anchor_words(topic: Topic) -> list[str]:
     return [word for word in topic.words if weight(word) == most][:4]
 
 
-def _companions(terms: Sequence[EvidenceTerm]) -> list[EvidenceTerm]:
-    """The best term, then those that occur together with it, then the others, each best first."""
-    first = terms[0]
-    return sorted(terms, key=lambda term: (term is not first, not term.pieces & first.pieces, -term.score))
+def _beside(terms: Sequence[EvidenceTerm]) -> list[EvidenceTerm]:
+    """The best terms, as many as stand beside a topic."""
+    chosen: list[EvidenceTerm] = []
+    for term in terms:
+        words = sum(len(other.term.split()) for other in [*chosen, term])
+        if len(chosen) < _MOST_BESIDE and (not chosen or words <= _MOST_BESIDE_WORDS):
+            chosen.append(term)
+    return chosen
