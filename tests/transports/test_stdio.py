@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ TIMEOUT = 30
 
 
 @contextmanager
-def server(folder: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
+def server(folder: Path, **environment: str) -> Generator[subprocess.Popen[str]]:
     with (folder / "stderr").open("w") as stderr:
         process = subprocess.Popen(
             [sys.executable, "-m", "deepcritical_mcp"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from deepcritical_mcp.models import Evidence, EvidencePage, EvidenceSummary, SourceCount
+from deepcritical_mcp.models import Evidence, EvidencePage, EvidenceSummary, Source, SourceCount
 from deepcritical_mcp.tools.base import ToolSpec, reading
 from deepcritical_mcp.tools.params import SessionId
 from deepcritical_mcp.tools.sessions import ToolContext, session_for
@@ -30,6 +30,7 @@ async def list_evidence(
 async def page_of(store: EvidenceStore, offset: int, limit: int) -> EvidencePage:
     """At most `limit` lines of a session's evidence from `offset` on, with the session's numbers."""
     everything = await store.page(0, await store.count())
+    counts: Counter[Source] = Counter(piece.citation.source for piece in everything)
     items = everything[offset : offset + limit]
     following = offset + len(items)
     return EvidencePage(
@@ -37,7 +38,7 @@ async def page_of(store: EvidenceStore, offset: int, limit: int) -> EvidencePage
         total=len(everything),
         sources=tuple(
             SourceCount(source=source, count=count)
-            for source, count in Counter(piece.citation.source for piece in everything).most_common()
+            for source, count in counts.most_common()
         ),
         items=tuple(map(_summary, items)),
         next_offset=following if following < len(everything) else -1,

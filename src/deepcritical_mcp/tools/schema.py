@@ -22,6 +22,7 @@ _NOISE_IN_OUTPUT = frozenset(
         "maximum",
         "pattern",
         "additionalProperties",
+        "required",
     }
 )
 
@@ -34,7 +35,8 @@ def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     """The shape of a tool's structured result; bounds and prose are left out, since the server keeps them itself."""
     schema = model.model_json_schema(mode="serialization")
-    return _plain(schema, schema.get("$defs", {}), _NOISE_IN_OUTPUT)
+    plain = _plain(schema, schema.get("$defs", {}), _NOISE_IN_OUTPUT)
+    return {**plain, "required": schema.get("required", [])}
 
 
 def _plain(node: Mapping[str, Any], definitions: Mapping[str, Any], noise: frozenset[str]) -> dict[str, Any]:
@@ -54,8 +56,6 @@ def _plain(node: Mapping[str, Any], definitions: Mapping[str, Any], noise: froze
             }
         elif key == "items":
             plain[key] = _plain(value, definitions, noise)
-        elif key == "required":
-            plain[key] = [name for name in value if name not in INTERNAL_FIELDS]
         else:
             plain[key] = value
     return plain
