@@ -224,6 +224,12 @@ def explain_refusal(response: httpx.Response) -> ProviderError | None:
 
     efetch answers 400 both for a backend that is down, which passes, and for ids that cannot be.
     """
+    if response.status_code in (401, 403):
+        return AuthenticationError(
+            PROVIDER,
+            f"NCBI refused access (HTTP {response.status_code}). Check NCBI_API_KEY, or unset it; without a key, NCBI "
+            "has blocked this network for a while.",
+        )
     if response.status_code != 400:
         return None
     said = response.content[:4_000].decode("utf-8", "replace").lower()
@@ -233,7 +239,9 @@ def explain_refusal(response: httpx.Response) -> ProviderError | None:
         return NoPossibleIdError(PROVIDER, "PubMed has no such record. Check the PMID.")
     if "api key invalid" in said or "api-key" in said:
         return _wrong_key()
-    return None
+    return ProviderRequestError(
+        PROVIDER, "PubMed refused the request (HTTP 400). Check the query's syntax, or make it shorter."
+    )
 
 
 def unreadable(reason: str) -> ProviderResponseError:

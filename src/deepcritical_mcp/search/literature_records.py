@@ -15,7 +15,7 @@ from deepcritical_mcp.providers.pubmed_xml import Records
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import AddOutcome
 
-NAMED_PMIDS = 20
+NAMED_PMIDS = 10
 
 
 class Session(Protocol):
@@ -136,7 +136,7 @@ def _undelivered(error: ProviderError, pmids: Sequence[str], count: int) -> Prov
     if not pmids:
         return error
     found = "1 record" if count == 1 else f"{count:,} records"
-    message = f"PubMed found {found} but did not deliver {_listed(pmids)}: {advised(error)}"
+    message = f"PubMed found {found}, but could not deliver them: {advised(error)} They are {_listed(pmids)}."
     details = {**error.details, "count": count, "pmids": list(pmids)}
     return type(error)(error.provider, message, retry_after=error.retry_after, details=details)
 
