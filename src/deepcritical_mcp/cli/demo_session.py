@@ -59,6 +59,7 @@ class Session:
         self._client = client
         self._screen = screen
         self._is_sample = is_sample
+        self._seen: set[str] = set()
 
     async def play(self, tale: Story) -> None:
         """All steps; what fails is shown, and the next step goes on without it."""
@@ -82,12 +83,12 @@ class Session:
     async def _pubmed(self, queries: list[str]) -> None:
         self._screen.step(3, "The literature")
         found = await self._call(SearchResult, "pubmed_search", query=queries[0], variants=queries[1:], max_results=5)
-        self._found(found, "sample records" if self._is_sample else "records in PubMed")
+        self._found(found, "Sample records" if self._is_sample else "Records in PubMed")
 
     async def _web(self, query: str) -> None:
         self._screen.step(4, "The web")
         found = await self._call(SearchResult, "web_search", query=query, max_results=3)
-        self._found(found, "sample pages" if self._is_sample else "pages")
+        self._found(found, "Sample pages" if self._is_sample else "Pages")
 
     async def _by_meaning(self, question: str) -> None:
         self._screen.step(5, "All that was found, by meaning")
@@ -118,8 +119,11 @@ class Session:
         if asked and not self._is_sample:
             self._screen.say(f"asked: {', '.join(asked)}", style="dim", indent=2)
         if found.evidence:
-            self._screen.say(f"{found.total_found:,} {what}, {len(found.evidence)} of them:", indent=2)
-            self._screen.evidence(found.evidence)
+            shown = len(found.evidence)
+            rest = f", the first {shown}:" if found.total_found > shown else ""
+            self._screen.say(f"{what}: {found.total_found:,}{rest}", indent=2)
+            self._screen.evidence(found.evidence, known=self._seen)
+            self._seen.update(piece.id for piece in found.evidence)
         else:
             self._screen.note(_ONLY_SAMPLES if self._is_sample else "Nothing found.")
         self._remarks(found.errors, found.warnings)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
+from typing import cast
 
 from mcp.shared.dispatcher import ProgressFnT
 from rich.console import Console
@@ -15,7 +16,7 @@ from deepcritical_mcp.models import Evidence, Expansion
 from deepcritical_mcp.text import clean_line, cut_at_sentence
 
 _STATUS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
-_LONGEST_ARGUMENT = 160
+_LONGEST_ARGUMENT = 44
 
 
 class Screen:
@@ -24,9 +25,9 @@ class Screen:
     def __init__(self) -> None:
         self._console = Console(highlight=False)
 
-    def say(self, text: str = "", *, style: str = "", indent: int = 0) -> None:
-        """A paragraph."""
-        self._print(Text(text, style=style), indent=indent)
+    def say(self, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
+        """A paragraph; `hang` is by how much more its later lines are indented."""
+        self._print(Text(text, style=style), indent=indent, hang=hang)
 
     def exactly(self, text: str) -> None:
         """Text that must be copied as it is: no line breaks of ours in it."""
@@ -42,7 +43,7 @@ class Screen:
         line = Text("→ ", style="cyan")
         line.append(tool, style="bold cyan")
         line.append(f"({', '.join(f'{name}={_shortened(value)}' for name, value in arguments.items())})", style="cyan")
-        self._print(line)
+        self._print(line, hang=2)
 
     @asynccontextmanager
     async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
@@ -73,32 +74,37 @@ class Screen:
     def queries(self, expansion: Expansion) -> None:
         """Proposed wordings and the concepts behind them."""
         if expansion.corrected_query:
-            self.say(f"Did you mean: {expansion.corrected_query}?", style="yellow", indent=2)
+            self.say(f"Did you mean: {expansion.corrected_query}", style="yellow", indent=2)
         for number, query in enumerate(expansion.queries, start=1):
-            self.say(f"{number}. {query.query}", style="bold", indent=2)
+            self.say(f"{number}. {query.query}", style="bold", indent=2, hang=3)
             self.say(f"{query.strategy}, from {query.source}: {query.rationale}", style="dim", indent=5)
         if expansion.concepts:
             known = [f"{one.term} = MeSH “{one.mesh_term}”" for one in expansion.concepts if one.mesh_term]
             self.say("; ".join(known), style="dim", indent=2) if known else None
 
-    def evidence(self, pieces: tuple[Evidence, ...], *, with_content: bool = False) -> None:
-        """Numbered evidence, a retraction first."""
+    def evidence(
+        self, pieces: tuple[Evidence, ...], *, with_content: bool = False, known: Collection[str] = ()
+    ) -> None:
+        """Numbered evidence, a retraction first; what is among the `known` ids says so."""
         for number, piece in enumerate(pieces, start=1):
             title = Text(f"{number}. ")
             if piece.citation.status != "ok":
                 colour = "yellow" if piece.citation.status == "corrected" else "red"
                 title.append(f"{_STATUS[piece.citation.status]} ", style=f"bold {colour}")
             title.append(piece.citation.title, style="bold")
-            self._print(title, indent=2)
-            self.say(_origin(piece), style="dim", indent=5)
+            self._print(title, indent=2, hang=3)
+            origin = _origin(piece) + (" · in the session already" if piece.id in known else "")
+            self.say(origin, style="dim", indent=5)
             if with_content:
                 self.say(f"“{cut_at_sentence(clean_line(piece.content), 220)}”", indent=5)
 
-    def _print(self, text: Text, *, indent: int = 0) -> None:
+    def _print(self, text: Text, *, indent: int = 0, hang: int = 0) -> None:
         """Wrapped here, since the console would fill every line with blanks up to its end."""
-        for line in text.wrap(self._console, max(self._console.width - indent, 20)):
+        width = max(self._console.width - indent - hang, 20)
+        for number, line in enumerate(text.wrap(self._console, width)):
             line.rstrip()
-            self._console.print(Text(" " * indent).append_text(line), soft_wrap=True)
+            blanks = " " * (indent + (hang if number else 0))
+            self._console.print(Text(blanks).append_text(line), soft_wrap=True)
 
     def trouble(self, sentence: str) -> None:
         """Something failed, and the demo goes on."""
@@ -127,8 +133,14 @@ def _origin(piece: Evidence) -> str:
 
 
 def _shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT]}…"
+    if isinstance(value, list):
+        return f"[{', '.join(_shortened(one) for one in cast('list[object]', value))}]"
+    if isinstance(value, dict):
+        pairs = cast("dict[str, object]", value).items()
+        return f"{{{', '.join(f'{name}: {_shortened(one)}' for name, one in pairs)}}}"
+    text = str(value)
+    cut = text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT].rstrip()}…"
+    return f"“{cut}”" if isinstance(value, str) else cut
 
 
 def _one_line(text: str) -> str:

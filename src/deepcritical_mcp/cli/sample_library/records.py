@@ -412,7 +412,7 @@ PAGES: tuple[WebPage, ...] = (
 )
 
 DESCRIPTORS: tuple[Descriptor, ...] = (
-    Descriptor("D008687", "Metformin", ("Dimethylbiguanidine", "Glucophage", "Metformin Hydrochloride")),
+    Descriptor("D008687", "Metformin", ("Metformin Hydrochloride", "Glucophage", "Dimethylbiguanidine")),
     Descriptor(
         "D003924",
         "Diabetes Mellitus, Type 2",

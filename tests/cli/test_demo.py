@@ -1,0 +1,168 @@
+"""`deepcritical-mcp demo`: the real client, the real server, and the sample library for a world."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepcritical_mcp.cli.sample_library.records import MARK
+from tests.cli.conftest import Command
+
+NOBODY = "http://127.0.0.1:9/nobody"
+ON_LINUX = pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
+
+
+def _words(output: str) -> str:
+    return " ".join(output.split())
+
+
+def test_a_whole_session_plays_offline_and_ends_with_the_clients_configuration(command: Command, home: Path):
+    (home / ".cursor").mkdir()
+    done = command("demo", "--offline")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    said = _words(done.stdout)
+    assert "Offline, as you asked" in said
+    for tool in ("expand_queries(", "pubmed_search(", "web_search(", "semantic_search(", "add_evidence("):
+        assert f"→ {tool}" in said
+    titles = re.findall(r"^  \d+\. (?!.*, from ).*$", done.stdout, flags=re.MULTILINE)
+    assert titles
+    assert said.count(MARK) >= 8
+    assert "RETRACTED" in said
+    assert "Kept as text:" in said
+    assert "My note: trials before registers" in said.partition("Found again, in other words")[2]
+    assert re.search(r"Refused as a duplicate of text:\w+ \(same content\)", said)
+    snippet = json.loads(done.stdout[done.stdout.index("\n{") : done.stdout.rindex("\n}") + 2])
+    entry = snippet["mcpServers"]["deepcritical"]
+    assert Path(entry["command"]).exists()
+    assert str(home / ".cursor" / "mcp.json") in done.stdout
+    assert "\x1b" not in done.stdout
+    assert not [path for path in home.rglob("*") if path.is_file()]
+
+
+def test_no_network_a_home_without_room_and_a_mistyped_setting(command: Command, home: Path):
+    blocked = home / "blocked"
+    blocked.write_text("no folder", encoding="utf-8")
+    done = command(
+        "demo",
+        "What do gut bacteria have to do with Parkinson's disease?",
+        DEEPCRITICAL_NCBI_BASE_URL=NOBODY,
+        DEEPCRITICAL_TYPO="1",
+        HOME=str(blocked),
+        COLUMNS="60",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = _words(done.stdout)
+    assert "Offline, since NCBI cannot be reached (ConnectError)" in said
+    assert (
+        f"Gut microbiome in Parkinson's disease: a case-control study of stools that were never sampled {MARK}" in said
+    )
+    assert "check first which of these studies were randomised" in said
+    assert done.stderr.splitlines() == [one for one in done.stderr.splitlines() if "DEEPCRITICAL_TYPO" in one]
+    told, _, configuration = done.stdout.partition("Now with your own client")
+    assert max(map(len, told.splitlines())) <= 60
+    assert "deepcritical" in configuration
+
+
+def test_what_fails_is_shown_and_the_demo_goes_on(command: Command, sample_world: dict[str, str]):
+    done = command("demo", "--debug", **sample_world | {"DEEPCRITICAL_DUCKDUCKGO_URL": NOBODY})
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = _words(done.stdout)
+    assert "NCBI answers: this is the real PubMed and the real web." in said
+    assert "DuckDuckGo cannot be reached" in said
+    assert "Refused as a duplicate" in said
+    assert "deepcritical_mcp" in done.stderr  # --debug: the server's log
+
+
+def test_a_server_that_breaks_off_is_said_with_its_last_words(command: Command, sample_world: dict[str, str]):
+    hook = (
+        "import os, sys\n"
+        "if sys.orig_argv[-1] == 'deepcritical_mcp':\n"
+        "    os.write(2, b'broken on purpose'), os._exit(3)\n"
+    )
+    folder = Path(sample_world["DEEPCRITICAL_CACHE_DIR"])
+    (folder / "sitecustomize.py").write_text(hook, encoding="utf-8")
+    done = command("demo", "--offline", PYTHONPATH=str(folder))
+    assert done.returncode == 1
+    assert done.stderr == "deepcritical-mcp: the server broke off. Its last words: broken on purpose\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
+def test_on_a_terminal_of_60_columns_progress_is_seen_and_unknown_subjects_are_said(environment: dict[str, str]):
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 60, 0, 0))
+    arguments = ["demo", "--offline", "Does creatine sharpen the mind?"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "deepcritical_mcp", *arguments],
+        env=environment | {"TERM": "xterm-256color", "NO_COLOR": ""},
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    ) as process:
+        os.close(follower)
+        output = _read_all(leader)
+    assert process.returncode == 0, output
+    assert "\x1b[?25l" in output  # the cursor is hidden while the progress moves
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output).replace("\r", "\n")
+    assert "The sample library has nothing on this" in _words(plain)
+    told = plain.partition("Now with your own client")[0]
+    assert max(map(len, told.splitlines())) <= 60
+    assert "About my question “Does creatine sharpen the mind?”" in _words(plain)
+
+
+def _read_all(descriptor: int) -> str:
+    chunks: list[bytes] = []
+    while True:
+        try:
+            chunk = os.read(descriptor, 65_536)
+        except OSError:  # Linux ends a pseudo-terminal so
+            chunk = b""
+        if not chunk:
+            os.close(descriptor)
+            return b"".join(chunks).decode("utf-8", "replace")
+        chunks.append(chunk)
+
+
+@ON_LINUX
+def test_ctrl_c_is_one_sentence_and_leaves_no_process_behind(environment: dict[str, str], home: Path):
+    with subprocess.Popen(
+        [sys.executable, "-m", "deepcritical_mcp", "demo", "--offline"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout
+        while "expand_queries" not in process.stdout.readline():
+            pass
+        assert len(_processes_at(home)) == 2
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == "deepcritical-mcp: stopped.\n"
+    assert _processes_at(home) == []
+
+
+def _processes_at(home: Path) -> list[str]:
+    """The processes whose home is that folder."""
+    found: list[str] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"HOME={home}\0".encode() in (folder / "environ").read_bytes():
+                found.append(folder.name)
+        except OSError:
+            continue
+    return found
