@@ -1,0 +1,237 @@
+"""A question and its variants through the chain, merged and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from deepcritical_mcp.errors import (
+    AllProvidersFailedError,
+    DeadlineExceededError,
+    DeepCriticalError,
+    EvidenceStoreError,
+    InvalidInputError,
+    ProviderUnavailableError,
+)
+from deepcritical_mcp.models import Evidence, ProviderReport, QueryReport
+from deepcritical_mcp.providers.cache import WebCache
+from deepcritical_mcp.providers.web import WebAnswer
+from deepcritical_mcp.search.chain import ProviderChain
+from deepcritical_mcp.search.progress import no_progress
+from deepcritical_mcp.search.web import WebRequest, WebSearch
+from tests.search.web_fakes import FakeProvider, FakeSession, never, page
+
+DOWN = ProviderUnavailableError("brave", "Brave is out of order (HTTP 503).")
+
+
+def web_search(folder: Path, *providers: FakeProvider, seconds: float = 45.0) -> WebSearch:
+    return WebSearch(ProviderChain(providers, WebCache(folder, ttl=60), seconds=seconds), seconds=seconds)
+
+
+def by_query(answers: dict[str, Sequence[Evidence] | DeepCriticalError]) -> FakeProvider:
+    """A provider that answers each query with what is given for it."""
+
+    async def answer(query: str) -> WebAnswer:
+        found = answers[query]
+        if isinstance(found, DeepCriticalError):
+            raise found
+        return WebAnswer(tuple(found), total_found=100 + len(found))
+
+    return FakeProvider("brave", answer)
+
+
+def titles(evidence: Sequence[Evidence]) -> list[str]:
+    return [item.citation.title.removeprefix("Title of ") for item in evidence]
+
+
+async def test_results_are_kept_in_the_session_and_sorted_by_score(tmp_path: Path):
+    provider = FakeProvider("brave", [page("b", score=0.6), page("a", score=0.9)])
+    session = FakeSession(warnings=("Found by words alone.",))
+    result = await web_search(tmp_path, provider).search(WebRequest(query="metformin"), session)
+    assert titles(result.evidence) == ["a", "b"]
+    assert [item.relevance for item in result.evidence] == [0.9, 0.6]
+    assert set(session.kept) == {item.id for item in result.evidence}
+    assert (result.session_id, result.query, result.sources_searched) == ("rs_test", "metformin", ("web",))
+    assert result.queries == (QueryReport(query="metformin", status="ok", results=2, detail="answered by brave"),)
+    assert result.providers == (ProviderReport(name="brave", status="ok", results=2),)
+    assert result.warnings == ("Found by words alone.",)
+    assert (result.total_found, result.duplicates_removed, result.from_cache) == (2, 0, False)
+
+
+async def test_results_below_the_threshold_go_and_are_counted(tmp_path: Path):
+    provider = FakeProvider("brave", [page("a", score=0.9), page("b", score=0.29), page("c", score=0.3)])
+    result = await web_search(tmp_path, provider).search(WebRequest(query="q"), FakeSession())
+    assert titles(result.evidence) == ["a", "c"]
+    assert result.warnings == ("1 results scored below min_score 0.3 and were left out.",)
+
+
+async def test_variants_are_searched_too_and_the_query_itself_weighs_three_times(tmp_path: Path):
+    provider = by_query(
+        {
+            "direct": [page("a", score=0.5), page("b", score=0.5)],
+            "one": [page("c", score=0.5), page("a", score=0.4)],
+            "two": [page("c", score=0.5)],
+        }
+    )
+    request = WebRequest(query="direct", variants=("one", "two", "ONE", " "), max_results=2)
+    result = await web_search(tmp_path, provider).search(request, FakeSession())
+    assert titles(result.evidence) == ["a", "b"]
+    assert [report.query for report in result.queries] == ["direct", "one", "two"]
+    assert result.duplicates_removed == 2
+    assert result.total_found == 102
+
+
+async def test_one_page_found_by_two_wordings_appears_once_with_the_best_of_both(tmp_path: Path):
+    provider = by_query(
+        {
+            "direct": [page("x", score=0.5, url="https://www.example.org/a/?utm_source=x", content="Short.")],
+            "variant": [page("y", score=0.8, url="http://example.org/a", content="A longer text.")],
+        }
+    )
+    request = WebRequest(query="direct", variants=("variant",))
+    result = await web_search(tmp_path, provider).search(request, FakeSession())
+    (item,) = result.evidence
+    assert (item.relevance, item.content, item.found_by) == (0.8, "A longer text.", ("x", "y"))
+    assert item.citation.title == "Title of x"
+    assert result.duplicates_removed == 1
+
+
+async def test_a_copy_of_a_page_elsewhere_is_a_duplicate_only_word_for_word(tmp_path: Path):
+    text = "The trial enrolled 500 adults and found no difference in the primary outcome after two years of follow-up."
+    copies = [
+        page("a long title of a press release", url="https://one.example/1", content=text),
+        page("a long title of a press release", url="https://two.example/2", content=text.replace(" and ", "  AND ")),
+        page("a long title of a press release", url="https://three.example/3", content=text.replace("no ", "a ")),
+    ]
+    result = await web_search(tmp_path, FakeProvider("brave", copies)).search(WebRequest(query="q"), FakeSession())
+    assert [item.citation.url for item in result.evidence] == ["https://one.example/1", "https://three.example/3"]
+    assert result.duplicates_removed == 1
+
+
+async def test_a_wording_that_fails_is_named_and_the_others_go_on(tmp_path: Path):
+    provider = by_query({"direct": DOWN, "variant": [page("a")]})
+    request = WebRequest(query="direct", variants=("variant",))
+    result = await web_search(tmp_path, provider).search(request, FakeSession())
+    assert titles(result.evidence) == ["a"]
+    assert [report.status for report in result.queries] == ["failed", "ok"]
+    assert DOWN.message in result.queries[0].detail
+    (error,) = result.errors
+    assert error.startswith('"direct": No web search provider could answer: Brave is out of order')
+    (report,) = result.providers
+    assert (report.status, report.results) == ("ok", 1)
+    assert report.detail == "failed for 1 of 2 queries: Brave is out of order (HTTP 503)."
+
+
+async def test_a_wording_that_hangs_leaves_the_others_their_results(tmp_path: Path):
+    async def answer(query: str) -> WebAnswer:
+        return await never(query) if query == "direct" else WebAnswer((page("a"),), 1)
+
+    request = WebRequest(query="direct", variants=("variant",))
+    searching = web_search(tmp_path, FakeProvider("brave", answer), seconds=0.5)
+    result = await searching.search(request, FakeSession())
+    assert titles(result.evidence) == ["a"]
+    assert [report.status for report in result.queries] == ["failed", "ok"]
+
+
+async def test_when_every_wording_fails_one_error_keeps_each_providers_cause(tmp_path: Path):
+    provider = by_query({"direct": DOWN, "variant": DOWN})
+    with pytest.raises(AllProvidersFailedError) as caught:
+        await web_search(tmp_path, provider).search(WebRequest(query="direct", variants=("variant",)), FakeSession())
+    assert caught.value.causes == (DOWN,)
+
+
+async def test_when_time_runs_out_before_anything_was_asked_that_is_said(tmp_path: Path):
+    searching = WebSearch(ProviderChain([FakeProvider("brave", never)], WebCache(tmp_path, ttl=60)), seconds=0.05)
+    with pytest.raises((DeadlineExceededError, AllProvidersFailedError)):
+        await searching.search(WebRequest(query="q"), FakeSession())
+
+
+async def test_found_before_is_returned_again_and_its_queries_grow(tmp_path: Path):
+    searching = web_search(tmp_path, FakeProvider("brave", [page("a")]))
+    session = FakeSession()
+    await searching.search(WebRequest(query="q"), session)
+    session.kept = {id: item.model_copy(update={"found_by": ("earlier",)}) for id, item in session.kept.items()}
+    result = await searching.search(WebRequest(query="q"), session)
+    assert result.evidence[0].found_by == ("earlier", "a")
+    assert result.duplicates_removed == 0
+
+
+async def test_with_only_new_what_was_found_before_is_left_out_and_counted(tmp_path: Path):
+    provider = FakeProvider("brave", [page("a"), page("b")], [page("a"), page("b"), page("c")])
+    searching, session = web_search(tmp_path, provider), FakeSession()
+    await searching.search(WebRequest(query="q"), session)
+    result = await searching.search(WebRequest(query="q", only_new=True, max_results=2), session)
+    assert titles(result.evidence) == ["c"]
+    assert result.duplicates_removed == 2
+    assert provider.asked[1][1] == 4  # asked for more, since some will be known
+    nothing = await searching.search(WebRequest(query="q", only_new=True), session)
+    assert nothing.evidence == ()
+    assert "pass only_new=false" in nothing.warnings[0]
+
+
+async def test_evidence_of_the_session_that_was_not_found_now_is_related(tmp_path: Path):
+    session = FakeSession(kept={"x": page("x")})
+    result = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), session)
+    assert [related.title for related in result.related] == ["Title of x"]
+
+
+async def test_what_says_nearly_the_same_is_named(tmp_path: Path):
+    found = page("a")
+    session = FakeSession(folds={found.id: (("pubmed:1", 0.97),)})
+    result = await web_search(tmp_path, FakeProvider("brave", [found])).search(WebRequest(query="q"), session)
+    assert result.evidence[0].similar == ("pubmed:1",)
+
+
+async def test_results_that_cannot_be_kept_are_not_lost(tmp_path: Path):
+    session = FakeSession(error=EvidenceStoreError("The disk is full."))
+    result = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), session)
+    assert titles(result.evidence) == ["a"]
+    assert result.errors == ("The results were found but not all could be kept: The disk is full.",)
+
+
+async def test_an_empty_answer_beside_an_outage_names_the_outage(tmp_path: Path):
+    providers = (FakeProvider("brave", DOWN), FakeProvider("duckduckgo", []))
+    result = await web_search(tmp_path, *providers).search(WebRequest(query="q"), FakeSession())
+    assert result.evidence == ()
+    assert result.errors == (DOWN.message,)
+    assert result.queries[0].detail == "found nothing"
+
+
+async def test_cached_results_are_marked(tmp_path: Path):
+    searching = web_search(tmp_path, FakeProvider("brave", [page("a")], DOWN))
+    await searching.search(WebRequest(query="metformin"), FakeSession())
+    result = await searching.search(WebRequest(query="metformin"), FakeSession())
+    assert result.from_cache
+    assert [report.name for report in result.providers] == ["brave", "cache"]
+    assert result.warnings[0].startswith('Nobody could answer "metformin" now; these are cached results')
+    assert result.queries[0].detail == "answered by cache"
+
+
+async def test_progress_is_told_at_each_phase(tmp_path: Path):
+    told: list[tuple[float, str]] = []
+
+    async def progress(fraction: float, message: str) -> None:
+        told.append((round(fraction, 2), message))
+
+    provider = FakeProvider("brave", [page("a")])
+    request = WebRequest(query="q", variants=("r",))
+    await web_search(tmp_path, provider).search(request, FakeSession(), progress=progress)
+    assert told == [
+        (0.1, "searching the web for 2 queries"),
+        (0.4, "1 of 2 queries done"),
+        (0.7, "2 of 2 queries done"),
+        (0.7, "merging what was found"),
+        (0.8, "keeping 1 results in the session"),
+    ]
+
+
+async def test_a_blank_query_and_a_domain_that_is_none_are_refused(tmp_path: Path):
+    with pytest.raises(InvalidInputError, match="query is blank"):
+        await web_search(tmp_path, FakeProvider("brave", [])).search(
+            WebRequest(query=" \n", variants=("x",)), FakeSession(), progress=no_progress
+        )
+    with pytest.raises(InvalidInputError, match='"not a domain" is not a domain'):
+        WebRequest(query="q", include_domains=("not a domain",))
+    assert WebRequest(query="q", include_domains=("", "https://www.NIH.gov/")).include_domains == ("nih.gov",)
