@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import json
 import os
 import platform
@@ -25,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from tokenizers import Tokenizer
 
 from deepcritical_mcp.evidence.embedding import EmbeddingService
@@ -59,6 +59,7 @@ class Bare:
     """onnxruntime with its own defaults (all processors), batches sorted by length and padded."""
 
     def __init__(self) -> None:
+        onnxruntime: Any = importlib.import_module("onnxruntime")
         self._tokenizer = Tokenizer.from_file(str(SHIPPED_FOLDER / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(SHIPPED_TOKENS)
@@ -82,6 +83,7 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=5, help="rounds of each measure; the best one counts")
     arguments.add_argument("--original", type=Path, help="folder of the published weights")
     options = arguments.parse_args()
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # for both sides
     names = ("onnxruntime", "tokenizers", "numpy", "anyio")
     print(f"Python {platform.python_version()}, {', '.join(f'{name} {version(name)}' for name in names)}")
     print(f"{platform.platform()}, {os.cpu_count()} processors\n")
