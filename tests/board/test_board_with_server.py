@@ -1,0 +1,59 @@
+"""The board on the real server: its tools, its results, its session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp.client import Client
+from playwright.async_api import expect
+
+from tests.board.conftest import OpenBoard, Tool
+from tests.board.samples import pieces
+from tests.fakes import FakeSearch, fake_server
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+def caller(client: Client) -> Tool:
+    """The server's tools as the host hands them to the page."""
+
+    async def call(request: dict[str, Any]) -> dict[str, Any]:
+        answer = await client.call_tool(request["name"], request.get("arguments", {}))
+        return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    return call
+
+
+async def test_the_board_searches_reads_and_exports_on_the_real_server(open_board: OpenBoard) -> None:
+    async with Client(fake_server(literature=FakeSearch(tuple(pieces(5))))) as client:
+        call = caller(client)
+        board = await open_board(await call({"name": "pubmed_search", "arguments": {"query": "ageing"}}), tool=call)
+        app = board.app
+        await expect(app.locator("#list .card")).to_have_count(5)
+
+        await app.get_by_role("searchbox", name="Search the session by meaning").fill("sleep and memory")
+        await app.get_by_role("button", name="Search", exact=True).click()
+        await expect(app.locator("h1")).to_have_text("Evidence for “sleep and memory”")
+        assert "memory" in await app.locator("#list h3").first.inner_text()
+
+        await app.get_by_role("button", name="Back to all evidence").click()
+        await app.get_by_label("Format").select_option("bibtex")
+        await app.get_by_role("button", name="Export the session").click()
+        await expect(app.locator("#notices")).to_contain_text("Saved as evidence.bib.")
+        ((download,),) = board.told("download")
+        assert download["resource"]["text"].count("@article{") == 5
+        assert "RETRACTED:" in download["resource"]["text"]
+        assert not board.complaints
+
+
+async def test_a_listing_of_the_real_server_is_drawn_and_read(open_board: OpenBoard) -> None:
+    async with Client(fake_server(literature=FakeSearch(tuple(pieces(3))))) as client:
+        call = caller(client)
+        await call({"name": "pubmed_search", "arguments": {"query": "ageing"}})
+        board = await open_board(await call({"name": "list_evidence"}), tool=call)
+        await expect(board.app.locator("#list .card")).to_have_count(3)
+        await board.app.get_by_role("button", name="Show its text").first.click()
+
+        await expect(board.app.get_by_text("BACKGROUND").first).to_be_visible()
+        assert not board.complaints
