@@ -81,7 +81,7 @@ class LiteratureSearch:
         found = [gathered.records[pmid].model_copy(update={"found_by": by[pmid]}) for pmid in had]
         chosen, known, left_out = await _chosen(found, request, store)
         await progress(0.7, f"keeping {len(chosen)} records in the session")
-        kept = await keep(chosen, question.wordings[0], store)
+        kept = await keep(chosen, question.wordings[0], store, unrelated=page.pmids)
         await progress(1.0, f"{len(kept.evidence)} records found")
         return result.model_copy(
             update={
@@ -121,7 +121,8 @@ class LiteratureSearch:
         seed = gathered.records[pmid].citation
         found = [gathered.records[one] for one in wanted if one in gathered.records]
         await progress(0.7, f"keeping {len(found)} records in the session")
-        kept = await keep([piece.model_copy(update={"found_by": (query,)}) for piece in found], seed.title, store)
+        found = [piece.model_copy(update={"found_by": (query,)}) for piece in found]
+        kept = await keep(found, seed.title, store, unrelated=[pmid])
         await progress(1.0, f"{len(kept.evidence)} records found")
         return SearchResult(
             session_id=store.session_id,

@@ -94,10 +94,11 @@ async def gather(
     return Gathered(records, lost)
 
 
-async def keep(evidence: Sequence[Evidence], query: str, session: Session) -> Kept:
+async def keep(evidence: Sequence[Evidence], query: str, session: Session, *, unrelated: Sequence[str] = ()) -> Kept:
     """Keep evidence in the session and weigh it against `query`; the order stays.
 
-    A session that cannot keep it does not lose it: `errors` says so.
+    The PMIDs `unrelated` are not to appear as related evidence: they were left out on purpose. A session that cannot
+    keep the evidence does not lose it: `errors` says so.
     """
     kept, errors = list(evidence), list[str]()
     related: tuple[RelatedEvidence, ...] = ()
@@ -105,7 +106,8 @@ async def keep(evidence: Sequence[Evidence], query: str, session: Session) -> Ke
         kept = [_as_kept(outcome) for outcome in await session.add_evidence(evidence)]
         relevance = await session.relevance(query, kept)
         kept = [piece.model_copy(update={"relevance": one}) for piece, one in zip(kept, relevance, strict=True)]
-        related = await session.related(query, exclude={piece.id for piece in kept})
+        others = (await known_pmids(unrelated, session)).values()
+        related = await session.related(query, exclude={*(piece.id for piece in kept), *others})
     except (SessionFullError, EvidenceStoreError) as error:
         errors.append(f"The records were found but not all could be kept: {error.message}")
     pieces: dict[str, Evidence] = {}

@@ -85,9 +85,9 @@ def question_of(request: LiteratureRequest) -> Question:
             f"min_date {request.min_date.strip()} is after max_date {request.max_date.strip()}: swap them."
         )
     filters = [_types_filter(request.publication_types), "hasabstract" if request.has_abstract else ""]
-    wordings = {
-        wording.casefold(): wording for wording in reversed([query, *map(_wording, request.variants)]) if wording
-    }
+    wordings = {query.casefold(): query}
+    for variant in filter(None, map(_wording, request.variants)):
+        wordings.setdefault(variant.casefold(), variant)
     return Question(
         wordings=tuple(wordings.values()),
         filters=tuple(filter(None, filters)),
