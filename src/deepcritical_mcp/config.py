@@ -109,6 +109,9 @@ class Settings(BaseSettings):
         default=32_000, ge=2_000, description="characters of a result, text and structured each"
     )
     deadline: float = Field(default=45, ge=1, le=600, description="seconds within which every call ends")
+    sampling: Literal["off", "on"] = Field(
+        default="off", description="let expand_queries ask the client's own model for wordings, where it offers that"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="least level logged on stderr"
     )

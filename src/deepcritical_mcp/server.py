@@ -100,7 +100,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None = None
-    ) -> CallToolResult:
+    ) -> CallToolResult | InputRequiredResult:
         """Run a tool within the deadline; every failure is an `isError` result that a model can act on.
 
         `app.admission` surrounds each call: a transport that has limits refuses it there with a DeepCriticalError.
@@ -113,6 +113,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
             return _failure(name, _out_of_time(self.app.settings.deadline))
         except DeepCriticalError as error:
             return _failure(name, error)
+        if isinstance(result, InputRequiredResult):
+            return result
         spec = self._specs[name]
         if spec.changes_session and context is not None:
             await _announce_change(context)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from mcp.server.mcpserver import Resolve
+from mcp_types import CreateMessageResult
 from pydantic import Field
 
 from deepcritical_mcp.models import Expansion
 from deepcritical_mcp.tools.base import ToolSpec, reading
 from deepcritical_mcp.tools.params import Query, SessionId
 from deepcritical_mcp.tools.progress import progress_of
+from deepcritical_mcp.tools.sampling import ask_client_model, text_of
 from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
 
 
 async def expand_queries(
     ctx: ToolContext,
     topic: Query,
+    reply: Annotated[CreateMessageResult | str, Resolve(ask_client_model)],
     description: Annotated[str, Field(max_length=4_000, description="context that the topic leaves out")] = "",
     count: Annotated[int, Field(ge=1, le=8)] = 3,
     session_id: SessionId = "",
@@ -27,6 +31,10 @@ async def expand_queries(
     expansion = await services.expander.expand(
         topic, description=description, count=count, store=session.store, progress=progress_of(ctx)
     )
+    if written := text_of(reply):
+        from deepcritical_mcp.search.expansion.sampling import with_sampled
+
+        expansion = with_sampled(expansion, written)
     step = "Search with the direct query, passing the others as variants to pubmed_search or web_search."
     return expansion.model_copy(update={"next_step": f"{session.hint} {step}".strip()})
 

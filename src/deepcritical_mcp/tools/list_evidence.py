@@ -36,10 +36,7 @@ async def page_of(store: EvidenceStore, offset: int, limit: int) -> EvidencePage
     return EvidencePage(
         session_id=store.session_id,
         total=len(everything),
-        sources=tuple(
-            SourceCount(source=source, count=count)
-            for source, count in counts.most_common()
-        ),
+        sources=tuple(SourceCount(source=source, count=count) for source, count in counts.most_common()),
         items=tuple(map(_summary, items)),
         next_offset=following if following < len(everything) else -1,
         warnings=store.warnings,
