@@ -22,7 +22,7 @@ from deepcritical_mcp.errors import ConfigurationError, ShuttingDownError
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.transports.draining import RunningCalls
 from deepcritical_mcp.transports.http import run_http
-from tests.transports.conftest import Serving, content
+from tests.transports.conftest import Serving, content, error
 
 
 async def test_a_running_call_may_finish_while_new_ones_are_refused() -> None:
@@ -85,6 +85,26 @@ async def test_a_server_that_ends_answers_the_call_that_runs(serving: Serving, t
                 await anyio.lowlevel.checkpoint()
         server.web.gate.set()
     assert results == ["metformin"]
+
+
+@pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
+async def test_a_call_that_is_cut_off_by_the_end_is_told_so(serving: Serving, transport: str, mode: str) -> None:
+    results: list[str] = []
+
+    async def search(client: Client) -> None:
+        results.append(error(await client.call_tool("web_search", {"query": "metformin"}))["code"])
+
+    async with (
+        serving() as server,
+        server.client(transport, mode) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        server.web.gate = anyio.Event()
+        tasks.start_soon(search, client)
+        await server.web.waiting.wait()
+        for _ in range(2):
+            server.uvicorn.handle_exit(signal.SIGTERM, None)
+    assert results == ["shutting_down"]
 
 
 @contextmanager

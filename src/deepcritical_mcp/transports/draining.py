@@ -56,11 +56,15 @@ class RunningCalls:
 
 
 class OpenStreams:
-    """ASGI middleware that can end the responses still under way, event streams above all."""
+    """ASGI middleware that can end the responses still under way, event streams above all.
+
+    To the application it looks as if the client had left, so that it tidies up as it always does.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._closing = False
+        self._ended = anyio.Event()
         self._open: dict[anyio.CancelScope, str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -71,6 +75,8 @@ class OpenStreams:
 
         async def watched(message: Message) -> None:
             nonlocal begun, ended
+            if begun and self._ended.is_set():
+                return  # as to a client that has left
             begun = begun or message["type"] == "http.response.start"
             ended = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
@@ -78,17 +84,35 @@ class OpenStreams:
         with anyio.CancelScope() as cancel:
             self._open[cancel] = scope["method"]
             try:
-                await self._app(scope, receive, watched)
+                await self._app(scope, lambda: self._receive(receive), watched)
             finally:
                 del self._open[cancel]
-        if cancel.cancelled_caught and begun and not ended:
+        if self._ended.is_set() and begun and not ended:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def end(self, patience: float = PATIENCE) -> None:
         """Take no more requests, let answers out for `patience` seconds, then end every response."""
         self._closing = True
-        with anyio.move_on_after(patience):
-            while "POST" in self._open.values():  # noqa: ASYNC110  # once in a process, for a second at most
-                await anyio.sleep(_TICK)
+        await self._wait_while(lambda: "POST" in self._open.values(), patience)
+        self._ended.set()
+        await self._wait_while(lambda: bool(self._open), patience)
         for scope in list(self._open):
             scope.cancel()
+
+    async def _wait_while(self, condition: Callable[[], bool], patience: float) -> None:
+        with anyio.move_on_after(patience):
+            while condition():  # noqa: ASYNC110  # twice in a process, for a second at most
+                await anyio.sleep(_TICK)
+
+    async def _receive(self, receive: Receive) -> Message:
+        message: Message = {"type": "http.disconnect"}
+
+        async def leave_when_ended() -> None:
+            await self._ended.wait()
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(leave_when_ended)
+            message = await receive()
+            tasks.cancel_scope.cancel()
+        return message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Literal, NoReturn
@@ -79,9 +79,9 @@ class HttpApplication:
         guarded = self._auth.require(CallerContext(RequestLimits(self._streams, settings)))
         self.asgi = self._in_front(self._routes(guarded), settings)
 
-    async def drain(self, uvicorn_server: uvicorn.Server) -> None:
-        """Let running calls end, then answer the rest with an error, then end the open streams."""
-        await self._calls.drain(hurry=lambda: uvicorn_server.force_exit)
+    async def drain(self, *, hurry: Callable[[], bool]) -> None:
+        """Let running calls end (unless `hurry()`), then answer the rest with an error, then end the open streams."""
+        await self._calls.drain(hurry=hurry)
         await self._streams.end()
 
     def _transports(self, settings: Settings) -> ASGIApp:
@@ -151,7 +151,7 @@ class HttpApplication:
 
 
 class HttpServer(uvicorn.Server):
-    """Uvicorn that drains the application before it stops; a second signal ends it at once."""
+    """Uvicorn that drains the application before it stops; a second signal makes it hurry."""
 
     def __init__(self, application: HttpApplication, settings: Settings) -> None:
         AppStatus.disable_automatic_graceful_drain()  # it would end the streams before the running calls
@@ -170,16 +170,18 @@ class HttpServer(uvicorn.Server):
                 timeout_graceful_shutdown=_LAST_WORDS,
             )
         )
+        self.hurries = False
         self._application = application
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end; at the second signal, hurry."""
-        self.force_exit = self.should_exit
+        """Begin to end; at the second signal, wait for no call; at the third, for nothing."""
+        self.force_exit = self.hurries
+        self.hurries = self.should_exit
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Drain, then stop."""
-        await self._application.drain(self)
+        await self._application.drain(hurry=lambda: self.hurries)
         await super().shutdown(sockets)
 
 
