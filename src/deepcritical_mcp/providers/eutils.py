@@ -141,7 +141,14 @@ class EUtilities:
 
 def connect(settings: Settings, http: httpx.AsyncClient) -> EUtilities:
     """E-utilities as the settings name them, with the limiter that all processes share. Asks nobody yet."""
-    client = ApiClient(http, provider=PROVIDER, title="PubMed", limiter=ncbi_limiter(settings), explain=explain_refusal)
+    client = ApiClient(
+        http,
+        provider=PROVIDER,
+        title="PubMed",
+        limiter=ncbi_limiter(settings),
+        explain=explain_refusal,
+        follow_redirects=None if not settings.ncbi_api_key.get_secret_value() else False,
+    )
     return EUtilities(
         client,
         base_url=settings.ncbi_base_url,
