@@ -8,7 +8,7 @@ import anyio
 import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, PromptReference, ResourceTemplateReference, TextContent
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import RateLimitError
@@ -245,3 +245,43 @@ async def test_prompts_name_what_is_missing(mode: str) -> None:
             await client.get_prompt("verify_claim", {"claim": " "})
         with pytest.raises(MCPError, match="research_question, verify_claim, expand_queries"):
             await client.get_prompt("nothing", {})
+
+
+async def test_the_session_s_evidence_is_listed_and_its_change_is_announced(mode: str) -> None:
+    async with Client(fake_server(literature=FakeSearch((PAPER,))), mode=mode) as client:
+        resources = client.server_capabilities.resources
+        assert resources
+        assert resources.list_changed
+        assert (await client.list_resources()).resources == []
+        session = structured_of(await client.call_tool("pubmed_search", {"query": "x"}))["session_id"]
+        listed = (await client.list_resources()).resources
+    assert [one.uri for one in listed] == [f"evidence://{session}", f"evidence://{session}/pubmed:1"]
+    assert listed[1].title == "AMPK activation neuroprotection"
+
+
+async def test_a_client_of_a_handshake_version_hears_that_the_list_has_changed() -> None:
+    heard: list[str] = []
+
+    async def listen(message: object) -> None:
+        heard.append(type(message).__name__)
+
+    server = fake_server(literature=FakeSearch((PAPER,)))
+    async with Client(server, mode="legacy", message_handler=listen) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        await client.list_tools()
+    assert "ResourceListChangedNotification" in heard
+
+
+async def test_fields_are_completed_from_what_the_session_holds(mode: str) -> None:
+    paper = PAPER.model_copy(update={"found_by": ("metformin alzheimer",)})
+    topic = PromptReference(name="expand_queries")
+    piece = ResourceTemplateReference(uri="evidence://{session_id}/{+id}")
+    async with Client(fake_server(literature=FakeSearch((paper,))), mode=mode) as client:
+        assert (await client.complete(topic, {"name": "topic", "value": "met"})).completion.values == []
+        await client.call_tool("pubmed_search", {"query": "metformin alzheimer"})
+        topics = await client.complete(topic, {"name": "topic", "value": "Met"})
+        depths = await client.complete(PromptReference(name="research_question"), {"name": "depth", "value": "q"})
+        ids = await client.complete(piece, {"name": "id", "value": "pubmed:"})
+    assert topics.completion.values == ["metformin alzheimer"]
+    assert depths.completion.values == ["quick"]
+    assert ids.completion.values == ["pubmed:1"]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp_types import Resource
 
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
 from deepcritical_mcp.models import EvidenceList, EvidencePage
 from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.render import to_markdown
-from deepcritical_mcp.tools.sessions import ToolContext, session_for
+from deepcritical_mcp.tools.sessions import ToolContext, existing_session, session_for
 
 SESSION_URI = "evidence://{session_id}"
 PIECE_URI = "evidence://{session_id}/{+id}"
 MARKDOWN = "text/markdown"
 LONGEST_PAGE = 1_000
+NEWEST = 50
 
 
 async def session_overview(session_id: str, ctx: ToolContext) -> str:
@@ -35,6 +37,29 @@ async def piece_of_evidence(session_id: str, id: str, ctx: ToolContext) -> str:
     if id not in found:
         raise ResourceNotFoundError("This session holds no evidence under this id; list_evidence shows what it holds.")
     return to_markdown(EvidenceList(session_id=store.session_id, evidence=(found[id],)))
+
+
+async def list_session(ctx: ToolContext) -> list[Resource]:
+    """The connection's session and its newest evidence; nothing where no session has been opened yet."""
+    try:
+        store = await existing_session(ctx)
+        if store is None:
+            return []
+        total = await store.count()
+        newest = await store.page(max(0, total - NEWEST), NEWEST)
+    except DeepCriticalError:
+        return []  # the templates still lead there, and reading says what is wrong
+    session = Resource(
+        uri=session_uri(store.session_id),
+        name="session",
+        title=f"This session: {total:,} pieces of evidence",
+        mime_type=MARKDOWN,
+    )
+    pieces = [
+        Resource(uri=f"{session.uri}/{piece.id}", name=piece.id, title=piece.citation.title, mime_type=MARKDOWN)
+        for piece in reversed(newest)
+    ]
+    return [session, *pieces]
 
 
 def session_uri(session_id: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Any
 
@@ -15,23 +16,38 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    GetPromptResult,
+    InputRequiredResult,
+    PromptReference,
+    ResourceTemplateReference,
+    TextContent,
+)
 from mcp_types import Tool as MCPTool
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from deepcritical_mcp._version import __version__
+from deepcritical_mcp.completions import complete
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeadlineExceededError, DeepCriticalError, InvalidInputError
 from deepcritical_mcp.prompts import PROMPTS
-from deepcritical_mcp.resources import register_resources
+from deepcritical_mcp.resources import list_session, register_resources
 from deepcritical_mcp.tools import PROFILES, Profile, ToolSpec
 from deepcritical_mcp.tools.arguments import invalid_arguments, known_arguments, nearest
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
 from deepcritical_mcp.tools.schema import input_schema, output_schema
 
 logger = logging.getLogger(__name__)
+
+_CONTEXT: ContextVar[Context[AppContext, Any]] = ContextVar("deepcritical_mcp_request")
+"""The request at hand, for handlers that the SDK calls without it."""
 
 INSTRUCTIONS = """\
 Evidence for biomedical questions. A good round: expand_queries for wordings; pubmed_search for literature and \
@@ -66,6 +82,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
         for prompt in PROMPTS:
             self.add_prompt(prompt)
         register_resources(self)
+        self.completion()(self._complete)
+        self.middleware.append(self._speak_of_the_session)
 
     @cached_property
     def _tools(self) -> dict[str, Tool]:
@@ -85,6 +103,31 @@ class DeepCriticalServer(MCPServer[AppContext]):
             )
             for tool in self._tools.values()
         ]
+
+    async def _speak_of_the_session(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """What the SDK's own handlers cannot say, since they know nothing of the request's session."""
+        context = Context[AppContext, Any](request_context=ctx, mcp_server=self)
+        token = _CONTEXT.set(context)
+        try:
+            result = await call_next(ctx)
+        finally:
+            _CONTEXT.reset(token)
+        if ctx.method == "initialize" and isinstance(result, dict):
+            result["capabilities"]["resources"]["listChanged"] = True
+        if ctx.method == "resources/list" and isinstance(result, dict):
+            listed = [
+                one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in await list_session(context)
+            ]
+            result["resources"] += listed
+        return result
+
+    async def _complete(
+        self,
+        ref: PromptReference | ResourceTemplateReference,
+        argument: CompletionArgument,
+        known: CompletionContext | None,
+    ) -> Completion:
+        return await complete(_CONTEXT.get(), ref, argument, known)
 
     def warm_up_after_greeting(self) -> None:
         """Load the model once a client has been greeted: never before `initialize` is answered."""

@@ -86,6 +86,10 @@ class SessionRegistry:
             self._defaults[name] = session.store.session_id
             return session.store
 
+    def default_id(self, key: str, *, owner: str = "") -> str:
+        """The id of `key`'s default session, "" when it has not been opened; opens nothing."""
+        return self._defaults.get((key, owner), "")
+
     async def drop(self, session_id: str, *, owner: str = "") -> None:
         """Delete a session with all its evidence.
 

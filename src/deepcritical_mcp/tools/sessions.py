@@ -11,7 +11,7 @@ from mcp.server.mcpserver import Context
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.errors import SessionRequiredError
+from deepcritical_mcp.errors import SessionNotFoundError, SessionRequiredError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -56,6 +56,21 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
     if not may_open:
         raise SessionRequiredError()
     return Session(await registry.open(owner=owner), announce=True)
+
+
+async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
+    """The connection's default session when it has been opened already; opens none."""
+    key = _default_key(ctx)
+    if not key:
+        return None
+    registry = (await application(ctx).services()).sessions
+    session_id = registry.default_id(key, owner=caller())
+    if not session_id:
+        return None
+    try:
+        return await registry.get(session_id, owner=caller())
+    except SessionNotFoundError:
+        return None
 
 
 def application(ctx: ToolContext) -> AppContext:
