@@ -24,7 +24,18 @@ _HTTP_LOGGERS = (
     "primp",
     "ddgs",
 )
-_NOISY_LOGGERS = ("httpx", "httpcore", "primp", "ddgs", "hpack", "urllib3", "asyncio", "chromadb", "filelock")
+_NOISY_LOGGERS = (
+    "httpx",
+    "httpcore",
+    "primp",
+    "hyper_util",
+    "ddgs",
+    "hpack",
+    "urllib3",
+    "asyncio",
+    "chromadb",
+    "filelock",
+)
 _KEY_PARAMETER = re.compile(r"((?:api[_-]?key|access_token|token|secret)(?:=|%3[dD]))[^&\s\"'<>)\]}\\]+", re.IGNORECASE)
 HIDDEN = "***"
 
@@ -39,9 +50,13 @@ def hide(text: str, secrets: Sequence[str] = ()) -> str:
 class _HideKeys(logging.Filter):
     """Rewrites a record before any handler sees it; keeps them all."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.secrets: set[str] = set()
+
     def filter(self, record: logging.LogRecord) -> bool:
         message = record.getMessage()
-        hidden = hide(message)
+        hidden = hide(message, tuple(self.secrets))
         if hidden != message:
             record.msg, record.args = hidden, ()
         return True
@@ -50,11 +65,13 @@ class _HideKeys(logging.Filter):
 _HIDE_KEYS = _HideKeys()
 
 
-def hide_keys_in_addresses() -> None:
+def hide_keys_in_addresses(*secrets: str) -> None:
     """Keep keys out of what the HTTP libraries log, at every level and for every handler; repeating it is harmless.
 
-    SerpAPI and NCBI take their keys in the address, and httpx logs addresses at INFO.
+    SerpAPI and NCBI take their keys in the address; httpx logs addresses at INFO, httpcore the answer's headers at
+    DEBUG. Parameters named like a key are hidden in any case, `secrets` wherever they turn up.
     """
+    _HIDE_KEYS.secrets.update(filter(None, secrets))
     for name in _HTTP_LOGGERS:
         logging.getLogger(name).addFilter(_HIDE_KEYS)
 

@@ -6,53 +6,13 @@ import dataclasses
 
 import httpx
 import pytest
-from pydantic import SecretStr
 
-from deepcritical_mcp.errors import BlockedError, DeepCriticalError, ProviderError, ProviderUnavailableError
-from deepcritical_mcp.providers import brave, serpapi
-from deepcritical_mcp.providers.base import SearchTool
-from deepcritical_mcp.providers.brave import BraveTool
-from deepcritical_mcp.providers.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.providers.http import ApiClient
-from deepcritical_mcp.providers.serpapi import SerpApiTool
-from deepcritical_mcp.providers.tavily import TavilyTool
+from deepcritical_mcp.errors import DeepCriticalError, ProviderError, ProviderUnavailableError
 from tests.providers import wire
-from tests.providers.contract import FAULTS, QUICK, TRIES, Contestant, Fault
+from tests.providers.contestants import CONTESTANTS, KEY
+from tests.providers.contract import FAULTS, TRIES, Contestant, Fault
 from tests.providers.stand_in import Answer, stand_in
 
-KEY = SecretStr("the-key-0123456789")
-
-
-def _tavily(url: str, http: httpx.AsyncClient) -> SearchTool:
-    client = ApiClient(http, provider="tavily", title="Tavily", retry=QUICK, follow_redirects=False)
-    return TavilyTool(client, base_url=url, api_key=KEY)
-
-
-def _brave(url: str, http: httpx.AsyncClient) -> SearchTool:
-    client = ApiClient(
-        http, provider="brave", title="Brave", retry=QUICK, explain=brave.explain_refusal, follow_redirects=False
-    )
-    return BraveTool(client, base_url=url, api_key=KEY)
-
-
-def _serpapi(url: str, http: httpx.AsyncClient) -> SearchTool:
-    client = ApiClient(
-        http, provider="serpapi", title="SerpAPI", retry=QUICK, explain=serpapi.explain_refusal, follow_redirects=False
-    )
-    return SerpApiTool(client, base_url=url, api_key=KEY)
-
-
-def _duckduckgo(url: str, http: httpx.AsyncClient) -> SearchTool:
-    client = ApiClient(http, provider="duckduckgo", title="DuckDuckGo", retry=QUICK)
-    return DuckDuckGoTool(client, url=f"{url}/html/", timeout=QUICK.attempt_timeout)
-
-
-CONTESTANTS = (
-    Contestant("tavily", _tavily, wire.tavily(), wire.tavily(())),
-    Contestant("brave", _brave, wire.brave(), wire.brave(())),
-    Contestant("serpapi", _serpapi, wire.serpapi(), wire.serpapi_empty()),
-    Contestant("duckduckgo", _duckduckgo, wire.duckduckgo(), wire.duckduckgo_empty(), refusal=BlockedError),
-)
 each_provider = pytest.mark.parametrize("contestant", CONTESTANTS, ids=lambda contestant: contestant.name)
 each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 

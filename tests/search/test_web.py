@@ -64,7 +64,7 @@ async def test_results_below_the_threshold_go_and_are_counted(tmp_path: Path):
     provider = FakeProvider("brave", [page("a", score=0.9), page("b", score=0.29), page("c", score=0.3)])
     result = await web_search(tmp_path, provider).search(WebRequest(query="q"), FakeSession())
     assert titles(result.evidence) == ["a", "c"]
-    assert result.warnings == ("1 results scored below min_score 0.3 and were left out.",)
+    assert result.warnings == ("1 result below min_score 0.3 left out.",)
 
 
 async def test_variants_are_searched_too_and_the_query_itself_weighs_three_times(tmp_path: Path):
@@ -223,7 +223,7 @@ async def test_progress_is_told_at_each_phase(tmp_path: Path):
         (0.4, "1 of 2 queries done"),
         (0.7, "2 of 2 queries done"),
         (0.7, "merging what was found"),
-        (0.8, "keeping 1 results in the session"),
+        (0.8, "keeping 1 result in the session"),
     ]
 
 

@@ -18,6 +18,7 @@ from deepcritical_mcp.errors import (
     QuotaExceededError,
     RateLimitError,
 )
+from deepcritical_mcp.logs import hide_keys_in_addresses
 from deepcritical_mcp.providers.dates import UNKNOWN, current_date, publication_date
 from deepcritical_mcp.providers.http import ApiClient, retry_after_seconds
 from deepcritical_mcp.providers.limits import spacing
@@ -72,6 +73,7 @@ class BraveTool(WebTool):
         today: Callable[[], datetime.date] = current_date,
     ) -> None:
         self.key_variable = "" if api_key.get_secret_value() else variable_name("brave_api_key")
+        hide_keys_in_addresses(api_key.get_secret_value())
         self._client = client
         self._base_url = base_url
         self._key = api_key

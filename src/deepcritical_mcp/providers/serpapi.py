@@ -12,6 +12,7 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings, variable_name
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError, QuotaExceededError
+from deepcritical_mcp.logs import hide_keys_in_addresses
 from deepcritical_mcp.providers.dates import UNKNOWN, current_date, publication_date
 from deepcritical_mcp.providers.http import ApiClient
 from deepcritical_mcp.providers.limits import spacing
@@ -67,6 +68,7 @@ class SerpApiTool(WebTool):
         today: Callable[[], datetime.date] = current_date,
     ) -> None:
         self.key_variable = "" if api_key.get_secret_value() else variable_name("serpapi_api_key")
+        hide_keys_in_addresses(api_key.get_secret_value())
         self._client = client
         self._base_url = base_url
         self._key = api_key

@@ -123,7 +123,7 @@ class WebSearch:
             raise failure_of(outcomes)
         await progress(0.7, "merging what was found")
         selection = await _select(outcomes, request, store)
-        await progress(0.8, f"keeping {len(selection.evidence)} results in the session")
+        await progress(0.8, f"keeping {_count(len(selection.evidence))} in the session")
         return await _keep(outcomes, selection, request, store)
 
     async def _ask_all(self, request: WebRequest, progress: Progress) -> list[Outcome]:
@@ -160,7 +160,7 @@ async def _select(outcomes: Sequence[Outcome], request: WebRequest, store: Sessi
     warnings: list[str] = []
     if len(good) < len(merged.evidence):
         low = len(merged.evidence) - len(good)
-        warnings.append(f"{low} results scored below min_score {request.min_score:g} and were left out.")
+        warnings.append(f"{_count(low)} below min_score {request.min_score:g} left out.")
     known = await store.known(good) if request.only_new else [""] * len(good)
     new = [page for page, known_as in zip(good, known, strict=True) if not known_as]
     if good and not new:
@@ -206,6 +206,10 @@ async def _keep(
 def _stored(found: Evidence, outcome: AddOutcome) -> Evidence:
     similar = tuple(dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds))))
     return outcome.evidence.model_copy(update={"relevance": found.relevance, "similar": similar})
+
+
+def _count(results: int) -> str:
+    return "1 result" if results == 1 else f"{results} results"
 
 
 def create_web_search(settings: Settings, http: httpx.AsyncClient, embedder: Embedder | None = None) -> WebSearch:

@@ -1,0 +1,101 @@
+"""Logs: one line an event, on stderr, without secrets."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from deepcritical_mcp.logs import configure_logging, configure_structlog, hide, hide_keys_in_addresses
+
+KEY = "s3cr3t/key+1"
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    levels = {name: logging.getLogger(name).level for name in ("httpx", "httpcore", "primp", "ddgs", "chromadb")}
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    for name, before in levels.items():
+        logging.getLogger(name).setLevel(before)
+    logging.captureWarnings(False)
+    structlog.reset_defaults()
+
+
+def test_structlogs_and_the_standard_librarys_events_are_one_line_each(capfd: pytest.CaptureFixture[str]):
+    configure_logging("INFO")
+    configure_structlog()
+    structlog.stdlib.get_logger("ours").info("asking again", provider="brave", text="two\nlines")
+    logging.getLogger("theirs").warning("value %s", 5)
+    logging.getLogger("theirs").debug("not wanted")
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    ours, theirs = captured.err.splitlines()
+    assert ours.partition(" ")[2] == r"info ours asking again provider='brave' text='two\nlines'"
+    assert theirs.partition(" ")[2] == "warning theirs value 5"
+
+
+def test_a_traceback_stays_on_its_line_and_shows_no_local_variables(capfd: pytest.CaptureFixture[str]):
+    configure_logging("INFO")
+    local = "value-of-a-local-variable"
+    try:
+        raise ValueError(len(local))
+    except ValueError:
+        logging.getLogger("theirs").exception("failed")
+    (line,) = capfd.readouterr().err.splitlines()
+    assert "ValueError: 25" in line
+    assert local not in line.replace('local = "value-of-a-local-variable"', "")
+
+
+def test_no_secret_is_written_whoever_logs_it(capfd: pytest.CaptureFixture[str]):
+    configure_logging("DEBUG", [KEY])
+    configure_structlog()
+    structlog.stdlib.get_logger("ours").warning("bad key %s", KEY, key=KEY)
+    logging.getLogger("theirs").warning("asked %s", "https://x.example/?k=s3cr3t%2Fkey%2B1")
+    try:
+        raise ValueError(KEY)
+    except ValueError:
+        structlog.stdlib.get_logger("ours").exception("failed")
+    written = capfd.readouterr().err
+    assert "s3cr3t" not in written
+    assert written.count("***") == 4
+
+
+def test_http_libraries_are_quiet_and_their_addresses_show_no_key(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+):
+    configure_logging("DEBUG")
+    logging.getLogger("httpx").info("GET https://x.example/?api_key=abc")
+    assert capfd.readouterr().err == ""
+    logging.getLogger("httpx").setLevel(logging.DEBUG)
+    logging.getLogger().addHandler(caplog.handler)
+    logging.getLogger("httpx").info("GET %s", "https://x.example/?api_key=abc&q=1")
+    assert caplog.messages == ["GET https://x.example/?api_key=***&q=1"]
+
+
+def test_hiding_twice_is_hiding_once(caplog: pytest.LogCaptureFixture):
+    hide_keys_in_addresses()
+    hide_keys_in_addresses()
+    assert len(logging.getLogger("httpx").filters) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("https://x.example/?api_key=abc&q=1", "https://x.example/?api_key=***&q=1"),
+        (
+            "[(b'Location', b'https://x.example/?q=1&api_key=abc')]",
+            "[(b'Location', b'https://x.example/?q=1&api_key=***')]",
+        ),
+        ("url=https%3A%2F%2Fx%2F%3Fapi_key%3Dabc&b", "url=https%3A%2F%2Fx%2F%3Fapi_key%3D***&b"),
+        ("APIKEY=abc access_token=def", "APIKEY=*** access_token=***"),
+        ("nothing here", "nothing here"),
+    ],
+)
+def test_the_value_of_a_parameter_named_like_a_key_is_hidden(text: str, hidden: str):
+    assert hide(text) == hidden
