@@ -16,7 +16,7 @@ from typing import NoReturn
 FAILED = 1
 WRONG_USE = 2
 STOPPED = 130
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def _sentence(error: BaseException, *, debug: bool) -> tuple[str, int]:
 
 def _of_system(error: OSError) -> str:
     where = f" ({error.filename})" if error.filename else ""
-    if error.errno in _NO_ROOM:
+    if error.errno in NO_ROOM:
         return f"there is no room left to write{where}. Free some space, then try again."
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return f"this may not be written or read{where}: {error.strerror}. Check who owns it, or name another place."

@@ -17,6 +17,7 @@ from urllib.request import getproxies
 import anyio
 
 from deepcritical_mcp._version import __version__
+from deepcritical_mcp.cli.boundary import NO_ROOM
 from deepcritical_mcp.cli.clients import McpClient, knowledge, shell_command
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import DeepCriticalError
@@ -179,6 +180,8 @@ def folder(part: str, path: Path, *, variable: str, use: str) -> Check:
         free = shutil.disk_usage(place).free
     except (OSError, StopIteration) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is nowhere"
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            mend = f"Free some space. Or {mend[0].lower()}{mend[1:]}"
         return Check(part, "look", f"{path} cannot be written to ({reason}); {use}", mend)
     if free < _LITTLE_ROOM:
         return Check(

@@ -62,7 +62,11 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
 def _ask(client: McpClient) -> None:
     if not sys.stdin.isatty():
         raise ConfigurationError("this is no terminal to ask in; nothing was changed. Repeat the command with --yes.")
-    if not typer.confirm(f"Change {client.path}?"):
+    try:
+        agreed = typer.confirm(f"Change {client.path}?")
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if not agreed:
         typer.echo("Nothing was changed.")
         raise typer.Exit
 
