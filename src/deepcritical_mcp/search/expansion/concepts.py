@@ -65,15 +65,18 @@ def synonyms(descriptor: MeshDescriptor, text: str = "") -> tuple[str, ...]:
     return tuple(name for name in found.values() if name)[:MOST_SYNONYMS]
 
 
-def mesh_queries(topic: Topic, found: Sequence[MeshMatch], seen: frozenset[str]) -> list[ExpandedQuery]:
-    """Proposals from MeSH, the most useful first within each kind of reformulation.
+def renamed(topic: Topic, found: Sequence[MeshMatch]) -> list[ExpandedQuery]:
+    """The same concepts under other names, the most useful first."""
+    return [*_all_names(topic, found), *_major(found)] if found else []
+
+
+def moved(topic: Topic, found: Sequence[MeshMatch], seen: frozenset[str]) -> list[ExpandedQuery]:
+    """A concept narrowed or widened in the MeSH tree, the most useful first.
 
     Args:
         seen: stems of what the session's evidence talks about; narrower descriptors among them come first.
     """
-    if not found:
-        return []
-    return [*_all_names(topic, found), *_major(topic, found), *_narrower(topic, found, seen), *_broader(topic, found)]
+    return [*_narrower(topic, found, seen), *_broader(topic, found)]
 
 
 def pubmed_block(match: MeshMatch) -> str:
@@ -114,7 +117,7 @@ def _all_names(topic: Topic, found: Sequence[MeshMatch]) -> Iterator[ExpandedQue
             )
 
 
-def _major(topic: Topic, found: Sequence[MeshMatch]) -> Iterator[ExpandedQuery]:
+def _major(found: Sequence[MeshMatch]) -> Iterator[ExpandedQuery]:
     yield _proposal(
         " ".join(natural_order(match.descriptor.name) for match in found),
         "specific",

@@ -10,7 +10,7 @@ from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidI
 from deepcritical_mcp.models import ExpandedQuery, Expansion
 from deepcritical_mcp.providers.http import seconds_left
 from deepcritical_mcp.search.expansion.abbreviations import definitions
-from deepcritical_mcp.search.expansion.concepts import mesh_queries
+from deepcritical_mcp.search.expansion.concepts import moved, renamed
 from deepcritical_mcp.search.expansion.from_evidence import (
     EvidenceView,
     SessionEvidence,
@@ -19,7 +19,7 @@ from deepcritical_mcp.search.expansion.from_evidence import (
 )
 from deepcritical_mcp.search.expansion.glossary import concepts_of
 from deepcritical_mcp.search.expansion.ncbi import NcbiView, look_up
-from deepcritical_mcp.search.expansion.rules import described, direct_query, other_names, rule_queries
+from deepcritical_mcp.search.expansion.rules import described, direct_query, mechanism, other_names, rule_queries
 from deepcritical_mcp.search.expansion.selection import choose
 from deepcritical_mcp.search.expansion.topic import DESCRIPTION_LIMIT, Topic, read_topic
 from deepcritical_mcp.search.progress import Progress, no_progress
@@ -100,15 +100,18 @@ async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceVi
 def _proposals(
     topic: Topic, ncbi: NcbiView, evidence: EvidenceView, *, defined: Mapping[str, str], description: str
 ) -> list[ExpandedQuery]:
-    """All proposals; within each kind of reformulation, from what knows most to what knows least."""
-    from_rules = rule_queries(topic)
+    """All proposals. Within each kind of reformulation the order tells which is worth more (bench/expansion.py)."""
+    beside, lateral = evidence_queries(topic, evidence.terms)[:1], evidence_queries(topic, evidence.terms)[1:]
     return [
-        *mesh_queries(topic, ncbi.matches, evidence.familiar),
+        *renamed(topic, ncbi.matches),
         *other_names(topic, defined, "rules"),
         *other_names(topic, evidence.abbreviations, "evidence"),
-        *evidence_queries(topic, evidence.terms),
         *described(topic, description),
-        *from_rules,
+        *beside,
+        *mechanism(topic),
+        *lateral,
+        *moved(topic, ncbi.matches, evidence.familiar),
+        *rule_queries(topic),
     ]
 
 

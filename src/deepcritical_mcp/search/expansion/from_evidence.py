@@ -128,7 +128,7 @@ def telling_terms(
     close_ids = {piece.id for piece in close}
     rest = [piece for piece in session if piece.id not in close_ids]
 
-    def keyed(terms: Iterable[str]) -> dict[_Key, str]:
+    def keyed(terms: Iterable[str]) -> dict[_Key, tuple[str, ...]]:
         return _by_key(terms, long_forms, known)
 
     indexed = Counter(key for piece in rest for key in keyed(index_terms(piece)))
@@ -160,15 +160,18 @@ def text_terms(piece: Evidence) -> Iterator[str]:
             yield " ".join(words[start : start + 2])
 
 
-def _by_key(terms: Iterable[str], long_forms: Mapping[_Key, _Key], known: frozenset[str]) -> dict[_Key, str]:
-    """Terms by what they mean, without those that are no news or no terms."""
-    found: dict[_Key, str] = {}
+def _by_key(
+    terms: Iterable[str], long_forms: Mapping[_Key, _Key], known: frozenset[str]
+) -> dict[_Key, tuple[str, ...]]:
+    """The spellings of each term by what it means, without those that are no news or no terms."""
+    found: defaultdict[_Key, tuple[str, ...]] = defaultdict(tuple)
     for term in terms:
-        own = stems(term)
-        key = long_forms.get(own, own)
+        key = stems(term)
+        for short, long in long_forms.items():
+            key = (key - short) | long if short <= key else key
         is_news = len(key - known) * 2 > len(key)
         if is_news and _is_term(term):
-            found.setdefault(key, term)
+            found[key] = (*found[key], term)
     return found
 
 
@@ -191,15 +194,15 @@ def _all_stems(piece: Evidence) -> frozenset[str]:
     return stems(" ".join([_text(piece), *index_terms(piece)]))
 
 
-def _repeated(found: Sequence[Mapping[_Key, str]]) -> list[dict[_Key, str]]:
+def _repeated(found: Sequence[Mapping[_Key, tuple[str, ...]]]) -> list[dict[_Key, tuple[str, ...]]]:
     """Only the terms that more than one piece has."""
     pieces = Counter(key for terms in found for key in terms)
-    return [{key: term for key, term in terms.items() if pieces[key] > 1} for terms in found]
+    return [{key: spellings for key, spellings in terms.items() if pieces[key] > 1} for terms in found]
 
 
 def _rank(
     close: Sequence[Evidence],
-    found: Sequence[Mapping[_Key, str]],
+    found: Sequence[Mapping[_Key, tuple[str, ...]]],
     elsewhere: Callable[[_Key], int],
     *,
     rest: int,
@@ -213,19 +216,23 @@ def _rank(
     spellings: defaultdict[_Key, Counter[str]] = defaultdict(Counter)
     weights: defaultdict[_Key, dict[str, float]] = defaultdict(dict)
     for piece, terms in zip(close, found, strict=True):
-        for key, term in terms.items():
-            spellings[key][term] += 1
+        for key, names in terms.items():
+            spellings[key].update(names)
             weights[key][piece.id] = piece.relevance / best
-    ranked = [
-        EvidenceTerm(
-            term=spellings[key].most_common(1)[0][0],
-            names=tuple(name for name, _ in spellings[key].most_common()[1:]),
-            pieces=frozenset(holders),
-            score=sum(holders.values()) * (0.5 + _lift(len(holders), len(close), elsewhere(key), rest)),
-        )
-        for key, holders in weights.items()
-    ]
+    ranked: list[EvidenceTerm] = []
+    for key, holders in weights.items():
+        term, *names = _names(spellings[key])
+        score = sum(holders.values()) * (0.5 + _lift(len(holders), len(close), elsewhere(key), rest))
+        ranked.append(EvidenceTerm(term, tuple(names), frozenset(holders), score))
     return sorted(ranked, key=lambda term: (-term.score, term.term.casefold()))
+
+
+def _names(spellings: Counter[str]) -> list[str]:
+    """Spellings that differ in more than case, the most common first, of equally common ones the shorter."""
+    different: dict[str, str] = {}
+    for name in sorted(spellings, key=lambda name: (-spellings[name], len(name), name)):
+        different.setdefault(name.casefold(), name)
+    return list(different.values())
 
 
 def _lift(inside: int, close: int, outside: int, rest: int) -> float:
@@ -264,23 +271,23 @@ def evidence_queries(topic: Topic, terms: Sequence[EvidenceTerm]) -> list[Expand
     chosen = _beside(terms)
     names = " ".join(term.term for term in chosen)
     listed = ", ".join(term.term for term in chosen)
-    news = pubmed_syntax.any_of(pubmed_syntax.grouped(pubmed_syntax.words(term.term)) for term in chosen)
+    news = [pubmed_syntax.grouped(pubmed_syntax.words(term.term)) for term in chosen]
     anchors = anchor_words(topic)
     known = pubmed_syntax.any_of(pubmed_syntax.words(word) for word in anchors)
     beside = ExpandedQuery(
-        query=f"{fit_web(topic.keywords, room=_MOST_BESIDE_WORDS)} {names}",
+        query=fit_web(topic.keywords, beside=names),
         strategy="specific",
         reformulation="semantic",
         rationale=f"What the session's evidence talks of beside the topic: {listed}.",
-        pubmed_query=pubmed_syntax.all_of([known, news]),
+        pubmed_query=pubmed_syntax.all_of([known, news[0], pubmed_syntax.any_of(news[1:]) if news[1:] else ""]),
         source="evidence",
     )
     lateral = ExpandedQuery(
-        query=f"{names} {anchors[0]}",
+        query=fit_web(f"{names} {anchors[0]}"),
         strategy="broader",
         reformulation="semantic",
         rationale=f"Led by the evidence's own terms: of the topic's words only {anchors[0]} must occur.",
-        pubmed_query=pubmed_syntax.all_of([pubmed_syntax.words(term.term) for term in chosen[:2]]),
+        pubmed_query=pubmed_syntax.all_of(news[:2]),
         source="evidence",
     )
     return [beside, lateral] if len(chosen) > 1 else [beside]
@@ -293,10 +300,12 @@ def anchor_words(topic: Topic) -> list[str]:
 
 
 def _beside(terms: Sequence[EvidenceTerm]) -> list[EvidenceTerm]:
-    """The best terms, as many as stand beside a topic."""
+    """The best terms that share less than half of their words with a better one, as many as stand beside a topic."""
     chosen: list[EvidenceTerm] = []
     for term in terms:
+        own = stems(term.term)
+        is_said = any(2 * len(own & stems(other.term)) >= min(len(own), len(stems(other.term))) for other in chosen)
         words = sum(len(other.term.split()) for other in [*chosen, term])
-        if len(chosen) < _MOST_BESIDE and (not chosen or words <= _MOST_BESIDE_WORDS):
+        if not is_said and len(chosen) < _MOST_BESIDE and (not chosen or words <= _MOST_BESIDE_WORDS):
             chosen.append(term)
     return chosen

@@ -89,16 +89,20 @@ def pubmed_words(phrases: Sequence[str], *, most_words: int) -> str:
 
 def rule_queries(topic: Topic) -> list[ExpandedQuery]:
     """Proposals from the topic alone, the most useful first within each kind of reformulation."""
-    angles = _angles(topic)
     return [
+        *mechanism(topic),
         *other_forms(topic),
         *_fewer_words(topic),
         *_study_kinds(topic),
-        *angles[:1],
         *_groups(topic),
-        *angles[1:],
+        *_angles(topic),
         *_without_a_word(topic),
     ]
+
+
+def mechanism(topic: Topic) -> Iterator[ExpandedQuery]:
+    """The mechanism behind the topic: of the angles, the one that is of use to most topics."""
+    yield from _from_template(topic, MECHANISM, "semantic")
 
 
 def other_names(topic: Topic, abbreviations: Mapping[str, str], source: QuerySource) -> Iterator[ExpandedQuery]:
@@ -125,7 +129,7 @@ def described(topic: Topic, description: str) -> Iterator[ExpandedQuery]:
     added = core(fresh, most_words=3)
     if added:
         yield _proposal(
-            f"{fit_web(topic.keywords, room=3)} {added}",
+            fit_web(topic.keywords, beside=added),
             "specific",
             "syntactic",
             "Narrowed by your description.",
@@ -200,8 +204,7 @@ def _study_kinds(topic: Topic) -> Iterator[ExpandedQuery]:
 
 def _angles(topic: Topic) -> list[ExpandedQuery]:
     has_drug, has_disease = any(map(is_drug, topic.words)), any(map(is_disease, topic.words))
-    angles = [MECHANISM]
-    angles += [_HARM] if has_drug else []
+    angles = [_HARM] if has_drug else []
     angles += [_TREATMENT] if has_disease and not has_drug else []
     angles += [_RISK, _MARKERS, _NUMBERS, _CELLS, _HARM, _TREATMENT]
     return [query for template in dict.fromkeys(angles) for query in _from_template(topic, template, "semantic")]
@@ -211,9 +214,8 @@ def _from_template(topic: Topic, template: Template, reformulation: Reformulatio
     present = {word.casefold() for word in topic.words}
     if present & set(template.words.split()):
         return
-    subject = fit_web(topic.keywords, room=len(template.words.split()))
     yield ExpandedQuery(
-        query=f"{subject} {template.words}",
+        query=fit_web(topic.keywords, beside=template.words),
         strategy="broader" if template.is_broader else "specific",
         reformulation=reformulation,
         rationale=template.rationale,

@@ -123,7 +123,7 @@ def weight(word: str) -> int:
     lower = word.lower().removesuffix("'s").removesuffix("’s")
     if lower in GENERIC_WORDS or lower.isdigit():
         return 0
-    if is_disease(lower) or is_drug(lower) or is_symbol(word):
+    if is_disease(lower) or is_drug(lower) or lower in EPONYMS or is_symbol(word):
         return 3
     return 2 if len(lower) > 6 else 1
 
@@ -157,13 +157,14 @@ def concept_terms(topic: Topic) -> tuple[str, ...]:
     return tuple(term for term in dict.fromkeys(terms) if any(weight(word) for word in term.split()))
 
 
-def fit_web(text: str, *, room: int = 0) -> str:
-    """The longest start of `text` that every web provider takes, `room` words of ten characters being kept free."""
-    words = text.split()[: WEB_WORDS - room]
-    limit = WEB_CHARS - 10 * room
+def fit_web(text: str, *, beside: str = "") -> str:
+    """The longest start of `text` that every web provider takes, followed by `beside` in full."""
+    most_words = WEB_WORDS - len(beside.split())
+    limit = WEB_CHARS - (len(beside) + 1 if beside else 0)
+    words = text.split()[:most_words]
     while len(words) > 1 and len(" ".join(words)) > limit:
         words.pop()
-    return " ".join(words)[:limit].strip()
+    return f"{' '.join(words)[:limit]} {beside}".strip()
 
 
 def _runs(text: str, language: str) -> Iterator[list[str]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from deepcritical_mcp.search.expansion.topic import is_drug
 from deepcritical_mcp.search.expansion.vocabulary import EPONYMS
 
 _VERBS = "(random|hospital|character|optim|minim|standard|local|immun|sensit|visual|stabil|steril|util|general|neutral)"
@@ -197,7 +198,7 @@ def without_possessives(text: str) -> str:
 def other_number(text: str) -> str:
     """`text` with its last noun in the plural where it is singular, and in the singular where it is plural."""
     head, _, last = text.rpartition(" ")
-    if not re.fullmatch(r"[a-z]{4,}", last):
+    if not re.fullmatch(r"[a-z]{4,}", last) or is_drug(last) or last in EPONYMS:
         return text
     if last.endswith("ies"):
         other = last[:-3] + "y"
