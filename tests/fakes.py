@@ -16,6 +16,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence, SearchResult
 from deepcritical_mcp.search.expansion import QueryExpander
 from deepcritical_mcp.server import DeepCriticalServer
+from deepcritical_mcp.tools import Profile
 
 EMBEDDER = EmbeddingService(Settings())
 Progress = Callable[[float, str], Awaitable[None]]
@@ -44,7 +45,11 @@ class FakeSearch:
 
 
 def fake_server(
-    *, literature: FakeSearch | None = None, web: FakeSearch | None = None, settings: Settings | None = None
+    *,
+    literature: FakeSearch | None = None,
+    web: FakeSearch | None = None,
+    settings: Settings | None = None,
+    profile: Profile = "research",
 ) -> DeepCriticalServer:
     """A server over the real store and model, with searches that answer what they are told."""
 
@@ -58,4 +63,4 @@ def fake_server(
             expander=QueryExpander(settings, None),
         )
 
-    return DeepCriticalServer(AppContext(settings or Settings(), build=build))
+    return DeepCriticalServer(AppContext(settings or Settings(), build=build), profile=profile)

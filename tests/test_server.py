@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import anyio
 import pytest
 from mcp.client import Client
+from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, PromptReference, ResourceTemplateReference, TextContent
 
@@ -25,6 +27,8 @@ LONG = Evidence.of(
     "One sentence more. " * 5_000,
     provider="x",
 )
+
+BOARD = "ui://deepcritical/board.html"
 
 
 def text_of(result: CallToolResult) -> str:
@@ -252,11 +256,11 @@ async def test_the_session_s_evidence_is_listed_and_its_change_is_announced(mode
         resources = client.server_capabilities.resources
         assert resources
         assert resources.list_changed
-        assert (await client.list_resources()).resources == []
+        assert [one.uri for one in (await client.list_resources()).resources] == [BOARD]
         session = structured_of(await client.call_tool("pubmed_search", {"query": "x"}))["session_id"]
         listed = (await client.list_resources()).resources
-    assert [one.uri for one in listed] == [f"evidence://{session}", f"evidence://{session}/pubmed:1"]
-    assert listed[1].title == "AMPK activation neuroprotection"
+    assert [one.uri for one in listed] == [BOARD, f"evidence://{session}", f"evidence://{session}/pubmed:1"]
+    assert listed[2].title == "AMPK activation neuroprotection"
 
 
 async def test_a_client_of_a_handshake_version_hears_that_the_list_has_changed() -> None:
@@ -285,3 +289,44 @@ async def test_fields_are_completed_from_what_the_session_holds(mode: str) -> No
     assert topics.completion.values == ["metformin alzheimer"]
     assert depths.completion.values == ["quick"]
     assert ids.completion.values == ["pubmed:1"]
+
+
+async def test_a_host_that_shows_apps_gets_the_board_and_others_lose_nothing(mode: str) -> None:
+    shows_apps = advertise("io.modelcontextprotocol/ui", {"mimeTypes": ["text/html;profile=mcp-app"]})
+    server = fake_server(literature=FakeSearch((PAPER,)))
+    async with Client(server, mode=mode, extensions=[shows_apps]) as client:
+        with_map = await client.call_tool("pubmed_search", {"query": "x"})
+        page = await client.read_resource(BOARD)
+    async with Client(server, mode=mode) as client:
+        without = await client.call_tool("pubmed_search", {"query": "x"})
+    assert (with_map.meta or {})["deepcritical/board"]["map"][0]["id"] == "pubmed:1"
+    assert page.contents[0].mime_type == "text/html;profile=mcp-app"
+    assert "deepcritical/board" not in (without.meta or {})
+    assert structured_of(without)["evidence"] == structured_of(with_map)["evidence"]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_two_tool_hosts_search_and_fetch(mode: str) -> None:
+    server = fake_server(literature=FakeSearch((PAPER,)), web=FakeSearch((LONG,)), profile="search-fetch")
+    async with Client(server, mode=mode) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["search", "fetch"]
+        found = await client.call_tool("search", {"query": "metformin"})
+        assert json.loads(text_of(found)) == structured_of(found)
+        first, second = structured_of(found)["results"]
+        assert first["title"] == "RETRACTED: AMPK activation neuroprotection"
+        whole = structured_of(await client.call_tool("fetch", {"id": second["id"]}))
+        refused = await client.call_tool("fetch", {"id": "pubmed:1"})
+    assert whole["text"] == LONG.content
+    assert whole["url"] == "https://example.org/long"
+    assert refused.is_error
+
+
+async def test_search_survives_the_loss_of_one_source_and_names_it() -> None:
+    async def fail() -> None:
+        raise RateLimitError("pubmed", "PubMed allows no more requests for now.")
+
+    server = fake_server(literature=FakeSearch(behaviour=fail), web=FakeSearch((LONG,)), profile="search-fetch")
+    async with Client(server) as client:
+        found = structured_of(await client.call_tool("search", {"query": "metformin"}))
+    assert len(found["results"]) == 1
+    assert found["errors"] == ["PubMed allows no more requests for now."]

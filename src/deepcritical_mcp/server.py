@@ -11,9 +11,11 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+from mcp.server.apps import APP_MIME_TYPE, Apps, client_supports_apps
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.resources import FunctionResource
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -36,13 +38,16 @@ from deepcritical_mcp._version import __version__
 from deepcritical_mcp.completions import complete
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.errors import DeadlineExceededError, DeepCriticalError, InvalidInputError
+from deepcritical_mcp.errors import DeadlineExceededError, DeepCriticalError, InvalidInputError, SessionError
+from deepcritical_mcp.models import EvidenceList, SearchResult
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.resources import list_session, register_resources
 from deepcritical_mcp.tools import PROFILES, Profile, ToolSpec
 from deepcritical_mcp.tools.arguments import invalid_arguments, known_arguments, nearest
+from deepcritical_mcp.tools.base import BOARD_URI
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
 from deepcritical_mcp.tools.schema import input_schema, output_schema
+from deepcritical_mcp.tools.sessions import session_for
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +79,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             version=__version__,
             lifespan=lifespan,
             log_level=app.settings.log_level,
+            extensions=[_board()],
             **options,
         )
         self.app = app
@@ -100,6 +106,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
                 input_schema=tool.parameters,
                 output_schema=tool.output_schema,
                 annotations=tool.annotations,
+                _meta={"ui": {"resourceUri": BOARD_URI}} if self._specs[tool.name].on_board else None,
             )
             for tool in self._tools.values()
         ]
@@ -161,7 +168,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
         spec = self._specs[name]
         if spec.changes_session and context is not None:
             await _announce_change(context)
-        return await anyio.to_thread.run_sync(self._success, spec, result)
+        meta = await _board_meta(context, result) if spec.on_board and context is not None else None
+        return await anyio.to_thread.run_sync(self._success, spec, result, meta)
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[AppContext, Any] | None = None
@@ -192,12 +200,13 @@ class DeepCriticalServer(MCPServer[AppContext]):
         except ToolError as error:
             raise _translated(name, error) from error
 
-    def _success(self, spec: ToolSpec, result: BaseModel) -> CallToolResult:
+    def _success(self, spec: ToolSpec, result: BaseModel, meta: dict[str, Any] | None) -> CallToolResult:
         limit = self.app.settings.max_result_chars
         readable = fit(result, limit, lambda one: len(spec.render(one)))
         return CallToolResult(
             content=[TextContent(type="text", text=spec.render(readable))],
             structured_content=structured(fit(result, limit, wire_length)),
+            _meta=meta,
         )
 
 
@@ -212,6 +221,36 @@ def create_server(
         ConfigurationError: a setting in the environment cannot be used.
     """
     return DeepCriticalServer(AppContext(settings or load_settings()), profile=profile, **options)
+
+
+def _board() -> Apps:
+    """The evidence board, for hosts that show MCP Apps; the page is put together when one asks for it."""
+
+    def board_page() -> str:
+        from deepcritical_mcp.board import page
+
+        return page()
+
+    apps = Apps()
+    apps.add_resource(
+        FunctionResource.from_function(
+            board_page, BOARD_URI, name="board", title="Evidence board", mime_type=APP_MIME_TYPE
+        )
+    )
+    return apps
+
+
+async def _board_meta(context: Context[AppContext, Any], result: BaseModel) -> dict[str, Any] | None:
+    """The session's map beside a result, for a client that shows the board."""
+    if not isinstance(result, SearchResult | EvidenceList) or not client_supports_apps(context):
+        return None
+    from deepcritical_mcp.board.session import session_meta
+
+    try:
+        store = (await session_for(context, result.session_id, may_open=False)).store
+    except SessionError:  # ended meanwhile: the result goes without its map
+        return None
+    return dict(await session_meta(store, result.evidence))
 
 
 async def _announce_change(context: Context[AppContext, Any]) -> None:

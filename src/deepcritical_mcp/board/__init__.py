@@ -20,7 +20,6 @@ from deepcritical_mcp.evidence.export import export_entries
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.text import clean_line
 
-BOARD_URI = "ui://deepcritical/board.html"
 META_KEY = "deepcritical/board"
 MOST_POINTS = 300
 SCRIPTS = ("dom", "evidence", "host", "board", "cards", "map", "timeline", "files", "main")
@@ -30,7 +29,7 @@ Vectors = Mapping[str, Sequence[float]]
 
 @cache
 def page() -> str:
-    """The page for the resource `BOARD_URI`; it draws the tool result that its host hands it."""
+    """The page for the resource `ui://deepcritical/board.html`; it draws the tool result that its host hands it."""
     return _assemble("Evidence board", None)
 
 

@@ -11,6 +11,8 @@ from pydantic import BaseModel
 
 from deepcritical_mcp.tools.render import to_markdown
 
+BOARD_URI = "ui://deepcritical/board.html"
+
 
 @dataclass(frozen=True)
 class ToolSpec:
@@ -23,6 +25,7 @@ class ToolSpec:
         annotations: hints for the client.
         render: the readable form of the result.
         changes_session: whether it may change what a session holds.
+        on_board: whether hosts that show MCP Apps draw its result as the evidence board.
     """
 
     run: Callable[..., Awaitable[BaseModel]]
@@ -31,6 +34,7 @@ class ToolSpec:
     annotations: ToolAnnotations
     render: Callable[[Any], str] = to_markdown
     changes_session: bool = False
+    on_board: bool = False
 
     @property
     def name(self) -> str:

@@ -65,4 +65,4 @@ def _next_step(result: SearchResult, hint: str) -> str:
     return f"{hint} {step}".strip()
 
 
-TOOL = ToolSpec(pubmed_search, "Search PubMed", SearchResult, searching(), changes_session=True)
+TOOL = ToolSpec(pubmed_search, "Search PubMed", SearchResult, searching(), changes_session=True, on_board=True)

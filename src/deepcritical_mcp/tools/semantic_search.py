@@ -54,4 +54,4 @@ def _next_step(total: int, *, found: bool, session_hint: str) -> str:
     return f"{session_hint} {step}".strip()
 
 
-TOOL = ToolSpec(semantic_search, "Search the session by meaning", SearchResult, reading())
+TOOL = ToolSpec(semantic_search, "Search the session by meaning", SearchResult, reading(), on_board=True)

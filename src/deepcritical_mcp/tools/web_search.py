@@ -54,4 +54,4 @@ async def web_search(
     return result.model_copy(update={"next_step": f"{session.hint} {found}".strip()})
 
 
-TOOL = ToolSpec(web_search, "Search the web", SearchResult, searching(), changes_session=True)
+TOOL = ToolSpec(web_search, "Search the web", SearchResult, searching(), changes_session=True, on_board=True)
