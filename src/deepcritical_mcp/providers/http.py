@@ -28,7 +28,9 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.logs import hide_keys_in_addresses
 
 T = TypeVar("T")
-SHARE_FOR_AN_ATTEMPT = 0.9
+SPARE_SHARE, MOST_SPARE = 0.1, 1.0
+"""Part of the time before a deadline, and at most so many seconds, in which the caller says what failed."""
+
 USER_AGENT = f"deepcritical-mcp/{__version__}"
 logger = structlog.stdlib.get_logger(__name__)
 
@@ -114,22 +116,10 @@ class ApiClient:
     async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
         """Run `operation` under the limiter, the attempt's time-out and the retry policy.
 
-        For providers that bring their own client; `operation` must raise ProviderErrors only. An attempt ends a
+        For providers that bring their own client; `operation` must raise ProviderErrors only. All attempts end a
         little before the deadline around the call, so that the caller still learns what failed.
         """
-
-        async def attempt() -> T:
-            if self._limiter is not None:
-                await self._limiter.acquire()
-            seconds = min(self._retry.attempt_timeout, SHARE_FOR_AN_ATTEMPT * seconds_left())
-            try:
-                with anyio.fail_after(seconds):
-                    return await operation()
-            except TimeoutError as error:
-                raise ProviderTimeoutError(
-                    self.provider, f"{self.title} did not answer within {seconds:.3g} seconds."
-                ) from error
-
+        failures: list[ProviderError] = []
         retrying = AsyncRetrying(
             stop=stop_after_attempt(self._retry.attempts),
             wait=self._wait,
@@ -138,7 +128,28 @@ class ApiClient:
             sleep=anyio.sleep,
             reraise=True,
         )
-        return await retrying(attempt)
+
+        async def attempt() -> T:
+            try:
+                if self._limiter is not None:
+                    await self._limiter.acquire()
+                with anyio.fail_after(self._retry.attempt_timeout):
+                    return await operation()
+            except ProviderError as error:
+                failures.append(error)
+                raise
+            except TimeoutError as error:
+                raise self._late() from error
+
+        left = seconds_left()
+        try:
+            with anyio.fail_after(left - min(SPARE_SHARE * left, MOST_SPARE)):
+                return await retrying(attempt)
+        except TimeoutError as error:
+            raise (failures[-1] if failures else self._late()) from error
+
+    def _late(self) -> ProviderTimeoutError:
+        return ProviderTimeoutError(self.provider, f"{self.title} did not answer in time.")
 
     async def send(
         self,
@@ -167,7 +178,7 @@ class ApiClient:
             ) as response:
                 await self._read(response)
         except httpx.TimeoutException as error:
-            raise ProviderTimeoutError(self.provider, f"{self.title} did not answer in time.") from error
+            raise self._late() from error
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise ProviderUnavailableError(
                 self.provider, f"{self.title} cannot be reached ({type(error).__name__})."
