@@ -117,7 +117,9 @@ def _library() -> Library:
 
 def _is_path(model: str) -> bool:
     """Whether a name can only be a folder: hub ids have one slash at most, and none at either end."""
-    return model.startswith((".", "~", "/")) or model.endswith("/") or "\\" in model or model.count("/") > 1
+    return (
+        model.startswith((".", "~", "/")) or model.endswith("/") or model.count("/") > 1 or bool({"\\", ":"} & {*model})
+    )
 
 
 def _digest(folder: Path) -> str:
