@@ -10,6 +10,7 @@ from deepcritical_mcp.cli.boundary import error_boundary
 
 if TYPE_CHECKING:
     from deepcritical_mcp.server import DeepCriticalServer
+    from deepcritical_mcp.tools import Profile
 
 
 def main() -> None:
@@ -28,16 +29,16 @@ def main() -> None:
             run_command(debug=debug)
 
 
-def serve_stdio() -> None:
+def serve_stdio(profile: Profile = "research") -> None:
     """Serve one client over stdin and stdout until it leaves."""
     from deepcritical_mcp.transports.stdio import run_stdio
 
-    server = open_server()
+    server = open_server(profile)
     server.warm_up_after_greeting()
     run_stdio(server, server.app)
 
 
-def open_server() -> DeepCriticalServer:
+def open_server(profile: Profile = "research") -> DeepCriticalServer:
     """The server over the environment's settings, with logging set up and mistyped settings named in the log.
 
     Raises:
@@ -51,4 +52,4 @@ def open_server() -> DeepCriticalServer:
     configure_logging(settings.log_level, settings.secrets)
     for name, nearest in unknown_variables().items():
         logging.getLogger(__name__).warning("%s is not a setting; did you mean %s?", name, nearest)
-    return create_server(settings)
+    return create_server(settings, profile=profile)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli import open_server, serve_stdio
-from deepcritical_mcp.config import unknown_variables
+from deepcritical_mcp.config import load_settings, unknown_variables
 
 app = typer.Typer(
     name="deepcritical-mcp",
@@ -58,17 +59,21 @@ def serve(
     port: Annotated[
         int, typer.Option(help="Port to listen on (sse, http); 0 = any free one.", min=0, max=65535)
     ] = 8000,
+    profile: Annotated[
+        Literal["research", "search-fetch"],
+        typer.Option(help="All tools, or just search and fetch, for hosts that require these two."),
+    ] = "research",
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Let other machines in without authentication (sse, http).")
     ] = False,
 ) -> None:
     """Serve MCP clients. Paths: /mcp (streamable HTTP) and /sse (older clients)."""
     if transport == "stdio":
-        serve_stdio()
+        serve_stdio(profile)
     else:
         from deepcritical_mcp.transports.http import run_http
 
-        server = open_server()
+        server = open_server(profile)
         server.app.warm_up()
         run_http(server, server.app, transport, host=host, port=port, insecure=insecure)
 
@@ -111,3 +116,32 @@ def install(
     from deepcritical_mcp.cli.connect import connect
 
     connect(client, undo=undo, yes=yes, variables=env or [])
+
+
+@app.command()
+def report(
+    source: Annotated[
+        str,
+        typer.Argument(help="A kept session (rs_…) or a JSON Lines export of one; - reads stdin.", show_default=False),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    title: Annotated[str, typer.Option(help="The page's title.")] = "Evidence report",
+) -> None:
+    """Write a session's evidence as one page that any browser opens, offline."""
+    from deepcritical_mcp.cli.report import write_report
+
+    count = write_report(source, output, title=title)
+    typer.echo(f"{count:,} pieces of evidence written to {output}")
+
+
+cache = typer.Typer(help="Web results kept on disk as a last resort.", no_args_is_help=True)
+app.add_typer(cache, name="cache")
+
+
+@cache.command()
+def clear() -> None:
+    """Forget all cached web results."""
+    from deepcritical_mcp.providers.cache import clear_web_cache
+
+    removed = clear_web_cache(load_settings().cache_dir)
+    typer.echo(f"{removed:,} cached answers removed")

@@ -1,0 +1,61 @@
+"""`report` and `cache clear`, as a user calls them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from deepcritical_mcp.evidence.export import export
+from deepcritical_mcp.models import Citation, Evidence
+
+PIECES = [
+    Evidence.of(
+        Citation(source="pubmed", title="Sleep and memory", pmid="1"), "Sleep keeps memories.", provider="pubmed"
+    ),
+    Evidence.of(Citation(source="user", title="</script><b>A note"), "Naps count.", provider="user"),
+]
+
+
+def run(*arguments: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "deepcritical_mcp", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=home,
+        env={"PATH": "", "HOME": str(home), "DEEPCRITICAL_CACHE_DIR": str(home / "cache"), **environment},
+    )
+
+
+def test_an_export_becomes_a_page_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "evidence.jsonl").write_text(export(PIECES, "jsonl"), encoding="utf-8")
+    done = run("report", "evidence.jsonl", "-o", "page.html", "--title", "My <report>", home=tmp_path)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert "2 pieces of evidence written to page.html" in done.stdout
+    assert "Sleep and memory" in page
+    assert "<title>My &lt;report&gt;</title>" in page
+    assert "</script><b>" not in page
+
+
+def test_a_session_in_another_process_s_memory_cannot_be_reported_and_that_is_said(tmp_path: Path) -> None:
+    done = run("report", "rs_" + "0" * 32, home=tmp_path)
+    assert done.returncode
+    assert "DEEPCRITICAL_DATA_DIR" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_session_that_is_not_kept_and_a_file_that_is_no_export_are_named(tmp_path: Path) -> None:
+    kept = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
+    (tmp_path / "wrong.jsonl").write_text("{}\n")
+    assert "no session" in run("report", "rs_" + "0" * 32, home=tmp_path, **kept).stderr
+    assert "Line 1 is not a piece of evidence" in run("report", "wrong.jsonl", home=tmp_path).stderr
+    assert "none.jsonl" in run("report", "none.jsonl", home=tmp_path).stderr
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_cached_answers_can_be_cleared_where_there_are_none(tmp_path: Path) -> None:
+    done = run("cache", "clear", home=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "0 cached answers removed\n")
