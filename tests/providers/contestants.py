@@ -11,38 +11,38 @@ from deepcritical_mcp.errors import BlockedError
 from deepcritical_mcp.providers import brave, serpapi
 from deepcritical_mcp.providers.brave import BraveTool
 from deepcritical_mcp.providers.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.providers.http import ApiClient
+from deepcritical_mcp.providers.http import ApiClient, RetryPolicy
 from deepcritical_mcp.providers.serpapi import SerpApiTool
 from deepcritical_mcp.providers.tavily import TavilyTool
 from deepcritical_mcp.providers.web import WebTool
 from tests.providers import wire
-from tests.providers.contract import QUICK, Contestant
+from tests.providers.contract import PATIENT, Contestant
 
 KEY = SecretStr("the-key-0123456789")
 
 
-def make_tavily(url: str, http: httpx.AsyncClient) -> WebTool:
-    client = ApiClient(http, provider="tavily", title="Tavily", retry=QUICK, follow_redirects=False)
+def make_tavily(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
+    client = ApiClient(http, provider="tavily", title="Tavily", retry=retry, follow_redirects=False)
     return TavilyTool(client, base_url=url, api_key=KEY)
 
 
-def make_brave(url: str, http: httpx.AsyncClient) -> WebTool:
+def make_brave(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
     client = ApiClient(
-        http, provider="brave", title="Brave", retry=QUICK, explain=brave.explain_refusal, follow_redirects=False
+        http, provider="brave", title="Brave", retry=retry, explain=brave.explain_refusal, follow_redirects=False
     )
     return BraveTool(client, base_url=url, api_key=KEY)
 
 
-def make_serpapi(url: str, http: httpx.AsyncClient) -> WebTool:
+def make_serpapi(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
     client = ApiClient(
-        http, provider="serpapi", title="SerpAPI", retry=QUICK, explain=serpapi.explain_refusal, follow_redirects=False
+        http, provider="serpapi", title="SerpAPI", retry=retry, explain=serpapi.explain_refusal, follow_redirects=False
     )
     return SerpApiTool(client, base_url=url, api_key=KEY)
 
 
-def make_duckduckgo(url: str, http: httpx.AsyncClient) -> WebTool:
-    client = ApiClient(http, provider="duckduckgo", title="DuckDuckGo", retry=QUICK)
-    return DuckDuckGoTool(client, url=f"{url}/html/", timeout=QUICK.attempt_timeout)
+def make_duckduckgo(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
+    client = ApiClient(http, provider="duckduckgo", title="DuckDuckGo", retry=retry)
+    return DuckDuckGoTool(client, url=f"{url}/html/", timeout=retry.attempt_timeout)
 
 
 CONTESTANTS = (
@@ -52,7 +52,7 @@ CONTESTANTS = (
     Contestant("duckduckgo", make_duckduckgo, wire.duckduckgo(), wire.duckduckgo_empty(), refusal=BlockedError),
 )
 
-WEB_TOOLS: tuple[Callable[[str, httpx.AsyncClient], WebTool], ...] = (
+WEB_TOOLS: tuple[Callable[[str, httpx.AsyncClient, RetryPolicy], WebTool], ...] = (
     make_tavily,
     make_brave,
     make_serpapi,

@@ -20,6 +20,9 @@ from deepcritical_mcp.providers.http import RetryPolicy
 from tests.providers.stand_in import Answer
 
 QUICK = RetryPolicy(attempts=3, first_backoff=0.0, attempt_timeout=0.4)
+PATIENT = RetryPolicy(attempts=3, first_backoff=0.0)
+"""For all that is not about time: a busy machine must not make an answer late."""
+
 TRIES = QUICK.attempts
 
 
@@ -28,7 +31,7 @@ class Contestant:
     """A provider under test: how it is made, and how it says "here they are" and "there is nothing"."""
 
     name: str
-    make: Callable[[str, httpx.AsyncClient], SearchTool]
+    make: Callable[[str, httpx.AsyncClient, RetryPolicy], SearchTool]
     success: Answer
     empty: Answer
     refusal: type[ProviderError] = AuthenticationError  # its meaning of 401 and 403
@@ -43,6 +46,7 @@ class Fault:
     error: type[ProviderError]
     tries: int
     retry_after: float = 0.0
+    retry: RetryPolicy = PATIENT
 
 
 HTML = Answer(200, b"<html><body>Captive portal: please log in</body></html>", "text/html")
@@ -53,7 +57,7 @@ FAULTS: Sequence[Fault] = (
     Fault("500", Answer(500, b"oops"), ProviderUnavailableError, TRIES),
     Fault("503", Answer(503, b"{}"), ProviderUnavailableError, TRIES),
     Fault("503 with Retry-After", Answer(503, headers={"Retry-After": "90"}), ProviderUnavailableError, 1, 90.0),
-    Fault("silence", Answer(conduct="silent"), ProviderTimeoutError, TRIES),
+    Fault("silence", Answer(conduct="silent"), ProviderTimeoutError, TRIES, retry=QUICK),
     Fault("reset", Answer(conduct="reset"), ProviderUnavailableError, TRIES),
     Fault("HTML instead of data", HTML, ProviderResponseError, TRIES),
     Fault("junk", Answer(200, b"\x00\xff\xfe{[junk"), ProviderResponseError, TRIES),

@@ -20,7 +20,7 @@ from deepcritical_mcp.providers.brave import BraveTool, explain_refusal
 from deepcritical_mcp.providers.http import ApiClient
 from deepcritical_mcp.providers.web import WebOptions
 from tests.providers import wire
-from tests.providers.contract import QUICK, TRIES
+from tests.providers.contract import PATIENT, TRIES
 from tests.providers.stand_in import Answer, Asked, stand_in
 
 NOT_IN_PLAN = wire.brave_refusal(400, "OPTION_NOT_IN_PLAN", "The option is not part of the plan.")
@@ -28,7 +28,7 @@ NOT_IN_PLAN = wire.brave_refusal(400, "OPTION_NOT_IN_PLAN", "The option is not p
 
 def brave(url: str, http: httpx.AsyncClient) -> BraveTool:
     client = ApiClient(
-        http, provider="brave", title="Brave Search", retry=QUICK, explain=explain_refusal, follow_redirects=False
+        http, provider="brave", title="Brave Search", retry=PATIENT, explain=explain_refusal, follow_redirects=False
     )
     return BraveTool(client, base_url=url, api_key=SecretStr("brave-key"), today=lambda: datetime.date(2026, 3, 15))
 

@@ -12,13 +12,13 @@ from deepcritical_mcp.providers.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.providers.http import ApiClient
 from deepcritical_mcp.providers.web import WebOptions
 from tests.providers import wire
-from tests.providers.contract import QUICK
+from tests.providers.contract import PATIENT
 from tests.providers.stand_in import Answer, stand_in
 
 
 def duckduckgo(url: str, http: httpx.AsyncClient) -> DuckDuckGoTool:
-    client = ApiClient(http, provider="duckduckgo", title="DuckDuckGo", retry=QUICK)
-    return DuckDuckGoTool(client, url=f"{url}/html/", timeout=QUICK.attempt_timeout)
+    client = ApiClient(http, provider="duckduckgo", title="DuckDuckGo", retry=PATIENT)
+    return DuckDuckGoTool(client, url=f"{url}/html/", timeout=PATIENT.attempt_timeout)
 
 
 async def test_the_form_is_sent_to_the_address_of_the_settings(http: httpx.AsyncClient):

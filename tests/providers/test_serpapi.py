@@ -20,13 +20,13 @@ from deepcritical_mcp.providers.http import ApiClient
 from deepcritical_mcp.providers.serpapi import SerpApiTool, explain_refusal
 from deepcritical_mcp.providers.web import WebOptions
 from tests.providers import wire
-from tests.providers.contract import QUICK, TRIES
+from tests.providers.contract import PATIENT, TRIES
 from tests.providers.stand_in import Answer, Asked, stand_in
 
 
 def serpapi(url: str, http: httpx.AsyncClient) -> SerpApiTool:
     client = ApiClient(
-        http, provider="serpapi", title="SerpAPI", retry=QUICK, explain=explain_refusal, follow_redirects=False
+        http, provider="serpapi", title="SerpAPI", retry=PATIENT, explain=explain_refusal, follow_redirects=False
     )
     return SerpApiTool(client, base_url=url, api_key=SecretStr("serp-key"), today=lambda: datetime.date(2026, 3, 15))
 

@@ -14,12 +14,12 @@ from deepcritical_mcp.providers.http import ApiClient
 from deepcritical_mcp.providers.tavily import TavilyTool
 from deepcritical_mcp.providers.web import WebOptions
 from tests.providers import wire
-from tests.providers.contract import QUICK
+from tests.providers.contract import PATIENT
 from tests.providers.stand_in import Answer, stand_in
 
 
 def tavily(url: str, http: httpx.AsyncClient, *, key: str = "tvly-key") -> TavilyTool:
-    client = ApiClient(http, provider="tavily", title="Tavily", retry=QUICK, follow_redirects=False)
+    client = ApiClient(http, provider="tavily", title="Tavily", retry=PATIENT, follow_redirects=False)
     return TavilyTool(client, base_url=url, api_key=SecretStr(key))
 
 
@@ -137,5 +137,5 @@ async def test_rows_that_are_no_results_are_passed_over(http: httpx.AsyncClient)
 
 
 def test_without_a_key_it_names_the_variable_that_sets_it(http: httpx.AsyncClient):
-    assert TavilyTool.create(Settings(), http).key_variable == "TAVILY_API_KEY"
+    assert TavilyTool.create(Settings.model_validate({"TAVILY_API_KEY": ""}), http).key_variable == "TAVILY_API_KEY"
     assert tavily("http://x", http).key_variable == ""

@@ -15,10 +15,12 @@ import pytest
 
 from deepcritical_mcp.errors import AllProvidersFailedError
 from deepcritical_mcp.providers.cache import WebCache
+from deepcritical_mcp.providers.http import RetryPolicy
 from deepcritical_mcp.search.chain import ProviderChain
 from deepcritical_mcp.search.web import WebRequest, WebSearch
 from tests.providers import wire
 from tests.providers.contestants import KEY, WEB_TOOLS
+from tests.providers.contract import PATIENT, QUICK
 from tests.providers.stand_in import Answer, StandIn, stand_in
 from tests.search.web_fakes import FakeSession
 
@@ -66,8 +68,10 @@ async def running(stack: AsyncExitStack) -> list[StandIn]:
     return [await stack.enter_async_context(stand_in()) for _ in WEB_TOOLS]
 
 
-def search_with(providers: list[StandIn], http: httpx.AsyncClient, folder: Path) -> WebSearch:
-    tools = [make(provider.url, http) for make, provider in zip(WEB_TOOLS, providers, strict=True)]
+def search_with(
+    providers: list[StandIn], http: httpx.AsyncClient, folder: Path, retry: RetryPolicy = PATIENT
+) -> WebSearch:
+    tools = [make(provider.url, http, retry) for make, provider in zip(WEB_TOOLS, providers, strict=True)]
     return WebSearch(ProviderChain(tools, WebCache(folder, ttl=60)))
 
 
@@ -110,8 +114,9 @@ async def test_a_search_that_fails_writes_no_key(
             provider.will(FAULTS[fault])
         if fault.startswith("redirect"):
             providers[-1].will(Answer(403))  # DuckDuckGo knows no key that it could repeat
+        searching = search_with(providers, http, tmp_path, QUICK if fault == "silence" else PATIENT)
         with pytest.raises(AllProvidersFailedError) as caught:
-            await search_with(providers, http, tmp_path).search(WebRequest(query="metformin"), FakeSession())
+            await searching.search(WebRequest(query="metformin"), FakeSession())
     for error in (caught.value, *caught.value.causes):
         told = "".join(traceback.format_exception(error)) + repr(error) + str(error.details)
         assert SECRET not in told
