@@ -28,7 +28,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.logs import hide_keys_in_addresses
 
 T = TypeVar("T")
-SPARE_SHARE, MOST_SPARE = 0.1, 1.0
+SPARE_SHARE, MOST_SPARE = 0.2, 1.5
 """Part of the time before a deadline, and at most so many seconds, in which the caller says what failed."""
 
 USER_AGENT = f"deepcritical-mcp/{__version__}"
