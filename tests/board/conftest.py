@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -11,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Frame, Page, Route, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Frame, Locator, Page, Route, async_playwright, expect
 
 from deepcritical_mcp.board import page as board_page
 
@@ -61,11 +62,48 @@ class Board:
     strangers: list[str] = field(default_factory=list[str])
     complaints: list[str] = field(default_factory=list[str])
 
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
     def note(self, kind: str, detail: Any) -> None:
         self.events.append((kind, detail))
+        self.news.set()
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for what the host is told to make `is_so` true."""
+        async with asyncio.timeout(PATIENCE_MS / 1000):
+            while not is_so():
+                self.news.clear()
+                await self.news.wait()
 
     async def send(self, result: Mapping[str, Any]) -> None:
         await self.page.evaluate("result => window.sendResult(result)", result)
+
+    async def titles(self) -> list[str]:
+        """The cards' titles, in order."""
+        return await self.app.locator("#list h3").all_inner_texts()
+
+    async def text(self, selector: str) -> str:
+        return await self.app.locator(selector).inner_text()
+
+    async def focused(self) -> str:
+        """What has the focus: its id, else its label or text."""
+        return await self.app.evaluate(
+            "() => { const e = document.activeElement;"
+            " return e.id || e.getAttribute('aria-label') || e.innerText || e.textContent || e.value; }"
+        )
+
+    async def focus_on(self, selector: str) -> Locator:
+        """What has the focus, once it is within `selector`.
+
+        Not `:focus`: that also asks whether the browser's window is active.
+        """
+        await self.app.wait_for_function("selector => document.activeElement.matches(selector)", arg=selector)
+        handle = self.app.locator(selector)
+        return handle if await handle.count() == 1 else self.app.locator(f"[id='{await self.focused()}']")
+
+    async def width(self) -> int:
+        """How wide the page is, all that sticks out included."""
+        return await self.app.evaluate("() => document.documentElement.scrollWidth")
 
     def told(self, kind: str) -> list[Any]:
         return [detail for one, detail in self.events if one == kind]

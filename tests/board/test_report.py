@@ -104,4 +104,5 @@ async def test_a_point_of_the_map_leads_to_its_card_however_far_down(open_report
     await point.press("Enter")
 
     assert evidence[99].citation.title.endswith(" 3783")
-    await expect(board.app.locator(".card:focus h3")).to_have_text(evidence[99].citation.title)
+    card = await board.focus_on(".card")
+    await expect(card.locator("h3")).to_have_text(evidence[99].citation.title)

@@ -1,0 +1,152 @@
+"""What the board draws, in headless Chromium inside the official AppBridge of MCP Apps."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from tests.board.conftest import OpenBoard
+from tests.board.samples import SESSION, piece, pieces, result
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ALIKE = "pubmed:31000003"
+
+
+async def test_the_page_shakes_hands_and_draws_the_result_it_is_given(open_board: OpenBoard) -> None:
+    board = await open_board(result(pieces(4), others=pieces(7)[4:], warnings=("DuckDuckGo could not be reached.",)))
+
+    await expect(board.app.locator("#list .card")).to_have_count(4)
+    assert board.handshake["app"]["name"] == "deepcritical-board"
+    assert await board.text("h1") == "Evidence for “healthy ageing”"
+    summary = await board.text("#summary")
+    assert summary == "1 retracted · 1 with an expression of concern · 4 from PubMed · 7 in the session"
+    assert "DuckDuckGo could not be reached." in await board.text("#notices")
+    assert await board.text("#footer") == f"Session {SESSION}"
+    assert not board.complaints
+    assert not board.strangers
+
+
+async def test_a_card_says_its_status_first(open_board: OpenBoard) -> None:
+    board = await open_board(result(pieces(4)))
+    cards = board.app.locator("#list .card")
+
+    assert (await cards.nth(0).inner_text()).startswith("PubMed")
+    assert (await cards.nth(1).inner_text()).startswith("RETRACTED")
+    assert (await cards.nth(2).inner_text()).startswith("EXPRESSION OF CONCERN")
+    assert (await cards.nth(3).inner_text()).startswith("CORRECTED")
+    notice = cards.nth(1).get_by_text("Retraction: J Invented Trials. 2020;1(2):3, PMID 39000001")
+    await expect(notice).to_be_visible()
+    assert "relevance 0.87" in await cards.nth(1).inner_text()
+
+
+@pytest.mark.parametrize(
+    ("count", "shown", "heading"), [(0, 0, "0 pieces"), (1, 1, "1 piece"), (2, 2, "2 pieces"), (300, 6, "300 pieces")]
+)
+async def test_any_number_of_pieces_can_be_shown(open_board: OpenBoard, count: int, shown: int, heading: str) -> None:
+    board = await open_board(result(pieces(count)))
+
+    await expect(board.app.locator("#count")).to_have_text(heading)
+    await expect(board.app.locator("#list .card")).to_have_count(shown)
+    await expect(board.app.locator("#map-panel")).to_be_visible(visible=count > 1)
+    await expect(board.app.locator("#empty")).to_be_visible(visible=count == 0)
+    if count == 300:
+        await board.app.get_by_role("button", name="Show 6 more").click()
+        await expect(board.app.locator("#list .card")).to_have_count(12)
+        assert await board.focused() == await board.app.locator("#list .card").nth(6).get_attribute("id")
+    assert not board.complaints
+
+
+async def test_filters_narrow_the_list_and_say_how_much_is_left(open_board: OpenBoard) -> None:
+    board = await open_board(result(pieces(8)))
+    app, count = board.app, board.app.locator("#count")
+
+    await app.get_by_label("Web (2)").check()
+    await expect(count).to_have_text("2 of 8 pieces")
+    await app.get_by_label("Web (2)").uncheck()
+    await app.get_by_label("Retracted (1)").check()
+    await expect(count).to_have_text("1 of 8 pieces")
+    await app.get_by_role("button", name="Reset filters").click()
+    await expect(count).to_have_text("8 pieces")
+    await app.get_by_label("Words in title, text or authors").fill("SLEEP 157")
+    await expect(count).to_have_text("1 of 8 pieces")
+    await app.get_by_label("Words in title, text or authors").fill("no such words")
+    await expect(app.locator("#empty")).to_have_text("Nothing passes these filters.")
+    assert await app.locator("#map .point.away").count() == 8
+
+
+async def test_years_are_filtered_by_numbers_or_by_the_timeline(open_board: OpenBoard) -> None:
+    evidence = [piece(n, date=date) for n, date in enumerate(["2001", "2003-05", "2003", "2010-01-02", "Unknown"])]
+    board = await open_board(result(evidence))
+    app, count = board.app, board.app.locator("#count")
+
+    await app.locator("#filter-from").fill("2002")
+    await expect(count).to_have_text("3 of 5 pieces")
+    await app.get_by_role("button", name="Reset filters").click()
+    assert "1 without a date" in await board.text("#timeline-axis")
+    await app.get_by_role("button", name="2001: 1 piece of evidence").focus()
+    await app.locator('#timeline [tabindex="0"]').press("ArrowRight")
+    await app.locator('#timeline [tabindex="0"]').press("Enter")
+    await expect(count).to_have_text("2 of 5 pieces")
+    pressed = app.get_by_role("button", name="2003: 2 pieces of evidence", pressed=True)
+    await expect(pressed).to_have_attribute("tabindex", "0")
+    await board.focus_on("#timeline button")
+    await pressed.press("Enter")
+    await expect(count).to_have_text("5 pieces")
+
+
+async def test_the_list_can_be_put_in_order(open_board: OpenBoard) -> None:
+    dates = ("2001", "2010-01-02", "Unknown", "2010-01")
+    evidence = [
+        piece(n, title=date, date=date, relevance=r)
+        for n, (date, r) in enumerate(zip(dates, (0.2, 0.4, 0.9, 0.1), strict=True))
+    ]
+    board = await open_board(result(evidence))
+
+    expected = {
+        "relevance": ["Unknown", "2010-01-02", "2001", "2010-01"],
+        "newest": ["2010-01-02", "2010-01", "2001", "Unknown"],
+        "oldest": ["2001", "2010-01", "2010-01-02", "Unknown"],
+        "given": list(dates),
+    }
+    for order, wanted in expected.items():
+        await board.app.locator("#sort").select_option(order)
+        assert await board.titles() == wanted
+
+
+async def test_long_texts_open_and_close(open_board: OpenBoard) -> None:
+    board = await open_board(result([piece(0, content="word " * 400 + "END")]))
+    card = board.app.locator("#list .card")
+
+    assert "END" not in await card.inner_text()
+    await card.get_by_role("button", name="Show the whole text", expanded=False).click()
+    assert "END" in await card.inner_text()
+    await card.get_by_role("button", name="Show less", expanded=True).click()
+    assert "END" not in await card.inner_text()
+
+
+async def test_pieces_that_say_nearly_the_same_lead_to_one_another(open_board: OpenBoard) -> None:
+    board = await open_board(result(pieces(12)))
+    await board.app.locator("#list .card").first.get_by_role("button", name="Metformin use and mortality").click()
+
+    await board.focus_on(f'[id="card-{ALIKE.replace(":", "%3A")}"]')
+    assert await board.app.locator("#map line.same").count() == 1
+    assert await board.app.locator("#map .point.lit").count() == 1
+
+
+async def test_the_map_is_walked_with_the_arrow_keys(open_board: OpenBoard) -> None:
+    board = await open_board(result(pieces(30)))
+    app = board.app
+    await app.locator('#map .point[tabindex="0"]').focus()
+    assert await app.locator('#map .point[tabindex="0"]').count() == 1
+    seen = {await board.focused()}
+    for key in ("Home", "ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "ArrowLeft", "End"):
+        await app.locator('#map .point[tabindex="0"]').press(key)
+        seen.add(await board.focused())
+    here = await board.focused()
+    assert len(seen) > 3
+    assert await board.text("#map-caption") == here
+    await app.locator('#map .point[tabindex="0"]').press("Enter")
+
+    card = await board.focus_on(".card")
+    assert await card.locator("h3").inner_text() in here
