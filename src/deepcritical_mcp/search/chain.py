@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
+import structlog
 
 from deepcritical_mcp.errors import AllProvidersFailedError, ProviderError, ProviderTimeoutError
 from deepcritical_mcp.models import Evidence, ProviderReport
 from deepcritical_mcp.providers.cache import CachedAnswer, WebCache
 from deepcritical_mcp.providers.circuit import Circuit
 from deepcritical_mcp.providers.web import WebAnswer, WebOptions, WebTool
+
+logger = structlog.stdlib.get_logger(__name__)
 
 CACHE = "cache"
 # Part of the time, and at most so many seconds, that is kept for looking into the cache.
@@ -90,6 +93,7 @@ class ProviderChain:
             try:
                 answer = await self._ask(provider, query, max_results, options, end=end, following=following)
             except ProviderError as error:
+                logger.info("falling back", provider=error.provider, code=error.code)
                 causes.append(error)
                 reports.append(ProviderReport(name=provider.name, status="failed", detail=error.message))
                 continue
@@ -127,7 +131,7 @@ class ProviderChain:
             + " ".join(cause.message for cause in causes)
             + " Nothing fitting is cached. Try again later, or have another provider's key set.",
             causes,
-            retry_after=min((cause.retry_after for cause in causes if cause.retryable), default=0.0),
+            retry_after=min((cause.retry_after for cause in causes if cause.retry_after), default=0.0),
         )
 
     async def _ask(
