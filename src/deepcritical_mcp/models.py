@@ -21,6 +21,9 @@ PublicationStatus = Literal["ok", "retracted", "concern", "corrected"]
 NoticeKind = Literal["retraction", "concern", "erratum"]
 
 TITLE_LIMIT = 500
+LINE_LIMIT = 1_000
+"""Characters of a name, a journal and the like, so that no source can fill an answer with one of them."""
+URL_LIMIT = 2_000
 NO_TITLE = "[No title]"
 
 
@@ -31,7 +34,18 @@ def _title(value: object) -> object:
     return title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1].rstrip() + "…"
 
 
-Line = Annotated[str, AfterValidator(clean_line)]
+def _line(value: str) -> str:
+    line = clean_line(value)
+    return line if len(line) <= LINE_LIMIT else line[: LINE_LIMIT - 1].rstrip() + "…"
+
+
+def _url(value: str) -> str:
+    url = clean_line(value)
+    return url if len(url) <= URL_LIMIT else ""  # half an address is none
+
+
+Line = Annotated[str, AfterValidator(_line)]
+Url = Annotated[str, AfterValidator(_url)]
 
 
 class Value(BaseModel):
@@ -61,7 +75,7 @@ class Citation(Value):
 
     source: Source
     title: Annotated[str, BeforeValidator(_title), Field(min_length=1, max_length=TITLE_LIMIT)]
-    url: Line = ""
+    url: Url = ""
     date: Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")] = "Unknown"
     authors: tuple[Line, ...] = ()
     pmid: Line = ""

@@ -99,6 +99,9 @@ class HttpApplication:
             transport_security=unchecked,
             max_request_body_size=settings.max_body,
         )
+        for route in sse.routes:
+            if isinstance(route, Route) and route.methods:
+                route.methods.discard("HEAD")  # the SDK opens a connection for it, and never closes that
         return Router([Route("/metrics", self._health.metrics), *streamable.routes, *sse.routes])
 
     def _routes(self, guarded: ASGIApp) -> ASGIApp:
