@@ -96,9 +96,10 @@ def build_services(settings: Settings) -> Services:
     """Everything, wired once. Opens no connection and loads no model yet."""
     import httpx
 
-    from deepcritical_mcp.logs import configure_structlog
+    from deepcritical_mcp.logs import configure_structlog, hide_keys_in_addresses
 
     configure_structlog()
+    hide_keys_in_addresses(*settings.secrets)
     from deepcritical_mcp.evidence.embedding import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.providers import eutils
