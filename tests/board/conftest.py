@@ -158,7 +158,7 @@ OpenBoard = Callable[..., Awaitable[Board]]
 
 @pytest.fixture
 def open_board(window: BrowserContext, host_script: str) -> OpenBoard:
-    """Show the page in the host: `await open_board(result, tool=..., context=..., capabilities=..., refuses=...)`."""
+    """Show the page, or `html`, in the host: `await open_board(result, tool=..., context=..., html=...)`."""
 
     async def open_it(
         result: Mapping[str, Any] | None = None,
@@ -168,6 +168,7 @@ def open_board(window: BrowserContext, host_script: str) -> OpenBoard:
         capabilities: Mapping[str, Any] = ALL_CAPABILITIES,
         refuses: bool = False,
         sandbox: str = "allow-scripts",
+        html: str = "",
     ) -> Board:
         page = await window.new_page()
         board = Board(page, page)
@@ -180,7 +181,7 @@ def open_board(window: BrowserContext, host_script: str) -> OpenBoard:
                 )
             elif route.request.url == BOARD_ADDRESS:
                 headers = {"Content-Security-Policy": HOST_POLICY}
-                await route.fulfill(body=board_page(), content_type="text/html; charset=utf-8", headers=headers)
+                await route.fulfill(body=html or board_page(), content_type="text/html; charset=utf-8", headers=headers)
             else:
                 board.strangers.append(route.request.url)
                 await route.abort()

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 from mcp.client import Client
+from mcp.client.extension import advertise
+from mcp_types import TextResourceContents
 from playwright.async_api import expect
 
 from tests.board.conftest import OpenBoard, Tool
@@ -26,11 +28,18 @@ def caller(client: Client) -> Tool:
 
 
 async def test_the_board_searches_reads_and_exports_on_the_real_server(open_board: OpenBoard) -> None:
-    async with Client(fake_server(literature=FakeSearch(tuple(pieces(5))))) as client:
+    shows_apps = advertise("io.modelcontextprotocol/ui", {"mimeTypes": ["text/html;profile=mcp-app"]})
+    server = fake_server(literature=FakeSearch(tuple(pieces(5))))
+    async with Client(server, extensions=[shows_apps]) as client:
         call = caller(client)
-        board = await open_board(await call({"name": "pubmed_search", "arguments": {"query": "ageing"}}), tool=call)
+        tools = {tool.name: tool.meta or {} for tool in (await client.list_tools()).tools}
+        page = (await client.read_resource(tools["pubmed_search"]["ui"]["resourceUri"])).contents[0]
+        assert isinstance(page, TextResourceContents)
+        found = await call({"name": "pubmed_search", "arguments": {"query": "ageing"}})
+        board = await open_board(found, tool=call, html=page.text)
         app = board.app
         await expect(app.locator("#list .card")).to_have_count(5)
+        await expect(app.locator("#map .point")).to_have_count(5)
 
         await app.get_by_role("searchbox", name="Search the session by meaning").fill("sleep and memory")
         await app.get_by_role("button", name="Search", exact=True).click()

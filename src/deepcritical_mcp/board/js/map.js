@@ -14,13 +14,13 @@ function drawMap(shown) {
   svg.setAttribute("viewBox", `0 0 ${MAP_WIDTH} ${place.height}`);
   const listed = new Set(collection().map((record) => record.id));
   const lit = new Set(shown.map((record) => record.id));
-  const crowded = ids.length > 100 ? 0.7 : 1;
+  const crowded = ids.length > 100 ? 0.75 : 1;
   const rank = (id) => 2 * lit.has(id) + (board.records.get(id).status === "retracted");
   // What is shown, and what is retracted, is drawn last, on top.
   const order = ids.sort((a, b) => rank(a) - rank(b));
   for (const id of order) {
     const record = board.records.get(id);
-    points.set(id, pointOf(record, place(id), (4.5 + 3 * record.relevance) * crowded, listed.has(id), lit.has(id)));
+    points.set(id, pointOf(record, place(id), (5 + 3 * record.relevance) * crowded, listed.has(id), lit.has(id)));
   }
   svg.replaceChildren(...sameLines(place), ...points.values());
   svg.setAttribute("aria-label", `Map by meaning, ${plural(ids.length, "piece")} of evidence; arrow keys move, Enter opens`);
@@ -53,7 +53,7 @@ function pointOf(record, { x, y }, size, isListed, isShown) {
       role: "button",
       "aria-label": spoken(record),
     },
-    drawn("circle", { class: "hit", r: 12 }),
+    drawn("circle", { class: "hit", r: board.places.size > 40 ? size + 2 : 12 }),
     mark(record.source, size),
     record.status === "retracted" ? drawn("path", { class: "cross", d: "M-6-6L6 6M-6 6L6-6" }) : null,
   );
@@ -73,7 +73,7 @@ function mark(source, size) {
 
 function spoken(record) {
   const status = record.status === "ok" ? "" : `${STATUSES[record.status]}: `;
-  return `${status}${record.title.slice(0, 200)}, ${SOURCES[record.source]}, ${record.date || "no date"}`;
+  return `${status}${record.title.slice(0, 200).replace(/\.$/, "")}, ${SOURCES[record.source]}, ${record.date || "no date"}`;
 }
 
 function caption(record) {
