@@ -166,7 +166,7 @@ def _authors(lists: Iterable[Element]) -> Iterator[Element]:
 def _parts(author: Element) -> AuthorName:
     if collective := author.first("CollectiveName").text:
         return AuthorName(collective)
-    given = _first_text(author, "ForeName", "Initials")
+    given = _first_text(author, "ForeName", "FirstName", "Initials")
     return AuthorName(author.first("LastName").text, given, author.first("Suffix").text)
 
 
