@@ -27,12 +27,14 @@ class AnswerCache:
         path: the file; it and its folder are made when first written.
         ttl: seconds that an answer stays good.
         now: the clock, seconds since the epoch.
+        wait: seconds to wait for another process that writes.
     """
 
-    def __init__(self, path: Path, *, ttl: float, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: Path, *, ttl: float, now: Callable[[], float] = time.time, wait: float = 1.0) -> None:
         self._path = path
         self._ttl = ttl
         self._now = now
+        self._wait = wait
 
     async def get(self, keys: Sequence[str]) -> dict[str, str]:
         """The answers kept for `keys`, without the expired ones."""
@@ -47,7 +49,7 @@ class AnswerCache:
             return {}
         found: dict[str, str] = {}
         try:
-            with closing(sqlite3.connect(self._path, timeout=1.0)) as database:
+            with closing(sqlite3.connect(self._path, timeout=self._wait)) as database:
                 for start in range(0, len(keys), _KEYS_AT_ONCE):
                     part = keys[start : start + _KEYS_AT_ONCE]
                     marks = ",".join("?" * len(part))
@@ -65,7 +67,7 @@ class AnswerCache:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=1.0)) as database, database:
+            with closing(sqlite3.connect(self._path, timeout=self._wait)) as database, database:
                 database.execute(
                     "CREATE TABLE IF NOT EXISTS answers"
                     " (key TEXT PRIMARY KEY, answer TEXT NOT NULL, stored REAL NOT NULL)"

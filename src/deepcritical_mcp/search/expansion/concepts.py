@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deepcritical_mcp.models import ExpandedQuery
@@ -15,6 +15,9 @@ from deepcritical_mcp.search.expansion.wording import natural_order
 
 MOST_SYNONYMS = 12
 _LONGEST_SYNONYM = 60
+# What stands beside the topic: two names of each concept did best on MED, and instead of its words they cost.
+_NAMES_AT_ONCE = 2
+_MOST_ADDED_WORDS = 12
 # Room in a PubMed query for one concept, of which a topic rarely has more than three.
 _BLOCK = 300
 # The roots of the tree that name no subject: publication characteristics, geography, persons by occupation or age.
@@ -67,7 +70,7 @@ def synonyms(descriptor: MeshDescriptor, text: str = "") -> tuple[str, ...]:
 
 def renamed(topic: Topic, found: Sequence[MeshMatch]) -> list[ExpandedQuery]:
     """The same concepts under other names, the most useful first."""
-    return [*_all_names(topic, found), *_major(found)] if found else []
+    return [*_all_names(topic, found), *_major(topic, found)] if found else []
 
 
 def moved(topic: Topic, found: Sequence[MeshMatch], seen: frozenset[str]) -> list[ExpandedQuery]:
@@ -99,30 +102,36 @@ def _uncovered(topic: Topic, found: Sequence[MeshMatch]) -> list[str]:
 
 
 def _all_names(topic: Topic, found: Sequence[MeshMatch]) -> Iterator[ExpandedQuery]:
-    """The topic under its concepts' other names, first the headings, then one round of synonyms after the other."""
-    names = {match.text: synonyms(match.descriptor, match.text) for match in found}
-    headings = ", ".join(match.descriptor.name for match in found)
-    for number in range(3):
-        renamed = topic.keywords
-        for text, others in names.items():
-            if number < len(others):
-                renamed = replace_words(renamed, text, others[number])
-        if renamed != topic.keywords:
+    """The topic with its concepts' other names beside it, two for each concept at a time."""
+    names = [synonyms(match.descriptor, match.text) for match in found]
+    for start in range(0, 2 * _NAMES_AT_ONCE, _NAMES_AT_ONCE):
+        added = _fitting(name for others in names for name in others[start : start + _NAMES_AT_ONCE])
+        if added:
+            listed = ", ".join(match.descriptor.name for match in found)
             yield _proposal(
-                renamed,
+                fit_web(topic.keywords, beside=added),
                 "broader",
                 "syntactic",
-                f"The concepts under other names that MeSH lists for {headings}: finds papers that call them so.",
+                f"With other names that MeSH lists for {listed}: finds papers that call them so.",
                 pubmed_query=pubmed_concepts(topic, found),
             )
 
 
-def _major(found: Sequence[MeshMatch]) -> Iterator[ExpandedQuery]:
+def _fitting(names: Iterable[str]) -> str:
+    """The first names that have no more words together than stand beside a topic."""
+    chosen: list[str] = []
+    for name in names:
+        if len(" ".join([*chosen, name]).split()) <= _MOST_ADDED_WORDS:
+            chosen.append(name)
+    return " ".join(chosen)
+
+
+def _major(topic: Topic, found: Sequence[MeshMatch]) -> Iterator[ExpandedQuery]:
     yield _proposal(
-        " ".join(natural_order(match.descriptor.name) for match in found),
+        fit_web(topic.keywords, beside=_fitting(natural_order(match.descriptor.name) for match in found)),
         "specific",
         "syntactic",
-        "The MeSH headings alone: for PubMed, papers that indexers gave them as a main topic.",
+        "With the MeSH headings; in PubMed only papers that have them as a main topic.",
         pubmed_query=pubmed_syntax.all_of(
             [pubmed_syntax.phrase(match.descriptor.name, "MeSH Major Topic") for match in found]
         ),
@@ -130,7 +139,7 @@ def _major(found: Sequence[MeshMatch]) -> Iterator[ExpandedQuery]:
 
 
 def _narrower(topic: Topic, found: Sequence[MeshMatch], seen: frozenset[str]) -> Iterator[ExpandedQuery]:
-    """A concept replaced by one below it, where the evidence talks of that one or there are few to choose from."""
+    """A concept narrowed, to what the evidence talks of or where there are few to choose from."""
     for match in found:
         talked_of = [child for child in match.narrower if _is_talked_of(child, match, seen)]
         for child in (talked_of or (match.narrower if len(match.narrower) <= 3 else ()))[:2]:
@@ -138,7 +147,7 @@ def _narrower(topic: Topic, found: Sequence[MeshMatch], seen: frozenset[str]) ->
 
 
 def _broader(topic: Topic, found: Sequence[MeshMatch]) -> Iterator[ExpandedQuery]:
-    """A concept replaced by the one above it, the last concept first: a topic tends to open with its drug or gene."""
+    """A concept widened, the last concept first: a topic tends to open with its drug or gene."""
     for match in reversed(found):
         for parent in match.broader[:1]:
             yield _neighbour(topic, found, match, parent, "broader", f'"{match.text}" widened to {parent.name}')
@@ -147,25 +156,15 @@ def _broader(topic: Topic, found: Sequence[MeshMatch]) -> Iterator[ExpandedQuery
 def _neighbour(
     topic: Topic, found: Sequence[MeshMatch], match: MeshMatch, other: MeshDescriptor, strategy: Strategy, change: str
 ) -> ExpandedQuery:
-    replaced = tuple(MeshMatch(other.name, other) if one is match else one for one in found)
-    blocks = [pubmed_block(one) for one in replaced]
+    """The neighbour's name beside the topic; in PubMed, whose words must all occur, in the place of the concept."""
+    blocks = [pubmed_block(MeshMatch(other.name, other) if one is match else one) for one in found]
     return _proposal(
-        replace_words(topic.keywords, match.text, natural_order(other.name)),
+        fit_web(topic.keywords, beside=natural_order(other.name)),
         strategy,
         "semantic",
         f"{change} in the MeSH tree.",
         pubmed_query=pubmed_syntax.all_of([*blocks, *_uncovered(topic, found)]),
     )
-
-
-def replace_words(text: str, old: str, new: str) -> str:
-    """`text` with the run of words that has the stems of `old` replaced by `new`; without one, `new` is appended."""
-    words, wanted = text.split(), stems(old)
-    for size in range(len(old.split()), 0, -1):
-        for start in range(len(words) - size + 1):
-            if stems(" ".join(words[start : start + size])) == wanted:
-                return " ".join([*words[:start], new, *words[start + size :]])
-    return f"{text} {new}"
 
 
 def _is_talked_of(child: MeshDescriptor, match: MeshMatch, seen: frozenset[str]) -> bool:
@@ -182,7 +181,7 @@ def _proposal(
     query: str, strategy: Strategy, reformulation: Reformulation, rationale: str, *, pubmed_query: str
 ) -> ExpandedQuery:
     return ExpandedQuery(
-        query=fit_web(query),
+        query=query,
         strategy=strategy,
         reformulation=reformulation,
         rationale=rationale,

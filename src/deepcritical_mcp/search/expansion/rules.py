@@ -19,6 +19,7 @@ from deepcritical_mcp.search.expansion.topic import (
     is_drug,
     key_phrases,
     weight,
+    without_repetition,
 )
 from deepcritical_mcp.search.expansion.vocabulary import DISEASE_GROUPS, DRUG_STEMS
 from deepcritical_mcp.search.expansion.wording import rewordings
@@ -172,14 +173,6 @@ def _replace_term(text: str, term: str, replacement: str) -> str:
     return text
 
 
-def without_repetition(text: str) -> str:
-    """`text` without a word that came before in it."""
-    return " ".join(
-        {word.casefold(): word for word in reversed(text.split())}[word]
-        for word in dict.fromkeys(text.casefold().split())
-    )
-
-
 def _bare(word: str) -> str:
     return word.casefold().removesuffix("'s").removesuffix("’s").strip(".,;:")
 
@@ -232,17 +225,17 @@ def with_filter(topic: Topic, pubmed_filter: str) -> str:
 
 
 def _groups(topic: Topic) -> Iterator[ExpandedQuery]:
-    """A drug's class or a disease's group instead of its name."""
+    """A drug's class or a disease's group beside its name; in PubMed, whose words must all occur, instead of it."""
     for word in topic.words:
         group = group_of(word)
         if group and not set(group.lower().split()) <= {other.lower() for other in topic.words}:
-            text = " ".join(group if other == word else other for other in topic.words)
+            wider = " ".join(group if other == word else other for other in topic.words)
             yield _proposal(
-                text,
+                fit_web(topic.keywords, beside=group),
                 "broader",
                 "semantic",
                 f'"{word}" widened to its group, {group}: finds what holds for its relatives.',
-                pubmed_query=pubmed_words([text], most_words=CORE_WORDS + 2),
+                pubmed_query=pubmed_words([wider], most_words=CORE_WORDS + 2),
             )
 
 

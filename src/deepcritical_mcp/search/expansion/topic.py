@@ -40,7 +40,7 @@ class Topic:
     Attributes:
         text: the user's words on one line.
         syntax: the same as a well-formed PubMed query where the user wrote in PubMed's syntax, else "".
-        phrases: key phrases in order, without repetitions; at least one.
+        phrases: the different key phrases in order; at least one.
         language: "" for English or unknown; else the language it seems to be written in.
     """
 
@@ -51,8 +51,8 @@ class Topic:
 
     @property
     def keywords(self) -> str:
-        """All key phrases on one line."""
-        return " ".join(self.phrases)
+        """The words of all key phrases on one line, each once."""
+        return without_repetition(" ".join(self.phrases))
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -85,16 +85,20 @@ def read_topic(topic: str) -> Topic:
 
 
 def key_phrases(text: str, *, language: str = "") -> tuple[str, ...]:
-    """The runs of words between question words, filler and punctuation, without repetitions."""
+    """The different runs of words between question words, filler and punctuation."""
+    runs = (without_repetition(" ".join(run)) for run in _runs(text, language))
     found: dict[str, str] = {}
-    seen_words: set[str] = set()
-    for run in _runs(text, language):
-        fresh = [word for word in dict.fromkeys(run) if word.lower() not in seen_words]
-        seen_words.update(word.lower() for word in run)
-        if fresh:
-            joined = " ".join(fresh)
-            found.setdefault(joined.lower(), joined)
+    for phrase in filter(None, runs):
+        found.setdefault(phrase.casefold(), phrase)
     return tuple(found.values())
+
+
+def without_repetition(text: str) -> str:
+    """`text` without words that came before in it, whatever their case."""
+    found: dict[str, str] = {}
+    for word in text.split():
+        found.setdefault(word.casefold(), word)
+    return " ".join(found.values())
 
 
 def language_of(text: str) -> str:
@@ -111,7 +115,7 @@ def language_of(text: str) -> str:
 
 def core(phrases: Sequence[str], *, most_words: int = CORE_WORDS) -> str:
     """The words that carry most, in their order: drugs, diseases and molecules before general medical words."""
-    words = [word for phrase in phrases for word in phrase.split()]
+    words = without_repetition(" ".join(phrases)).split()
     if len(words) <= most_words:
         return " ".join(words)
     by_weight = sorted(range(len(words)), key=lambda index: (-weight(words[index]), index))

@@ -42,6 +42,7 @@ _TO_AMERICAN: tuple[tuple[str, str], ...] = (
 )
 _TO_BRITISH: tuple[tuple[str, str], ...] = (
     (r"(?<=an|uk|ch|yc|ur|er|ir|ol|ot|id|al|tr|ox)emia", "aemia"),
+    (r"(?<=an|uk|ch|yc)emic\b", "aemic"),
     (r"\bhem(o|at)", r"haem\1"),
     (r"(?<!o)edema", "oedema"),
     (r"(?<!o)esoph", "oesoph"),
@@ -54,7 +55,7 @@ _TO_BRITISH: tuple[tuple[str, str], ...] = (
     (r"\b(tum|col|behavi)or(s|al)?\b", r"\1our\2"),
     (r"\bfiber", "fibre"),
     (r"\bcenter(s?)\b", r"centre\1"),
-    (r"(?<!a)nesthe", "naesthe"),
+    (r"(?<=an)esthe", "aesthe"),
     (r"\bcesar", "caesar"),
     (r"\bfec(al|es)\b", r"faec\1"),
     (r"(?<!o)estr(ogen|adiol|one)", r"oestr\1"),

@@ -1,0 +1,221 @@
+"""What query expansion gains and costs in retrieval: direct query alone, and direct plus variants fused 3:1.
+
+    python bench/expansion.py FOLDER [FOLDER ...] [--counts 3 5 8] [--queries 300] [--weight 3]
+
+A FOLDER holds corpus.jsonl (id, title, text), queries.jsonl (id, text) and qrels.tsv; where it has long_answers.jsonl,
+the "mesh" of a document there is taken as its MeSH terms. The corpus goes into a session of the repository's own store
+and is searched with its hybrid search; each wording's ranking is fused by reciprocal rank, the direct one weighing
+`--weight` against 1 for each variant. Reported: nDCG@10 and Recall@100 in points, and the difference to the direct one.
+
+  rules     offline rules alone
+  evidence  with the session's evidence (it is the corpus, so this is feedback from the first hits)
+  mesh      with NCBI's concepts, from answers in the MeSH database's wire form (bench/mesh/answers.json, written by
+            hand); reported on the queries in which these know a concept
+  all       rules, evidence and mesh together
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import math
+import re
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+import httpx
+from pydantic import SecretStr
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.fusion import fuse
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import Citation, Evidence, Expansion
+from deepcritical_mcp.providers.eutils import EUtilities
+from deepcritical_mcp.providers.http import ApiClient
+from deepcritical_mcp.providers.mesh import MeshConcepts
+from deepcritical_mcp.search.expansion import QueryExpander
+
+DEPTH = 100
+ANSWERS = Path(__file__).parent / "mesh" / "answers.json"
+
+
+class MeshAnswers:
+    """E-utilities from a file: no spelling, term mapping by the longest known words, MeSH records."""
+
+    def __init__(self) -> None:
+        data = json.loads(ANSWERS.read_text())
+        self._records: dict[str, dict[str, list[str]]] = {
+            uid: row for uid, row in data["result"].items() if uid != "uids"
+        }
+        self._mappings: dict[str, str] = data["mappings"]
+        names = sorted(self._mappings, key=len, reverse=True)
+        self._known = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})(?!\w)")
+
+    def concepts(self, folder: Path) -> MeshConcepts:
+        http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
+        client = ApiClient(http, provider="pubmed", title="PubMed")
+        eutils = EUtilities(client, base_url="http://ncbi.bench", tool="bench", email="", api_key=SecretStr(""))
+        return MeshConcepts(eutils, cache_dir=folder)
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        params = dict(request.url.params) | dict(httpx.QueryParams(request.content.decode()))
+        if request.url.path.endswith("espell.fcgi"):
+            return httpx.Response(200, text="<eSpellResult><CorrectedQuery/><ERROR/></eSpellResult>")
+        if request.url.path.endswith("esummary.fcgi"):
+            found = {uid: self._records[uid] for uid in params["id"].split(",") if uid in self._records}
+            return httpx.Response(200, json={"result": {"uids": list(found), **found}})
+        ids: list[str] = []
+        translations: list[dict[str, str]] = []
+        if params["db"] == "mesh":
+            wanted = set(re.findall(r'"([^"]+)"\[MeSH Terms\]', params["term"]))
+            ids = [uid for uid, row in self._records.items() if row["ds_meshterms"][0].lower() in wanted]
+        else:
+            for name in dict.fromkeys(self._known.findall(params["term"].lower())):
+                translations.append(
+                    {"from": name, "to": f'"{self._mappings[name]}"[MeSH Terms] OR "{name}"[All Fields]'}
+                )
+        result = {"count": str(len(ids)), "idlist": ids, "translationset": translations, "querytranslation": ""}
+        return httpx.Response(200, json={"esearchresult": result})
+
+
+@dataclass
+class Collection:
+    """A corpus in a session, its queries and judgements; rankings are kept, since wordings repeat."""
+
+    store: EvidenceStore
+    names: Mapping[str, str]
+    queries: Mapping[str, str]
+    relevant: Mapping[str, frozenset[str]]
+    rankings: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    async def ranking(self, wording: str) -> list[str]:
+        if wording not in self.rankings:
+            found = await self.store.search_similar(wording, max_results=DEPTH)
+            ids = [id for piece in found for id in (piece.id, *piece.similar)]
+            self.rankings[wording] = [self.names[id] for id in ids if id in self.names]
+        return self.rankings[wording]
+
+
+async def load(folder: Path, sessions: SessionRegistry, most_queries: int) -> Collection:
+    """The folder's corpus in a new session."""
+    mesh = {row["id"]: row["mesh"] for row in lines(folder / "long_answers.jsonl")}
+    store = await sessions.open()
+    documents = list(lines(folder / "corpus.jsonl"))
+    names: dict[str, str] = {}
+    for start in range(0, len(documents), DEPTH):
+        part = documents[start : start + DEPTH]
+        outcomes = await store.add_evidence([evidence(row, mesh.get(row["id"], ())) for row in part])
+        names |= {outcome.evidence.id: row["id"] for outcome, row in zip(outcomes, part, strict=True)}
+    relevant: dict[str, set[str]] = {}
+    for line in (folder / "qrels.tsv").read_text().splitlines()[1:]:
+        query, document, score = line.split("\t")
+        if int(score) > 0:
+            relevant.setdefault(query, set()).add(document)
+    queries = {row["id"]: row["text"] for row in list(lines(folder / "queries.jsonl"))[:most_queries]}
+    return Collection(store, names, queries, {query: frozenset(ids) for query, ids in relevant.items()})
+
+
+def evidence(row: Mapping[str, str], mesh: Sequence[str]) -> Evidence:
+    title = row["title"] or row["text"].split(". ")[0]
+    citation = Citation(source="user", title=title, url=f"https://bench.example/{row['id']}", mesh_terms=tuple(mesh))
+    return Evidence.of(citation, row["text"], provider="bench")
+
+
+def lines(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def measured(ranking: Sequence[str], relevant: frozenset[str]) -> tuple[float, float]:
+    """nDCG@10 and Recall@100, in points."""
+    gain = sum(1 / math.log2(place + 2) for place, id in enumerate(ranking[:10]) if id in relevant)
+    ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(relevant))))
+    return 100 * gain / ideal, 100 * len(relevant & set(ranking[:DEPTH])) / len(relevant)
+
+
+async def compare(
+    collection: Collection,
+    expand: Callable[[str], Awaitable[Expansion]],
+    weight: float,
+    *,
+    needs_concepts: bool,
+    source: str,
+) -> str:
+    """One line: how many queries it is about, direct, fused, difference, and how many variants come from the source."""
+    direct: list[tuple[float, float]] = []
+    fused: list[tuple[float, float]] = []
+    variants, of_source = 0, 0
+    for query, text in collection.queries.items():
+        expansion = await expand(text)
+        if needs_concepts and not any(concept.mesh_id for concept in expansion.concepts):
+            continue
+        wordings = [text, *(proposed.query for proposed in expansion.queries[1:])]
+        variants += len(wordings) - 1
+        of_source += sum(proposed.source == source for proposed in expansion.queries[1:])
+        rankings = [await collection.ranking(wording) for wording in wordings]
+        relevant = collection.relevant[query]
+        direct.append(measured(rankings[0], relevant))
+        fused.append(measured(fuse(rankings, [weight] + [1.0] * (len(rankings) - 1)), relevant))
+    (ndcg, recall), (ndcg_fused, recall_fused) = (
+        [fmean(values) for values in zip(*rows, strict=True)] for rows in (direct, fused)
+    )
+    return (
+        f"{len(direct):4d} queries  nDCG@10 {ndcg:5.2f} -> {ndcg_fused:5.2f} ({ndcg_fused - ndcg:+.2f})   "
+        f"Recall@100 {recall:5.2f} -> {recall_fused:5.2f} ({recall_fused - recall:+.2f})   "
+        f"{100 * of_source / max(1, variants):.0f} % of the variants from {source}"
+    )
+
+
+async def run(arguments: argparse.Namespace) -> None:
+    settings = Settings(deadline=600)
+    embedder = EmbeddingService(settings)
+    sessions = SessionRegistry(settings, embedder)
+    with tempfile.TemporaryDirectory() as cache:
+        concepts = MeshAnswers().concepts(Path(cache))
+        for folder in arguments.folders:
+            collection = await load(folder, sessions, arguments.queries)
+            print(
+                f"{folder.name}: {len(collection.names):,} documents, direct {arguments.weight:g}:1 against a variant"
+            )
+            for count in arguments.counts:
+                for name, mesh, store in (
+                    ("rules", None, None),
+                    ("evidence", None, collection.store),
+                    ("mesh", concepts, None),
+                    ("all", concepts, collection.store),
+                ):
+                    expander = QueryExpander(settings, mesh)
+
+                    async def expand(
+                        topic: str, expander: QueryExpander = expander, store: EvidenceStore | None = store
+                    ) -> Expansion:
+                        return await expander.expand(topic, count=count, store=store)  # noqa: B023 - awaited at once
+
+                    row = await compare(
+                        collection,
+                        expand,
+                        arguments.weight,
+                        needs_concepts=mesh is not None,
+                        source="evidence" if name == "all" else name,
+                    )
+                    print(f"  count {count}, {name:8s} {row}", flush=True)
+    await sessions.aclose()
+    embedder.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--counts", nargs="+", type=int, default=[3, 5, 8])
+    parser.add_argument("--queries", type=int, default=300, help="at most so many queries of each folder")
+    parser.add_argument("--weight", type=float, default=3.0, help="weight of the direct query")
+    asyncio.run(run(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.search.expansion.abbreviations import definitions
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("We studied AMP-activated protein kinase (AMPK) in mice.", {"AMPK": "AMP-activated protein kinase"}),
+        ("In Alzheimer's disease (AD) and mild cognitive impairment (MCI),",
+         {"AD": "Alzheimer's disease", "MCI": "mild cognitive impairment"}),
+        ("TBI (traumatic brain injury) in athletes", {"TBI": "traumatic brain injury"}),
+        ("tumour necrosis factor-α (TNF-α) rose", {"TNF-α": "tumour necrosis factor-α"}),
+        ("interleukin 6 (IL-6; pg/mL)", {"IL-6": "interleukin 6"}),
+        ("We saw an effect (P < 0.05) in men (n = 12).", {}),
+        ("patients (Figure 2) and controls (see Table)", {}),
+        ("the lace plant (Aponogeton madagascariensis)", {}),
+        ("nothing in parentheses", {}),
+        ("heart (XYZ)", {}),
+    ],
+)  # fmt: skip
+def test_an_abbreviation_is_found_where_the_text_defines_it(text: str, found: dict[str, str]):
+    assert definitions([text]) == found
+
+
+def test_the_first_definition_stands():
+    assert definitions(["multiple sclerosis (MS)", "mitral stenosis (MS)"]) == {"MS": "multiple sclerosis"}
+
+
+@given(st.text(alphabet=st.sampled_from("aA bB()[]-;,.1"), max_size=120))
+def test_no_text_breaks_it(text: str):
+    assert all(len(long) > len(short) for short, long in definitions([text]).items())

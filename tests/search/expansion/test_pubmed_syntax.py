@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.search.expansion import pubmed_syntax
+
+
+@pytest.mark.parametrize(
+    ("text", "is_syntax"),
+    [
+        ("metformin AND alzheimer", True),
+        ("metformin[tiab]", True),
+        ("metformin[Title/Abstract:~3]", True),
+        ('"heart attack"[ti] OR "heart attack"[mh:noexp]', True),
+        ("neoplas* therapy", True),
+        ("metformin and alzheimer", False),
+        ("EFFECT OF METFORMIN AND INSULIN", False),
+        ("[18F]FDG PET", False),
+        ('"brain fog" after COVID', False),
+        ("interleukin 6 (IL-6)", False),
+        ("vitamin D or calcium?", False),
+    ],
+)
+def test_pubmed_syntax_is_told_from_plain_words(text: str, is_syntax: bool):
+    assert pubmed_syntax.uses_pubmed_syntax(text) is is_syntax
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ('"metformin alzheimer', "metformin alzheimer"),
+        ("“heart failure”[tiab]", '"heart failure"[tiab]'),
+        ("metformin AND (alzheimer OR dementia", "metformin AND (alzheimer OR dementia)"),
+        ("metformin) AND alzheimer", "metformin AND alzheimer"),
+        ("metformin AND () AND alzheimer", "metformin AND alzheimer"),
+        ("AND metformin OR", "metformin"),
+        ("metformin AND AND alzheimer", "metformin AND alzheimer"),
+        ("metformin AND NOT insulin", "metformin NOT insulin"),
+        ("metformin[tiab] and alzheimer[mh]", "metformin[tiab] AND alzheimer[mh]"),
+        ("[tiab] metformin", "metformin"),
+        ("metformin[bogus] AND alzheimer", "metformin bogus AND alzheimer"),
+        ("metformin[ti][ab]", "metformin[ti]"),
+        ('"" metformin', "metformin"),
+        (")(", ""),
+    ],
+)
+def test_a_malformed_query_is_mended(text: str, mended: str):
+    assert pubmed_syntax.repair(text) == mended
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '("metformin"[mh] OR metformin[tiab]) AND alzheimer*[tiab] NOT review[pt]',
+        "smith j[au] AND 2010:2020[dp] AND english[la]",
+        '(a OR b)[tiab] AND "c d"[Title/Abstract:~3]',
+        "systematic[sb] OR free full text[filter]",
+    ],
+)
+def test_a_well_formed_query_stays_as_it_is(query: str):
+    assert pubmed_syntax.repair(query) == query
+    assert pubmed_syntax.is_valid(query)
+
+
+def test_the_subject_leaves_out_what_is_excluded_and_what_is_no_subject():
+    query = 'smith j[au] AND "heart attack"[ti] AND (statin* OR aspirin[nm]) NOT mice[mh] AND 2010:2020[dp]'
+    assert pubmed_syntax.subject_words(query) == "heart attack statin aspirin"
+
+
+def test_words_lose_what_pubmed_would_read_as_syntax():
+    assert pubmed_syntax.words('IL-6/IL-10 ratio: "TNF-α" [sepsis] & p53?') == "IL-6 IL-10 ratio TNF-α sepsis p53"
+
+
+def test_a_list_is_cut_before_it_is_too_long():
+    query = pubmed_syntax.any_of((f'"name {number}"' for number in range(1_000)), limit=100)
+    assert len(query) <= 100
+    assert pubmed_syntax.is_valid(query)
+
+
+@given(st.text(alphabet=st.sampled_from('ab "()[]*:ANDORNOT tiab,“”'), max_size=80))
+def test_what_is_mended_is_valid_and_stays_so(text: str):
+    mended = pubmed_syntax.repair(text)
+    assert pubmed_syntax.repair(mended) == mended
+    assert not mended or pubmed_syntax.is_valid(mended)
+
+
+@given(st.text(max_size=200))
+def test_no_text_breaks_it(text: str):
+    pubmed_syntax.repair(text)
+    pubmed_syntax.subject_words(text)
+    assert not set(pubmed_syntax.words(text)) & set('"[]()')

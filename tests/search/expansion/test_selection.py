@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from deepcritical_mcp.models import ExpandedQuery
+from deepcritical_mcp.search.expansion.selection import Reformulation, Strategy, choose, same_words_key, semantic_count
+
+
+def query(text: str, strategy: Strategy, reformulation: Reformulation) -> ExpandedQuery:
+    return ExpandedQuery(
+        query=text, strategy=strategy, reformulation=reformulation, rationale="", pubmed_query=text, source="rules"
+    )
+
+
+DIRECT = query("metformin dementia", "direct", "syntactic")
+
+
+@pytest.mark.parametrize(("count", "semantic"), [(1, 0), (2, 1), (3, 1), (4, 1), (5, 2), (6, 2), (7, 3), (8, 3)])
+def test_37_percent_are_semantic_rounded_to_the_nearest(count: int, semantic: int):
+    assert semantic_count(count) == semantic
+    pool = [query(f"a{number}", "broader", "syntactic") for number in range(8)]
+    pool += [query(f"b{number}", "specific", "semantic") for number in range(8)]
+    chosen = choose(DIRECT, pool, count=count)
+    assert len(chosen) == count
+    assert sum(one.reformulation == "semantic" for one in chosen) == semantic
+
+
+def test_the_same_words_in_another_order_or_case_are_the_same_query():
+    assert same_words_key("Dementia,  metformin") == same_words_key("metformin dementia")
+    again = query("DEMENTIA metformin?", "broader", "syntactic")
+    other = query("biguanides dementia", "broader", "semantic")
+    assert choose(DIRECT, [again, other], count=2) == (DIRECT, other)
+
+
+def test_a_missing_strategy_takes_the_place_of_the_last_that_can_be_spared():
+    pool = [
+        query("first", "specific", "syntactic"),
+        query("wider", "broader", "syntactic"),
+        query("how", "specific", "semantic"),
+    ]
+    assert [one.query for one in choose(DIRECT, pool, count=3)] == ["metformin dementia", "how", "wider"]
+
+
+def test_a_kind_that_runs_out_is_made_up_for_by_the_other():
+    pool = [query(f"a{number}", "broader", "syntactic") for number in range(4)]
+    assert len(choose(DIRECT, pool, count=4)) == 4
