@@ -29,10 +29,10 @@ class FileStateStore(StateStore):
     its lock without end; this keeps one number. Every method may raise OSError.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._state = path.with_suffix(".state")
-        self._lock = FileLock(path.with_suffix(".lock"), timeout=LOCK_TIMEOUT, thread_local=False)
+        self._lock = FileLock(path.with_suffix(".lock"), timeout=lock_timeout, thread_local=False)
 
     def check(self, algorithm: StateAlgorithm, rates: list[Rate], now: int, weight: int) -> Decision:
         """Apply `algorithm.step` at the moment the lock is held; `now` may be long past by then."""
