@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from pydantic import BaseModel
 
@@ -14,6 +15,7 @@ from deepcritical_mcp.models import (
     AddResult,
     Citation,
     ClearResult,
+    Concept,
     Evidence,
     EvidenceList,
     EvidencePage,
@@ -139,13 +141,21 @@ def _expansion(result: Expansion) -> list[str]:
             f"   {query.strategy}, {query.reformulation}, from {query.source}: {query.rationale}",
             f"   PubMed: {query.pubmed_query}",
         ]
-    if result.concepts:
-        lines += ["", "## Concepts"]
-        for concept in result.concepts:
-            mesh = f" = MeSH “{concept.mesh_term}” ({concept.mesh_id})" if concept.mesh_term else ""
-            synonyms = f": {'; '.join(concept.synonyms)}" if concept.synonyms else ""
-            lines.append(f"- {concept.term}{mesh}{synonyms}")
+    for place, heading in (("topic", "## Concepts"), ("evidence", "## What the session's evidence talks about")):
+        concepts = [concept for concept in result.concepts if concept.found_in == place]
+        lines += ["", heading, *map(_concept, concepts)] if concepts else []
     return [*lines, *_next(result.next_step)]
+
+
+def _concept(concept: Concept) -> str:
+    mesh = f" = MeSH “{concept.mesh_term}” ({concept.mesh_id})" if concept.mesh_term else ""
+    by_source: dict[str, list[str]] = {}
+    for name, source in zip_longest(concept.synonyms, concept.synonym_sources, fillvalue=""):
+        by_source.setdefault(source, []).append(name)
+    synonyms = " · ".join(
+        f"{'; '.join(names)}{f' [{source}]' if source else ''}" for source, names in by_source.items()
+    )
+    return f"- {concept.term}{mesh}{f': {synonyms}' if synonyms else ''}"
 
 
 def _added(result: AddResult) -> list[str]:
