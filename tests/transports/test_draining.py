@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import signal
 import socket
-import subprocess
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +18,7 @@ from deepcritical_mcp.server import create_server
 from deepcritical_mcp.transports.draining import RunningCalls
 from deepcritical_mcp.transports.http import run_http
 from tests.transports.conftest import Serving, content, error
+from tests.transports.processes import serving_process
 
 
 async def test_a_running_call_may_finish_while_new_ones_are_refused() -> None:
@@ -107,35 +103,9 @@ async def test_a_call_that_is_cut_off_by_the_end_is_told_so(serving: Serving, tr
     assert results == ["shutting_down"]
 
 
-@contextmanager
-def process(folder: Path, *options: str, **environment: str) -> Generator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        [sys.executable, "-m", "deepcritical_mcp", "serve", "--transport", "http", *options],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={"PATH": "", "HOME": str(folder), "DEEPCRITICAL_CACHE_DIR": str(folder / "cache"), **environment},
-    ) as one:
-        try:
-            yield one
-        finally:
-            one.kill()
-
-
-def address(one: subprocess.Popen[str]) -> str:
-    assert one.stderr
-    for line in one.stderr:
-        found = re.search(r"listens on (http://\S+?)/mcp", line)
-        if found:
-            return found[1]
-    raise AssertionError("the server did not start")
-
-
 def test_a_signal_ends_the_process_cleanly_with_streams_open(tmp_path: Path) -> None:
-    with process(tmp_path, "--port", "0") as one:
-        with (
-            httpx.Client(base_url=address(one), trust_env=False, transport=httpx.HTTPTransport(retries=20)) as http,
-            http.stream("GET", "/sse") as stream,
-        ):
+    with serving_process(tmp_path) as (one, url):
+        with client_of(url) as http, http.stream("GET", "/sse") as stream:
             lines = stream.iter_lines()
             assert next(lines) == "event: endpoint"
             one.send_signal(signal.SIGTERM)
@@ -145,16 +115,17 @@ def test_a_signal_ends_the_process_cleanly_with_streams_open(tmp_path: Path) -> 
 
 
 def test_told_so_it_listens_on_every_interface_and_still_checks_the_host(tmp_path: Path) -> None:
-    with process(tmp_path, "--port", "0", "--host", "0.0.0.0", "--insecure") as one:
-        port = address(one).rsplit(":", 1)[1]
-        with httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", trust_env=False, transport=httpx.HTTPTransport(retries=20)
-        ) as http:
+    with serving_process(tmp_path, "--host", "0.0.0.0", "--insecure") as (one, url):
+        with client_of(url) as http:
             assert http.get("/health").status_code == 200
             assert http.get("/health", headers={"host": "evil.example"}).status_code == 421
             assert http.get("/health", headers={"origin": "http://evil.example"}).status_code == 403
         one.send_signal(signal.SIGINT)
         assert one.wait(20) == 0
+
+
+def client_of(url: str) -> httpx.Client:
+    return httpx.Client(base_url=url, trust_env=False, transport=httpx.HTTPTransport(retries=20))
 
 
 def refusal_to_start(host: str, port: int, **settings: Any) -> str:

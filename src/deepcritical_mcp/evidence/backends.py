@@ -39,11 +39,13 @@ class Backend(Protocol):
 
     Attributes:
         lasting: whether a closed session can be opened again.
+        shared: whether other processes may change an open session.
         batch: records to write at once.
         limit: sessions that may be open at the same time.
     """
 
     lasting: bool
+    shared: bool
     batch: int
     limit: int
 
@@ -114,6 +116,7 @@ class MemoryBackend:
     """
 
     lasting = False
+    shared = False
     batch = LOCAL_BATCH
     SHARED_BY = 16
 
@@ -191,6 +194,7 @@ class FolderBackend:
     corrupt it."""
 
     lasting = True
+    shared = False
     batch = LOCAL_BATCH
     MOST_OPEN = 32
     """An open folder costs 9 threads and 14 file descriptors."""
@@ -325,6 +329,7 @@ class ServerBackend:
     """Sessions on a Chroma server, which several processes may share."""
 
     lasting = True
+    shared = True
     batch = SERVER_BATCH
 
     def __init__(self, url: str, *, limit: int) -> None:

@@ -130,6 +130,13 @@ class Space:
                 return
             offset += PAGE
 
+    def count(self) -> int:
+        """Passages and pieces without vectors that are kept now, by whatever process."""
+        with translated("read the session"):
+            if self._words is None:
+                self._words = _find(self._client, self.session_id + WORDS)
+            return self._main.count() + (self._words.count() if self._words is not None else 0)
+
     def write(self, records: Sequence[Record]) -> None:
         """Add records, or write them over earlier ones of the same id; each goes in whole or not at all."""
         embedded = [record for record in records if record.vectors]

@@ -146,6 +146,8 @@ class SessionRegistry:
         if session.space.info.owner != owner:
             raise SessionNotFoundError()
         await self._use(session)
+        if self._backend.shared:
+            await session.store.notice_changes()
         return session
 
     async def _reopen(self, session_id: str) -> _Session:

@@ -1,0 +1,93 @@
+"""Real processes for tests: our server, a Chroma server, a Redis."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import httpx
+import pytest
+
+STARTING_TIME = 60
+T = TypeVar("T")
+
+
+@contextmanager
+def process(command: Sequence[str], log: Path, **environment: str) -> Generator[subprocess.Popen[bytes]]:
+    """A process whose output goes to `log`; killed at the end."""
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, stdout=output, stderr=output, env={"PATH": "", **environment}) as one,
+    ):
+        try:
+            yield one
+        finally:
+            one.kill()
+
+
+@contextmanager
+def serving_process(folder: Path, *options: str, **environment: str) -> Generator[tuple[subprocess.Popen[bytes], str]]:
+    """Our server on a free port, and its address; its log is `folder`/server.log."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / "server.log"
+    command = (sys.executable, "-m", "deepcritical_mcp", "serve", "--transport", "http", "--port", "0", *options)
+    settings = {"HOME": str(folder), "DEEPCRITICAL_CACHE_DIR": str(folder / "cache"), **environment}
+    with process(command, log, **settings) as one:
+        found = wait_for(lambda: re.search(r"listens on (\S+)/mcp", log.read_text()), one, log)
+        yield one, found[1].replace("0.0.0.0", "127.0.0.1")
+
+
+@contextmanager
+def chroma(folder: Path) -> Generator[str]:
+    """A real Chroma server."""
+    port = free_port()
+    command = (str(Path(sys.executable).with_name("chroma")), "run", "--path", str(folder), "--port", str(port))
+    with process((*command, "--host", "127.0.0.1"), folder / "chroma.log", HOME=str(folder)) as one:
+        url = f"http://127.0.0.1:{port}"
+        wait_for(lambda: _answers(f"{url}/api/v2/heartbeat"), one, folder / "chroma.log")
+        yield url
+
+
+@contextmanager
+def redis(folder: Path) -> Generator[str]:
+    """A real Redis that keeps nothing; skips the test where there is none."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not installed (Debian: redis-server)")
+    port = free_port()
+    options = ("--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder))
+    with process((program, *options), folder / "redis.log") as one:
+        wait_for(lambda: "Ready to accept connections" in (folder / "redis.log").read_text(), one, folder / "redis.log")
+        yield f"redis://127.0.0.1:{port}"
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def wait_for(condition: Callable[[], T | None], one: subprocess.Popen[bytes], log: Path) -> T:
+    """What `condition` gives once it gives something; an error when the process ends or takes too long."""
+    end = time.monotonic() + STARTING_TIME
+    while time.monotonic() < end and one.poll() is None:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"it did not start: {log.read_text(errors='replace')[-2_000:]}")
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
