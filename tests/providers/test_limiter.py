@@ -104,8 +104,10 @@ def test_what_cannot_be_is_taken_for_a_free_line(written: str, tmp_path: Path):
 
 
 def test_a_process_that_dies_with_the_lock_holds_up_nobody(tmp_path: Path):
-    hold = "import sys, filelock\nlock = filelock.FileLock(sys.argv[1])\nlock.acquire()\nprint('held', flush=True)\ninput()"
-    with running([sys.executable, "-c", hold, str(tmp_path / "line.lock")]) as (holder,):
+    hold = (
+        "import sys, filelock as f; lock = f.FileLock(sys.argv[1]); lock.acquire(); print('held', flush=True); input()"
+    )
+    with running([sys.executable, "-u", "-c", hold, str(tmp_path / "line.lock")]) as (holder,):
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(TimeoutError):

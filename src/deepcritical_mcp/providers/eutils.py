@@ -141,11 +141,13 @@ class EUtilities:
 
 def connect(settings: Settings, http: httpx.AsyncClient) -> EUtilities:
     """E-utilities as the settings name them, with the limiter that all processes share. Asks nobody yet."""
+    limiter = ncbi_limiter(settings)
     client = ApiClient(
         http,
         provider=PROVIDER,
         title="PubMed",
-        limiter=ncbi_limiter(settings),
+        limiter=limiter,
+        starting=limiter.confirm,
         explain=explain_refusal,
         follow_redirects=None if not settings.ncbi_api_key.get_secret_value() else False,
     )

@@ -66,6 +66,8 @@ class ApiClient:
         provider: wire name, e.g. "pubmed".
         title: name for people, used in messages, e.g. "PubMed".
         limiter: asked before every attempt.
+        starting: awaited when the connection stands and the request is about to leave, which may be long after the
+            limiter said yes.
         explain: reads an answer other than 2xx whose body tells more than its status; gives the error it means, or
             None where the status says it all.
         follow_redirects: false where a redirect would carry a key elsewhere; None = as `http` does.
@@ -79,6 +81,7 @@ class ApiClient:
         title: str,
         retry: RetryPolicy | None = None,
         limiter: RequestLimiter | None = None,
+        starting: Callable[[], Awaitable[None]] | None = None,
         explain: Callable[[httpx.Response], ProviderError | None] | None = None,
         follow_redirects: bool | None = None,
     ) -> None:
@@ -88,6 +91,7 @@ class ApiClient:
         self._http = http
         self._retry = retry or RetryPolicy()
         self._limiter = limiter
+        self._starting = starting
         self._explain = explain
         self._redirects = httpx.USE_CLIENT_DEFAULT if follow_redirects is None else follow_redirects
 
@@ -175,6 +179,7 @@ class ApiClient:
                 json=json,
                 headers=headers,
                 follow_redirects=self._redirects,
+                extensions={"trace": self._watch} if self._starting else {},
             ) as response:
                 await self._read(response)
         except httpx.TimeoutException as error:
@@ -192,6 +197,11 @@ class ApiClient:
             raise error
         self.raise_for_status(response.status_code, response.headers)
         return response
+
+    async def _watch(self, event: str, _: Mapping[str, object]) -> None:
+        """httpx's `trace` extension."""
+        if self._starting is not None and event.endswith("send_request_headers.started"):
+            await self._starting()
 
     async def _read(self, response: httpx.Response) -> None:
         received = bytearray()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -35,6 +36,8 @@ LATE = 0.05
 
 LATE_STARTS = 3
 """After so many delayed moments in a row the machine is overloaded, and another one would not help."""
+
+_MOMENT: ContextVar[float] = ContextVar("moment", default=0.0)  # when this task's last moment was taken
 
 PAUSE = 30.0
 """Seconds until a place that could not be used is tried again."""
@@ -72,8 +75,18 @@ class SpacedRequests:
         """Return when the next request may start. Cancelling gives up the place in line."""
         async with self._turn:
             for _ in range(LATE_STARTS):
-                if time.monotonic() - await self._moment() <= LATE:
+                moment = await self._moment()
+                _MOMENT.set(moment)
+                if time.monotonic() - moment <= LATE:
                     return
+
+    async def confirm(self) -> None:
+        """To be awaited when the request is about to leave: a moment that has passed meanwhile is replaced by another.
+
+        Connecting takes time, above all the first time; requests that left as they happened to connect would meet.
+        """
+        if time.monotonic() - _MOMENT.get() > LATE:
+            await self.acquire()
 
     async def _moment(self) -> float:
         """Wait for a free moment; gives when it was taken, on the monotonic clock."""
