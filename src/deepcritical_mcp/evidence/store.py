@@ -241,6 +241,15 @@ class EvidenceStore:
         """Whether the open session turned out to be gone."""
         return self._lost
 
+    async def notice_changes(self) -> None:
+        """Read the session again if another process has added to it or taken from it."""
+        space, catalogue = self._space, self._catalogue
+        if space is None or catalogue is None or self._writing.locked():
+            return
+        count = await run_sync(space.count, abandon_on_cancel=True)
+        if count != catalogue.passages + len(catalogue.waiting()) and not self._writing.locked():
+            self._catalogue = None
+
     def attach(self, space: Space) -> None:
         """Use `space`, which is open, until `detach`."""
         self._space, self._catalogue, self._lost = space, None, False
