@@ -207,6 +207,9 @@ def open_board(window: BrowserContext, host_script: str) -> OpenBoard:
             "([address, options]) => window.openBoard(address, options)", [BOARD_ADDRESS, options]
         )
         board.app = page.frames[1]
+        # Keys go to the frame that has the focus, and a frame of another process gets it with a delay.
+        await page.locator("iframe").focus()
+        await board.app.wait_for_function("() => document.hasFocus()")
         if result is not None:
             await board.send(result)
         return board

@@ -192,6 +192,13 @@ function showMore() {
   byId("list").children[first]?.querySelector(".card").focus();
 }
 
+const narrow = window.matchMedia("(max-width: 759px)");
+
+// On a small screen the evidence comes first and the rest on demand.
+function fitPanels() {
+  for (const panel of document.querySelectorAll(".panel")) panel.open = !narrow.matches;
+}
+
 async function openInHost() {
   board.step = 6;
   host.handlers["ui/notifications/tool-result"] = showResult;
@@ -223,10 +230,9 @@ function openReport(data) {
 }
 
 listen();
-// On a small screen the evidence comes first and the rest on demand.
-if (window.matchMedia("(max-width: 759px)").matches) {
-  for (const panel of document.querySelectorAll(".panel")) panel.open = false;
-}
+// A host may show its frame before it has its size.
+narrow.addEventListener("change", fitPanels);
+fitPanels();
 const carried = JSON.parse(byId("data").textContent);
 if (carried) openReport(carried);
 else if (window.parent !== window) openInHost();
