@@ -65,7 +65,8 @@ async def test_a_session_moves_between_replicas_which_share_the_pace_of_requests
         one, two = [await opened.enter_async_context(client(url, ALICE)) for url in urls]
         bob = await opened.enter_async_context(client(urls[1], BOB))
 
-        found = content(await one.call_tool("pubmed_search", {"query": "zinc wounds", "session_id": "new"}))
+        found = content(await one.call_tool("pubmed_search", {"query": "zinc wounds"}))
+        assert f'session_id="{found["session_id"]}"' in found["next_step"], "the other replica has another default"
         session = {"session_id": found["session_id"]}
         assert len(found["evidence"]) == 3
         moved = content(await two.call_tool("semantic_search", {"query": "zinc", "max_results": 10, **session}))

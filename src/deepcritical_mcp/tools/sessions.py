@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NEW = "new"
 SSE_MESSAGES_PATH = "/messages"
+CALLER_KEY = "caller:"
 
 ToolContext = Context[AppContext, Any]
 
@@ -52,7 +53,9 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
         return Session(await registry.get(session_id, owner=owner), announce=False)
     key = _default_key(ctx)
     if key:
-        return Session(await registry.default(key, owner=owner), announce=False)
+        # Another replica, which may get this caller's next call, has another default session for it.
+        elsewhere = key.startswith(CALLER_KEY) and bool(application(ctx).settings.chroma_url)
+        return Session(await registry.default(key, owner=owner), announce=elsewhere)
     if not may_open:
         raise SessionRequiredError()
     return Session(await registry.open(owner=owner), announce=True)
@@ -100,4 +103,4 @@ def _default_key(ctx: ToolContext) -> str:
     if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
         header = request.headers.get("mcp-session-id", "")
         return f"http:{header}" if header else ""
-    return f"caller:{caller()}" if caller() else ""
+    return f"{CALLER_KEY}{caller()}" if caller() else ""
