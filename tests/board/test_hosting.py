@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
+from deepcritical_mcp.models import RelatedEvidence
 from tests.board.conftest import Board, OpenBoard
 from tests.board.samples import SESSION, piece, pieces, result
 
@@ -41,6 +42,32 @@ async def test_a_point_of_the_session_without_a_card_is_fetched(open_board: Open
 
     await expect(board.app.locator("#list .card")).to_have_count(4)
     assert board.calls[0]["arguments"]["ids"] == [other.id]
+
+
+async def test_related_evidence_of_the_session_can_be_brought_in(open_board: OpenBoard) -> None:
+    other = piece(9)
+    related = RelatedEvidence(id=other.id, title=other.citation.title, url="", snippet="A snippet.", relevance=0.61)
+
+    async def get_evidence(call: dict[str, Any]) -> dict[str, Any]:
+        return result([other], query="")
+
+    board = await open_board(result(pieces(2), related=(related,)), tool=get_evidence)
+    item = board.app.get_by_role("list", name="Already in the session").get_by_role("listitem")
+    await expect(item).to_contain_text("A snippet.")
+    await item.get_by_role("button", name="Show it here").click()
+
+    await expect(board.app.locator("#list .card")).to_have_count(3)
+    await expect(item).to_have_count(0)
+    assert board.calls[0]["arguments"]["ids"] == [other.id]
+
+
+async def test_a_new_result_takes_the_place_of_the_last_one(open_board: OpenBoard) -> None:
+    board = await open_board(result(pieces(5)))
+    await expect(board.app.locator("#list .card")).to_have_count(5)
+    await board.send(result([piece(9)], query="falls"))
+
+    await expect(board.app.locator("h1")).to_have_text("Evidence for “falls”")
+    await expect(board.app.locator("#list .card")).to_have_count(1)
 
 
 async def test_the_session_is_searched_by_meaning_through_the_host(open_board: OpenBoard) -> None:

@@ -64,6 +64,7 @@ function drawRelated() {
         element("p", { class: "facts" }, `relevance ${number(value.relevance).toFixed(2)}`),
         element("h3", { dir: "auto" }, link(value.url, clean(value.title) || clean(value.id))),
         element("p", { class: "by", dir: "auto" }, clean(value.snippet)),
+        canSearch() ? button("Show it here", () => reveal(clean(value.id)), { class: "plain" }) : null,
       ),
     ),
   );
@@ -146,6 +147,8 @@ function showResult(callResult) {
   const result = readResult(callResult);
   byId("notices").replaceChildren();
   for (const [tone, text] of result.problems) tell(tone, text);
+  board.given = [];
+  board.chosen.clear();
   take(result);
   board.query = result.query || board.query;
   board.related = result.related;
