@@ -26,7 +26,7 @@ _ROOTS = frozenset(
     }
 )
 _ROOT = re.compile(r"<([A-Za-z]\w*)")
-_ONE_RECORD = re.compile(r"<(PubmedArticle|PubmedBookArticle)(?:\s[^>]*)?>.*?</\1\s*>", re.DOTALL)
+_ONE_RECORD = re.compile(r"<(PubmedArticle|PubmedBookArticle|DeleteCitation)(?:\s[^>]*)?>.*?</\1\s*>", re.DOTALL)
 _PMID = re.compile(r"<PMID[^>]*>\s*(\d+)")
 
 
