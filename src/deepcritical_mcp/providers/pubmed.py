@@ -62,7 +62,8 @@ class PubMedTool:
         by_pmid = {piece.citation.pmid: piece for piece in (await self.fetch(found.ids)).evidence}
         if not by_pmid:
             raise unreadable("none of the records it found is in it")
-        return [by_pmid[pmid] for pmid in found.ids if pmid in by_pmid]
+        records = [by_pmid[pmid] for pmid in found.ids if pmid in by_pmid]
+        return [piece.model_copy(update={"found_by": (query,)}) for piece in records]
 
     async def find(
         self,

@@ -39,8 +39,8 @@ class Element:
         return next(self.all(*path), Element(None))
 
     def texts(self, *path: str) -> tuple[str, ...]:
-        """The texts at `path` that are not empty, each once."""
-        return tuple(dict.fromkeys(one.text for one in self.all(*path) if one.text))
+        """The texts at `path` that are not empty."""
+        return tuple(one.text for one in self.all(*path) if one.text)
 
     def within(self, name: str) -> Element:
         """An element that holds this one under `name`, and nothing else."""
