@@ -133,7 +133,8 @@ async function searchByMeaning(text) {
     byId("sort").value = "given";
     resetFilters();
     draw();
-    byId("list").focus();
+    byId("list").focus({ preventScroll: true });
+    byId("title").scrollIntoView({ block: "nearest" });
   });
   submit.disabled = false;
 }
