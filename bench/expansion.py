@@ -128,7 +128,7 @@ def evidence(row: Mapping[str, str], mesh: Sequence[str]) -> Evidence:
 
 
 def lines(path: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [json.loads(line) for line in path.read_text().split("\n") if line] if path.exists() else []
 
 
 def measured(ranking: Sequence[str], relevant: frozenset[str]) -> tuple[float, float]:

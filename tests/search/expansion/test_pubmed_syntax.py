@@ -66,7 +66,7 @@ def test_a_well_formed_query_stays_as_it_is(query: str):
 
 def test_the_subject_leaves_out_what_is_excluded_and_what_is_no_subject():
     query = 'smith j[au] AND "heart attack"[ti] AND (statin* OR aspirin[nm]) NOT mice[mh] AND 2010:2020[dp]'
-    assert pubmed_syntax.subject_words(query) == "heart attack statin aspirin"
+    assert pubmed_syntax.subjects(query) == ["heart attack", "statin", "aspirin"]
 
 
 def test_words_lose_what_pubmed_would_read_as_syntax():
@@ -89,5 +89,5 @@ def test_what_is_mended_is_valid_and_stays_so(text: str):
 @given(st.text(max_size=200))
 def test_no_text_breaks_it(text: str):
     pubmed_syntax.repair(text)
-    pubmed_syntax.subject_words(text)
+    pubmed_syntax.subjects(text)
     assert not set(pubmed_syntax.words(text)) & set('"[]()')

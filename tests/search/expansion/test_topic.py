@@ -28,7 +28,7 @@ from deepcritical_mcp.search.expansion.topic import (
         ('Is "use of force" traumatic?', ("use of force", "traumatic")),
         ("1,25-dihydroxyvitamin D3, Ca2+ and CD4+ cells", ("1,25-dihydroxyvitamin D3", "Ca2+", "CD4+ cells")),
         ("metformin metformin METFORMIN", ("metformin",)),
-        ("EFFECT OF METFORMIN ON DEMENTIA", ("EFFECT", "METFORMIN", "DEMENTIA")),
+        ("EFFECT OF METFORMIN ON DEMENTIA", ("METFORMIN", "DEMENTIA")),
     ],
 )
 def test_question_words_and_filler_are_off_and_phrases_kept(text: str, phrases: tuple[str, ...]):
@@ -54,10 +54,15 @@ def test_the_language_is_noticed(text: str, language: str):
 
 def test_drugs_diseases_and_symbols_weigh_most():
     assert weight("metformin") == weight("Alzheimer's") == weight("hepatitis") == weight("AMPK") == weight("p53") == 3
-    assert weight("patients") == weight("effect") == weight("2020") == 0
+    assert weight("patients") == weight("outcome") == weight("2020") == 0
     assert core(["randomized treatment of older patients with pembrolizumab", "melanoma outcome"], most_words=2) == (
         "pembrolizumab melanoma"
     )
+
+
+def test_words_of_a_name_are_kept_together():
+    assert core(["SGLT2 inhibitors heart failure", "older patients"], most_words=3) == "SGLT2 heart failure"
+    assert core(["intermittent fasting", "outcome", "type 2 diabetes"], most_words=3) == "type 2 diabetes"
 
 
 def test_drugs_stand_for_themselves_among_the_concepts():

@@ -11,7 +11,7 @@ from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.providers.mesh import MeshConcepts
 from deepcritical_mcp.search.expansion.concepts import MeshMatch, matches, with_neighbours
 from deepcritical_mcp.search.expansion.stems import stems
-from deepcritical_mcp.search.expansion.topic import Topic, is_symbol, key_phrases, read_topic, weight
+from deepcritical_mcp.search.expansion.topic import Topic, is_symbol, key_phrases, read_topic, weights_in
 
 # More words than these are no query but a text, of which neither spelling nor term mapping makes sense.
 _MOST_WORDS = 15
@@ -78,7 +78,8 @@ def _is_credible(suggestion: str, topic: Topic, familiar: frozenset[str]) -> boo
 
 def _for_mapping(topic: Topic) -> str:
     """Key phrases kept apart by AND, so that no phrase is read across their borders, without general medical words."""
-    phrases = [" ".join(word for word in phrase.split() if weight(word)) for phrase in topic.phrases]
+    weights = weights_in(topic.phrases)
+    phrases = [" ".join(word for word in phrase.split() if weights[word]) for phrase in topic.phrases]
     chosen: list[str] = []
     for phrase in filter(None, phrases or topic.phrases):
         if sum(len(other.split()) for other in [*chosen, phrase]) <= _MOST_WORDS:

@@ -104,9 +104,10 @@ def is_valid(query: str) -> bool:
     return bool(query.strip()) and repair(query) == _BLANKS.sub(" ", query.strip())
 
 
-def subject_words(text: str) -> str:
-    """The subject of a query as plain words: without operators, excluded terms, tags, and names in other fields."""
-    return _BLANKS.sub(" ", " ".join(_subjects(_parse(text)))).strip()
+def subjects(text: str) -> list[str]:
+    """The operands of a query that speak of its subject, as plain words: no operators, excluded terms or tags, and no
+    names in other fields."""
+    return [operand for operand in map(str.strip, _subjects(_parse(text))) if operand]
 
 
 def words(text: str) -> str:
@@ -177,8 +178,8 @@ def _read_group(tokens: Iterator[str], *, depth: int) -> tuple[_Node, ...]:
             items.append(_Operator(token))
         elif token.startswith("["):
             _add_tag(items, token)
-        elif token.strip('" \t'):
-            items.append(_Term(token))
+        elif any(letter.isalnum() for letter in token):
+            items.append(_Term(_BLANKS.sub(" ", token)))
     return _with_operands(items)
 
 
@@ -212,28 +213,23 @@ def _with_operands(items: Sequence[_Node]) -> tuple[_Node, ...]:
 
 
 def _subjects(items: Sequence[_Node]) -> Iterator[str]:
-    """The texts of a sequence that speak of the subject. A tag belongs to the run of words right before it."""
+    """The operands of a sequence that speak of the subject. A tag belongs to the run of words right before it."""
     run: list[str] = []
     is_excluded = False
     for item in items:
         if isinstance(item, _Operator):
-            yield from run
+            yield " ".join(run)
             run, is_excluded = [], item.name == "NOT"
+        elif is_excluded:
             continue
-        if is_excluded:
-            continue
-        if isinstance(item, _Group):
-            yield from run
+        elif isinstance(item, _Group):
+            yield " ".join(run)
             run = []
             if _is_subject(item.tag):
                 yield from _subjects(item.items)
-            continue
-        run.append(words(item.text.replace("*", "")))
-        if item.tag:
-            if _is_subject(item.tag):
-                yield from run
-            run = []
-    yield from run
+        else:
+            run = [*run, words(item.text.replace("*", ""))] if _is_subject(item.tag) else []
+    yield " ".join(run)
 
 
 def _is_subject(tag: str) -> bool:

@@ -19,10 +19,11 @@ from deepcritical_mcp.search.expansion.topic import (
     is_drug,
     key_phrases,
     weight,
+    weights_in,
     without_repetition,
 )
-from deepcritical_mcp.search.expansion.vocabulary import DISEASE_GROUPS, DRUG_STEMS
-from deepcritical_mcp.search.expansion.wording import rewordings
+from deepcritical_mcp.search.expansion.vocabulary import DISEASE_GROUPS, DRUG_STEMS, STOP_WORDS
+from deepcritical_mcp.search.expansion.wording import other_number, rewordings
 from deepcritical_mcp.text import clean_line
 
 
@@ -48,7 +49,7 @@ STUDY_KINDS = (
     Template("practice guideline", "guideline[pt] OR guideline[ti]", "What guidelines advise."),
 )
 MECHANISM = Template(
-    "mechanism signaling pathway",
+    "mechanism of action",
     "mechanism*[tiab] OR pathway*[tiab] OR signaling[tiab]",
     "How it works: the mechanism behind the topic.",
 )
@@ -94,7 +95,9 @@ def rule_queries(topic: Topic) -> list[ExpandedQuery]:
         *mechanism(topic),
         *other_forms(topic),
         *_fewer_words(topic),
-        *_study_kinds(topic),
+        *_study_kinds(topic)[:2],
+        *_other_number(topic),
+        *_study_kinds(topic)[2:],
         *_groups(topic),
         *_angles(topic),
         *_without_a_word(topic),
@@ -117,7 +120,7 @@ def other_names(topic: Topic, abbreviations: Mapping[str, str], source: QuerySou
 
 
 def other_forms(topic: Topic) -> Iterator[ExpandedQuery]:
-    """The topic with its words written otherwise: spelling, Greek letters, hyphens, number."""
+    """The topic with its words written otherwise: names, spelling, Greek letters, hyphens."""
     for rewording in rewordings(topic.keywords):
         yield _renamed(topic, rewording.text, rewording.change, "rules")
 
@@ -149,7 +152,7 @@ def _renamed(topic: Topic, text: str, change: str, source: QuerySource) -> Expan
         "broader",
         "syntactic",
         f"The same with {change}: finds what is written that way.",
-        pubmed_query=pubmed_syntax.any_of(f"({alternative})" for alternative in alternatives),
+        pubmed_query=pubmed_syntax.any_of(map(pubmed_syntax.grouped, alternatives)),
         source=source,
     )
 
@@ -179,7 +182,8 @@ def _bare(word: str) -> str:
 
 def _fewer_words(topic: Topic) -> Iterator[ExpandedQuery]:
     """Only the words that carry meaning; PubMed, which wants every word in the record, gets the weightiest of them."""
-    specific = " ".join(word for word in topic.words if weight(word)) or topic.keywords
+    weights = weights_in(topic.phrases)
+    specific = " ".join(word for word in topic.words if weights.get(word)) or topic.keywords
     for text in (topic.keywords, specific):
         yield _proposal(
             text,
@@ -190,22 +194,27 @@ def _fewer_words(topic: Topic) -> Iterator[ExpandedQuery]:
         )
 
 
-def _study_kinds(topic: Topic) -> Iterator[ExpandedQuery]:
-    for template in STUDY_KINDS:
-        yield from _from_template(topic, template, "syntactic")
+def _study_kinds(topic: Topic) -> list[ExpandedQuery]:
+    return [query for template in STUDY_KINDS for query in _from_template(topic, template, "syntactic")]
+
+
+def _other_number(topic: Topic) -> Iterator[ExpandedQuery]:
+    text = other_number(topic.keywords)
+    if text != topic.keywords:
+        yield _renamed(topic, text, "singular and plural exchanged", "rules")
 
 
 def _angles(topic: Topic) -> list[ExpandedQuery]:
     has_drug, has_disease = any(map(is_drug, topic.words)), any(map(is_disease, topic.words))
     angles = [_HARM] if has_drug else []
     angles += [_TREATMENT] if has_disease and not has_drug else []
-    angles += [_RISK, _MARKERS, _NUMBERS, _CELLS, _HARM, _TREATMENT]
+    angles += [_RISK, _NUMBERS, _CELLS, _HARM, _TREATMENT, _MARKERS]
     return [query for template in dict.fromkeys(angles) for query in _from_template(topic, template, "semantic")]
 
 
 def _from_template(topic: Topic, template: Template, reformulation: Reformulation) -> Iterator[ExpandedQuery]:
     present = {word.casefold() for word in topic.words}
-    if present & set(template.words.split()):
+    if present & {word for word in template.words.split() if word not in STOP_WORDS}:
         return
     yield ExpandedQuery(
         query=fit_web(topic.keywords, beside=template.words),

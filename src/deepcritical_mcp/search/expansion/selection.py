@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from deepcritical_mcp.models import ExpandedQuery
+from deepcritical_mcp.search.expansion.vocabulary import STOP_WORDS
 
 SEMANTIC_SHARE = 0.37
 Strategy = Literal["direct", "broader", "specific"]
@@ -29,9 +30,9 @@ def kind_at(position: int) -> Reformulation:
 
 
 def same_words_key(query: str) -> frozenset[str]:
-    """Equal for two queries that differ only in case, spacing, punctuation around words, order or repetition."""
-    words = (re.sub(r"^\W+|\W+$", "", word) for word in query.casefold().split())
-    return frozenset(word for word in words if word) or frozenset({query.casefold()})
+    """Equal for two queries that differ only in case, spacing, punctuation, order, repetition or stop words."""
+    words = {re.sub(r"^\W+|\W+$", "", word) for word in query.casefold().split()}
+    return frozenset(words - STOP_WORDS - {""}) or frozenset({query.casefold()})
 
 
 def choose(direct: ExpandedQuery, proposals: Iterable[ExpandedQuery], *, count: int) -> tuple[ExpandedQuery, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from deepcritical_mcp.errors import InvalidInputError
@@ -74,7 +74,7 @@ def read_topic(topic: str) -> Topic:
             f"The topic has {len(text):,} characters; at most {TOPIC_LIMIT:,} are read. Keep the essential terms."
         )
     syntax = pubmed_syntax.repair(text) if pubmed_syntax.uses_pubmed_syntax(text) else ""
-    plain = pubmed_syntax.subject_words(text) if syntax else text
+    plain = ", ".join(pubmed_syntax.subjects(text)) if syntax else text
     language = language_of(plain)
     phrases = key_phrases(plain, language=language)
     if not phrases:
@@ -115,11 +115,26 @@ def language_of(text: str) -> str:
 
 def core(phrases: Sequence[str], *, most_words: int = CORE_WORDS) -> str:
     """The words that carry most, in their order: drugs, diseases and molecules before general medical words."""
+    weights = weights_in(phrases)
     words = without_repetition(" ".join(phrases)).split()
-    if len(words) <= most_words:
-        return " ".join(words)
-    by_weight = sorted(range(len(words)), key=lambda index: (-weight(words[index]), index))
+    by_weight = sorted(range(len(words)), key=lambda index: (-weights.get(words[index], 0), index))
     return " ".join(words[index] for index in sorted(by_weight[:most_words]))
+
+
+def weights_in(phrases: Iterable[str]) -> dict[str, int]:
+    """The weight of each word where it stands: "heart" counts as much as "failure" after it, "type 2" as a name."""
+    weights: dict[str, int] = {}
+    for phrase in phrases:
+        words = phrase.split()
+        own = [weight(word) for word in words]
+        for index in range(len(words) - 2, -1, -1):
+            if words[index].lower() in LETTERED_WORDS and len(words[index + 1]) <= 3:
+                own[index] = own[index + 1] = 3
+            elif own[index] and is_disease(words[index + 1]):
+                own[index] = 3
+        for word, value in zip(words, own, strict=True):
+            weights[word] = max(value, weights.get(word, 0))
+    return weights
 
 
 def weight(word: str) -> int:

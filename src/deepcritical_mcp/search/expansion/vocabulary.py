@@ -28,19 +28,20 @@ STOP_WORDS = _words(
 # Verbs, nouns and courtesies of asking. They carry no subject, so that leaving them out loses nothing.
 FILLERS = _words(
     """act acts affect affected affecting affects answer article articles ask associate associated attempt available
-    become becomes best better called cause caused causes causing certain compare compared comparing concept
-    concerning consider current currently describe described details determine different discuss discussing
-    effective exist existing exists explain explore fact find finding finds focus general generally hello help helps
-    hi idea identify impact impacts important improve improved improves influence influences info information
-    interest interested interesting investigate investigating involve involved involves journal journals key know
-    knowledge known latest lead leading leads learn like likely list literature look looking main mainly matter mean
-    means method methods new note obtain overview paper papers particular particularly people play played playing
-    plays possible possibly potential potentially predict predicts prove provide provides publication publications
-    published purpose question questions recent recently reference references regard related relating relation
-    relationship relevant report reported reports research role roles say says search searching see seem seems seen
-    show showing shown shows significance significant specific specifically studied studies study studying suggest
-    suggests summarise summarize summary superior tell text thank thanks there thing things think topic topics try
-    trying understand understanding useful various versa vice want wanted work works"""
+    bad become becomes best better called cause caused causes causing certain compare compared comparing concept
+    concerning consider current currently describe described details determine different discuss discussing effect
+    effective effects efficacious evidence exist existing exists explain explore fact feasible find finding finds
+    focus general generally good hello help helps hi idea identify impact impacts important improve improved
+    improves influence influences info information interest interested interesting investigate investigating involve
+    involved involves journal journals key know knowledge known latest lead leading leads learn like likely list
+    literature look looking main mainly matter mean means method methods new note obtain overview paper papers
+    particular particularly people play played playing plays possible possibly potential potentially predict
+    predicts prove provide provides publication publications published purpose question questions recent recently
+    reference references regard related relating relation relationship relevant report reported reports research
+    role roles say says search searching see seem seems seen show showing shown shows significance significant
+    specific specifically studied studies study studying suggest suggests summarise summarize summary superior tell
+    text thank thanks there thing things think topic topics try trying understand understanding useful various versa
+    vice want wanted work works"""
 )
 
 # Words too common in medicine to tell one question from another: the first to go when a query must be shorter.
@@ -48,16 +49,16 @@ GENERIC_WORDS = _words(
     """academic adult adults age aged analysis area areas assessment association care case cases center centers
     centre centres change changes characteristic characteristics children clinic clinical clinically common
     community comparison concern conditions consequence consequences control data development difference differences
-    early effect effectiveness effects efficacious efficacy equal evaluation evidence experience factor factors
-    feasible female following form function group groups high higher hospital hospitals human humans implication
-    implications improvement increase increased increases individuals initial issue level levels long-term low lower
-    male management marker measure measurement men model models mortality necessary normal number observation
-    observed older outcome outcomes parameter parameters patient patients pattern period population populations
-    practice predictive predictor presence prevalence prevention primary problem process prospective quality rate
-    rates reality reduce reduced reduces reduction response responses result results retrospective review risk
-    routine safe safety sample secondary setting settings severe short short-term significance single status
-    strategy subjects success support survival system technique term test testing therapeutic therapy time tool
-    treatment treatments true type types update valid validity value women worse young"""
+    early effectiveness efficacy equal evaluation experience factor factors female following form function group
+    groups high higher hospital hospitals human humans implication implications improvement increase increased
+    increases individuals initial issue level levels long-term low lower male management marker measure measurement
+    men model models mortality necessary normal number observation observed older outcome outcomes parameter
+    parameters patient patients pattern period population populations practice predictive predictor presence
+    prevalence prevention primary problem process prospective quality rate rates reality reduce reduced reduces
+    reduction response responses result results retrospective review risk routine safe safety sample secondary
+    setting settings severe short short-term significance single status strategy subjects success support survival
+    system technique term test testing therapeutic therapy time tool treatment treatments true type types update
+    valid validity value women worse young"""
 )
 
 # Enough function words to notice that a text is not English, and to leave them out.

@@ -102,6 +102,9 @@ _GREEK = {
 }
 _GREEK_LETTER = {name: letter for letter, name in _GREEK.items()}
 _NO_PLURAL = ("ss", "us", "is", "as", "os")
+_NO_SINGULAR = re.compile(
+    "ascites|biceps|caries|diabetes|faeces|feces|herpes|measles|mumps|rabies|scabies|series|species"
+)
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,6 @@ def rewordings(text: str) -> list[Rewording]:
         ("Greek letters", greek_as_letters),
         ("hyphens as they are also set", other_hyphens),
         ("without possessives", without_possessives),
-        ("singular and plural exchanged", other_number),
     )
     found = {text.casefold(): Rewording(text, "")}
     for change, rule in rules:
@@ -199,7 +201,7 @@ def without_possessives(text: str) -> str:
 def other_number(text: str) -> str:
     """`text` with its last noun in the plural where it is singular, and in the singular where it is plural."""
     head, _, last = text.rpartition(" ")
-    if not re.fullmatch(r"[a-z]{4,}", last) or is_drug(last) or last in EPONYMS:
+    if not re.fullmatch(r"[a-z]{4,}", last) or is_drug(last) or last in EPONYMS or _NO_SINGULAR.fullmatch(last):
         return text
     if last.endswith("ies"):
         other = last[:-3] + "y"
