@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from deepcritical_mcp.evidence.chunking import own_title
 from deepcritical_mcp.evidence.dedup import Identity, IdentityIndex, Match, Similarity, identity_of
-from deepcritical_mcp.evidence.lexical import LexicalIndex, Words, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, Words, words_of
 from deepcritical_mcp.evidence.records import KeptItem
 from deepcritical_mcp.models import Evidence, Source
 
@@ -113,11 +113,10 @@ class Catalogue:
         with self._lock:
             return self._identities.match(identity, similarity, close)
 
-    def by_words(self, query: str, limit: int, source: Source | None = None) -> list[tuple[str, float]]:
-        """See `LexicalIndex.search`."""
-        only = self.of_source(source) if source else None
+    def by_words(self, query: str) -> LexicalScores:
+        """See `LexicalIndex.score`."""
         with self._lock:
-            return self._words.search(query, limit, only)
+            return self._words.score(query)
 
 
 def _vectors(entry: Entry) -> int:

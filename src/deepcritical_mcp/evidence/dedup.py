@@ -30,9 +30,14 @@ LIKE_MEANING = 0.8
 LONG_TITLE = 25
 """Characters from which a normalised title identifies an article by itself."""
 
+OTHER_NAME = 60
+"""Token set ratio below which two authors are two."""
+
+_JOURNAL_FILLERS = frozenset({"the", "of", "and", "in", "for", "on"})
 _NEGATION = re.compile(
     r"\b(?:no|not|non|never|neither|nor|none|without|cannot|lacks?|lacking|fails?|failed|\w+n['’]t)\b"
 )
+_DOI = re.compile(r"10\.\d{4,9}/\S+")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 
 
@@ -47,6 +52,8 @@ class Identity:
     text: str
     title: str
     year: int
+    first_author: str
+    journal: str
     negations: int
 
 
@@ -57,13 +64,21 @@ def identity_of(evidence: Evidence) -> Identity:
     return Identity(
         pmid=citation.pmid.strip(),
         pmcid=citation.pmcid.strip().upper().removeprefix("PMC"),
-        doi=unquote(normalise_doi(citation.doi)).lower(),
+        doi=_doi(citation.doi),
         url=normalise_url(citation.url),
         text=evidence.id if evidence.id.startswith("text:") else "",
         title=title,
         year=int(citation.date[:4]) if citation.date[:4].isdigit() else 0,
+        first_author=normalise_title(citation.authors[0]) if citation.authors else "",
+        journal=normalise_title(citation.journal),
         negations=negations(title),
     )
+
+
+def _doi(text: str) -> str:
+    doi = unquote(normalise_doi(text)).lower()
+    found = _DOI.search(doi)
+    return found[0] if found else doi
 
 
 def normalise_title(title: str) -> str:
@@ -74,10 +89,11 @@ def normalise_title(title: str) -> str:
 
 
 def _own_title(evidence: Evidence) -> str:
-    # A note without a title was given its own beginning for one: that identifies nothing.
-    title = evidence.citation.title
-    given = evidence.citation.source == "user" and evidence.content.startswith(title.rstrip("…"))
-    return "" if given or title == NO_TITLE else title
+    # A bare note was given its own beginning for a title: that identifies nothing.
+    citation = evidence.citation
+    bare = citation.source == "user" and not citation.authors and citation.date == "Unknown"
+    is_given = bare and evidence.content.startswith(citation.title.rstrip("…"))
+    return "" if is_given or citation.title == NO_TITLE else citation.title
 
 
 def negations(text: str) -> int:
@@ -105,6 +121,21 @@ def opposed(one: Evidence, other: Evidence) -> bool:
 def title_similarity(one: Identity, other: Identity) -> float:
     """0..1: how alike two titles are, whatever the order of their words; 0 when one is missing."""
     return fuzz.token_sort_ratio(one.title, other.title) / 100 if one.title and other.title else 0.0
+
+
+def _other_people_elsewhere(one: Identity, other: Identity) -> bool:
+    """Whether both the first author and the journal are known to differ: then one title was given twice."""
+    return (
+        bool(one.first_author and other.first_author and one.journal and other.journal)
+        and fuzz.token_set_ratio(one.first_author, other.first_author) < OTHER_NAME
+        and not _same_journal(one.journal, other.journal)
+    )
+
+
+def _same_journal(one: str, other: str) -> bool:
+    """Whether one name may abbreviate the other, or begin it: "int j cardiol", "international journal of cardiology"."""
+    words = [[word for word in name.split() if word not in _JOURNAL_FILLERS] for name in (one, other)]
+    return all(first.startswith(second) or second.startswith(first) for first, second in zip(*words, strict=False))
 
 
 def years_agree(one: Identity, other: Identity) -> bool:
@@ -192,7 +223,7 @@ class IdentityIndex:
             return None
         for id in self._under("title", new.title):
             kept = self._kept[id]
-            if years_agree(new, kept) and not conflict(new, kept):
+            if years_agree(new, kept) and not conflict(new, kept) and not _other_people_elsewhere(new, kept):
                 return Match(id, 1.0, "same title")
         return None
 
@@ -205,6 +236,7 @@ class IdentityIndex:
                 and new.negations == kept.negations
                 and years_agree(new, kept)
                 and not conflict(new, kept)
+                and not _other_people_elsewhere(new, kept)
             ):
                 return Match(id, similarity(id), "nearly the same title and content")
         return None

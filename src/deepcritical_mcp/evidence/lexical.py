@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from zlib import crc32
@@ -20,7 +20,7 @@ import Stemmer
 from bm25s.stopwords import STOPWORDS_EN  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
-K1 = 1.5
+K1 = 1.2
 B = 0.75
 MERGE_AT = 20_000
 """Postings that are searched unsorted before they are merged with the sorted ones."""
@@ -30,7 +30,7 @@ class _Stemmer(Protocol):
     def stemWords(self, words: list[str], /) -> list[str]: ...
 
 
-_WORD = re.compile(r"\w\w+")
+_WORD = re.compile(r"\w+")
 _STOP_WORDS = frozenset(STOPWORDS_EN)
 _stemmer: _Stemmer = Stemmer.Stemmer("english")  # pyright: ignore  # comes without types
 _stemming = threading.Lock()
@@ -56,6 +56,38 @@ def words_of(text: str) -> Words:
         np.minimum(np.fromiter(counts.values(), np.int64, len(counts)), 65_535).astype(np.uint16),
         len(stems),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalScores:
+    """BM25 of a query's words, scaled by the most that any document could reach, so that it lies in 0..1.
+
+    Attributes:
+        terms: how many different words the query has.
+    """
+
+    _scores: NDArray[np.float32]
+    _ids: Sequence[str]
+    _slots: Mapping[str, int]
+    terms: int
+
+    def top(self, limit: int, only: Iterable[str] | None = None) -> dict[str, float]:
+        """At most `limit` documents (of `only`, when given) that share a word with the query, best first."""
+        scores = self._scores
+        if only is not None:
+            allowed = np.zeros(len(scores), np.bool_)
+            allowed[[self._slots[document] for document in only]] = True
+            scores = np.where(allowed, scores, 0.0)
+        found = np.flatnonzero(scores > 0)
+        if len(found) > limit:
+            found = found[np.argpartition(-scores[found], limit - 1)[:limit]]
+        best = found[np.argsort(-scores[found], kind="stable")]
+        return {self._ids[int(slot)]: float(scores[slot]) for slot in best}
+
+    def of(self, document: str) -> float:
+        """The score of one document, 0.0 when it is unknown."""
+        slot = self._slots.get(document, len(self._scores))
+        return float(self._scores[slot]) if slot < len(self._scores) else 0.0
 
 
 class LexicalIndex:
@@ -94,39 +126,23 @@ class LexicalIndex:
         if slot is not None:
             self._alive[slot] = False
 
-    def search(self, query: str, limit: int, only: Collection[str] | None = None) -> list[tuple[str, float]]:
-        """At most `limit` documents (of `only`, when given) that share a word with the query, best first.
-
-        Scores are scaled by the most that any document could reach for this query, so that they lie in 0..1.
-        """
-        scores, ceiling = self._scores(words_of(query))
-        if only is not None:
-            allowed = np.zeros(len(self._ids), np.bool_)
-            allowed[[self._slots[document] for document in only if document in self._slots]] = True
-            scores = np.where(allowed, scores, 0.0)
-        found = np.flatnonzero(scores > 0)
-        if len(found) > limit:
-            found = found[np.argpartition(-scores[found], limit - 1)[:limit]]
-        best = found[np.argsort(-scores[found], kind="stable")]
-        return [(self._ids[slot], float(scores[slot] / ceiling)) for slot in best]
-
-    def _scores(self, words: Words) -> tuple[NDArray[np.float32], float]:
+    def score(self, query: str) -> LexicalScores:
+        """How well every document matches the query's words."""
+        words = words_of(query)
         scores = np.zeros(len(self._ids), np.float32)
-        total = len(self._slots)
-        if not total:
-            return scores, 1.0
         lengths, alive = self._lengths[: len(self._ids)], self._alive[: len(self._ids)]
-        norms = K1 * (1 - B + B * lengths / max(float(lengths[alive].mean()), 1e-6))
+        mean = float(lengths[alive].mean()) if self._slots else 0.0
+        norms = K1 * (1 - B + B * lengths / max(mean, 1.0))
         self._recent = [_Postings.joined(self._recent)]
         ceiling = 0.0
         for term, weight in zip(words.terms, words.counts, strict=True):
             slots, counts = self._occurrences(term)
             living = alive[slots]
             slots, counts = slots[living], counts[living]
-            idf = float(np.log1p((total - len(slots) + 0.5) / (len(slots) + 0.5)))
+            idf = float(np.log1p((len(self._slots) - len(slots) + 0.5) / (len(slots) + 0.5)))
             scores[slots] += weight * idf * counts / (counts + norms[slots])
             ceiling += weight * idf
-        return scores, ceiling or 1.0
+        return LexicalScores(scores / (ceiling or 1.0), self._ids, self._slots, len(words.terms))
 
     def _occurrences(self, term: np.uint32) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         recent = self._recent[0]

@@ -180,13 +180,13 @@ class EvidenceStore:
 
     async def relevance(self, query: str, evidence: Sequence[Evidence]) -> list[float]:
         """How relevant each piece is to `query`, 0..1, whether the session holds it or not."""
-        from deepcritical_mcp.evidence.searching import Search
+        from deepcritical_mcp.evidence.searching import Search, shared_words
 
         async with self._session() as (space, catalogue):
             vectors = await self._query_vectors([query])
-            search = Search(space, catalogue, None)
+            search = Search(space, catalogue)
             if vectors is None:
-                return await run_sync(search.shared_words, query, evidence, abandon_on_cancel=True)
+                return await run_sync(shared_words, query, evidence, abandon_on_cancel=True)
             missing = [piece for piece in evidence if not search.has_vectors(piece.id)]
             embedded = await self._embed(missing)
             return await run_sync(search.relevances, vectors[0], evidence, embedded, abandon_on_cancel=True)
@@ -291,7 +291,9 @@ class EvidenceStore:
         batch = Batch(space, catalogue, max_evidence=self._max_evidence, dedup_threshold=self._dedup_threshold)
         async with self._writing:
             decisions = await self._write(lambda: batch.add(pieces))
-            await self._embed_again([decision.evidence for decision in decisions if decision.changed], space, catalogue)
+            latest = {decision.evidence.id: decision.evidence for decision in decisions}
+            changed = {decision.evidence.id for decision in decisions if decision.changed}
+            await self._embed_again([latest[id] for id in changed], space, catalogue)
         outcomes = [
             AddOutcome(
                 index=index,
