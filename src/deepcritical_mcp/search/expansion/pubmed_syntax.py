@@ -145,7 +145,7 @@ def grouped(query: str) -> str:
 
 
 def _parse(text: str) -> tuple[_Node, ...]:
-    straight = _FANCY_QUOTES.sub('"', text)
+    straight = _BLANKS.sub(" ", _FANCY_QUOTES.sub('"', text))
     if straight.count('"') % 2:
         straight = " ".join(straight.rsplit('"', 1))
     return _read_group(iter(_raise_operators(_TOKEN.findall(straight))), depth=0)
@@ -179,7 +179,7 @@ def _read_group(tokens: Iterator[str], *, depth: int) -> tuple[_Node, ...]:
         elif token.startswith("["):
             _add_tag(items, token)
         elif any(letter.isalnum() for letter in token):
-            items.append(_Term(_BLANKS.sub(" ", token)))
+            items.append(_Term(token))
     return _with_operands(items)
 
 
