@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -235,23 +236,29 @@ async def test_a_cancelled_search_lets_go_of_ncbi(http: httpx.AsyncClient):
 @asynccontextmanager
 async def dripping() -> AsyncGenerator[str]:
     """A server that sends a byte, and then another one, and so on."""
+    over = asyncio.Event()
+    at_work: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if task := asyncio.current_task():
+            at_work.add(task)
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-        try:
-            while not writer.is_closing():
-                writer.write(b" ")
-                await writer.drain()
-                await asyncio.sleep(0.02)
-        except ConnectionError:
-            writer.close()
+        while not over.is_set():
+            writer.write(b" ")
+            with anyio.move_on_after(0.02):
+                await over.wait()
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
+        over.set()
         server.close()
+        await asyncio.gather(*at_work)
 
 
 async def _failure(played: Ncbi, http: httpx.AsyncClient) -> ProviderError:
