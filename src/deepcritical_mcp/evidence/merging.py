@@ -12,6 +12,9 @@ from deepcritical_mcp.models import NO_TITLE, Citation, Evidence, PublicationSta
 SAYS_THE_SAME = 90
 """Partial ratio from which a text is taken to be contained in another."""
 
+OWN_WORDS = "NOTE, not part of the source: "
+"""Stands before the user's own words about a publication, so that nobody cites them as its abstract."""
+
 COMPARABLE = 50_000_000
 """Product of two texts' lengths up to which they are compared letter by letter."""
 
@@ -68,14 +71,16 @@ def _citation(first: Citation, second: Citation) -> Citation:
 
 
 def _content(kept: Evidence, other: Evidence) -> str:
-    """The fuller text; both, where they differ and one is the user's own words."""
+    """The fuller text; both, where they differ and one is the user's own words, which are marked as such."""
     old, new = kept.content, other.content
     if new in old or new == other.citation.title:
         return old
     if old in new or old == kept.citation.title:
         return new
-    if "user" in (kept.citation.source, other.citation.source):
-        return f"{old}\n\n{new}"
+    own = [piece.citation.source == "user" for piece in (kept, other)]
+    if any(own):
+        source, words = (new, old) if own == [True, False] else (old, new)
+        return f"{source}\n\n{words}" if all(own) else f"{source}\n\n{OWN_WORDS}{words}"
     if _is_record(other) and not _is_record(kept):
         return new
     return new if len(new) > len(old) and _nearly_contains(new, old) else old
