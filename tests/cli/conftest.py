@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deepcritical_mcp.cli.sample_library import SampleLibrary
-from deepcritical_mcp.config import Settings, variable_name
+from deepcritical_mcp.config import PREFIX, Settings, variable_name
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -31,7 +31,11 @@ def environment(home: Path) -> dict[str, str]:
     """The environment of a user who has set nothing."""
     ours = {variable_name(field) for field in Settings.model_fields}
     others = {*_OF_OTHERS, *_PROXIES, *map(str.lower, _PROXIES)}
-    kept = {name: value for name, value in os.environ.items() if name not in ours | others and "XDG" not in name}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ours | others and not name.startswith(PREFIX) and "XDG" not in name
+    }
     return {**kept, "HOME": str(home), "USERPROFILE": str(home), "PYTHONWARNINGS": "default", "TERM": "dumb"}
 
 
