@@ -12,10 +12,11 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.models import ExpandedQuery, Expansion
 from deepcritical_mcp.search.expansion import QueryExpander
-from deepcritical_mcp.search.expansion.pubmed_syntax import LONGEST_QUERY, is_valid
+from deepcritical_mcp.search.expansion.pubmed_syntax import LONGEST_QUERY
 from deepcritical_mcp.search.expansion.selection import same_words_key, semantic_count
 from deepcritical_mcp.search.expansion.topic import TOPIC_LIMIT
 from tests.search.expansion.ncbi_stand_in import NcbiStandIn
+from tests.search.expansion.queries import is_well_formed
 from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, page
 
 TOPICS = (
@@ -67,7 +68,7 @@ def assert_sound(expansion: Expansion, count: int) -> None:
         assert query.query.strip() == query.query != ""
         assert len(query.query) <= 400
         assert len(query.query.split()) <= 50
-        assert is_valid(query.pubmed_query), query.pubmed_query
+        assert is_well_formed(query.pubmed_query), query.pubmed_query
         assert len(query.pubmed_query) <= LONGEST_QUERY
         assert query.rationale
 
@@ -87,7 +88,7 @@ def test_no_text_whatever_breaks_it(topic: str, count: int):
         except InvalidInputError:
             return
         assert len({same_words_key(query.query) for query in expansion.queries}) == count
-        assert all(is_valid(query.pubmed_query) for query in expansion.queries)
+        assert all(is_well_formed(query.pubmed_query) for query in expansion.queries)
 
     anyio.run(run)
 

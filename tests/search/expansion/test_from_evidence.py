@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from deepcritical_mcp.search.expansion.from_evidence import evidence_queries, read_evidence, telling_terms
-from deepcritical_mcp.search.expansion.pubmed_syntax import is_valid
+from deepcritical_mcp.search.expansion.evidence_queries import evidence_queries
+from deepcritical_mcp.search.expansion.from_evidence import read_evidence, telling_terms
 from deepcritical_mcp.search.expansion.topic import read_topic
+from tests.search.expansion.queries import is_well_formed
 from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, page, paper
 
 
@@ -60,8 +61,8 @@ async def test_the_queries_lead_to_the_evidence_with_and_without_the_topic():
     assert beside.query.startswith("metformin alzheimer ")
     assert beside.pubmed_query.startswith("(metformin OR alzheimer) AND ")
     assert "alzheimer" not in lateral.query
-    assert is_valid(beside.pubmed_query)
-    assert is_valid(lateral.pubmed_query)
+    assert is_well_formed(beside.pubmed_query)
+    assert is_well_formed(lateral.pubmed_query)
 
 
 def test_no_terms_no_queries():

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
+from tests.search.expansion.queries import is_well_formed
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_a_malformed_query_is_mended(text: str, mended: str):
 )
 def test_a_well_formed_query_stays_as_it_is(query: str):
     assert pubmed_syntax.repair(query) == query
-    assert pubmed_syntax.is_valid(query)
+    assert is_well_formed(query)
 
 
 def test_the_subject_leaves_out_what_is_excluded_and_what_is_no_subject():
@@ -76,14 +77,14 @@ def test_words_lose_what_pubmed_would_read_as_syntax():
 def test_a_list_is_cut_before_it_is_too_long():
     query = pubmed_syntax.any_of((f'"name {number}"' for number in range(1_000)), limit=100)
     assert len(query) <= 100
-    assert pubmed_syntax.is_valid(query)
+    assert is_well_formed(query)
 
 
 @given(st.text(alphabet=st.sampled_from('ab "()[]*:ANDORNOT tiab,“”'), max_size=80))
 def test_what_is_mended_is_valid_and_stays_so(text: str):
     mended = pubmed_syntax.repair(text)
     assert pubmed_syntax.repair(mended) == mended
-    assert not mended or pubmed_syntax.is_valid(mended)
+    assert not mended or is_well_formed(mended)
 
 
 @given(st.text(max_size=200))

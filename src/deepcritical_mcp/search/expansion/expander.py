@@ -11,12 +11,8 @@ from deepcritical_mcp.models import ExpandedQuery, Expansion
 from deepcritical_mcp.providers.http import seconds_left
 from deepcritical_mcp.search.expansion.abbreviations import definitions
 from deepcritical_mcp.search.expansion.concepts import moved, renamed
-from deepcritical_mcp.search.expansion.from_evidence import (
-    EvidenceView,
-    SessionEvidence,
-    evidence_queries,
-    read_evidence,
-)
+from deepcritical_mcp.search.expansion.evidence_queries import evidence_queries
+from deepcritical_mcp.search.expansion.from_evidence import EvidenceView, SessionEvidence, read_evidence
 from deepcritical_mcp.search.expansion.glossary import concepts_of
 from deepcritical_mcp.search.expansion.ncbi import NcbiView, look_up
 from deepcritical_mcp.search.expansion.rules import described, direct_query, mechanism, other_names, rule_queries
@@ -101,15 +97,15 @@ def _proposals(
     topic: Topic, ncbi: NcbiView, evidence: EvidenceView, *, defined: Mapping[str, str], description: str
 ) -> list[ExpandedQuery]:
     """All proposals. Within each kind of reformulation the order tells which is worth more (bench/expansion.py)."""
-    beside, lateral = evidence_queries(topic, evidence.terms)[:1], evidence_queries(topic, evidence.terms)[1:]
+    followed = evidence_queries(topic, evidence.terms)
     return [
         *renamed(topic, ncbi.matches),
         *other_names(topic, defined, "rules"),
         *other_names(topic, evidence.abbreviations, "evidence"),
         *described(topic, description),
-        *beside,
+        *followed[:1],
         *mechanism(topic),
-        *lateral,
+        *followed[1:],
         *moved(topic, ncbi.matches, evidence.familiar),
         *rule_queries(topic),
     ]

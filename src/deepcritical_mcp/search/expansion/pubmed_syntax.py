@@ -99,11 +99,6 @@ def repair(text: str) -> str:
     return " ".join(map(str, _parse(text)))
 
 
-def is_valid(query: str) -> bool:
-    """Whether `query` is not blank and has balanced quotes and parentheses, known tags, and operators with operands."""
-    return bool(query.strip()) and repair(query) == _BLANKS.sub(" ", query.strip())
-
-
 def subjects(text: str) -> list[str]:
     """The operands of a query that speak of its subject, as plain words: no operators, excluded terms or tags, and no
     names in other fields."""

@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.search.expansion import QueryExpander
+from tests.search.expansion.session_fakes import NEUROPROTECTION
+
+
+async def test_a_real_session_leads_metformin_alzheimer_to_ampk_activation_and_neuroprotection():
+    settings = Settings()
+    embedder = EmbeddingService(settings)
+    sessions = SessionRegistry(settings, embedder)
+    try:
+        store = await sessions.open()
+        await store.add_evidence(NEUROPROTECTION)
+        expansion = await QueryExpander(settings, None).expand("metformin alzheimer", store=store)
+    finally:
+        await sessions.aclose()
+        embedder.close()
+    assert expansion.session_id == store.session_id
+    found = next(query for query in expansion.queries if query.source == "evidence")
+    assert "AMPK activation" in found.query
+    assert "neuroprotection" in found.query.casefold()
+    assert "cholesterol" not in found.query
