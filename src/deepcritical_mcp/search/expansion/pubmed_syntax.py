@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-# A GET request with a query of this length stays below the limits of NCBI and of proxies on the way, even when every
-# second character must be escaped.
+# Of the queries made here; one that the user wrote stays as long as it is.
 LONGEST_QUERY = 1_000
 
 

@@ -42,10 +42,12 @@ STUDY_KINDS = (
     Template(
         "systematic review", "systematic[sb] OR review[pt]", "Reviews, which sum up what is known.", is_broader=True
     ),
-    Template("clinical trial", "clinical trial[pt] OR randomized[tiab]", "Clinical trials: effects tested in people."),
+    Template(
+        "clinical trial", '"clinical trial"[pt] OR randomized[tiab]', "Clinical trials: effects tested in people."
+    ),
     Template("meta-analysis", "meta-analysis[pt] OR meta-analysis[tiab]", "Results pooled over several studies."),
-    Template("cohort study", "cohort studies[mh] OR cohort[tiab]", "Cohorts: effects seen outside trials."),
-    Template("case report", "case reports[pt] OR case series[tiab]", "Single cases, for what is rare or new."),
+    Template("cohort study", '"cohort studies"[mh] OR cohort[tiab]', "Cohorts: effects seen outside trials."),
+    Template("case report", '"case reports"[pt] OR "case series"[tiab]', "Single cases, for what is rare or new."),
     Template("practice guideline", "guideline[pt] OR guideline[ti]", "What guidelines advise."),
 )
 MECHANISM = Template(
@@ -55,10 +57,12 @@ MECHANISM = Template(
 )
 _HARM = Template("adverse effects safety", '"adverse effects"[sh] OR safety[tiab]', "Harms and tolerability.")
 _TREATMENT = Template("treatment outcome", "therapy[sh] OR treatment[tiab]", "What has been tried as a treatment.")
-_RISK = Template("risk factors", "risk factors[mh] OR risk[tiab]", "What raises or lowers the risk.")
+_RISK = Template("risk factors", '"risk factors"[mh] OR risk[tiab]', "What raises or lowers the risk.")
 _MARKERS = Template("biomarkers diagnosis", "biomarkers[mh] OR diagnosis[sh]", "How it is recognised and measured.")
 _NUMBERS = Template("epidemiology prevalence", "epidemiology[sh] OR prevalence[tiab]", "How common it is, and in whom.")
-_CELLS = Template("in vitro animal model", "models, animal[mh] OR in vitro[tiab]", "Experiments in cells and animals.")
+_CELLS = Template(
+    "in vitro animal model", '"models, animal"[mh] OR "in vitro"[tiab]', "Experiments in cells and animals."
+)
 
 
 def direct_query(topic: Topic) -> ExpandedQuery:
@@ -78,9 +82,7 @@ def direct_query(topic: Topic) -> ExpandedQuery:
 
 def pubmed_direct(topic: Topic) -> str:
     """The topic for PubMed: as written in its syntax, else its key words, which PubMed joins by AND."""
-    if topic.syntax and len(topic.syntax) <= pubmed_syntax.LONGEST_QUERY:
-        return topic.syntax
-    return pubmed_words(topic.phrases, most_words=PUBMED_WORDS)
+    return topic.syntax or pubmed_words(topic.phrases, most_words=PUBMED_WORDS)
 
 
 def pubmed_words(phrases: Sequence[str], *, most_words: int) -> str:
@@ -228,9 +230,8 @@ def _from_template(topic: Topic, template: Template, reformulation: Reformulatio
 
 def with_filter(topic: Topic, pubmed_filter: str) -> str:
     """The topic for PubMed, limited by `pubmed_filter`."""
-    subject = pubmed_direct(topic) if topic.syntax else pubmed_words(topic.phrases, most_words=CORE_WORDS)
-    query = f"{pubmed_syntax.grouped(subject)} AND ({pubmed_filter})"
-    return query if len(query) <= pubmed_syntax.LONGEST_QUERY else subject
+    subject = topic.syntax or pubmed_words(topic.phrases, most_words=CORE_WORDS)
+    return f"{pubmed_syntax.grouped(subject)} AND ({pubmed_filter})"
 
 
 def _groups(topic: Topic) -> Iterator[ExpandedQuery]:
