@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.models import Evidence
-from deepcritical_mcp.providers.eutils import ESearchAnswer, EUtilities, connect
+from deepcritical_mcp.providers.eutils import ESearchAnswer, EUtilities
 from deepcritical_mcp.providers.eutils_answers import PROVIDER, NoPossibleIdError, unreadable
 from deepcritical_mcp.providers.pubmed_xml import Records, read_records
-
-if TYPE_CHECKING:
-    import httpx
 
 Sort = Literal["relevance", "date"]
 LinkKind = Literal["similar", "cited_by", "references"]
@@ -114,8 +110,3 @@ def _whole(body: bytes) -> Records:
     if not records.well_formed:
         raise _BrokenXMLError(records)
     return records
-
-
-def create(settings: Settings, http: httpx.AsyncClient) -> PubMedTool:
-    """PubMed as the settings describe it, asking through `http`. Asks nobody yet."""
-    return PubMedTool(connect(settings, http))
