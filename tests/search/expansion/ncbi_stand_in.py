@@ -72,7 +72,7 @@ MAPPINGS = {
     "alzheimer": '"alzheimer disease"[MeSH Terms] OR ("alzheimer"[All Fields] AND "disease"[All Fields])',
     "apc": '"anaphase promoting complex"[Supplementary Concept] OR "acta pharmacol clin"[Journal] OR "apc"[All Fields]',
 }
-SPELLINGS = {"metfromin": "metformin", "alzhiemer": "alzheimer", "ampk": "amok"}
+SPELLINGS = {"metfromin": "metformin", "alzhiemer": "alzheimer", "ampk": "amok", "tirzepatinib": "tirzepatide"}
 
 
 @dataclass

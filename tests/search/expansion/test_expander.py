@@ -245,8 +245,9 @@ async def test_a_misspelt_topic_is_kept_and_the_other_queries_are_built_on_the_c
     assert expansion.concepts[0].mesh_term == "Metformin"
 
 
-async def test_a_correction_that_touches_a_symbol_is_not_believed(tmp_path: Path):
-    expansion = await expander(NcbiStandIn(), tmp_path).expand("AMPK metformin", store=None)
+@pytest.mark.parametrize("topic", ["AMPK metformin", "tirzepatinib safety"])
+async def test_a_correction_that_touches_a_symbol_or_a_drug_is_not_believed(topic: str, tmp_path: Path):
+    expansion = await expander(NcbiStandIn(), tmp_path).expand(topic, store=None)
     assert expansion.corrected_query == ""
 
 

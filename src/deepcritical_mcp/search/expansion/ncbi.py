@@ -11,7 +11,7 @@ from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.providers.mesh import MeshConcepts
 from deepcritical_mcp.search.expansion.concepts import MeshMatch, matches, with_neighbours
 from deepcritical_mcp.search.expansion.stems import stems
-from deepcritical_mcp.search.expansion.topic import Topic, is_symbol, key_phrases, read_topic, weights_in
+from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, key_phrases, read_topic, weights_in
 
 # More words than these are no query but a text, of which neither spelling nor term mapping makes sense.
 _MOST_WORDS = 15
@@ -69,10 +69,11 @@ async def _steps(topic: Topic, mesh: MeshConcepts, familiar: frozenset[str]) -> 
 
 
 def _is_credible(suggestion: str, topic: Topic, familiar: frozenset[str]) -> bool:
-    """Whether the suggestion keeps symbols ("AMPK", "p53") and words of the evidence: NCBI corrects what is rare."""
+    """Whether it keeps symbols ("AMPK"), names of drugs, and words of the evidence: NCBI corrects what is rare."""
     kept = stems(suggestion)
     return bool(key_phrases(suggestion)) and not any(
-        (is_symbol(word) or stems(word) <= familiar) and not stems(word) <= kept for word in topic.words
+        (is_symbol(word) or is_drug(word) or stems(word) <= familiar) and not stems(word) <= kept
+        for word in topic.words
     )
 
 

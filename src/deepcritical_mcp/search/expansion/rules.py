@@ -67,16 +67,12 @@ _CELLS = Template(
 
 def direct_query(topic: Topic) -> ExpandedQuery:
     """The topic as the user put it; shortened to its key words where a provider could not take it whole."""
-    query = topic.text if fit_web(topic.text) == topic.text else fit_web(topic.keywords)
-    if topic.syntax:
-        query = fit_web(topic.syntax) if fit_web(topic.syntax) == topic.syntax else query
+    whole = topic.syntax or topic.text
+    query, rationale = whole, "Your topic as you put it."
+    if fit_web(whole) != whole:
+        query, rationale = fit_web(topic.keywords), "The key words of your topic, which is too long for a search."
+    elif topic.syntax:
         rationale = "Your query, in PubMed's syntax as you wrote it."
-    else:
-        rationale = (
-            "Your topic as you put it."
-            if query == topic.text
-            else "The key words of your topic, which is too long for a search."
-        )
     return _proposal(query, "direct", "syntactic", rationale, pubmed_query=pubmed_direct(topic))
 
 
