@@ -33,11 +33,12 @@ def evidence_queries(topic: Topic, terms: Sequence[EvidenceTerm]) -> list[Expand
         pubmed_query=pubmed_syntax.all_of([known, news[0], pubmed_syntax.any_of(news[1:]) if news[1:] else ""]),
         source="evidence",
     )
+    kept = anchors[: max(1, len(topic.words) // 2)]
     lateral = ExpandedQuery(
-        query=fit_web(f"{names} {anchors[0]}"),
+        query=fit_web(f"{names} {' '.join(kept)}"),
         strategy="broader",
         reformulation="semantic",
-        rationale=f"Led by the evidence's own terms: of the topic's words only {anchors[0]} must occur.",
+        rationale=f"Led by the evidence's own terms; of the topic only {', '.join(kept)} stays.",
         pubmed_query=pubmed_syntax.all_of(news[:2]),
         source="evidence",
     )

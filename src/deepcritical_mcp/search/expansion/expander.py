@@ -105,8 +105,8 @@ def _proposals(
         *described(topic, description),
         *followed[:1],
         *mechanism(topic),
-        *followed[1:],
         *moved(topic, ncbi.matches, evidence.familiar),
+        *followed[1:],
         *rule_queries(topic),
     ]
 
