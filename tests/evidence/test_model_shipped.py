@@ -6,6 +6,7 @@ import hashlib
 import re
 import shutil
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def tokenizer() -> Tokenizer:
 
 def whole(tokenizer: Tokenizer, text: str, limit: int = SHORT) -> list[int]:
     """The ids that tokenising all of a text gives, cut as the model cuts."""
-    ids = tokenizer.encode(text).ids
+    ids = tokenizer.encode(normalize("NFKC", text)).ids
     return ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]]
 
 
@@ -114,6 +115,10 @@ def test_only_the_start_of_a_text_is_tokenised_and_nothing_changes_by_that(
 def test_what_counts_is_found_behind_what_does_not(short_model: OnnxModel, tokenizer: Tokenizer, text: str) -> None:
     assert len(text) > SHORT * CHARACTERS_PER_TOKEN
     assert short_model.tokenise([text]) == [whole(tokenizer, text)]
+
+
+def test_small_letters_and_digits_count_as_what_they_stand_for(short_model: OnnxModel) -> None:
+    assert short_model.tokenise(["IC₅₀ of H₂O₂, Ca²⁺"]) == short_model.tokenise(["IC50 of H2O2, Ca2+"])
 
 
 def test_lone_surrogates_are_left_out(short_model: OnnxModel) -> None:

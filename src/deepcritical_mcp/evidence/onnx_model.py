@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +83,9 @@ class OnnxModel:
         return found
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        # Unlike `encode`, `encode_batch_fast` lets other threads run. Lone surrogates are no text for it.
-        readable = [text.encode("utf-8", "ignore").decode("utf-8") for text in texts]
+        # Unlike `encode`, `encode_batch_fast` lets other threads run. Lone surrogates are no text for it, and the
+        # vocabulary lacks the small letters and digits of IC₅₀ or Ca²⁺.
+        readable = [normalize("NFKC", text.encode("utf-8", "ignore").decode("utf-8")) for text in texts]
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(readable)]
 
 
