@@ -11,6 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 import anyio
+import anyio.to_thread
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from sse_starlette.sse import AppStatus
@@ -30,6 +31,7 @@ from deepcritical_mcp.transports.draining import OpenStreams, RunningCalls
 from deepcritical_mcp.transports.health import Health
 from deepcritical_mcp.transports.leaving import leave
 from deepcritical_mcp.transports.limits import CallLimits, RequestLimits
+from deepcritical_mcp.transports.memory import give_memory_back
 from deepcritical_mcp.transports.metrics import Metrics
 from deepcritical_mcp.transports.observation import CallObserver, ResponseCounter
 from deepcritical_mcp.transports.security import HostAndOriginCheck, listens_on_loopback_only
@@ -48,6 +50,7 @@ MESSAGES_PATH = "/messages/"
 _PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
 _LAST_WORDS = 3
 LONGEST_SWEEP = 60.0
+MOST_FILES = 65_536
 
 
 class HttpApplication:
@@ -127,7 +130,8 @@ class HttpApplication:
         )
 
     async def _sweep(self) -> None:
-        """Drop idle sessions even while nobody calls."""
+        """Drop idle sessions even while nobody calls, and give their memory back."""
+        open_before = 0
         while True:
             await anyio.sleep(min(LONGEST_SWEEP, self._app.settings.session_ttl / 4))
             try:
@@ -135,6 +139,10 @@ class HttpApplication:
                 await self._registry.sweep()
             except DeepCriticalError as error:
                 logger.warning("idle sessions could not be dropped: %s", error.message)
+            else:
+                if self._registry.open_sessions < open_before:
+                    await anyio.to_thread.run_sync(give_memory_back)
+                open_before = self._registry.open_sessions
 
     def _in_front(self, routes: ASGIApp, settings: Settings) -> ASGIApp:
         if settings.cors_origins:
@@ -214,8 +222,21 @@ def run_http(
         logger.warning("the token of %s is short enough to be guessed; use 32 random characters", name)
     path = SSE_PATH if transport == "sse" else MCP_PATH
     print(f"deepcritical-mcp listens on {url}{path}", file=sys.stderr, flush=True)  # noqa: T201
+    _allow_many_files()
     anyio.run(HttpServer(application, settings).serve, [listener])
     leave(0)
+
+
+def _allow_many_files() -> None:
+    """Raise the process's limit of open files as far as it may: connections and sessions need them."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _check_exposure(settings: Settings, host: str, *, insecure: bool) -> None:
