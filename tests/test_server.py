@@ -141,6 +141,15 @@ async def test_a_provider_s_failure_is_an_error_with_what_to_do_and_when() -> No
     assert "Retry after 7 s" in text_of(result)
 
 
+async def test_a_failure_inside_a_task_group_is_still_told_as_what_it_is() -> None:
+    async def fail() -> None:
+        raise ExceptionGroup("tasks", [RateLimitError("pubmed", "PubMed allows no more requests for now.")])
+
+    async with Client(fake_server(literature=FakeSearch(behaviour=fail))) as client:
+        result = await client.call_tool("pubmed_search", {"query": "x"})
+    assert structured_of(result)["error"]["code"] == "rate_limited"
+
+
 async def test_a_bug_s_own_text_never_reaches_the_model() -> None:
     async def crash() -> None:
         raise RuntimeError("secret-detail-of-a-bug")

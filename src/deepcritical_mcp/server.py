@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
@@ -274,7 +274,7 @@ def _tool(spec: ToolSpec) -> Tool:
 
 
 def _translated(name: str, error: ToolError) -> DeepCriticalError:
-    cause = error.__cause__
+    cause = _innermost(error.__cause__)
     if isinstance(cause, DeepCriticalError):
         return cause
     if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
@@ -286,6 +286,13 @@ def _translated(name: str, error: ToolError) -> DeepCriticalError:
         f"{name} failed because of a bug in this server; its log tells more. Nothing that was kept is lost. "
         "Try other arguments or another tool."
     )
+
+
+def _innermost(cause: BaseException | None) -> BaseException | None:
+    """What went wrong first inside a task group, which wraps it."""
+    while isinstance(cause, BaseExceptionGroup):
+        cause = cast("BaseExceptionGroup[BaseException]", cause).exceptions[0]
+    return cause
 
 
 def _out_of_time(deadline: float) -> DeadlineExceededError:

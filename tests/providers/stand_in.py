@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import struct
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -58,11 +59,14 @@ class StandIn:
 async def stand_in(*answers: Answer) -> AsyncGenerator[StandIn]:
     """A running stand-in, by default with an empty answer."""
     over = asyncio.Event()
+    at_work: set[asyncio.Task[None]] = set()
     provider = StandIn("", lambda _: Answer())
     if answers:
         provider.will(*answers)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if task := asyncio.current_task():
+            at_work.add(task)
         try:
             asked = await _read(reader)
             provider.asked.append(asked)
@@ -74,6 +78,8 @@ async def stand_in(*answers: Answer) -> AsyncGenerator[StandIn]:
             pass
         finally:
             writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
@@ -82,6 +88,11 @@ async def stand_in(*answers: Answer) -> AsyncGenerator[StandIn]:
     finally:
         over.set()
         server.close()
+        if at_work:
+            await asyncio.wait(at_work, timeout=5)
+        for task in at_work:
+            task.cancel()  # of a client that neither asked nor left
+        await asyncio.gather(*at_work, return_exceptions=True)
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked:
