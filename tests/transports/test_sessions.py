@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
 
 from tests.transports.conftest import Serving, content, error, text
 
@@ -125,6 +128,21 @@ async def test_a_connection_header_nobody_was_given_is_refused(serving: Serving)
             json={"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}},
         )
     assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_on_stdio_the_process_has_one_default_session(tmp_path: Path, mode: str) -> None:
+    # With the real model and the real store: what is asked shares no word with what is found.
+    environment = {"PATH": "", "HOME": str(tmp_path), "DEEPCRITICAL_CACHE_DIR": str(tmp_path / "cache")}
+    command = StdioServerParameters(command=sys.executable, args=["-m", "deepcritical_mcp"], env=environment)
+    async with Client(command, mode=mode) as client:
+        first = await add(client, "The heart attack was treated with a blood thinner.")
+        second = await add(client, "Tomatoes grow best in full sun.")
+        found = content(await client.call_tool("semantic_search", {"query": "myocardial infarction therapy"}))
+    assert first["session_id"] == second["session_id"] == found["session_id"]
+    assert second["total"] == 2
+    assert found["evidence"][0]["content"].startswith("The heart attack")
+    assert "session_id=" not in first["next_step"]
 
 
 def modern_call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

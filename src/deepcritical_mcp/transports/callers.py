@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from deepcritical_mcp.tools.sessions import caller_of
 from deepcritical_mcp.transports.security import is_loopback
 
+BUSY = "30"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -53,7 +54,8 @@ def current_caller() -> Caller | None:
 
 
 class CallerContext:
-    """ASGI middleware behind authentication: names the caller to everything that runs for the request."""
+    """ASGI middleware behind authentication: names the caller to everything that runs for the request, and the request
+    to the caller."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -63,7 +65,10 @@ class CallerContext:
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message)["x-request-id"] = caller.request_id
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = caller.request_id
+                if message["status"] == 503:  # the SDK's, when it has too many connections, names no time
+                    headers.setdefault("retry-after", BUSY)
             await send(message)
 
         token = _current.set(caller)
