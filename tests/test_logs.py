@@ -40,6 +40,13 @@ def test_structlogs_and_the_standard_librarys_events_are_one_line_each(capfd: py
     assert theirs.partition(" ")[2] == "warning theirs value 5"
 
 
+def test_words_of_a_client_can_neither_end_the_line_nor_steer_the_terminal(capfd: pytest.CaptureFixture[str]):
+    configure_logging("INFO")
+    logging.getLogger("theirs").warning("bad id: %s", "x\r\n2026 info ours all is well\x1b[2J\x9b1m\u202e\u2028")
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.endswith(r"x\n2026 info ours all is well\x1b[2J\x9b1m\x202e\x2028")
+
+
 def test_a_traceback_stays_on_its_line_and_shows_no_local_variables(capfd: pytest.CaptureFixture[str]):
     configure_logging("INFO")
     local = "value-of-a-local-variable"

@@ -37,6 +37,7 @@ _NOISY_LOGGERS = (
     "filelock",
 )
 _KEY_PARAMETER = re.compile(r"((?:api[_-]?key|access_token|token|secret)(?:=|%3[dD]))[^&\s\"'<>)\]}\\]+", re.IGNORECASE)
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 HIDDEN = "***"
 
 
@@ -133,12 +134,13 @@ def configure_structlog() -> None:
 
 
 def _one_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
-    """`2026-01-31T12:00:00Z info deepcritical_mcp.search "the event" key=value`, line breaks escaped."""
+    """`2026-01-31T12:00:00Z info deepcritical_mcp.search "the event" key=value`, line breaks and controls escaped: a
+    client's words, which some libraries log, must neither end the line nor reach the terminal."""
     time, level, name = (event.pop(part, "") for part in ("timestamp", "level", "logger"))
     text, trace = str(event.pop("event", "")), event.pop("exception", "")
     pairs = "".join(f" {key}={value!r}" for key, value in event.items())
     line = f"{time} {level} {name} {text}{pairs}" + (f" | {trace}" if trace else "")
-    return line.replace("\r", "").replace("\n", "\\n")
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line.replace("\r", "").replace("\n", "\\n"))
 
 
 def _shared_processors() -> list[Processor]:

@@ -95,6 +95,15 @@ async def test_who_guesses_tokens_must_wait_even_with_the_right_one(serving: Ser
     assert without.status_code == 401
 
 
+@pytest.mark.parametrize(("trusted", "last"), [("", 429), ("127.0.0.1", 401)], ids=["unknown", "trusted"])
+async def test_only_a_trusted_proxy_may_say_for_whom_it_asks(serving: Serving, trusted: str, last: int) -> None:
+    async with serving(auth_tokens=TOKENS, trusted_proxies=trusted) as server, server.http() as http:
+        for number in range(21):
+            headers = {"authorization": "Bearer guess", "x-forwarded-for": f"192.0.2.{number}"}
+            answer = await http.get("/metrics", headers=headers)
+    assert answer.status_code == last  # one guess each, or all from one address
+
+
 def test_tokens_are_secrets_and_short_ones_are_named() -> None:
     settings = Settings(auth_tokens="alice:short, bob:bob-token-0123456789")  # type: ignore[arg-type]
     assert weak_tokens(settings) == ["alice"]
