@@ -25,7 +25,7 @@ from deepcritical_mcp.evidence.dedup import (
     title_similarity,
 )
 from deepcritical_mcp.evidence.merging import complete
-from deepcritical_mcp.evidence.records import Record
+from deepcritical_mcp.evidence.records import KeptItem, Record, now
 from deepcritical_mcp.models import Evidence
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Batch:
         self._catalogue = catalogue
         self._max_evidence = max_evidence
         self._dedup_threshold = dedup_threshold
+        self._now = now()
         self._staged: dict[str, _Staged] = {}
         self._read: dict[str, Evidence] = {}
 
@@ -116,26 +117,21 @@ class Batch:
     def _merge(self, piece: NewPiece, match: Match) -> Decision:
         kept = self._kept(match.id)
         completed = complete(kept, piece.evidence)
-        changed = passages(completed) != passages(kept)
         if completed != kept:
-            entry = self._catalogue[match.id]
-            earlier = self._staged.get(match.id)
-            self._stage(
-                _Staged(
-                    completed,
-                    entry.order,
-                    earlier.vectors if earlier else (),
-                    is_new=earlier is not None and earlier.is_new,
-                )
-            )
-        return Decision(completed, match, changed=changed)
+            entry, staged = self._catalogue[match.id], self._staged.get(match.id)
+            vectors = staged.vectors if staged else ()
+            item = KeptItem(completed, entry.order, entry.parts, entry.embedded, self._now)
+            self._stage(_Staged(item, vectors, is_new=staged is not None and staged.is_new))
+        return Decision(completed, match, changed=passages(completed) != passages(kept))
 
     def _keep(self, piece: NewPiece, identity: Identity, similarities: _Similarities) -> Decision:
         folds = tuple((id, similarities(id)) for id in self._folds(piece, identity, similarities))
         evidence = piece.evidence.model_copy(
             update={"id": self._free_id(piece.evidence), "similar": tuple(id for id, _ in folds), "relevance": 0.0}
         )
-        self._stage(_Staged(evidence, self._catalogue.next_order(), piece.vectors, is_new=True))
+        parts, embedded = max(len(piece.vectors), 1), bool(piece.vectors)
+        item = KeptItem(evidence, self._catalogue.next_order(), parts, embedded, self._now)
+        self._stage(_Staged(item, piece.vectors, is_new=True))
         return Decision(evidence, folds=folds)
 
     def _folds(self, piece: NewPiece, identity: Identity, similarities: _Similarities) -> list[str]:
@@ -157,34 +153,31 @@ class Batch:
 
     def _kept(self, id: str) -> Evidence:
         if id in self._staged:
-            return self._staged[id].evidence
+            return self._staged[id].item.evidence
         if id not in self._read:
             self._read[id] = self._space.fetch([id])[id].evidence
         return self._read[id]
 
     def _stage(self, staged: _Staged) -> None:
-        id = staged.evidence.id
-        self._staged[id] = staged
-        if staged.is_new:
-            parts, embedded = max(len(staged.vectors), 1), bool(staged.vectors)
-        else:
-            parts, embedded = self._catalogue[id].parts, self._catalogue[id].embedded
-        self._catalogue.put(staged.evidence, order=staged.order, parts=parts, embedded=embedded)
+        self._staged[staged.item.evidence.id] = staged
+        self._catalogue.put(staged.item)
 
     def _write(self) -> None:
-        new = [Record(row.evidence, row.order, row.vectors) for row in self._staged.values() if row.is_new]
+        new = [
+            Record(row.item.evidence, row.item.order, row.item.written, row.vectors)
+            for row in self._staged.values()
+            if row.is_new
+        ]
         if new:
             self._space.write(new)
         for row in self._staged.values():
             if not row.is_new:
-                entry = self._catalogue[row.evidence.id]
-                self._space.rewrite(row.evidence, row.order, embedded=entry.embedded, parts=entry.parts)
+                self._space.rewrite(row.item)
 
 
 @dataclass(frozen=True)
 class _Staged:
-    evidence: Evidence
-    order: int
+    item: KeptItem
     vectors: Sequence[Vector]
     is_new: bool
 

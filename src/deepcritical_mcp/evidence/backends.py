@@ -39,6 +39,7 @@ class Backend(Protocol):
 
     Attributes:
         lasting: whether a closed session can be opened again.
+        shared: whether several processes may have a session open.
         shared: whether other processes may change an open session.
         batch: records to write at once.
         limit: sessions that may be open at the same time.
@@ -336,7 +337,7 @@ class ServerBackend:
         self.limit = limit
         self._url = url
         self._lock = threading.Lock()
-        self._connected: Client | None = None
+        self._connected: tuple[Client, Callable[[], None]] | None = None
 
     def create(self, session_id: str, info: SessionInfo) -> Space:
         from deepcritical_mcp.evidence.chroma import Space
@@ -369,7 +370,8 @@ class ServerBackend:
 
     def close(self) -> None:
         if self._connected is not None:
-            self._connected.close()
+            self._connected[1]()
+            self._connected = None
 
     def _client(self) -> Client:
         from deepcritical_mcp.evidence.chroma import connect
@@ -384,4 +386,4 @@ class ServerBackend:
                     ssl=parts.scheme == "https",
                     timeout=SERVER_TIMEOUT,
                 )
-            return self._connected
+            return self._connected[0]

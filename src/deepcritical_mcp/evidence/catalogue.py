@@ -8,19 +8,21 @@ from dataclasses import dataclass
 
 from deepcritical_mcp.evidence.chunking import own_title
 from deepcritical_mcp.evidence.dedup import Identity, IdentityIndex, Match, Similarity, identity_of
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, Words, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, words_of
 from deepcritical_mcp.evidence.records import KeptItem
 from deepcritical_mcp.models import Evidence, Source
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One piece of evidence: its place in the order of arrival, passages, and whether they have vectors."""
+    """One piece of evidence: its place in the order of arrival, its passages, whether they have vectors, and when it
+    was written (Unix milliseconds)."""
 
     order: int
     source: Source
     parts: int
     embedded: bool
+    written: int
 
 
 class Catalogue:
@@ -33,19 +35,18 @@ class Catalogue:
         self._words = LexicalIndex()
         self._links: dict[str, dict[str, None]] = {}
         self._next = 0
+        self._latest = 0
         self._passages = 0
 
     @classmethod
     def of(cls, items: Iterable[KeptItem]) -> Catalogue:
         """The catalogue of items read back, whatever their order; of two under one id the first counts."""
         catalogue = cls()
-        kept: dict[str, tuple[KeptItem, Identity, Words]] = {}
+        kept: dict[str, KeptItem] = {}
         for item in items:
-            if item.evidence.id not in kept:
-                kept[item.evidence.id] = item, identity_of(item.evidence), words_of(indexed_text(item.evidence))
-        for item, identity, words in sorted(kept.values(), key=lambda row: row[0].order):
-            entry = Entry(item.order, item.evidence.citation.source, item.parts, item.embedded)
-            catalogue._put(item.evidence, entry, identity, words)
+            kept.setdefault(item.evidence.id, item)
+        for item in sorted(kept.values(), key=lambda item: item.order):
+            catalogue.put(item)
         return catalogue
 
     def __len__(self) -> int:
@@ -62,23 +63,34 @@ class Catalogue:
         """Vectors kept in all."""
         return self._passages
 
-    def put(self, evidence: Evidence, *, order: int, parts: int, embedded: bool) -> None:
+    @property
+    def latest(self) -> int:
+        """When the last of it was written (Unix milliseconds); 0 when there is none."""
+        return self._latest
+
+    def put(self, item: KeptItem) -> None:
         """Enter evidence, or its new state under the same id."""
+        evidence, id = item.evidence, item.evidence.id
+        entry = Entry(item.order, evidence.citation.source, item.parts, item.embedded, item.written)
         identity, words = identity_of(evidence), words_of(indexed_text(evidence))
         with self._lock:
-            self._put(evidence, Entry(order, evidence.citation.source, parts, embedded), identity, words)
+            earlier = self._entries.get(id)
+            self._passages += _vectors(entry) - (_vectors(earlier) if earlier else 0)
+            self._entries[id] = entry
+            self._identities.add(id, identity)
+            self._words.add(id, words)
+            self._next = max(self._next, entry.order + 1)
+            self._latest = max(self._latest, entry.written)
+            for other in evidence.similar:
+                self._links.setdefault(id, {})[other] = None
+                self._links.setdefault(other, {})[id] = None
 
-    def _put(self, evidence: Evidence, entry: Entry, identity: Identity, words: Words) -> None:
-        id = evidence.id
-        earlier = self._entries.get(id)
-        self._passages += _vectors(entry) - (_vectors(earlier) if earlier else 0)
-        self._entries[id] = entry
-        self._identities.add(id, identity)
-        self._words.add(id, words)
-        self._next = max(self._next, entry.order + 1)
-        for other in evidence.similar:
-            self._links.setdefault(id, {})[other] = None
-            self._links.setdefault(other, {})[id] = None
+    def update(self, items: Iterable[KeptItem]) -> None:
+        """Enter what another process has written meanwhile."""
+        for item in items:
+            earlier = self._entries.get(item.evidence.id)
+            if earlier is None or earlier.written < item.written:
+                self.put(item)
 
     def next_order(self) -> int:
         """The next free place in the order of arrival."""

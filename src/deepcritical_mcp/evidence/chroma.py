@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import chromadb
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
     from chromadb.api.collection_configuration import CreateHNSWConfiguration
     from chromadb.config import Settings as ChromaSettings
-    from chromadb.types import Metadata
+    from chromadb.types import Metadata, Where
 
     from deepcritical_mcp.evidence.records import Vector
 
@@ -113,29 +113,25 @@ class Space:
                 space._put_vectors_aside(space._vectors)
         return space
 
-    def read(self) -> Iterator[list[KeptItem]]:
-        """Everything kept, page by page, in no order."""
+    def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
+        """Everything kept, or what was written `since` (Unix milliseconds), page by page, in no order."""
+        if self._words is None:  # unless another process has made it meanwhile
+            self._words = _find(self._client, self.session_id + WORDS)
         for collection, embedded in ((self._vectors, True), (self._words, False)):
             if collection is not None:
-                yield from self._pages(collection, embedded)
+                yield from self._pages(collection, embedded, since)
 
-    def _pages(self, collection: Collection, embedded: bool) -> Iterator[list[KeptItem]]:
+    def _pages(self, collection: Collection, embedded: bool, since: int = 0) -> Iterator[list[KeptItem]]:
         offset = 0
+        where: Where | None = {"written": {"$gte": since}} if since else None
         while True:
             with translated("read the session"):
-                page = collection.get(include=["metadatas"], limit=PAGE, offset=offset)
+                page = collection.get(include=["metadatas"], where=where, limit=PAGE, offset=offset)
             rows = page["metadatas"] or []
             yield [_kept(row, embedded) for row in rows if "evidence" in row]
             if len(rows) < PAGE:
                 return
             offset += PAGE
-
-    def count(self) -> int:
-        """Passages and pieces without vectors that are kept now, by whatever process."""
-        with translated("read the session"):
-            if self._words is None:
-                self._words = _find(self._client, self.session_id + WORDS)
-            return self._main.count() + (self._words.count() if self._words is not None else 0)
 
     def write(self, records: Sequence[Record]) -> None:
         """Add records, or write them over earlier ones of the same id; each goes in whole or not at all."""
@@ -151,11 +147,11 @@ class Space:
                 ids, _, rows = _rows(plain)
                 self._words_collection().upsert(ids=ids, embeddings=_PLACEHOLDER.repeat(len(ids), 0), metadatas=rows)
 
-    def rewrite(self, evidence: Evidence, order: int, *, embedded: bool, parts: int) -> None:
-        """Write evidence over an earlier state of it whose passages, and so its vectors, are the same."""
-        collection = self._main if embedded else self._words_collection()
+    def rewrite(self, item: KeptItem) -> None:
+        """Write a new state of kept evidence over the earlier one, whose vectors stay."""
+        collection = self._main if item.embedded else self._words_collection()
         with translated("keep the evidence"):
-            collection.update(ids=[evidence.id], metadatas=[_row(evidence, order, parts)])
+            collection.update(ids=[item.evidence.id], metadatas=[_row(item)])
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
         """Forget passages that a shorter content no longer has."""
@@ -241,7 +237,7 @@ class Space:
         """Vectors of two models never meet: what another model embedded is found by its words until it is embedded
         again. Interrupted at any point, this starts again with nothing lost."""
         for items in list(self._pages(old, embedded=False)):
-            self.write([Record(item.evidence, item.order) for item in items])
+            self.write([Record(item.evidence, item.order, item.written) for item in items])
         self._client.delete_collection(self.session_id)
         self._vectors = self._create(self.session_id)
 
@@ -266,12 +262,13 @@ def _part_id(id: str, part: int) -> str:
     return f"{id}{_PART}{part}" if part else id
 
 
-def _row(evidence: Evidence, order: int, parts: int) -> Metadata:
-    kept = evidence.model_copy(update={"relevance": 0.0})
+def _row(item: KeptItem) -> Metadata:
+    kept = item.evidence.model_copy(update={"relevance": 0.0})
     return {
-        "source": evidence.citation.source,
-        "order": order,
-        "parts": parts,
+        "source": kept.citation.source,
+        "order": item.order,
+        "parts": item.parts,
+        "written": item.written,
         "evidence": kept.model_dump_json(exclude_defaults=True),
     }
 
@@ -284,7 +281,7 @@ def _rows(records: Sequence[Record]) -> tuple[list[str], NDArray[np.float32], li
         count = max(len(record.vectors), 1)
         ids += [_part_id(record.evidence.id, part) for part in range(count)]
         vectors += record.vectors
-        rows.append(_row(record.evidence, record.order, count))
+        rows.append(_row(KeptItem(record.evidence, record.order, count, bool(record.vectors), record.written)))
         rows += [{"source": record.evidence.citation.source}] * (count - 1)
     return ids, np.asarray(vectors, np.float32), rows
 
@@ -295,22 +292,33 @@ def _kept(row: Mapping[str, Any], embedded: bool) -> KeptItem:
         order=int(row["order"]),
         parts=int(row["parts"]),
         embedded=embedded,
+        written=int(row["written"]),
     )
 
 
-def connect(host: str, port: int, settings: ChromaSettings, *, ssl: bool, timeout: float) -> Client:
-    """A client of a Chroma server that waits at most `timeout` seconds for each answer.
+def connect(
+    host: str, port: int, settings: ChromaSettings, *, ssl: bool, timeout: float
+) -> tuple[Client, Callable[[], None]]:
+    """A client of a Chroma server that waits at most `timeout` seconds for each answer, and what closes it.
 
     Raises:
         EvidenceStoreError: the server does not answer.
     """
     with translated("reach its server"):
         client = cast("Client", chromadb.HttpClient(host, port, ssl=ssl, settings=settings))
-        # Chroma's own client waits for ever and has no option for it.
-        session: object = getattr(getattr(client, "_server", None), "_session", None)
-        if isinstance(session, httpx.Client):
-            session.timeout = httpx.Timeout(timeout)
-    return client
+    # Chroma's own client, and the other one inside it, wait for ever and leave their connections open when closed.
+    parts: list[object] = [client, getattr(client, "_admin_client", None)]
+    sessions = [getattr(getattr(part, "_server", None), "_session", None) for part in parts]
+    http = [session for session in sessions if isinstance(session, httpx.Client)]
+    for session in http:
+        session.timeout = httpx.Timeout(timeout)
+
+    def close() -> None:
+        client.close()
+        for session in http:
+            session.close()
+
+    return client, close
 
 
 def check(client: Client) -> None:

@@ -133,7 +133,7 @@ def _other_people_elsewhere(one: Identity, other: Identity) -> bool:
 
 
 def _same_journal(one: str, other: str) -> bool:
-    """Whether one name may abbreviate the other, or begin it: "int j cardiol", "international journal of cardiology"."""
+    """Whether one name may abbreviate or begin the other ("int j cardiol", "international journal of cardiology")."""
     words = [[word for word in name.split() if word not in _JOURNAL_FILLERS] for name in (one, other)]
     return all(first.startswith(second) or second.startswith(first) for first, second in zip(*words, strict=False))
 

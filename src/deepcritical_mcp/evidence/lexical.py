@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,8 +47,9 @@ class Words:
 
 
 def words_of(text: str) -> Words:
-    """The stems of a text without English stop words."""
-    words = [word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS]
+    """The stems of a text without English stop words; IC₅₀ is IC50."""
+    plain = unicodedata.normalize("NFKC", text).lower()
+    words = [word for word in _WORD.findall(plain) if word not in _STOP_WORDS]
     with _stemming:
         stems = _stemmer.stemWords(words)
     counts = Counter(stems)
@@ -67,6 +69,7 @@ class LexicalScores:
     """
 
     _scores: NDArray[np.float32]
+    _coverage: NDArray[np.float32]
     _ids: Sequence[str]
     _slots: Mapping[str, int]
     terms: int
@@ -86,8 +89,15 @@ class LexicalScores:
 
     def of(self, document: str) -> float:
         """The score of one document, 0.0 when it is unknown."""
-        slot = self._slots.get(document, len(self._scores))
-        return float(self._scores[slot]) if slot < len(self._scores) else 0.0
+        return self._at(self._scores, document)
+
+    def coverage(self, document: str) -> float:
+        """Which part of the query's words, weighed by their rarity, a document has: 0..1."""
+        return self._at(self._coverage, document)
+
+    def _at(self, values: NDArray[np.float32], document: str) -> float:
+        slot = self._slots.get(document, len(values))
+        return float(values[slot]) if slot < len(values) else 0.0
 
 
 class LexicalIndex:
@@ -129,7 +139,7 @@ class LexicalIndex:
     def score(self, query: str) -> LexicalScores:
         """How well every document matches the query's words."""
         words = words_of(query)
-        scores = np.zeros(len(self._ids), np.float32)
+        scores, coverage = np.zeros((2, len(self._ids)), np.float32)
         lengths, alive = self._lengths[: len(self._ids)], self._alive[: len(self._ids)]
         mean = float(lengths[alive].mean()) if self._slots else 0.0
         norms = K1 * (1 - B + B * lengths / max(mean, 1.0))
@@ -141,8 +151,10 @@ class LexicalIndex:
             slots, counts = slots[living], counts[living]
             idf = float(np.log1p((len(self._slots) - len(slots) + 0.5) / (len(slots) + 0.5)))
             scores[slots] += weight * idf * counts / (counts + norms[slots])
+            coverage[slots] += weight * idf
             ceiling += weight * idf
-        return LexicalScores(scores / (ceiling or 1.0), self._ids, self._slots, len(words.terms))
+        ceiling = ceiling or 1.0
+        return LexicalScores(scores / ceiling, coverage / ceiling, self._ids, self._slots, len(words.terms))
 
     def _occurrences(self, term: np.uint32) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         recent = self._recent[0]

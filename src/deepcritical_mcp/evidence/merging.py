@@ -15,6 +15,7 @@ SAYS_THE_SAME = 90
 OWN_WORDS = "NOTE, not part of the source: "
 """Stands before the user's own words about a publication, so that nobody cites them as its abstract."""
 
+MUCH_LONGER = 1.5
 COMPARABLE = 50_000_000
 """Product of two texts' lengths up to which they are compared letter by letter."""
 
@@ -83,7 +84,8 @@ def _content(kept: Evidence, other: Evidence) -> str:
         return f"{source}\n\n{words}" if all(own) else f"{source}\n\n{OWN_WORDS}{words}"
     if _is_record(other) and not _is_record(kept):
         return new
-    return new if len(new) > len(old) and _nearly_contains(new, old) else old
+    fuller = len(new) > len(old) and (len(new) >= MUCH_LONGER * len(old) or _nearly_contains(new, old))
+    return new if fuller else old
 
 
 def _nearly_contains(text: str, part: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,11 @@ def new_session_id() -> str:
     return f"rs_{secrets.token_hex(16)}"
 
 
+def now() -> int:
+    """Unix milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
 def is_session_id(text: str) -> bool:
     """Whether `text` has the form of a session's id; only such text may become part of a path."""
     return _SESSION_ID.fullmatch(text) is not None
@@ -40,21 +46,22 @@ class SessionInfo:
 
 @dataclass(frozen=True)
 class Record:
-    """A piece of evidence to keep: its place in the order of arrival, and a vector for each passage.
-
-    Without vectors it waits to be embedded and is found by its words alone.
-    """
+    """A piece of evidence to keep: its place in the order of arrival, when it is written (Unix milliseconds), and a
+    vector for each passage. Without vectors it waits to be embedded and is found by its words alone."""
 
     evidence: Evidence
     order: int
+    written: int
     vectors: Sequence[Vector] = ()
 
 
 @dataclass(frozen=True)
 class KeptItem:
-    """A piece of evidence as read back: how many passages it has, and whether they have vectors."""
+    """A piece of evidence as read back: how many passages it has, whether they have vectors, and when it was written
+    (Unix milliseconds)."""
 
     evidence: Evidence
     order: int
     parts: int
     embedded: bool
+    written: int

@@ -34,6 +34,14 @@ class _Wording:
     vector: NDArray[np.float32] | None
     cosines: dict[str, float]
 
+    def score(self, id: str) -> float:
+        """How well `id` answers; what has no vector yet counts as near as its words say."""
+        return self.score_at(id, self.cosines.get(id, self.words.of(id)))
+
+    def score_at(self, id: str, cosine: float) -> float:
+        """How well `id` would answer, were it that near."""
+        return hybrid_score(cosine, self.words.of(id), self.words.coverage(id), self.words.terms)
+
 
 class Search:
     """A search in one session, among the evidence of one source or of all (None)."""
@@ -48,10 +56,29 @@ class Search:
     ) -> list[Evidence]:
         """See `EvidenceStore.search_similar`; `vectors` are the wordings', None without a model."""
         asked = self._wordings(wordings, vectors, limit)
-        ranking = merge_wordings([self._ranked(wording, limit + SPARE) for wording in asked])
+        ranking = self._ranked(asked, limit + SPARE)
         relevance = self._relevance(asked[0], ranking)
         chosen = [id for id in ranking if relevance[id] >= min_relevance]
         return self._shown(self._folded(chosen, limit), relevance)
+
+    def closest(
+        self,
+        query: str,
+        vectors: NDArray[np.float32] | None,
+        exclude: Collection[str],
+        limit: int,
+        least: float,
+    ) -> list[Evidence]:
+        """See `EvidenceStore.related`; `least` is the relevance from which evidence counts as close."""
+        asked = self._wordings([query], vectors, limit + len(exclude) + SPARE)[0]
+        relevance = self._relevance(asked, asked.cosines or asked.words.top(limit + len(exclude) + SPARE))
+        ranking = sorted(relevance, key=lambda id: -relevance[id])
+        others = [
+            id
+            for id in ranking
+            if relevance[id] >= least and id not in exclude and not any(link in exclude for link in self._links(id))
+        ]
+        return self._shown(self._folded(others, limit), relevance)
 
     def has_vectors(self, id: str) -> bool:
         """Whether the session holds the vectors of that evidence."""
@@ -61,10 +88,10 @@ class Search:
         self, query: NDArray[np.float32], evidence: Sequence[Evidence], missing: Sequence[Sequence[Vector]]
     ) -> list[float]:
         """The similarity of each piece to `query`; `missing` are the vectors, in order, of those without any here."""
-        kept = self._cosines(query, {piece.id for piece in evidence if self.has_vectors(piece.id)})
+        kept = self._vectors({piece.id for piece in evidence})
         others = iter(missing)
-        cosines = [kept[piece.id] if piece.id in kept else _best_cosine(query, next(others)) for piece in evidence]
-        return [_clipped(cosine) for cosine in cosines]
+        vectors = [kept[piece.id] if piece.id in kept else next(others) for piece in evidence]
+        return [_clipped(_best_cosine(query, some)) for some in vectors]
 
     def _wordings(self, texts: Sequence[str], vectors: NDArray[np.float32] | None, limit: int) -> list[_Wording]:
         words = [self._catalogue.by_words(text) for text in texts]
@@ -78,32 +105,39 @@ class Search:
             for some, vector, rows in zip(words, vectors, found, strict=True)
         ]
 
-    def _ranked(self, wording: _Wording, depth: int) -> list[str]:
-        """One wording's ranking, exact to `depth`; its cosines are completed on the way."""
+    def _ranked(self, asked: Sequence[_Wording], depth: int) -> list[str]:
+        """The candidates of all wordings, best first."""
+        scores = [self._scores(wording, depth) for wording in asked]
+        if len(asked) > 1:
+            best = {id for some in scores for id in _best(some, depth)}
+            self._measure(asked, best)
+            scores = [{id: wording.score(id) for id in best} for wording in asked]
+        total = merge_wordings(scores)
+        return _best(total, len(total))
+
+    def _scores(self, wording: _Wording, depth: int) -> dict[str, float]:
+        """One wording's candidates and their scores; the `depth` best are truly the best."""
+        scores = {id: wording.score(id) for id in wording.cosines}
         only = self._catalogue.of_source(self._source) if self._source else None
-        sharing = wording.words.top(max(SHARING_WORDS, depth), only)
-        scores = _hybrid(wording, wording.cosines)
-        if wording.vector is not None:
-            far = {id: score for id, score in sharing.items() if id not in scores and self.has_vectors(id)}
-            found = self._cosines(wording.vector, _hopeful(wording, far, scores, depth))
-            wording.cosines.update(found)
-            scores.update(_hybrid(wording, found))
-        # What has no vector yet counts as near as its words say.
-        scores.update(
-            (id, score) for id, score in sharing.items() if wording.vector is None or not self.has_vectors(id)
-        )
-        return sorted(scores, key=lambda id: -scores[id])
+        far = [id for id in wording.words.top(max(SHARING_WORDS, depth), only) if id not in scores]
+        self._measure([wording], _hopeful(wording, far, scores, depth))
+        found = [id for id in far if id in wording.cosines or wording.vector is None or not self.has_vectors(id)]
+        return scores | {id: wording.score(id) for id in found}
 
-    def _relevance(self, question: _Wording, ids: Sequence[str]) -> dict[str, float]:
-        if question.vector is None:
-            return {id: question.words.of(id) for id in ids}
-        missing = {id for id in ids if id not in question.cosines and self.has_vectors(id)}
-        cosines = question.cosines | self._cosines(question.vector, missing)
-        return {id: _clipped(cosines.get(id, question.words.of(id))) for id in ids}
+    def _measure(self, asked: Sequence[_Wording], ids: Collection[str]) -> None:
+        """Complete the cosines of every wording to these ids."""
+        unknown = {id for id in ids if any(id not in wording.cosines for wording in asked)}
+        vectors = self._vectors(unknown) if asked[0].vector is not None else {}
+        for wording in asked:
+            if wording.vector is not None:
+                for id in vectors.keys() - wording.cosines.keys():
+                    wording.cosines[id] = _best_cosine(wording.vector, vectors[id])
 
-    def _cosines(self, query: NDArray[np.float32], ids: Collection[str]) -> dict[str, float]:
-        vectors = self._space.vectors({id: self._catalogue[id].parts for id in ids})
-        return {id: _best_cosine(query, some) for id, some in vectors.items()}
+    def _vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        return self._space.vectors({id: self._catalogue[id].parts for id in ids if self.has_vectors(id)})
+
+    def _relevance(self, question: _Wording, ids: Iterable[str]) -> dict[str, float]:
+        return {id: _clipped(question.cosines.get(id, question.words.of(id))) for id in ids}
 
     def _folded(self, ranking: Sequence[str], limit: int) -> list[str]:
         """The best of each group of pieces that say nearly the same."""
@@ -111,14 +145,17 @@ class Search:
         for id in ranking:
             if len(shown) == limit:
                 break
-            if not any(other in shown for other in self._catalogue.links(id)):
+            if not any(other in shown for other in self._links(id)):
                 shown[id] = None
         return list(shown)
+
+    def _links(self, id: str) -> tuple[str, ...]:
+        return self._catalogue.links(id)
 
     def _shown(self, ids: Sequence[str], relevance: Mapping[str, float]) -> list[Evidence]:
         items = self._space.fetch(ids)
         return [
-            items[id].evidence.model_copy(update={"relevance": relevance[id], "similar": self._catalogue.links(id)})
+            items[id].evidence.model_copy(update={"relevance": relevance[id], "similar": self._links(id)})
             for id in ids
             if id in items
         ]
@@ -133,19 +170,18 @@ def shared_words(query: str, evidence: Sequence[Evidence]) -> list[float]:
     return [_clipped(scores.of(str(number))) for number in range(len(evidence))]
 
 
-def _hybrid(wording: _Wording, cosines: Mapping[str, float]) -> dict[str, float]:
-    words = wording.words
-    return {id: hybrid_score(cosine, words.of(id), words.terms) for id, cosine in cosines.items()}
+def _best(scores: Mapping[str, float], depth: int) -> list[str]:
+    return sorted(scores, key=lambda id: -scores[id])[:depth]
 
 
-def _hopeful(wording: _Wording, far: Mapping[str, float], scores: Mapping[str, float], depth: int) -> set[str]:
-    """Those of `far` (ids and lexical scores) that may come among the `depth` best: they are not among the nearest, so
-    no nearer than the last of these."""
+def _hopeful(wording: _Wording, far: Collection[str], scores: Mapping[str, float], depth: int) -> set[str]:
+    """Those of `far` that may come among the `depth` best: they are not among the nearest, so no nearer than the last
+    of these."""
     if len(scores) < depth:
         return set(far)
-    least = sorted(scores.values(), reverse=True)[depth - 1]
+    least = scores[_best(scores, depth)[-1]]
     cosine = min(wording.cosines.values())
-    return {id for id, score in far.items() if hybrid_score(cosine, score, wording.words.terms) > least}
+    return {id for id in far if wording.score_at(id, cosine) > least}
 
 
 def _best_passages(rows: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -146,8 +146,6 @@ class SessionRegistry:
         if session.space.info.owner != owner:
             raise SessionNotFoundError()
         await self._use(session)
-        if self._backend.shared:
-            await session.store.notice_changes()
         return session
 
     async def _reopen(self, session_id: str) -> _Session:
@@ -172,6 +170,7 @@ class SessionRegistry:
             self._embedder,
             self._attach,
             batch=self._backend.batch,
+            shared=self._backend.shared,
             max_evidence=self._settings.max_evidence,
             dedup_threshold=self._settings.dedup_threshold,
         )
@@ -202,7 +201,8 @@ class SessionRegistry:
             if session.used >= since:
                 break
             if not session.store.busy:
-                await self._delete(session)
+                # What lasts may have been used by another process: the sweep below looks at what is written down.
+                await (self._close(session) if self._backend.lasting else self._delete(session))
         if now >= self._next_sweep:
             self._next_sweep = now + self._settings.session_ttl / SWEEPS_PER_TTL
             await run_sync(self._backend.delete_unused, since)

@@ -28,6 +28,9 @@ READ_AT_ONCE = 200
 RELATED_FROM = 0.3
 """Least similarity of related evidence: where relevant pairs begin."""
 SNIPPET_LENGTH = 240
+QUIET = 10_000
+CLOCKS_DIFFER = 2_000
+"""Milliseconds."""
 
 T = TypeVar("T")
 
@@ -84,6 +87,7 @@ class EvidenceStore:
         open_session: Callable[[EvidenceStore], Awaitable[None]],
         *,
         batch: int,
+        shared: bool,
         max_evidence: int,
         dedup_threshold: float | None = None,
     ) -> None:
@@ -91,6 +95,7 @@ class EvidenceStore:
         self._embedder = embedder
         self._open_session = open_session
         self._batch = batch
+        self._shared = shared
         self._max_evidence = max_evidence
         self._dedup_threshold = dedup_threshold
         self._space: Space | None = None
@@ -172,11 +177,15 @@ class EvidenceStore:
             return await run_sync(search.best, wordings, vectors, max_results, min_relevance, abandon_on_cancel=True)
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
-        """Up to `limit` pieces close in meaning to `query`, other than `exclude`, closest first."""
-        found = await self.search_similar(query, max_results=limit + len(exclude), min_relevance=RELATED_FROM)
-        others = [piece for piece in found if piece.id not in exclude]
-        others.sort(key=lambda piece: -piece.relevance)
-        return tuple(map(_related, others[:limit]))
+        """Up to `limit` pieces close in meaning to `query`, closest first, other than `exclude` and what says nearly
+        the same as one of those."""
+        from deepcritical_mcp.evidence.searching import Search
+
+        async with self._session() as (space, catalogue):
+            vectors = await self._query_vectors([query])
+            search = Search(space, catalogue)
+            found = await run_sync(search.closest, query, vectors, exclude, limit, RELATED_FROM, abandon_on_cancel=True)
+        return tuple(map(_related, found))
 
     async def relevance(self, query: str, evidence: Sequence[Evidence]) -> list[float]:
         """How relevant each piece is to `query`, 0..1, whether the session holds it or not."""
@@ -241,15 +250,6 @@ class EvidenceStore:
         """Whether the open session turned out to be gone."""
         return self._lost
 
-    async def notice_changes(self) -> None:
-        """Read the session again if another process has added to it or taken from it."""
-        space, catalogue = self._space, self._catalogue
-        if space is None or catalogue is None or self._writing.locked():
-            return
-        count = await run_sync(space.count, abandon_on_cancel=True)
-        if count != catalogue.passages + len(catalogue.waiting()) and not self._writing.locked():
-            self._catalogue = None
-
     def attach(self, space: Space) -> None:
         """Use `space`, which is open, until `detach`."""
         self._space, self._catalogue, self._lost = space, None, False
@@ -267,6 +267,8 @@ class EvidenceStore:
             space, catalogue = self._space, self._catalogue
             if space is None or catalogue is None:
                 raise SessionNotFoundError()
+            if self._shared:
+                await run_sync(_catch_up, space, catalogue, abandon_on_cancel=True)
             yield space, catalogue
         except SessionNotFoundError:
             self._lost = True
@@ -381,6 +383,16 @@ def _read(space: Space) -> Catalogue:
     return Catalogue.of(item for page in space.read() for item in page)
 
 
+def _catch_up(space: Space, catalogue: Catalogue) -> None:
+    """Enter what other processes have written since the last look."""
+    from deepcritical_mcp.evidence.records import now
+
+    # Their clocks may be a little behind, as long as anybody is writing.
+    since = catalogue.latest + 1 if now() - catalogue.latest > QUIET else catalogue.latest - CLOCKS_DIFFER
+    for items in space.read(since=max(since, 1)):
+        catalogue.update(items)
+
+
 def _identify(catalogue: Catalogue, evidence: Sequence[Evidence]) -> list[str]:
     from deepcritical_mcp.evidence.dedup import identity_of
 
@@ -389,14 +401,14 @@ def _identify(catalogue: Catalogue, evidence: Sequence[Evidence]) -> list[str]:
 
 
 def _replace(space: Space, catalogue: Catalogue, rows: Sequence[tuple[Evidence, Sequence[Vector]]]) -> None:
-    from deepcritical_mcp.evidence.records import Record
+    from deepcritical_mcp.evidence.records import KeptItem, Record, now
 
-    entries = [catalogue[piece.id] for piece, _ in rows]
-    space.write([Record(piece, entry.order, some) for (piece, some), entry in zip(rows, entries, strict=True)])
+    entries, written = [catalogue[piece.id] for piece, _ in rows], now()
+    space.write([Record(piece, entry.order, written, some) for (piece, some), entry in zip(rows, entries, strict=True)])
     for (piece, some), entry in zip(rows, entries, strict=True):
         if entry.embedded and entry.parts > len(some):
             space.remove_parts(piece.id, range(len(some), entry.parts))
-        catalogue.put(piece, order=entry.order, parts=len(some), embedded=True)
+        catalogue.put(KeptItem(piece, entry.order, len(some), True, written))
 
 
 def _linked(evidence: Evidence, catalogue: Catalogue) -> Evidence:
@@ -406,11 +418,17 @@ def _linked(evidence: Evidence, catalogue: Catalogue) -> Evidence:
 def _related(piece: Evidence) -> RelatedEvidence:
     return RelatedEvidence(
         id=piece.id,
-        title=piece.citation.title,
+        title=_marked_title(piece),
         url=piece.citation.url,
         snippet=cut_at_sentence(piece.content, SNIPPET_LENGTH),
         relevance=piece.relevance,
     )
+
+
+def _marked_title(piece: Evidence) -> str:
+    """The title, after the paper's status where that is not "ok": a reader must not see one without the other."""
+    status = piece.citation.status
+    return piece.citation.title if status == "ok" else f"{status.upper()}: {piece.citation.title}"
 
 
 def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
