@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import socket
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -27,7 +26,7 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import Citation, Evidence, ProviderReport, SearchResult
 from deepcritical_mcp.server import DeepCriticalServer
-from deepcritical_mcp.transports.http import HttpApplication, HttpServer
+from deepcritical_mcp.transports.http import HttpApplication, HttpServer, listen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -163,7 +162,7 @@ def serving(tmp_path: Path) -> Serving:
         app = AppContext(
             Settings(cache_dir=tmp_path, **settings), build=lambda settings: _services(settings, web, embedder)
         )
-        listener = socket.create_server(("127.0.0.1", 0))
+        listener = listen("127.0.0.1", 0)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         application = HttpApplication(DeepCriticalServer(app), app, app.settings.public_url or url)
         server = HttpServer(application, app.settings)
