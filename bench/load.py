@@ -90,7 +90,8 @@ async def measure(options: argparse.Namespace) -> None:
                     tasks.start_soon(session, url, number, options.rounds, until, tally)
             tally.report(time.perf_counter() - begun)
             print(f"memory after {options.sessions} sessions: {memory(process):.0f} MB")
-            await leave_behind(url, options.left, process)
+            if options.left:
+                await leave_behind(url, options.left, process)
             process.send_signal(signal.SIGTERM)
             print(f"exit code {process.wait(20)}")
 
