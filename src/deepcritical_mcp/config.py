@@ -151,8 +151,8 @@ class Settings(BaseSettings):
     trusted_proxies: Words = Field(
         default=(), description="addresses or networks of proxies whose X-Forwarded-For is believed"
     )
-    calls_per_minute: int = Field(default=120, ge=1, description="tool calls a minute of one caller over HTTP")
-    concurrent_calls: int = Field(default=16, ge=1, description="tool calls at once of one caller over HTTP")
+    calls_per_minute: int = Field(default=600, ge=1, description="tool calls a minute of one caller over HTTP")
+    concurrent_calls: int = Field(default=64, ge=1, description="tool calls at once of one caller over HTTP")
     limit_local: bool = Field(
         default=False, description="apply the limits to callers of this machine too that need no authentication"
     )

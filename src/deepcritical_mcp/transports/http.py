@@ -49,6 +49,8 @@ SSE_PATH = "/sse"
 MESSAGES_PATH = "/messages/"
 _PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
 _LAST_WORDS = 3
+# They log each Mcp-Session-Id, which is all that an unauthenticated connection is known by.
+_TELLTALES = ("mcp.server.streamable_http", "mcp.server.streamable_http_manager", "mcp.server.sse")
 LONGEST_SWEEP = 60.0
 MOST_FILES = 65_536
 
@@ -139,6 +141,8 @@ class HttpApplication:
                 await self._registry.sweep()
             except DeepCriticalError as error:
                 logger.warning("idle sessions could not be dropped: %s", error.message)
+            except Exception:  # a bug here must not end the server
+                logger.exception("idle sessions could not be dropped")
             else:
                 if self._registry.open_sessions < open_before:
                     await anyio.to_thread.run_sync(give_memory_back)
@@ -223,6 +227,8 @@ def run_http(
     path = SSE_PATH if transport == "sse" else MCP_PATH
     print(f"deepcritical-mcp listens on {url}{path}", file=sys.stderr, flush=True)  # noqa: T201
     _allow_many_files()
+    for name in _TELLTALES:
+        logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLogger().level))
     anyio.run(HttpServer(application, settings).serve, [listener])
     leave(0)
 
