@@ -5,7 +5,8 @@
 A FOLDER holds corpus.jsonl (id, title, text), queries.jsonl (id, text) and qrels.tsv; where it has long_answers.jsonl,
 the "mesh" of a document there is taken as its MeSH terms. The corpus goes into a session of the repository's own store
 and is searched with its hybrid search; each wording's ranking is fused by reciprocal rank, the direct one weighing
-`--weight` against 1 for each variant. Reported: nDCG@10 and Recall@100 in points, and the difference to the direct one.
+`--weight` against 1 for each variant; `--weight 0` leaves the merging to `semantic_search`, as clients get it.
+Reported: nDCG@10 and Recall@100 in points, and the difference to the direct query.
 
   rules     offline rules alone
   evidence  with the session's evidence (it is the corpus, so this is feedback from the first hits)
@@ -96,10 +97,19 @@ class Collection:
 
     async def ranking(self, wording: str) -> list[str]:
         if wording not in self.rankings:
-            found = await self.store.search_similar(wording, max_results=DEPTH)
-            ids = [id for piece in found for id in (piece.id, *piece.similar)]
-            self.rankings[wording] = [self.names[id] for id in ids if id in self.names]
+            self.rankings[wording] = self._named(await self.store.search_similar(wording, max_results=DEPTH))
         return self.rankings[wording]
+
+    async def merged(self, wordings: Sequence[str], weight: float) -> list[str]:
+        """The ranking of all wordings together; with weight 0 as the store merges variants itself."""
+        if weight:
+            rankings = [await self.ranking(wording) for wording in wordings]
+            return fuse(rankings, [weight] + [1.0] * (len(rankings) - 1))
+        return self._named(await self.store.search_similar(wordings[0], variants=wordings[1:], max_results=DEPTH))
+
+    def _named(self, found: Sequence[Evidence]) -> list[str]:
+        ids = [id for piece in found for id in (piece.id, *piece.similar)]
+        return [self.names[id] for id in ids if id in self.names]
 
 
 async def load(folder: Path, sessions: SessionRegistry, most_queries: int) -> Collection:
@@ -157,10 +167,9 @@ async def compare(
         wordings = [text, *(proposed.query for proposed in expansion.queries[1:])]
         variants += len(wordings) - 1
         of_source += sum(proposed.source == source for proposed in expansion.queries[1:])
-        rankings = [await collection.ranking(wording) for wording in wordings]
         relevant = collection.relevant[query]
-        direct.append(measured(rankings[0], relevant))
-        fused.append(measured(fuse(rankings, [weight] + [1.0] * (len(rankings) - 1)), relevant))
+        direct.append(measured(await collection.ranking(text), relevant))
+        fused.append(measured(await collection.merged(wordings, weight), relevant))
     (ndcg, recall), (ndcg_fused, recall_fused) = (
         [fmean(values) for values in zip(*rows, strict=True)] for rows in (direct, fused)
     )
@@ -179,9 +188,8 @@ async def run(arguments: argparse.Namespace) -> None:
         concepts = MeshAnswers().concepts(Path(cache))
         for folder in arguments.folders:
             collection = await load(folder, sessions, arguments.queries)
-            print(
-                f"{folder.name}: {len(collection.names):,} documents, direct {arguments.weight:g}:1 against a variant"
-            )
+            merging = f"direct {arguments.weight:g}:1 against a variant" if arguments.weight else "merged by the store"
+            print(f"{folder.name}: {len(collection.names):,} documents, {merging}")
             for count in arguments.counts:
                 for name, mesh, store in (
                     ("rules", None, None),
@@ -213,7 +221,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--counts", nargs="+", type=int, default=[3, 5, 8])
     parser.add_argument("--queries", type=int, default=300, help="at most so many queries of each folder")
-    parser.add_argument("--weight", type=float, default=3.0, help="weight of the direct query")
+    parser.add_argument("--weight", type=float, default=3.0, help="of the direct query; 0 = as the store merges")
     asyncio.run(run(parser.parse_args()))
 
 
