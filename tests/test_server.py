@@ -107,6 +107,19 @@ async def test_bad_input_gets_a_clear_error_and_the_server_goes_on(
     assert structured_of(kept)["evidence"][0]["id"] == "pubmed:1"
 
 
+async def test_what_a_model_writes_instead_is_read_as_it_was_meant(mode: str) -> None:
+    literature = FakeSearch((PAPER,))
+    loosely = {"query": 2020, "variants": "y", "publication_types": '["Review"]', "min_date": 2020, "sort": "Date"}
+    async with Client(fake_server(literature=literature), mode=mode) as client:
+        result = await client.call_tool("pubmed_search", {**loosely, "max_results": "3", "session_id": None})
+        added = await client.call_tool("add_evidence", {"items": {"content": "a note", "title": None}})
+    assert not result.is_error
+    request = literature.requests[0]
+    assert (request.query, request.variants, request.max_results, request.sort) == ("2020", ("y",), 3, "date")
+    assert (request.publication_types, request.min_date) == (("Review",), "2020")
+    assert len(structured_of(added)["added"]) == 1
+
+
 async def test_bad_items_are_rejected_alone_and_the_others_go_in() -> None:
     items = [
         {"content": "good"},

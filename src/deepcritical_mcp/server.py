@@ -43,7 +43,7 @@ from deepcritical_mcp.models import EvidenceList, SearchResult
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.resources import list_session, register_resources
 from deepcritical_mcp.tools import PROFILES, Profile, ToolSpec
-from deepcritical_mcp.tools.arguments import invalid_arguments, known_arguments, nearest
+from deepcritical_mcp.tools.arguments import as_meant, invalid_arguments, known_arguments, nearest
 from deepcritical_mcp.tools.base import BOARD_URI
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
 from deepcritical_mcp.tools.schema import input_schema, output_schema
@@ -194,11 +194,13 @@ class DeepCriticalServer(MCPServer[AppContext]):
             near = nearest(name, self._tools)
             hint = f" Did you mean {near}?" if near else f" There are {', '.join(self._tools)}."
             raise InvalidInputError(f'There is no tool "{name[:80]}".{hint}')
-        known = known_arguments(name, arguments, tool.parameters["properties"])
+        properties = tool.parameters["properties"]
+        known = known_arguments(name, arguments, properties)
+        meant = {argument: as_meant(value, properties[argument]) for argument, value in known.items()}
         try:
-            return await tool.run(known, context or Context(mcp_server=self))
+            return await tool.run(meant, context or Context(mcp_server=self))
         except ToolError as error:
-            raise _translated(name, error) from error
+            raise _translated(name, error, tool.parameters) from error
 
     def _success(self, spec: ToolSpec, result: BaseModel, meta: dict[str, Any] | None) -> CallToolResult:
         limit = self.app.settings.max_result_chars
@@ -273,12 +275,12 @@ def _tool(spec: ToolSpec) -> Tool:
     return tool
 
 
-def _translated(name: str, error: ToolError) -> DeepCriticalError:
+def _translated(name: str, error: ToolError, schema: dict[str, Any]) -> DeepCriticalError:
     cause = _innermost(error.__cause__)
     if isinstance(cause, DeepCriticalError):
         return cause
     if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
-        return invalid_arguments(cause)
+        return invalid_arguments(cause, schema)
     if isinstance(cause, TimeoutError):
         return _out_of_time(0)
     logger.error("%s failed unexpectedly", name, exc_info=cause or error)

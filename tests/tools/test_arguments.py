@@ -6,9 +6,12 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.tools.arguments import invalid_arguments, known_arguments, nearest
+from deepcritical_mcp.tools.arguments import as_meant, invalid_arguments, known_arguments, nearest
 
 NAMES = ["query", "variants", "max_results", "min_date", "session_id"]
+TEXT: dict[str, object] = {"type": "string"}
+WORD = {"type": "string", "enum": ["pubmed", "web"]}
+ITEM = {"type": "object", "properties": {"content": TEXT, "pmid": TEXT, "authors": {"type": "array", "items": TEXT}}}
 
 
 @pytest.mark.parametrize(
@@ -24,11 +27,75 @@ NAMES = ["query", "variants", "max_results", "min_date", "session_id"]
         ("q", "query"),
         ("sessionId", "session_id"),
         ("minDate", "min_date"),
+        ("limits", "max_results"),
         ("colour", ""),
     ],
 )
 def test_an_unknown_name_leads_to_the_nearest_known_one(written: str, meant: str) -> None:
     assert nearest(written, NAMES) == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "names", "meant"),
+    [
+        ("query", ["topic", "description", "count"], "topic"),
+        ("max_results", ["topic", "description", "count"], "count"),
+        ("min_score", ["query", "min_relevance"], "min_relevance"),
+        ("threshold", ["query", "min_score"], "min_score"),
+        ("text", ["content", "title", "url"], "content"),
+    ],
+)
+def test_the_same_habit_means_what_the_tool_has(written: str, names: list[str], meant: str) -> None:
+    assert nearest(written, names) == meant
+
+
+def test_of_many_unknown_arguments_a_few_are_named() -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        known_arguments("t", {f"argument_{n}" + "x" * 500: 1 for n in range(500)}, NAMES)
+    assert "And 495 more." in caught.value.message
+    assert len(caught.value.message) < 1_000
+
+
+@pytest.mark.parametrize(
+    ("written", "schema", "meant"),
+    [
+        (31978945, TEXT, "31978945"),
+        ("PubMed", WORD, "pubmed"),
+        ("nowhere", WORD, "nowhere"),
+        ("Review", {"type": "array", "items": TEXT}, ["Review"]),
+        ("", {"type": "array", "items": TEXT}, []),
+        (31978945, {"type": "array", "items": TEXT}, ["31978945"]),
+        ('["a", "b"]', {"type": "array", "items": TEXT}, ["a", "b"]),
+        ("[not JSON", {"type": "array", "items": TEXT}, ["[not JSON"]),
+        ({"content": "x"}, {"type": "array", "items": ITEM}, [{"content": "x"}]),
+        (['{"content": "x"}'], {"type": "array", "items": ITEM}, [{"content": "x"}]),
+        (
+            [{"content": "x", "pmid": 7, "authors": "Lee M", "title": None}],
+            {"type": "array", "items": ITEM},
+            [{"content": "x", "pmid": "7", "authors": ["Lee M"]}],
+        ),
+    ],
+)
+def test_what_leaves_no_doubt_is_read_as_it_was_meant(
+    written: object, schema: dict[str, object], meant: object
+) -> None:
+    assert as_meant(written, schema) == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "schema"),
+    [
+        (True, TEXT),
+        (["x"], TEXT),
+        ({"a": 1}, TEXT),
+        ({"a": "b"}, {"type": "array", "items": TEXT}),
+        ("a note", {"type": "array", "items": ITEM}),
+        ("[" * 10_000, {"type": "array", "items": ITEM}),
+        ("five", {"type": "integer"}),
+    ],
+)
+def test_what_leaves_a_doubt_is_left_for_the_validation(written: object, schema: dict[str, object]) -> None:
+    assert as_meant(written, schema) == written
 
 
 def test_an_unknown_argument_is_an_error_that_names_it_and_what_the_tool_takes() -> None:
@@ -42,11 +109,19 @@ def test_a_null_means_not_given() -> None:
     assert known_arguments("t", {"query": "x", "variants": None}, NAMES) == {"query": "x"}
 
 
+class Item(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    content: str
+
+
 class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: str
     max_results: int = Field(10, ge=1, le=100)
+    session_id: str = Field("", max_length=4)
+    items: list[Item] = Field([Item(content="x")], min_length=1, max_length=2)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +132,11 @@ class Arguments(BaseModel):
         ({"query": ["x"]}, "query: expected a valid string, got a list."),
         ({"query": "x", "extra": 1}, "extra is not a known field."),
         ({"query": "x", "max_results": "y" * 5000}, "got 5,000 characters"),
+        ({"query": None}, "query: expected a valid string, got null."),
+        ({"query": "x", "session_id": "12345"}, "session_id: at most 4 characters, got 5."),
+        ({"query": "x", "items": []}, "items: at least 1 item, got none."),
+        ({"query": "x", "items": [{"content": "x"}] * 3}, "items: at most 2 items, got 3."),
+        ({"query": "x", "items": ["x"]}, 'items.0: expected an object, got "x".'),
     ],
 )
 def test_each_wrong_field_gets_one_sentence_without_addresses(given: dict[str, object], told: str) -> None:
@@ -65,4 +145,13 @@ def test_each_wrong_field_gets_one_sentence_without_addresses(given: dict[str, o
     message = invalid_arguments(caught.value).message
     assert told in message
     assert "http" not in message
+    assert len(message) < 300
+
+
+def test_an_unknown_field_of_an_item_leads_to_the_nearest_known_one() -> None:
+    schema = {"properties": {"items": {"type": "array", "items": ITEM}}}
+    with pytest.raises(ValidationError) as caught:
+        Arguments.model_validate({"query": "x", "items": [{"content": "x", "text": "y", "y" * 500: 1}]})
+    message = invalid_arguments(caught.value, schema).message
+    assert 'items.0.text is not a known field: did you mean "content"?' in message
     assert len(message) < 300

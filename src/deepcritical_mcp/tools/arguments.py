@@ -2,57 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
 
-# What models write by habit from other tools -> our names, where a tool has them.
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+# Our names -> what models write instead, by habit from other tools. Where a tool has two of them, the first is meant.
 _HABITS = {
-    "limit": "max_results",
-    "n": "max_results",
-    "k": "max_results",
-    "top_k": "max_results",
-    "topk": "max_results",
-    "num_results": "max_results",
-    "maxresults": "max_results",
-    "n_results": "max_results",
-    "retmax": "max_results",
-    "page_size": "max_results",
-    "size": "max_results",
-    "q": "query",
-    "question": "query",
-    "term": "query",
-    "text": "query",
-    "search": "query",
-    "topic": "query",
-    "queries": "variants",
-    "from_date": "min_date",
-    "start_date": "min_date",
-    "mindate": "min_date",
-    "since": "min_date",
-    "to_date": "max_date",
-    "end_date": "max_date",
-    "maxdate": "max_date",
-    "until": "max_date",
-    "start": "offset",
-    "page": "offset",
-    "retstart": "offset",
-    "session": "session_id",
-    "sessionid": "session_id",
-    "article_types": "publication_types",
-    "domains": "include_domains",
-    "depth": "search_depth",
-    "time_range": "recency",
-    "freshness": "recency",
-    "threshold": "min_score",
-    "documents": "items",
-    "evidence": "items",
-    "id": "ids",
+    "max_results": "limit n k top_k num_results n_results retmax page_size size count number",
+    "count": "limit n k top_k num_results n_results max_results number",
+    "query": "q question term text search topic keywords",
+    "topic": "q question term text search query keywords subject",
+    "content": "text body abstract note quote passage",
+    "variants": "queries synonyms",
+    "description": "context background",
+    "min_date": "from_date start_date date_from since",
+    "max_date": "to_date end_date date_to until",
+    "date": "year published publication_date",
+    "offset": "start page retstart skip",
+    "session_id": "session",
+    "publication_types": "article_types study_types",
+    "include_domains": "domains sites",
+    "search_depth": "depth",
+    "recency": "time_range freshness",
+    "min_score": "threshold score min_relevance",
+    "min_relevance": "threshold score min_score",
+    "items": "documents evidence notes",
+    "ids": "id evidence_ids pmid pmids",
+    "url": "link uri",
 }
+_MOST_NAMED = 5
+_LONGEST_NAME = 80
 
 
 def known_arguments(tool: str, arguments: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -64,47 +51,138 @@ def known_arguments(tool: str, arguments: Mapping[str, Any], names: Iterable[str
     names = list(names)
     unknown = [name for name in arguments if name not in names]
     if unknown:
-        hints = " ".join(_hint(name, names) for name in unknown)
+        hints = _first_few([_hint(name, names) for name in unknown])
         raise InvalidInputError(f"{hints} {tool} takes {', '.join(names)}.")
     return {name: value for name, value in arguments.items() if value is not None}
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """The name that `name` was probably meant to be; "" when none is near."""
-    names = list(names)
-    habit = _HABITS.get(name.replace("-", "_").lower(), "")
-    if habit in names:
-        return habit
-    folded = {candidate.replace("_", ""): candidate for candidate in names}
-    close = get_close_matches(name.replace("_", "").replace("-", "").lower(), folded, n=1, cutoff=0.6)
-    return folded[close[0]] if close else ""
+    own = {_plain(candidate): candidate for candidate in names}
+    ours = [one for one in reversed(_HABITS) if one in own.values()]
+    habits = {_plain(word): one for one in ours for word in _HABITS[one].split()}
+    plain = _plain(name)
+    if plain in habits:
+        return habits[plain]
+    for known, cutoff in ((own, 0.6), (habits, 0.8)):
+        if close := get_close_matches(plain, known, n=1, cutoff=cutoff):
+            return known[close[0]]
+    return ""
 
 
-def _hint(name: str, names: list[str]) -> str:
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _hint(name: str, names: Iterable[str]) -> str:
     near = nearest(name, names)
-    return f'Unknown argument "{name[:80]}"' + (f': did you mean "{near}"?' if near else ".")
+    return f'Unknown argument "{name[:_LONGEST_NAME]}"' + (f': did you mean "{near}"?' if near else ".")
 
 
-def invalid_arguments(error: ValidationError) -> InvalidInputError:
-    """One sentence for each wrong field: what was expected and what came."""
+def as_meant(value: object, schema: Mapping[str, Any]) -> object:
+    """`value` as `schema` wants it, where what a model wrote instead leaves no doubt.
+
+    A number stands for its digits, one item for a list of it, a JSON text for what it holds, another case for a word
+    of a closed set, and a null inside an object for nothing. What stays wrong is for the validation to refuse.
+    """
+    match schema.get("type"):
+        case "string":
+            return _as_text(value, schema.get("enum", ()))
+        case "array":
+            items = _as_list(value, schema["items"])
+            return [as_meant(item, schema["items"]) for item in items] if items is not None else value
+        case "object":
+            fields, properties = _as_object(value), schema["properties"]
+            if fields is None:
+                return value
+            return {
+                name: as_meant(field, properties.get(name, {})) for name, field in fields.items() if field is not None
+            }
+        case _:
+            return value
+
+
+def _as_text(value: object, words: Sequence[str]) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, str):
+        return next((word for word in words if word == value.strip().lower()), value)
+    return value
+
+
+def _as_list(value: object, item: Mapping[str, Any]) -> list[object] | None:
+    if isinstance(value, list):
+        return cast(list[object], value)
+    if isinstance(value, str) and isinstance(parsed := _parsed(value, "["), list):
+        return cast(list[object], parsed)
+    if value == "":
+        return []
+    fits = isinstance(value, str | int) if item.get("type") == "string" else _as_object(value) is not None
+    return [value] if fits and not isinstance(value, bool) else None
+
+
+def _as_object(value: object) -> dict[str, object] | None:
+    parsed = _parsed(value, "{") if isinstance(value, str) else value
+    return cast(dict[str, object], parsed) if isinstance(parsed, dict) else None
+
+
+def _parsed(text: str, opening: str) -> object:
+    """What `text` holds as JSON that begins with `opening`, else None."""
+    try:
+        return json.loads(text) if text.lstrip().startswith(opening) else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
+    """One sentence for each wrong field: what was expected and what came. `schema` tells the names of nested fields."""
     rows: dict[str, str] = {}
-    for row in error.errors(include_url=False, include_context=False):
-        field = ".".join(str(part) for part in row["loc"])
-        rows[field] = f"{field}{_problem(row['type'], row['msg'].rstrip('.'), row['input'])}."
-    shown = list(rows.values())
-    more = [f"And {len(shown) - 5} more."] if len(shown) > 5 else []
-    return InvalidInputError(" ".join(shown[:5] + more))
+    for row in error.errors(include_url=False):
+        field = ".".join(str(part)[:_LONGEST_NAME] for part in row["loc"])
+        if row["type"] == "extra_forbidden":
+            near = nearest(str(row["loc"][-1]), _names_beside(row["loc"], schema or {}))
+            rows[field] = f"{field} is not a known field" + (f': did you mean "{near}"?' if near else ".")
+        else:
+            rows[field] = f"{field}{_problem(row)}."
+    return InvalidInputError(_first_few(list(rows.values())))
 
 
-def _problem(kind: str, message: str, value: object) -> str:
+def _first_few(sentences: Sequence[str]) -> str:
+    more = [f"And {len(sentences) - _MOST_NAMED} more."] if len(sentences) > _MOST_NAMED else []
+    return " ".join([*sentences[:_MOST_NAMED], *more])
+
+
+def _names_beside(place: Sequence[str | int], schema: Mapping[str, Any]) -> Iterable[str]:
+    """The names of the fields at `place`, the path to one that does not exist."""
+    for part in place[:-1]:
+        schema = schema.get("items", {}) if isinstance(part, int) else schema.get("properties", {}).get(part, {})
+    return schema.get("properties", {})
+
+
+def _problem(row: ErrorDetails) -> str:
+    kind, value, bounds = row["type"], row["input"], row.get("ctx", {})
     if kind == "missing":
         return " is required"
-    if kind == "extra_forbidden":
-        return " is not a known field"
+    if kind in ("too_long", "string_too_long"):
+        return f": at most {_count(bounds['max_length'], value)}, got {_length(value):,}"
+    if kind == "too_short":
+        return f": at least {_count(bounds['min_length'], value)}, got {_length(value) or 'none'}"
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f": expected an object{_got(value)}"
+    message = row["msg"].rstrip(".")
     expected = message.removeprefix("Input should be ")
     if expected == message:
         return ": " + message.removeprefix("Value error, ")
     return f": expected {expected}{_got(value)}"
+
+
+def _count(number: int, value: object) -> str:
+    unit = "character" if isinstance(value, str) else "item"
+    return f"{number:,} {unit}{'' if number == 1 else 's'}"
+
+
+def _length(value: object) -> int:
+    return len(cast(Sized, value))
 
 
 def _got(value: object) -> str:
@@ -118,4 +196,6 @@ def _got(value: object) -> str:
         return f", got {value}"
     if isinstance(value, list):
         return ", got a list"
+    if value is None:
+        return ", got null"
     return ", got an object" if isinstance(value, dict) else ""
