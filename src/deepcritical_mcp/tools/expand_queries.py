@@ -35,7 +35,10 @@ async def expand_queries(
         from deepcritical_mcp.search.expansion.sampling import with_sampled
 
         expansion = with_sampled(expansion, written)
-    step = "Search with the direct query, passing the others as variants to pubmed_search or web_search."
+    step = (
+        "pubmed_search: the first pubmed_query as query, the others (better: wordings of your own) as variants. "
+        "web_search and semantic_search: the same with each query."
+    )
     return expansion.model_copy(update={"next_step": f"{session.hint} {step}".strip()})
 
 
