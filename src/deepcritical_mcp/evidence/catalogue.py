@@ -26,7 +26,10 @@ class Entry:
 
 
 class Catalogue:
-    """Identities, words and links of a session's evidence. Thread-safe."""
+    """Identities, words and links of a session's evidence. Thread-safe.
+
+    What the event loop may call waits for no lock: `list` of a dict is one step for other threads.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,6 +37,7 @@ class Catalogue:
         self._identities = IdentityIndex()
         self._words = LexicalIndex()
         self._links: dict[str, dict[str, None]] = {}
+        self._waiting: dict[str, None] = {}
         self._next = 0
         self._latest = 0
         self._passages = 0
@@ -77,6 +81,10 @@ class Catalogue:
             earlier = self._entries.get(id)
             self._passages += _vectors(entry) - (_vectors(earlier) if earlier else 0)
             self._entries[id] = entry
+            if entry.embedded:
+                self._waiting.pop(id, None)
+            else:
+                self._waiting[id] = None
             self._identities.add(id, identity)
             self._words.add(id, words)
             self._next = max(self._next, entry.order + 1)
@@ -98,23 +106,19 @@ class Catalogue:
 
     def ids(self) -> list[str]:
         """All ids in the order of arrival."""
-        with self._lock:
-            return list(self._entries)
+        return list(self._entries)
 
     def waiting(self) -> list[str]:
         """The ids that have no vectors yet."""
-        with self._lock:
-            return [id for id, entry in self._entries.items() if not entry.embedded]
+        return list(self._waiting)
 
     def of_source(self, source: Source) -> list[str]:
         """The ids of one source."""
-        with self._lock:
-            return [id for id, entry in self._entries.items() if entry.source == source]
+        return [id for id, entry in list(self._entries.items()) if entry.source == source]
 
     def links(self, id: str) -> tuple[str, ...]:
         """The evidence that says nearly the same as `id`."""
-        with self._lock:
-            return tuple(other for other in self._links.get(id, ()) if other in self._entries)
+        return tuple(other for other in list(self._links.get(id, ())) if other in self._entries)
 
     def identity(self, id: str) -> Identity:
         """What `id` is recognised by."""

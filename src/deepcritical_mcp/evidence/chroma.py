@@ -21,8 +21,7 @@ from chromadb.errors import ChromaError, NotFoundError
 from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
-from deepcritical_mcp.evidence.records import KeptItem, Record, SessionInfo, is_session_id
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.evidence.records import KeptItem, Record, SessionInfo, dumped, is_session_id, restored
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -127,8 +126,9 @@ class Space:
         while True:
             with translated("read the session"):
                 page = collection.get(include=["metadatas"], where=where, limit=PAGE, offset=offset)
-            rows = page["metadatas"] or []
-            yield [_kept(row, embedded) for row in rows if "evidence" in row]
+                rows = page["metadatas"] or []
+                items = [_kept(row, embedded) for row in rows if "evidence" in row]
+            yield items
             if len(rows) < PAGE:
                 return
             offset += PAGE
@@ -197,7 +197,7 @@ class Space:
                 continue
             with translated("read the session"):
                 rows = collection.get(ids=missing, include=["metadatas"])["metadatas"] or []
-            items.update((item.evidence.id, item) for item in (_kept(row, embedded) for row in rows))
+                items.update((item.evidence.id, item) for item in (_kept(row, embedded) for row in rows))
         return items
 
     def touch(self, now: float) -> None:
@@ -263,13 +263,12 @@ def _part_id(id: str, part: int) -> str:
 
 
 def _row(item: KeptItem) -> Metadata:
-    kept = item.evidence.model_copy(update={"relevance": 0.0})
     return {
-        "source": kept.citation.source,
+        "source": item.evidence.citation.source,
         "order": item.order,
         "parts": item.parts,
         "written": item.written,
-        "evidence": kept.model_dump_json(exclude_defaults=True),
+        "evidence": dumped(item.evidence),
     }
 
 
@@ -288,7 +287,7 @@ def _rows(records: Sequence[Record]) -> tuple[list[str], NDArray[np.float32], li
 
 def _kept(row: Mapping[str, Any], embedded: bool) -> KeptItem:
     return KeptItem(
-        evidence=Evidence.model_validate_json(row["evidence"]),
+        evidence=restored(row["evidence"]),
         order=int(row["order"]),
         parts=int(row["parts"]),
         embedded=embedded,

@@ -13,6 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log1p
 from typing import Protocol
 from zlib import crc32
 
@@ -79,7 +80,8 @@ class LexicalScores:
         scores = self._scores
         if only is not None:
             allowed = np.zeros(len(scores), np.bool_)
-            allowed[[self._slots[document] for document in only]] = True
+            slots = (self._slots.get(document, len(scores)) for document in only)
+            allowed[[slot for slot in slots if slot < len(scores)]] = True  # others came after the scoring
             scores = np.where(allowed, scores, 0.0)
         found = np.flatnonzero(scores > 0)
         if len(found) > limit:
@@ -108,6 +110,7 @@ class LexicalIndex:
         self._ids: list[str] = []
         self._lengths = np.zeros(64, np.float32)
         self._alive = np.zeros(64, np.bool_)
+        self._words = 0
         self._sorted = _Postings()
         self._recent: list[_Postings] = []
         self._recent_size = 0
@@ -125,6 +128,7 @@ class LexicalIndex:
         self._ids.append(document)
         self._slots[document] = slot
         self._lengths[slot], self._alive[slot] = words.length, True
+        self._words += words.length
         self._recent.append(_Postings(words.terms, np.full(len(words.terms), slot, np.int32), words.counts))
         self._recent_size += len(words.terms)
         if self._recent_size > max(MERGE_AT, len(self._sorted.terms) // 8):
@@ -135,34 +139,36 @@ class LexicalIndex:
         slot = self._slots.pop(document, None)
         if slot is not None:
             self._alive[slot] = False
+            self._words -= int(self._lengths[slot])
 
     def score(self, query: str) -> LexicalScores:
         """How well every document matches the query's words."""
         words = words_of(query)
         scores, coverage = np.zeros((2, len(self._ids)), np.float32)
-        lengths, alive = self._lengths[: len(self._ids)], self._alive[: len(self._ids)]
-        mean = float(lengths[alive].mean()) if self._slots else 0.0
-        norms = K1 * (1 - B + B * lengths / max(mean, 1.0))
-        self._recent = [_Postings.joined(self._recent)]
+        mean = max(self._words / max(len(self._slots), 1), 1.0)
+        if len(self._recent) > 1:
+            self._recent = [_Postings.joined(self._recent)]
         ceiling = 0.0
-        for term, weight in zip(words.terms, words.counts, strict=True):
+        for term, weight in zip(words.terms, words.counts.tolist(), strict=True):
             slots, counts = self._occurrences(term)
-            living = alive[slots]
-            slots, counts = slots[living], counts[living]
-            idf = float(np.log1p((len(self._slots) - len(slots) + 0.5) / (len(slots) + 0.5)))
-            scores[slots] += weight * idf * counts / (counts + norms[slots])
-            coverage[slots] += weight * idf
-            ceiling += weight * idf
+            idf = weight * log1p((len(self._slots) - len(slots) + 0.5) / (len(slots) + 0.5))
+            scores[slots] += idf * counts / (counts + K1 * (1 - B + B / mean * self._lengths[slots]))
+            coverage[slots] += idf
+            ceiling += idf
         ceiling = ceiling or 1.0
         return LexicalScores(scores / ceiling, coverage / ceiling, self._ids, self._slots, len(words.terms))
 
     def _occurrences(self, term: np.uint32) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        recent = self._recent[0]
+        """In which documents a term occurs, and how often."""
         first = np.searchsorted(self._sorted.terms, term, side="left")
         last = np.searchsorted(self._sorted.terms, term, side="right")
-        new = np.flatnonzero(recent.terms == term)
-        slots = np.concatenate([self._sorted.slots[first:last], recent.slots[new]])
-        counts = np.concatenate([self._sorted.counts[first:last], recent.counts[new]])
+        slots, counts = self._sorted.slots[first:last], self._sorted.counts[first:last]
+        for recent in self._recent:
+            new = np.flatnonzero(recent.terms == term)
+            slots, counts = np.concatenate([slots, recent.slots[new]]), np.concatenate([counts, recent.counts[new]])
+        if len(self._slots) < len(self._ids):
+            living = self._alive[slots]
+            slots, counts = slots[living], counts[living]
         return slots, counts.astype(np.float32)
 
     def _merge(self) -> None:

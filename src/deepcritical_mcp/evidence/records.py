@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import AuthorName, Citation, Evidence, StatusNotice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,35 @@ def now() -> int:
 def is_session_id(text: str) -> bool:
     """Whether `text` has the form of a session's id; only such text may become part of a path."""
     return _SESSION_ID.fullmatch(text) is not None
+
+
+def dumped(evidence: Evidence) -> str:
+    """Evidence as it is written down; `relevance` belongs to a search, not to the evidence."""
+    return evidence.model_copy(update={"relevance": 0.0}).model_dump_json(exclude_defaults=True)
+
+
+def restored(text: str) -> Evidence:
+    """Evidence out of what `dumped` made. It was validated then; doing it again would take twice as long.
+
+    Raises:
+        ValueError: the text is none of ours.
+    """
+    row: dict[str, Any] = json.loads(text)
+    try:
+        citation: dict[str, Any] = _with_tuples(row.pop("citation"))
+        notices = [StatusNotice.model_construct(**notice) for notice in citation.pop("status_notices", ())]
+        parts = [AuthorName(*part) for part in row.pop("author_parts", ())]
+        return Evidence.model_construct(
+            citation=Citation.model_construct(status_notices=tuple(notices), **citation),
+            author_parts=tuple(parts),
+            **_with_tuples(row),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not a piece of evidence") from error
+
+
+def _with_tuples(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(cast("list[Any]", value)) if isinstance(value, list) else value for name, value in row.items()}
 
 
 @dataclass(frozen=True)

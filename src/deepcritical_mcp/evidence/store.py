@@ -335,9 +335,7 @@ class EvidenceStore:
 
     async def _embed(self, evidence: Sequence[Evidence]) -> list[Sequence[Vector]]:
         """The vectors of each piece's passages, none without a model."""
-        from deepcritical_mcp.evidence.chunking import passages
-
-        texts = [passages(piece) for piece in evidence]
+        texts = await run_sync(_passages, evidence, abandon_on_cancel=True)
         flat = [text for some in texts for text in some]
         if not flat:
             return [() for _ in evidence]
@@ -375,6 +373,12 @@ class EvidenceStore:
             f'ones were kept, {left_out} were not. Pass session_id="new" to go on in a fresh session.',
             details={"kept": added, "left_out": left_out},
         )
+
+
+def _passages(evidence: Sequence[Evidence]) -> list[list[str]]:
+    from deepcritical_mcp.evidence.chunking import passages
+
+    return [passages(piece) for piece in evidence]
 
 
 def _read(space: Space) -> Catalogue:

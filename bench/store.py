@@ -1,0 +1,222 @@
+"""The evidence store's speed, its stalls, and the memory that dropped sessions leave.
+
+    python bench/store.py [--sizes 100,1000,10000] [--sessions 1000] [--folder]
+
+Beside it runs bare Chroma with the same model: one `add` of documents in hundreds, and for a search one embedding and
+one `query` for 5 results. Texts are made up of common words, 200 words each; all are embedded once beforehand, so that
+adding is measured without the model. Searches ask a new question each time. Stalls are those of the event loop while
+1,000 pieces are added, embedding included. Memory is that of the process after `--sessions` sessions of 200 pieces were
+opened and dropped, beside that after a tenth of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import platform
+import random
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import chromadb
+import chromadb.config
+import numpy as np
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.chunking import passages
+from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import Citation, Evidence
+
+SEARCHES = 60
+SUBJECTS = """aspirin metformin insulin statin vitamin zinc iron copper selenium ketamine lithium caffeine nicotine
+    cortisol melatonin oestrogen leptin ghrelin dopamine serotonin warfarin heparin digoxin morphine""".split()
+WORDS = """patients chronic heart failure were randomised treatment placebo followed months expression inflammatory
+    markers plasma measured immunoassay significant reduction mortality compared controls inhibition kinase pathway
+    protects neurons cohort risk ratio confidence interval adjusted age sex smoking receptor binding affinity mutant
+    mice liver kidney brain cortex hippocampus memory learning task performance children adolescents pregnancy birth
+    weight infection vaccine antibody response cells tumour growth metastasis survival therapy radiation surgery
+    complications pain score quality life depression anxiety sleep exercise diet obesity glucose lipid cholesterol
+    blood pressure stroke""".split()
+
+
+def texts(count: int, seed: int) -> list[Evidence]:
+    chance = random.Random(seed)
+    made: list[Evidence] = []
+    for number in range(count):
+        subject = chance.choice(SUBJECTS)
+        content = " ".join(chance.choices([*WORDS, subject, subject], k=200)) + "."
+        citation = Citation(
+            source="pubmed",
+            title=f"{subject} {' '.join(chance.choices(WORDS, k=8))} {number}",
+            pmid=f"{seed}{number:06}",
+        )
+        made.append(Evidence.of(citation, content, provider="bench"))
+    return made
+
+
+def questions(count: int, seed: int) -> list[str]:
+    chance = random.Random(seed)
+    return [f"does {chance.choice(SUBJECTS)} change {' '.join(chance.sample(WORDS, 3))}?" for _ in range(count)]
+
+
+class Bare:
+    """Chroma as its documentation has it, with our model's vectors."""
+
+    def __init__(self, embedder: EmbeddingService, folder: Path | None) -> None:
+        settings = chromadb.config.Settings(anonymized_telemetry=False)
+        self._client = chromadb.PersistentClient(folder, settings) if folder else chromadb.EphemeralClient(settings)
+        self._embedder = embedder
+
+    def add(self, evidence: Sequence[Evidence], vectors: np.ndarray) -> None:
+        self._collection = self._client.create_collection(
+            f"bare-{len(evidence)}", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+        )
+        for start in range(0, len(evidence), 100):
+            some = evidence[start : start + 100]
+            self._collection.add(
+                ids=[piece.id for piece in some],
+                embeddings=vectors[start : start + 100],
+                documents=[piece.content for piece in some],
+                metadatas=[{"source": piece.citation.source, "title": piece.citation.title} for piece in some],
+            )
+
+    async def search(self, question: str) -> None:
+        vector = await self._embedder.query_vectors([question])
+        self._collection.query(query_embeddings=vector, n_results=5)
+
+
+async def timed(work: Callable[[str], Awaitable[object]], question: str) -> float:
+    start = time.perf_counter()
+    await work(question)
+    return time.perf_counter() - start
+
+
+async def speed(embedder: EmbeddingService, size: int, folder: Path | None) -> None:
+    evidence = texts(size, seed=1)
+    vectors = await embedder.vectors([passages(piece)[0] for piece in evidence])
+    registry = SessionRegistry(Settings(max_evidence=1_000_000, data_dir=folder), embedder)
+    store = await registry.open()
+    start = time.perf_counter()
+    await store.add_evidence(evidence)
+    ours = time.perf_counter() - start
+    bare = Bare(embedder, folder / f"bare-{size}" if folder else None)
+    start = time.perf_counter()
+    await asyncio.to_thread(bare.add, evidence, vectors)
+    plain = time.perf_counter() - start
+    searches: dict[str, list[float]] = {"ours": [], "bare": []}
+    for number, question in enumerate(questions(2 * SEARCHES, seed=size)):
+        name, work = (("ours", store.search_similar), ("bare", bare.search))[number % 2]
+        searches[name].append(await timed(work, question))
+    found, near = (statistics.median(searches[name]) * 1_000 for name in ("ours", "bare"))
+    start = time.perf_counter()
+    await store.add_evidence(texts(20, seed=2))
+    more = time.perf_counter() - start
+    after = await timed(store.search_similar, "what was added last?") * 1_000
+    print(
+        f"{size:7,}{ours:10.2f}{plain:8.2f}{ours / plain:7.1f}x{found:12.2f}{near:8.2f}{found / near:7.2f}x"
+        f"{more * 1_000:14.0f}{after:14.1f}",
+        flush=True,
+    )
+    await registry.aclose()
+
+
+class Stalls:
+    """How long the event loop did not come round."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+
+    async def watch(self) -> None:
+        last = time.perf_counter()
+        while True:
+            await asyncio.sleep(0.001)
+            now = time.perf_counter()
+            self.longest = max(self.longest, now - last - 0.001)
+            last = now
+
+
+async def stall(folder: Path | None, seed: int, *, known: bool) -> float:
+    embedder = EmbeddingService()
+    registry = SessionRegistry(Settings(max_evidence=1_000_000, data_dir=folder), embedder)
+    store: EvidenceStore = await registry.open()
+    await store.add_evidence(texts(1, seed=seed + 100))
+    await store.search_similar("the first one")
+    evidence = texts(1_000, seed=seed)
+    if known:
+        await embedder.vectors([passages(piece)[0] for piece in evidence])
+    stalls = Stalls()
+    watch = asyncio.create_task(stalls.watch())
+    await store.add_evidence(evidence)
+    watch.cancel()
+    await registry.aclose()
+    return stalls.longest
+
+
+def resident() -> float:
+    """Megabytes that the process holds now (its peak, where /proc does not say)."""
+    status = Path("/proc/self/statm")
+    if status.exists():
+        return int(status.read_text().split()[1]) * resource.getpagesize() / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+
+
+async def memory(embedder: EmbeddingService, sessions: int) -> None:
+    registry = SessionRegistry(Settings(), embedder)
+    evidence = texts(200, seed=3)
+    await embedder.vectors([passages(piece)[0] for piece in evidence])
+    start = resident()
+    tenth = 0.0
+    for number in range(1, sessions + 1):
+        store = await registry.open()
+        await store.add_evidence(evidence)
+        await store.search_similar("patients", max_results=3)
+        await registry.drop(store.session_id)
+        if number == sessions // 10:
+            gc.collect()
+            tenth = resident()
+    gc.collect()
+    end = resident()
+    print(
+        f"\nmemory: {start:.0f} MB before, {tenth:.0f} MB after {sessions // 10} sessions of 200 pieces, "
+        f"{end:.0f} MB after {sessions}: {end / tenth:.2f}x"
+    )
+    await registry.aclose()
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="100,1000,10000")
+    parser.add_argument("--sessions", type=int, default=1_000)
+    parser.add_argument("--folder", action="store_true", help="keep the sessions in a folder, not in memory")
+    arguments = parser.parse_args()
+    packages = ("deepcritical-mcp", "chromadb", "onnxruntime", "numpy")
+    print(f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in packages))
+    embedder = EmbeddingService()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) if arguments.folder else None
+        print(f"sessions kept in {'a folder' if folder else 'memory'}")
+        print(f"{'pieces':>7}{'add s':>10}{'bare':>8}{'ratio':>8}{'search ms':>12}{'bare':>8}{'ratio':>8}"
+              f"{'20 more ms':>14}{'next search':>14}")  # fmt: skip
+        for size in map(int, arguments.sizes.split(",")):
+            await speed(embedder, size, folder)
+        for known in (False, True):
+            longest = [await stall(folder, seed, known=known) * 1_000 for seed in (4, 5, 6)]
+            print(
+                f"longest stall while 1,000 are added, {'vectors known' if known else 'embedding included'}: "
+                + ", ".join(f"{value:.0f}" for value in longest) + " ms"
+            )  # fmt: skip
+        if arguments.sessions and not folder:
+            await memory(embedder, arguments.sessions)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
