@@ -151,7 +151,13 @@ class Evidence(Value):
 
 def normalise_doi(doi: str) -> str:
     """A DOI without resolver or "doi:" in front, in lower case (DOIs are case-insensitive); "" stays ""."""
-    return re.sub(r"^(https?://(dx\.)?doi\.org/|doi:)\s*", "", doi.strip(), flags=re.IGNORECASE).lower()
+    return re.sub(r"^(https?://(dx\.)?doi\.org/|doi(:|\s))\s*", "", doi.strip(), flags=re.IGNORECASE).lower()
+
+
+def normalise_pmid(pmid: str) -> str:
+    """A PMID as PubMed writes it, from "PMID: 31978945", "pubmed:31978945" or "031978945"; "" when it is none."""
+    found = re.fullmatch(r"(?:(?:pmid|pubmed)\s*:?\s*)?0*([1-9][0-9]{0,8})", pmid.strip(), flags=re.IGNORECASE)
+    return found[1] if found else ""
 
 
 def evidence_id(citation: Citation, content: str) -> str:

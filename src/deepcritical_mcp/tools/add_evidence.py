@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -19,19 +20,23 @@ from deepcritical_mcp.models import (
     SimilarItem,
     Source,
     normalise_doi,
+    normalise_pmid,
 )
 from deepcritical_mcp.text import clean_line, clean_text, cut_at_sentence
 from deepcritical_mcp.tools.base import ToolSpec, keeping
 from deepcritical_mcp.tools.params import SessionId
 from deepcritical_mcp.tools.progress import progress_of
 from deepcritical_mcp.tools.sessions import ToolContext, session_for
+from deepcritical_mcp.urls import clean_url, is_web_address
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 LONGEST_CONTENT = 100_000
 LONGEST_CALL = 1_000_000
-_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+LONGEST_DOI = 200
+_DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
+_DOI = re.compile(r"10\.[0-9]{4,9}(\.[0-9]+)*/\S+")
 
 
 class EvidenceItem(BaseModel):
@@ -56,7 +61,7 @@ async def add_evidence(
 ) -> AddResult:
     """Keep your own notes, quotes or documents in the session, to be found by semantic_search. What is there already is
     recognised, not stored twice."""
-    if sum(len(item.content) for item in items) > LONGEST_CALL:
+    if sum(map(_size, items)) > LONGEST_CALL:
         raise InvalidInputError(
             f"items: at most {LONGEST_CALL:,} characters in one call; nothing was added. Send them in several calls."
         )
@@ -73,8 +78,13 @@ async def add_evidence(
     await progress(0.1, f"keeping {len(evidence)} items")
     result = await _add(session.store, evidence, rejected)
     await progress(1.0, f"{len(result.added)} added, {len(result.duplicates)} known already")
-    step = "Find it by meaning with semantic_search."
-    return result.model_copy(update={"next_step": f"{session.hint} {step}".strip()})
+    return result.model_copy(update={"next_step": f"{session.hint} {_next_step(result)}".strip()})
+
+
+def _next_step(result: AddResult) -> str:
+    again = "Correct what was rejected and send it again." if result.rejected else ""
+    kept = "Find it by meaning with semantic_search." if result.added or result.duplicates else ""
+    return f"{again} {kept}".strip()
 
 
 async def _add(
@@ -107,16 +117,47 @@ async def _add(
     )
 
 
+def _size(item: EvidenceItem) -> int:
+    return len(item.content) + len(item.title) + sum(map(len, item.authors))
+
+
 def _problem(item: EvidenceItem) -> str:
+    """Why an item cannot be kept; "" when it can."""
     if not clean_text(item.content):
         return "content is empty"
     if len(item.content) > LONGEST_CONTENT:
         return f"content has {len(item.content):,} characters; at most {LONGEST_CONTENT:,}: split it"
-    if item.date and not _DATE.fullmatch(item.date):
-        return f'date "{clean_line(item.date)[:40]}" is not YYYY, YYYY-MM or YYYY-MM-DD'
-    if item.pmid and not clean_line(item.pmid).isdecimal():
-        return f'pmid "{clean_line(item.pmid)[:40]}" is not a number'
+    if _date(item) and not _exists(_date(item)):
+        return f"date {_shown(item.date)} is not YYYY, YYYY-MM or YYYY-MM-DD"
+    if clean_line(item.pmid) and not normalise_pmid(clean_line(item.pmid)):
+        return f"pmid {_shown(item.pmid)} is not a PubMed number"
+    if _doi(item) and not (_DOI.fullmatch(_doi(item)) and len(_doi(item)) <= LONGEST_DOI):
+        return f"doi {_shown(item.doi)} is not a DOI such as 10.1000/182"
+    if clean_line(item.url) and not is_web_address(clean_line(item.url)):
+        return f"url {_shown(item.url)} is not a web address (http or https)"
     return ""
+
+
+def _date(item: EvidenceItem) -> str:
+    date = clean_line(item.date)
+    return "" if date.lower() == "unknown" else date
+
+
+def _exists(date: str) -> bool:
+    try:
+        datetime.date.fromisoformat(f"{date}-01-01"[:10])
+    except ValueError:
+        return False
+    return bool(_DATE.fullmatch(date))
+
+
+def _doi(item: EvidenceItem) -> str:
+    return normalise_doi(clean_line(item.doi))
+
+
+def _shown(text: str) -> str:
+    line = clean_line(text)
+    return f'"{line[:40]}{"…" if len(line) > 40 else ""}"'
 
 
 def _evidence(item: EvidenceItem) -> Evidence:
@@ -124,11 +165,11 @@ def _evidence(item: EvidenceItem) -> Evidence:
     citation = Citation(
         source=item.source,
         title=clean_line(item.title) or cut_at_sentence(clean_line(content), 120),
-        url=item.url,
-        date=item.date or "Unknown",
+        url=clean_url(clean_line(item.url)),
+        date=_date(item) or "Unknown",
         authors=tuple(author for author in map(clean_line, item.authors) if author),
-        pmid=item.pmid,
-        doi=normalise_doi(clean_line(item.doi)),
+        pmid=normalise_pmid(clean_line(item.pmid)),
+        doi=_doi(item),
     )
     return Evidence.of(citation, content, provider="user")
 

@@ -1,0 +1,78 @@
+"""What a model hands in: kept under one identity however it is written, or rejected with what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp.client import Client
+
+from tests.fakes import fake_server
+
+
+async def add(*items: dict[str, object]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The answer to these items in one call, and what the session holds afterwards."""
+    async with Client(fake_server()) as client:
+        answer = (await client.call_tool("add_evidence", {"items": list(items)})).structured_content
+        assert answer
+        ids = [row["id"] for row in answer["added"]]
+        kept = (await client.call_tool("get_evidence", {"ids": ids or ["none"]})).structured_content
+    assert kept
+    return answer, kept["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("field", "written", "kept"),
+    [
+        ("pmid", "PMID: 31978945", "31978945"),
+        ("pmid", "pubmed:31978945", "31978945"),
+        ("pmid", "0031978945", "31978945"),
+        ("pmid", 31978945, "31978945"),
+        ("doi", "https://doi.org/10.1000/ABC", "10.1000/abc"),
+        ("doi", "DOI 10.1000.10/abc", "10.1000.10/abc"),
+        ("date", " 2020-02-29 ", "2020-02-29"),
+        ("date", "2020-02", "2020-02"),
+        ("date", "Unknown", "Unknown"),
+        ("url", "HTTPS://Example.org/Page?utm_source=x#top", "https://example.org/Page"),
+        ("url", "example.org/page", "https://example.org/page"),
+        ("authors", "Lee M", ["Lee M"]),
+    ],
+)
+async def test_a_field_has_one_spelling_however_it_is_written(field: str, written: object, kept: object) -> None:
+    _, (piece,) = await add({"content": "A note.", field: written})
+    assert piece["citation"][field] == kept
+
+
+@pytest.mark.parametrize(
+    ("field", "written", "told"),
+    [
+        ("pmid", "PMC12", 'pmid "PMC12" is not a PubMed number'),
+        ("pmid", "٣٤٥", "is not a PubMed number"),
+        ("pmid", "1" * 300, "is not a PubMed number"),
+        ("doi", "see the paper", 'doi "see the paper" is not a DOI such as 10.1000/182'),
+        ("doi", "10.1000/" + "x" * 300, "is not a DOI"),
+        ("date", "2021-02-29", 'date "2021-02-29" is not YYYY, YYYY-MM or YYYY-MM-DD'),
+        ("date", "٢٠٢٠", "is not YYYY"),
+        ("date", "0000", "is not YYYY"),
+        ("url", "javascript:alert(1)", 'url "javascript:alert(1)" is not a web address (http or https)'),
+    ],
+)
+async def test_a_field_that_cannot_be_right_rejects_its_item_alone(field: str, written: str, told: str) -> None:
+    answer, _ = await add({"content": "A note.", field: written}, {"content": "Another one."})
+    assert [row["index"] for row in answer["rejected"]] == [0]
+    assert told in answer["rejected"][0]["reason"]
+    assert len(answer["rejected"][0]["reason"]) < 120
+    assert [row["index"] for row in answer["added"]] == [1]
+    assert answer["next_step"].startswith("Correct what was rejected and send it again.")
+
+
+async def test_what_was_rejected_is_not_said_to_be_findable() -> None:
+    answer, _ = await add({"content": " "})
+    assert answer["next_step"] == "Correct what was rejected and send it again."
+
+
+async def test_everything_that_an_item_holds_counts_for_the_limit_of_a_call() -> None:
+    crowd = {"content": "A note.", "authors": ["A" * 1_000] * 1_001}
+    async with Client(fake_server()) as client:
+        refused = await client.call_tool("add_evidence", {"items": [crowd]})
+    assert refused.is_error
