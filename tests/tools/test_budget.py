@@ -5,8 +5,20 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from deepcritical_mcp.models import Citation, Evidence, EvidenceList, EvidencePage, EvidenceSummary, SearchResult
+from deepcritical_mcp.models import (
+    AddedItem,
+    AddResult,
+    Citation,
+    Evidence,
+    EvidenceList,
+    EvidencePage,
+    EvidenceSummary,
+    QueryReport,
+    SearchResult,
+    SimilarItem,
+)
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
 from deepcritical_mcp.tools.render import to_markdown
 
@@ -25,6 +37,10 @@ def piece(number: int, *, sentences: int = 3, authors: int = 2) -> Evidence:
 
 def result(*pieces: Evidence) -> SearchResult:
     return SearchResult(session_id="rs_0", query="metformin", evidence=pieces, total_found=len(pieces))
+
+
+def text_length(one: BaseModel) -> int:
+    return len(to_markdown(one))
 
 
 def test_what_fits_is_not_touched() -> None:
@@ -49,6 +65,13 @@ def test_a_thousand_authors_are_shortened_only_when_cutting_contents_is_not_enou
     assert "Only the first 10 authors are shown of pubmed:1." in cut.warnings
 
 
+def test_many_long_queries_that_found_a_piece_do_not_break_the_budget() -> None:
+    found = piece(1).model_copy(update={"found_by": tuple(f"{n} " + "long query " * 350 for n in range(20))})
+    cut = fit(result(found), 8_000, wire_length)
+    assert wire_length(cut) <= 8_000
+    assert len(cut.evidence[0].found_by) == 3
+
+
 def test_results_that_cannot_fit_at_all_are_named_with_the_way_to_get_them() -> None:
     cut = fit(result(*(piece(number, sentences=20) for number in range(1, 101))), 16_000, wire_length)
     assert wire_length(cut) <= 16_000
@@ -58,9 +81,57 @@ def test_results_that_cannot_fit_at_all_are_named_with_the_way_to_get_them() -> 
     assert "pubmed:100" in cut.warnings[-1]
 
 
+def test_a_question_of_thousands_of_characters_does_not_push_out_its_answer() -> None:
+    wordings = [f"wording {number} " + "and another term " * 230 for number in range(8)]
+    pieces = (piece(n).model_copy(update={"found_by": tuple(wordings)}) for n in range(1, 11))
+    whole = result(*pieces).model_copy(
+        update={
+            "query": wordings[0],
+            "queries": tuple(QueryReport(query=one, status="ok", results=1) for one in wordings),
+            "query_translation": "term[All Fields] OR " * 1_000,
+            "warnings": tuple(f'Variant "{one}": PubMed does not know "x".' for one in wordings * 5),
+        }
+    )
+    for length in (wire_length, text_length):
+        cut = fit(whole, 32_000, length)
+        assert length(cut) <= 32_000
+        assert [one.content for one in cut.evidence] == [one.content for one in whole.evidence]
+        assert cut.queries[7].query.startswith("wording 7 and")
+        assert "And 20 more remarks." in cut.warnings
+        assert "found_by is shortened to the latest 3 queries." in cut.warnings
+
+
+def test_the_many_searches_that_found_a_piece_do_not_push_out_its_content() -> None:
+    asked = tuple(f"question number {number} of a long session about metformin" for number in range(200))
+    whole = result(*(piece(n, sentences=30).model_copy(update={"found_by": asked}) for n in range(1, 11)))
+    cut = fit(whole, 32_000, wire_length)
+    assert [one.found_by for one in cut.evidence] == [asked[-3:]] * 10
+    assert not any(one.content_truncated for one in cut.evidence)
+
+
+def test_missing_ids_of_any_length_fit() -> None:
+    whole = EvidenceList(session_id="rs_0", missing=tuple(f"{n}" + "x" * 5_000 for n in range(50)))
+    cut = fit(whole, 32_000, wire_length)
+    assert wire_length(cut) <= 32_000
+    assert len(cut.missing) == 50
+
+
+def test_an_addition_names_as_many_pairs_as_fit() -> None:
+    added = tuple(AddedItem(index=n, id=f"text:{n:020}") for n in range(100))
+    pairs = tuple(SimilarItem(index=n, id=f"text:{m:020}", similarity=0.97) for n in range(100) for m in range(n))
+    whole = AddResult(session_id="rs_0", added=added, similar=pairs, total=100, next_step="Go on.")
+    for length in (wire_length, text_length):
+        cut = fit(whole, 32_000, length)
+        assert length(cut) <= 32_000
+        assert cut.added == added
+        assert 0 < len(cut.similar) < len(pairs)
+        assert f"{len(pairs) - len(cut.similar):,} more pairs" in cut.next_step
+        assert cut.next_step.endswith("Go on.")
+
+
 def test_the_text_form_has_the_same_budget_of_its_own() -> None:
     whole = result(*(piece(number, sentences=40) for number in range(1, 51)))
-    cut = fit(whole, 16_000, lambda one: len(to_markdown(one)))
+    cut = fit(whole, 16_000, text_length)
     assert len(to_markdown(cut)) <= 16_000
     assert len(cut.evidence) == 50
 

@@ -99,8 +99,7 @@ class SharedRedisStateStore(RedisStateStore):
         from redis.exceptions import RedisError
 
         try:
-            clock: object = self._client.time()  # pyright: ignore[reportUnknownMemberType]  # untyped options again
-            seconds, microseconds = cast("tuple[int, int]", clock)
+            seconds, microseconds = self._client.time()  # pyright: ignore[reportUnknownMemberType]  # untyped options
             return cast("Decision", super().check(algorithm, rates, seconds * 1000 + microseconds // 1000, weight))
         except RedisError as error:
             raise ConnectionError(type(error).__name__) from error

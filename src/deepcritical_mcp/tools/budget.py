@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from deepcritical_mcp.models import Evidence, EvidenceList, EvidencePage, SearchResult
+from deepcritical_mcp.models import AddResult, Evidence, EvidenceList, EvidencePage, SearchResult
 from deepcritical_mcp.text import cut_at_sentence
 from deepcritical_mcp.tools.schema import INTERNAL_FIELDS
 
 LEAST_CONTENT = 160
 FEWEST_AUTHORS = 10
+FEWEST_QUERIES = 3
+LONGEST_QUERY_SHOWN = 120
+LATEST_QUERIES = 3
+LONGEST_QUERY, LONGEST_TRANSLATION, LONGEST_REMARK, LONGEST_ID = 200, 2_000, 500, 100
+MOST_REMARKS = 20
+"""Of what a result repeats of its question, when room is short."""
 ResultT = TypeVar("ResultT", bound=BaseModel)
 
 _WITHOUT_INTERNALS = {"evidence": {"__all__": set(INTERNAL_FIELDS)}}
@@ -33,19 +39,28 @@ def wire_length(result: BaseModel) -> int:
 def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> ResultT:
     """`result`, cut until `length(result) <= limit`.
 
-    In this order: contents are cut at a sentence end (long ones first), then author lists are shortened, then the last
-    pieces are left out. Each cut is named in the result; the whole stays in the session.
+    In this order: what repeats the question is shortened, contents are cut at a sentence end (long ones first), author
+    lists are shortened, and the last pieces are left out. Each cut is named in the result; the whole stays in the
+    session.
     """
     if length(result) <= limit:
         return result
     if isinstance(result, EvidencePage):
         return _shorter_page(result, limit, length)
-    if not isinstance(result, SearchResult | EvidenceList):
-        return result
-    evidence = result.evidence
+    if isinstance(result, AddResult):
+        return _fewer_pairs(result, limit, length)
+    if isinstance(result, SearchResult | EvidenceList):
+        return _shorter_evidence(result, limit, length)
+    return result
+
+
+def _shorter_evidence(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> ResultT:
+    whole = cast(SearchResult | EvidenceList, result).evidence
+    brief = _brief(result)
+    evidence = [_found_by_the_latest(piece) for piece in whole]
 
     def with_evidence(pieces: Sequence[Evidence]) -> ResultT:
-        return _note(result, evidence, pieces)
+        return _note(brief, whole, pieces)
 
     longest = max((len(piece.content) for piece in evidence), default=0)
     share = _largest(
@@ -53,11 +68,59 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> Result
     )
     pieces = [_cut(piece, share) for piece in evidence]
     if length(with_evidence(pieces)) > limit:
-        pieces = [_fewer_authors(piece) for piece in pieces]
+        pieces = [_shorter_lists(piece) for piece in pieces]
     if length(with_evidence(pieces)) > limit:
-        count = _largest(1, len(pieces), lambda kept: length(with_evidence(pieces[:kept])) <= limit)
+        count = _largest(0, len(pieces), lambda kept: length(with_evidence(pieces[:kept])) <= limit)
         pieces = pieces[:count]
     return with_evidence(pieces)
+
+
+def _brief(result: ResultT) -> ResultT:
+    """`result` without the length of what it repeats: queries, what was made of them, remarks, ids."""
+    if isinstance(result, EvidenceList):
+        return result.model_copy(update={"missing": tuple(_clip(id, LONGEST_ID) for id in result.missing)})
+    if not isinstance(result, SearchResult):
+        return result
+    queries = [
+        report.model_copy(
+            update={"query": _clip(report.query, LONGEST_QUERY), "detail": _clip(report.detail, LONGEST_REMARK)}
+        )
+        for report in result.queries
+    ]
+    return result.model_copy(
+        update={
+            "query": _clip(result.query, LONGEST_QUERY),
+            "queries": tuple(queries),
+            "query_translation": _clip(result.query_translation, LONGEST_TRANSLATION),
+            "errors": _few(result.errors),
+            "warnings": _few(result.warnings),
+        }
+    )
+
+
+def _found_by_the_latest(piece: Evidence) -> Evidence:
+    latest = tuple(_clip(query, LONGEST_QUERY) for query in piece.found_by[-LATEST_QUERIES:])
+    return piece if latest == piece.found_by else piece.model_copy(update={"found_by": latest})
+
+
+def _clip(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _few(remarks: Sequence[str]) -> tuple[str, ...]:
+    more = (f"And {len(remarks) - MOST_REMARKS} more remarks.",) if len(remarks) > MOST_REMARKS else ()
+    return (*(_clip(remark, LONGEST_REMARK) for remark in remarks[:MOST_REMARKS]), *more)
+
+
+def _fewer_pairs(result: AddResult, limit: int, length: Callable[[Any], int]) -> Any:
+    """An addition that names fewer of the pieces that say nearly the same."""
+
+    def start(count: int) -> AddResult:
+        left_out = len(result.similar) - count
+        note = f"{left_out:,} more pairs of pieces that say nearly the same are not listed here. " if left_out else ""
+        return result.model_copy(update={"similar": result.similar[:count], "next_step": note + result.next_step})
+
+    return start(_largest(0, len(result.similar), lambda count: length(start(count)) <= limit))
 
 
 def _shorter_page(page: EvidencePage, limit: int, length: Callable[[Any], int]) -> Any:
@@ -87,16 +150,20 @@ def _cut(piece: Evidence, cap: int) -> Evidence:
     return piece.model_copy(update={"content": cut_at_sentence(piece.content, cap), "content_truncated": True})
 
 
-def _fewer_authors(piece: Evidence) -> Evidence:
-    authors = piece.citation.authors
-    if len(authors) <= FEWEST_AUTHORS:
-        return piece
-    citation = piece.citation.model_copy(update={"authors": authors[:FEWEST_AUTHORS]})
-    return piece.model_copy(update={"citation": citation, "content_truncated": True})
+def _shorter_lists(piece: Evidence) -> Evidence:
+    """Fewer authors, which are told of, and of the queries that found it the first few, shortened."""
+    citation, update = piece.citation, dict[str, object]()
+    if len(citation.authors) > FEWEST_AUTHORS:
+        update["citation"] = citation.model_copy(update={"authors": citation.authors[:FEWEST_AUTHORS]})
+        update["content_truncated"] = True
+    found_by = tuple(cut_at_sentence(query, LONGEST_QUERY_SHOWN) for query in piece.found_by[:FEWEST_QUERIES])
+    return piece.model_copy(update={**update, "found_by": found_by})
 
 
 def _note(result: ResultT, before: Sequence[Evidence], after: Sequence[Evidence]) -> ResultT:
     notes: list[str] = []
+    if any(one.found_by != whole.found_by for one, whole in zip(after, before, strict=False)):
+        notes.append(f"found_by is shortened to the latest {LATEST_QUERIES} queries.")
     short = [
         one.id for one, whole in zip(after, before, strict=False) if one.citation.authors != whole.citation.authors
     ]
@@ -105,8 +172,8 @@ def _note(result: ResultT, before: Sequence[Evidence], after: Sequence[Evidence]
     left_out = [piece.id for piece in before[len(after) :]]
     if left_out:
         notes.append(
-            f"{len(left_out)} more results are kept in the session but do not fit here: "
-            f"get_evidence with {', '.join(left_out)}."
+            f"{len(left_out)} more results are kept in the session but do not fit here: get_evidence (at most 50 at "
+            f"once) with {', '.join(left_out)}."
         )
     update: dict[str, object] = {"evidence": tuple(after)}
     if isinstance(result, SearchResult) and notes:
