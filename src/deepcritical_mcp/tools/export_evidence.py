@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
@@ -11,14 +12,16 @@ from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Evidence, ExportResult
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, cut_at_sentence
 from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.budget import FEWEST_AUTHORS, LEAST_CONTENT
 from deepcritical_mcp.tools.params import SessionId
 from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
-# Quotes and line breaks grow when the text becomes a JSON string; this much of the budget is left for them.
-SHARE_OF_BUDGET = 0.8
+SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
+"""Of the characters of a result: for the file's text, as the JSON string that it becomes, and for ids that are not
+there."""
 
 
 async def export_evidence(
@@ -42,25 +45,65 @@ async def export_evidence(
         raise InvalidInputError(
             "There is nothing to export: none of this is in the session. list_evidence shows what is."
         )
-    limit = int(application(ctx).settings.max_result_chars * SHARE_OF_BUDGET)
-    text, count = await to_thread.run_sync(partial(_part, pieces, format, start=offset, limit=limit))
+    if offset >= len(pieces):
+        raise InvalidInputError(f"offset: there are {len(pieces):,} records, so the last one is at {len(pieces) - 1}.")
+    budget = application(ctx).settings.max_result_chars
+    limit = int(budget * SHARE_OF_BUDGET)
+    text, count, is_cut = await to_thread.run_sync(partial(_part, pieces, format, start=offset, limit=limit))
     following = offset + count
     more = following < len(pieces)
+    named = _first(missing, int(budget * SHARE_OF_MISSING))
+    steps = (
+        f"{len(pieces) - following} more: offset={following}." if more else "",
+        f"{pieces[offset].id} was too long and is shortened here: get_evidence has all of it." if is_cut else "",
+        f"{len(missing) - len(named):,} more ids are not in this session." if len(named) < len(missing) else "",
+    )
     return ExportResult(
         session_id=session.store.session_id,
         format=format,
         text=text,
         count=count,
-        missing=missing,
+        missing=named,
         next_offset=following if more else -1,
-        next_step=f"{len(pieces) - following} more: offset={following}." if more else "",
+        next_step=" ".join(filter(None, steps)),
     )
 
 
-def _part(pieces: Sequence[Evidence], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int]:
+def _part(pieces: Sequence[Evidence], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int, bool]:
+    """The records from `start` on that fit into `limit`, how many they are, and whether the only one had to be cut."""
     from deepcritical_mcp.evidence.export import export_part
 
-    return export_part(pieces, format, start=start, limit=limit)
+    text, count = export_part(pieces, format, start=start, limit=limit)
+    while (excess := len(json.dumps(text)) / limit) > 1 and count > 1:
+        text, count = export_part(pieces, format, start=start, limit=int(len(text) / excess * 0.95))
+    if excess <= 1:
+        return text, count, False
+    piece = pieces[start]
+    while excess > 1 and len(piece.content) > LEAST_CONTENT:
+        piece = _shortened(piece, max(LEAST_CONTENT, int(len(piece.content) / excess * 0.9)))
+        text, count = export_part([*pieces[:start], piece], format, start=start, limit=limit)
+        excess = len(json.dumps(text)) / limit
+    return text, count, True
+
+
+def _shortened(piece: Evidence, length: int) -> Evidence:
+    authors, parts = piece.citation.authors[:FEWEST_AUTHORS], piece.author_parts[:FEWEST_AUTHORS]
+    citation = piece.citation.model_copy(update={"authors": authors})
+    content = cut_at_sentence(piece.content, length)
+    return piece.model_copy(
+        update={"content": content, "content_truncated": True, "citation": citation, "author_parts": parts}
+    )
+
+
+def _first(ids: Sequence[str], limit: int) -> tuple[str, ...]:
+    """As many of `ids` as `limit` characters hold."""
+    named: list[str] = []
+    for one in ids:
+        limit -= len(json.dumps(one)) + 2
+        if limit < 0:
+            break
+        named.append(one)
+    return tuple(named)
 
 
 TOOL = ToolSpec(export_evidence, "Export evidence", ExportResult, reading())

@@ -33,13 +33,14 @@ async def page_of(store: EvidenceStore, offset: int, limit: int) -> EvidencePage
     counts: Counter[Source] = Counter(piece.citation.source for piece in everything)
     items = everything[offset : offset + limit]
     following = offset + len(items)
+    beyond = offset >= len(everything) > 0
     return EvidencePage(
         session_id=store.session_id,
         total=len(everything),
         sources=tuple(SourceCount(source=source, count=count) for source, count in counts.most_common()),
         items=tuple(map(_summary, items)),
         next_offset=following if following < len(everything) else -1,
-        warnings=store.warnings,
+        warnings=(*store.warnings, *([f"offset {offset} is beyond the last piece of evidence."] if beyond else [])),
         next_step="Whole texts: get_evidence. A file for a reference manager: export_evidence.",
     )
 

@@ -1,0 +1,65 @@
+"""Exports that must fit into an answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from mcp.client import Client
+from mcp_types import TextContent
+
+from deepcritical_mcp.models import Citation, Evidence
+from tests.fakes import FakeSearch, fake_server
+
+LIMIT = 32_000
+FORMATS = ["bibtex", "ris", "csl-json", "markdown", "jsonl"]
+
+
+def paper(number: int, *, content: str, authors: int = 2) -> Evidence:
+    citation = Citation(
+        source="pubmed",
+        title=f"论文 {number}",
+        pmid=str(number),
+        authors=tuple(f"Author{n} Ada" for n in range(authors)),
+    )
+    return Evidence.of(citation, content, provider="pubmed")
+
+
+async def exported(*evidence: Evidence, **arguments: object) -> dict[str, Any]:
+    """The structured form of an export of this evidence, once both forms have been seen to fit."""
+    async with Client(fake_server(literature=FakeSearch(evidence))) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        result = await client.call_tool("export_evidence", arguments)
+    assert isinstance(result.content[0], TextContent)
+    assert result.structured_content
+    assert len(result.content[0].text) <= LIMIT
+    assert len(json.dumps(result.structured_content)) <= LIMIT
+    return result.structured_content
+
+
+@pytest.mark.parametrize("format", FORMATS)
+async def test_a_part_fits_whatever_its_letters_take_as_json(format: str) -> None:
+    part = await exported(*(paper(n, content="二甲双胍降低血糖。" * 100) for n in range(1, 31)), format=format)
+    assert 0 < part["count"] < 30
+    assert part["next_offset"] == part["count"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+async def test_a_single_record_that_is_too_long_is_shortened_and_says_so(format: str) -> None:
+    part = await exported(paper(1, content='He said "no". ' * 6_000, authors=900), format=format)
+    assert part["count"] == 1
+    assert part["next_offset"] == -1
+    assert "pubmed:1 was too long and is shortened here" in part["next_step"]
+
+
+async def test_of_ids_that_are_not_there_as_many_are_named_as_fit() -> None:
+    ids = ["pubmed:1", *(f"pubmed:9{n:07}" for n in range(9_000))]
+    part = await exported(paper(1, content="A note."), format="ris", ids=ids)
+    assert 0 < len(part["missing"]) < 9_000
+    assert f"{9_000 - len(part['missing']):,} more ids are not in this session." in part["next_step"]
+
+
+async def test_an_offset_beyond_the_last_record_is_an_error() -> None:
+    part = await exported(paper(1, content="A note."), format="ris", offset=5)
+    assert part["error"]["message"] == "offset: there are 1 records, so the last one is at 0."
