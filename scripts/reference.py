@@ -44,7 +44,8 @@ TOOLS_HEAD = """\
 ## Tools
 
 An unknown argument is an error that names the nearest valid one. An empty string or list, or a `null`, means "not
-given". Every tool returns the same twice: as Markdown, and as the structured value named here.
+given"; what leaves no doubt is taken as it is meant (digits for a text, one item for a list of it). Every tool returns
+the same twice: as Markdown, and as the structured value named here.
 
 What a tool finds or keeps belongs to a *session*. `session_id` is `""` for your connection's own session, `"new"` for a
 fresh one, or an id that an earlier result named.
