@@ -115,7 +115,7 @@ def _source(citation: Citation) -> list[str]:
     )
     where = [
         citation.journal,
-        citation.date,
+        citation.date if citation.date != "Unknown" else "",
         f"PMID {citation.pmid}" if citation.pmid else "",
         f"doi:{citation.doi}" if citation.doi else "",
         citation.pmcid,
