@@ -14,8 +14,6 @@ from deepcritical_mcp.tools.schema import INTERNAL_FIELDS
 
 LEAST_CONTENT = 160
 FEWEST_AUTHORS = 10
-FEWEST_QUERIES = 3
-LONGEST_QUERY_SHOWN = 120
 LATEST_QUERIES = 3
 LONGEST_QUERY, LONGEST_TRANSLATION, LONGEST_REMARK, LONGEST_ID = 200, 2_000, 500, 100
 MOST_REMARKS = 20
@@ -68,7 +66,7 @@ def _shorter_evidence(result: ResultT, limit: int, length: Callable[[ResultT], i
     )
     pieces = [_cut(piece, share) for piece in evidence]
     if length(with_evidence(pieces)) > limit:
-        pieces = [_shorter_lists(piece) for piece in pieces]
+        pieces = [_fewer_authors(piece) for piece in pieces]
     if length(with_evidence(pieces)) > limit:
         count = _largest(0, len(pieces), lambda kept: length(with_evidence(pieces[:kept])) <= limit)
         pieces = pieces[:count]
@@ -150,14 +148,12 @@ def _cut(piece: Evidence, cap: int) -> Evidence:
     return piece.model_copy(update={"content": cut_at_sentence(piece.content, cap), "content_truncated": True})
 
 
-def _shorter_lists(piece: Evidence) -> Evidence:
-    """Fewer authors, which are told of, and of the queries that found it the first few, shortened."""
-    citation, update = piece.citation, dict[str, object]()
-    if len(citation.authors) > FEWEST_AUTHORS:
-        update["citation"] = citation.model_copy(update={"authors": citation.authors[:FEWEST_AUTHORS]})
-        update["content_truncated"] = True
-    found_by = tuple(cut_at_sentence(query, LONGEST_QUERY_SHOWN) for query in piece.found_by[:FEWEST_QUERIES])
-    return piece.model_copy(update={**update, "found_by": found_by})
+def _fewer_authors(piece: Evidence) -> Evidence:
+    authors = piece.citation.authors
+    if len(authors) <= FEWEST_AUTHORS:
+        return piece
+    citation = piece.citation.model_copy(update={"authors": authors[:FEWEST_AUTHORS]})
+    return piece.model_copy(update={"citation": citation, "content_truncated": True})
 
 
 def _note(result: ResultT, before: Sequence[Evidence], after: Sequence[Evidence]) -> ResultT:
