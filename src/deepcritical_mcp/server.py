@@ -17,6 +17,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.resources import FunctionResource
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -48,6 +49,7 @@ from deepcritical_mcp.tools.base import BOARD_URI
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
 from deepcritical_mcp.tools.schema import input_schema, output_schema
 from deepcritical_mcp.tools.sessions import session_for
+from deepcritical_mcp.transports.lines import MendedLines
 
 logger = logging.getLogger(__name__)
 
@@ -147,6 +149,12 @@ class DeepCriticalServer(MCPServer[AppContext]):
             return result
 
         self.middleware.append(warm_up)
+
+    async def run_stdio_async(self) -> None:
+        """Serve one client over stdin and stdout until it leaves."""
+        options = self._lowlevel_server.create_initialization_options()
+        async with stdio_server() as (lines, answers):
+            await self._lowlevel_server.run(MendedLines(lines), answers, options)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None = None

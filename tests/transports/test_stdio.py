@@ -100,6 +100,21 @@ def test_junk_on_stdin_does_not_end_the_server(tmp_path: Path) -> None:
     assert answers[-1]["result"] == {}
 
 
+def test_half_a_character_that_a_model_broke_off_does_not_leave_its_call_without_an_answer(tmp_path: Path) -> None:
+    items = [{"content": "Broken off \ud83e here, whole 🧬 there, and \\ud83e is spelled out."}]
+    call = {"name": "add_evidence", "arguments": {"items": items}}
+    with server(tmp_path) as process:
+        greet(process)
+        answer = ask(process, {"id": 5, "method": "tools/call", "params": call})
+        while answer.get("id") != 5:
+            assert process.stdout
+            answer = json.loads(process.stdout.readline())
+        kept = answer["result"]["structuredContent"]["added"][0]["id"]
+        reading = {"name": "get_evidence", "arguments": {"ids": [kept]}}
+        piece = ask(process, {"id": 6, "method": "tools/call", "params": reading})["result"]["structuredContent"]
+    assert piece["evidence"][0]["content"] == "Broken off  here, whole 🧬 there, and \\ud83e is spelled out."
+
+
 def test_the_end_of_input_ends_the_process_at_once(tmp_path: Path) -> None:
     with server(tmp_path) as process:
         greet(process)
