@@ -154,6 +154,22 @@ async def test_a_provider_s_failure_is_an_error_with_what_to_do_and_when() -> No
     assert "Retry after 7 s" in text_of(result)
 
 
+async def test_when_to_try_again_is_said_once() -> None:
+    async def fail() -> None:
+        raise RateLimitError("pubmed", "PubMed allows no more requests. Try again in 7 seconds.", retry_after=7)
+
+    async with Client(fake_server(literature=FakeSearch(behaviour=fail))) as client:
+        result = await client.call_tool("pubmed_search", {"query": "x"})
+    assert text_of(result).endswith("Try again in 7 seconds.")
+
+
+async def test_half_a_character_in_a_wrong_name_is_not_sent_back(mode: str) -> None:
+    async with Client(fake_server(), mode=mode) as client:
+        refused = await client.call_tool("web_search", {"que\ud83ery": "x"})
+    assert 'did you mean "query"?' in text_of(refused)
+    refused.model_dump_json()
+
+
 async def test_a_failure_inside_a_task_group_is_still_told_as_what_it_is() -> None:
     async def fail() -> None:
         raise ExceptionGroup("tasks", [RateLimitError("pubmed", "PubMed allows no more requests for now.")])
@@ -171,7 +187,7 @@ async def test_a_bug_s_own_text_never_reaches_the_model() -> None:
         result = await client.call_tool("pubmed_search", {"query": "x"})
     assert result.is_error
     assert "secret-detail" not in result.model_dump_json()
-    assert "bug in this server" in text_of(result)
+    assert "This server has a bug" in text_of(result)
 
 
 async def test_every_call_ends_within_the_deadline() -> None:

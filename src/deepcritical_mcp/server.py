@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -43,6 +44,7 @@ from deepcritical_mcp.errors import DeadlineExceededError, DeepCriticalError, In
 from deepcritical_mcp.models import EvidenceList, SearchResult
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.resources import list_session, register_resources
+from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.tools import PROFILES, Profile, ToolSpec
 from deepcritical_mcp.tools.arguments import as_meant, invalid_arguments, known_arguments, nearest
 from deepcritical_mcp.tools.base import BOARD_URI
@@ -293,7 +295,7 @@ def _translated(name: str, error: ToolError, schema: dict[str, Any]) -> DeepCrit
         return _out_of_time(0)
     logger.error("%s failed unexpectedly", name, exc_info=cause or error)
     return DeepCriticalError(
-        f"{name} failed because of a bug in this server; its log tells more. Nothing that was kept is lost. "
+        "This server has a bug that shows with these arguments; its log tells more. Nothing that was kept is lost. "
         "Try other arguments or another tool."
     )
 
@@ -314,16 +316,18 @@ def _out_of_time(deadline: float) -> DeadlineExceededError:
 
 
 def _failure(name: str, error: DeepCriticalError) -> CallToolResult:
+    message = clean_text(error.message)
     details = {
         "code": error.code,
-        "message": error.message,
+        "message": message,
         "retryable": error.retryable,
         "retry_after": error.retry_after,
         "details": dict(error.details),
     }
-    wait = f" Retry after {error.retry_after:.0f} s." if error.retryable and error.retry_after else ""
+    when = "" if " again in " in message else f" Retry after {math.ceil(error.retry_after)} s."
+    wait = when if error.retryable and error.retry_after else ""
     return CallToolResult(
-        content=[TextContent(type="text", text=f"{name[:80]} failed ({error.code}): {error.message}{wait}")],
+        content=[TextContent(type="text", text=f"{clean_line(name)[:80]} failed ({error.code}): {message}{wait}")],
         structured_content={"error": details},
         is_error=True,
     )
