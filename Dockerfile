@@ -1,8 +1,8 @@
 # The server over HTTP, with the embedding model inside: works offline, needs no key.
 #
 #   docker build -t deepcritical-mcp .
-#   docker run -p 127.0.0.1:8000:7860 --read-only --tmpfs /tmp -e DEEPCRITICAL_AUTH_TOKENS=me:$(openssl rand -hex 16) \
-#     deepcritical-mcp
+#   token=$(openssl rand -hex 16); echo "$token"
+#   docker run -p 127.0.0.1:8000:7860 --read-only --tmpfs /tmp -e DEEPCRITICAL_AUTH_TOKENS="me:$token" deepcritical-mcp
 #
 # Fit for Hugging Face Spaces as it is (user 1000, port 7860): set DEEPCRITICAL_AUTH_TOKENS as a secret of the Space and
 # DEEPCRITICAL_ALLOWED_HOSTS=*.hf.space as a variable.

@@ -49,6 +49,13 @@ def _words(value: object) -> object:
 
 
 _TOKEN_PAIR = re.compile(r"[A-Za-z0-9._-]{1,64}:[!-+\--~]{1,512}")
+
+
+def _folder(value: Path) -> Path:
+    return value.expanduser()
+
+
+Folder = Annotated[Path, AfterValidator(_folder)]
 Key = Annotated[SecretStr, AfterValidator(_key)]
 Tokens = Annotated[SecretStr, AfterValidator(_tokens)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
@@ -83,13 +90,13 @@ class Settings(BaseSettings):
         default=SecretStr(""), validation_alias=AliasChoices("SERPAPI_API_KEY"), description="switches SerpAPI on"
     )
 
-    data_dir: Path | None = Field(
+    data_dir: Folder | None = Field(
         default=None, description="folder in which sessions survive a restart; unset = in memory"
     )
     chroma_url: BaseUrl = Field(
         default="", validate_default=False, description="address of a Chroma server that holds the sessions"
     )
-    cache_dir: Path = Field(
+    cache_dir: Folder = Field(
         default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"),
         description="folder of cached answers and of the request limiter",
     )

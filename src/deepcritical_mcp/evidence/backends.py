@@ -289,13 +289,15 @@ class FolderBackend:
 
         lock = FileLock(folder / "lock", blocking=False, thread_local=False)
         try:
-            with _file_errors("open the session"):
-                lock.acquire()
-        except Timeout:
+            lock.acquire()
+        except Timeout:  # an OSError too, so before those
             raise SessionBusyError(
                 "This session is open in another process, e.g. in another window of your client. End that one first, "
                 'or pass "new" as session_id to open a fresh session.'
             ) from None
+        except OSError as error:
+            with _file_errors("open the session"):
+                raise error
         if not (folder / "used").exists():  # deleted while we came
             lock.release()
             raise SessionNotFoundError()

@@ -56,7 +56,9 @@ async def pubmed_search(
 
 
 def _next_step(result: SearchResult, hint: str) -> str:
-    if not result.evidence and not result.duplicates_removed:
+    if not result.evidence and result.total_found and not result.duplicates_removed:
+        step = "There are no results at this offset: take a smaller one."
+    elif not result.evidence and not result.duplicates_removed:
         step = "Nothing found: try expand_queries for other wordings, fewer terms, or wider dates."
     elif result.next_offset >= 0:
         step = f"More: offset={result.next_offset}. Find it again by meaning with semantic_search."

@@ -56,13 +56,16 @@ def _search(result: SearchResult) -> list[str]:
     if result.query_translation:
         lines.append(f"PubMed read the query as: {result.query_translation}")
     if result.from_cache:
-        lines.append("From cached results, not asked today.")
+        lines.append("From cached results of an earlier search.")
     if result.duplicates_removed:
-        lines.append(f"{result.duplicates_removed} duplicates removed.")
+        lines.append(f"{result.duplicates_removed} left out as duplicates or as known already.")
     lines += [
         f"Provider {report.name}: {report.status}{_of(report.results)}{_detail(report.detail)}"
         for report in result.providers
+        if report.status != "skipped"
     ]
+    if skipped := [report.name for report in result.providers if report.status == "skipped"]:
+        lines.append(f"Not asked, for want of a key: {', '.join(skipped)}")
     if len(result.queries) > 1:
         lines += [
             f"Query “{report.query}”: {report.status}{_of(report.results)}{_detail(report.detail)}"

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError, DeepCriticalError
-from deepcritical_mcp.tools import TOOLS
+from deepcritical_mcp.tools import PROFILES
 from deepcritical_mcp.transports.auth import Authentication, weak_tokens
 from deepcritical_mcp.transports.bodies import BodyLimits
 from deepcritical_mcp.transports.callers import CallerContext
@@ -74,7 +74,11 @@ class HttpApplication:
         self._auth = Authentication(settings, public_url)
         app.admission = self._admission
         server.middleware.append(
-            CallObserver(self._metrics, [tool.name for tool in TOOLS], log_queries=settings.log_queries)
+            CallObserver(
+                self._metrics,
+                [tool.name for tools in PROFILES.values() for tool in tools],
+                log_queries=settings.log_queries,
+            )
         )
         self._registry: SessionRegistry | None = None
         self._metrics.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
