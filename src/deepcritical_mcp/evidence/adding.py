@@ -71,7 +71,6 @@ class Batch:
         self._dedup_threshold = dedup_threshold
         self._now = now()
         self._staged: dict[str, _Staged] = {}
-        self._read: dict[str, Evidence] = {}
 
     def add(self, pieces: Sequence[NewPiece]) -> list[Decision]:
         """Decide about every piece, then write all that is new and all that changed."""
@@ -152,11 +151,7 @@ class Batch:
         return f"{evidence.id}#{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def _kept(self, id: str) -> Evidence:
-        if id in self._staged:
-            return self._staged[id].item.evidence
-        if id not in self._read:
-            self._read[id] = self._space.fetch([id])[id].evidence
-        return self._read[id]
+        return self._catalogue[id].evidence
 
     def _stage(self, staged: _Staged) -> None:
         self._staged[staged.item.evidence.id] = staged

@@ -1,10 +1,9 @@
-"""What a session holds in memory of its evidence: enough to recognise, count and rank it, not the texts themselves."""
+"""What a session holds in memory beside the vectors in Chroma: its evidence, and what this is recognised by."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from deepcritical_mcp.evidence.chunking import own_title
 from deepcritical_mcp.evidence.dedup import Identity, IdentityIndex, Match, Similarity, identity_of
@@ -13,27 +12,15 @@ from deepcritical_mcp.evidence.records import KeptItem
 from deepcritical_mcp.models import Evidence, Source
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One piece of evidence: its place in the order of arrival, its passages, whether they have vectors, and when it
-    was written (Unix milliseconds)."""
-
-    order: int
-    source: Source
-    parts: int
-    embedded: bool
-    written: int
-
-
 class Catalogue:
-    """Identities, words and links of a session's evidence. Thread-safe.
+    """A session's evidence with its identities, words and links. Thread-safe.
 
     What the event loop may call waits for no lock: `list` of a dict is one step for other threads.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: dict[str, Entry] = {}
+        self._items: dict[str, KeptItem] = {}
         self._identities = IdentityIndex()
         self._words = LexicalIndex()
         self._links: dict[str, dict[str, None]] = {}
@@ -54,13 +41,13 @@ class Catalogue:
         return catalogue
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._items)
 
     def __contains__(self, id: str) -> bool:
-        return id in self._entries
+        return id in self._items
 
-    def __getitem__(self, id: str) -> Entry:
-        return self._entries[id]
+    def __getitem__(self, id: str) -> KeptItem:
+        return self._items[id]
 
     @property
     def passages(self) -> int:
@@ -75,20 +62,19 @@ class Catalogue:
     def put(self, item: KeptItem) -> None:
         """Enter evidence, or its new state under the same id."""
         evidence, id = item.evidence, item.evidence.id
-        entry = Entry(item.order, evidence.citation.source, item.parts, item.embedded, item.written)
         identity, words = identity_of(evidence), words_of(indexed_text(evidence))
         with self._lock:
-            earlier = self._entries.get(id)
-            self._passages += _vectors(entry) - (_vectors(earlier) if earlier else 0)
-            self._entries[id] = entry
-            if entry.embedded:
+            earlier = self._items.get(id)
+            self._passages += _vectors(item) - (_vectors(earlier) if earlier else 0)
+            self._items[id] = item
+            if item.embedded:
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
             self._identities.add(id, identity)
             self._words.add(id, words)
-            self._next = max(self._next, entry.order + 1)
-            self._latest = max(self._latest, entry.written)
+            self._next = max(self._next, item.order + 1)
+            self._latest = max(self._latest, item.written)
             for other in evidence.similar:
                 self._links.setdefault(id, {})[other] = None
                 self._links.setdefault(other, {})[id] = None
@@ -96,9 +82,14 @@ class Catalogue:
     def update(self, items: Iterable[KeptItem]) -> None:
         """Enter what another process has written meanwhile."""
         for item in items:
-            earlier = self._entries.get(item.evidence.id)
+            earlier = self._items.get(item.evidence.id)
             if earlier is None or earlier.written < item.written:
                 self.put(item)
+
+    def evidence(self, ids: Iterable[str]) -> list[Evidence]:
+        """The evidence of those ids that are kept, each naming what says nearly the same."""
+        kept = [self._items[id].evidence for id in ids if id in self._items]
+        return [piece.model_copy(update={"similar": self.links(piece.id)}) for piece in kept]
 
     def next_order(self) -> int:
         """The next free place in the order of arrival."""
@@ -106,7 +97,7 @@ class Catalogue:
 
     def ids(self) -> list[str]:
         """All ids in the order of arrival."""
-        return list(self._entries)
+        return list(self._items)
 
     def waiting(self) -> list[str]:
         """The ids that have no vectors yet."""
@@ -114,11 +105,11 @@ class Catalogue:
 
     def of_source(self, source: Source) -> list[str]:
         """The ids of one source."""
-        return [id for id, entry in list(self._entries.items()) if entry.source == source]
+        return [id for id, item in list(self._items.items()) if item.evidence.citation.source == source]
 
     def links(self, id: str) -> tuple[str, ...]:
         """The evidence that says nearly the same as `id`."""
-        return tuple(other for other in list(self._links.get(id, ())) if other in self._entries)
+        return tuple(other for other in list(self._links.get(id, ())) if other in self._items)
 
     def identity(self, id: str) -> Identity:
         """What `id` is recognised by."""
@@ -135,8 +126,8 @@ class Catalogue:
             return self._words.score(query)
 
 
-def _vectors(entry: Entry) -> int:
-    return entry.parts if entry.embedded else 0
+def _vectors(item: KeptItem) -> int:
+    return item.parts if item.embedded else 0
 
 
 def indexed_text(evidence: Evidence) -> str:

@@ -188,18 +188,6 @@ class Space:
             rows.setdefault(id.partition(_PART)[0], []).append(np.asarray(vector, np.float32))
         return {id: np.stack(vectors) for id, vectors in rows.items()}
 
-    def fetch(self, ids: Sequence[str]) -> dict[str, KeptItem]:
-        """The evidence of those ids that are kept."""
-        items: dict[str, KeptItem] = {}
-        for collection, embedded in ((self._vectors, True), (self._words, False)):
-            missing = [id for id in ids if id not in items]
-            if collection is None or not missing:
-                continue
-            with translated("read the session"):
-                rows = collection.get(ids=missing, include=["metadatas"])["metadatas"] or []
-                items.update((item.evidence.id, item) for item in (_kept(row, embedded) for row in rows))
-        return items
-
     def touch(self, now: float) -> None:
         """Write down when the session was last used."""
         self.info = SessionInfo(self.info.owner, self.info.model, now)

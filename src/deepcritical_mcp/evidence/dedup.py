@@ -161,7 +161,7 @@ class IdentityIndex:
     """The identities of what a session keeps, found by each of their parts."""
 
     _kept: dict[str, Identity] = field(default_factory=dict[str, Identity])
-    _ids: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict[tuple[str, str], dict[str, None]])
+    _ids: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict[tuple[str, str], tuple[str, ...]])
 
     def __getitem__(self, id: str) -> Identity:
         return self._kept[id]
@@ -171,13 +171,13 @@ class IdentityIndex:
         self.remove(id)
         self._kept[id] = identity
         for key in _keys(identity):
-            self._ids.setdefault(key, {})[id] = None
+            self._ids[key] = (*self._ids.get(key, ()), id)
 
     def remove(self, id: str) -> None:
         """Forget `id`, if it is known."""
         identity = self._kept.pop(id, None)
         for key in _keys(identity) if identity is not None else ():
-            self._ids[key].pop(id, None)
+            self._ids[key] = tuple(other for other in self._ids[key] if other != id)
             if not self._ids[key]:
                 del self._ids[key]
 

@@ -111,6 +111,7 @@ class LexicalIndex:
         self._lengths = np.zeros(64, np.float32)
         self._alive = np.zeros(64, np.bool_)
         self._words = 0
+        self._norms: NDArray[np.float32] | None = None
         self._sorted = _Postings()
         self._recent: list[_Postings] = []
         self._recent_size = 0
@@ -121,6 +122,7 @@ class LexicalIndex:
     def add(self, document: str, words: Words) -> None:
         """Index `document` under its words, in place of earlier ones."""
         self.remove(document)
+        self._norms = None
         slot = len(self._ids)
         if slot == len(self._lengths):
             self._lengths = np.concatenate([self._lengths, np.zeros_like(self._lengths)])
@@ -139,24 +141,32 @@ class LexicalIndex:
         slot = self._slots.pop(document, None)
         if slot is not None:
             self._alive[slot] = False
+            self._norms = None
             self._words -= int(self._lengths[slot])
 
     def score(self, query: str) -> LexicalScores:
         """How well every document matches the query's words."""
         words = words_of(query)
         scores, coverage = np.zeros((2, len(self._ids)), np.float32)
-        mean = max(self._words / max(len(self._slots), 1), 1.0)
+        norms = self._length_norms()
         if len(self._recent) > 1:
             self._recent = [_Postings.joined(self._recent)]
         ceiling = 0.0
         for term, weight in zip(words.terms, words.counts.tolist(), strict=True):
             slots, counts = self._occurrences(term)
             idf = weight * log1p((len(self._slots) - len(slots) + 0.5) / (len(slots) + 0.5))
-            scores[slots] += idf * counts / (counts + K1 * (1 - B + B / mean * self._lengths[slots]))
+            scores[slots] += idf * counts / (counts + norms[slots])
             coverage[slots] += idf
             ceiling += idf
         ceiling = ceiling or 1.0
         return LexicalScores(scores / ceiling, coverage / ceiling, self._ids, self._slots, len(words.terms))
+
+    def _length_norms(self) -> NDArray[np.float32]:
+        """How much each document's length damps the counts of its words."""
+        if self._norms is None:
+            mean = max(self._words / max(len(self._slots), 1), 1.0)
+            self._norms = (K1 * (1 - B) + K1 * B / mean * self._lengths[: len(self._ids)]).astype(np.float32)
+        return self._norms
 
     def _occurrences(self, term: np.uint32) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """In which documents a term occurs, and how often."""

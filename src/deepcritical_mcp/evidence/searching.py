@@ -18,7 +18,7 @@ from deepcritical_mcp.models import Evidence, Source
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.records import Vector
 
-NEAREST = 100
+NEAREST = 50
 """Least number of passages that a search by meaning looks at."""
 SHARING_WORDS = 30
 """Least number of pieces that a search by words looks at."""
@@ -76,7 +76,9 @@ class Search:
         others = [
             id
             for id in ranking
-            if relevance[id] >= least and id not in exclude and not any(link in exclude for link in self._links(id))
+            if relevance[id] >= least
+            and id not in exclude
+            and not any(link in exclude for link in self._catalogue.links(id))
         ]
         return self._shown(self._folded(others, limit), relevance)
 
@@ -95,7 +97,7 @@ class Search:
 
     def _wordings(self, texts: Sequence[str], vectors: NDArray[np.float32] | None, limit: int) -> list[_Wording]:
         words = [self._catalogue.by_words(text) for text in texts]
-        passages = min(max(NEAREST, 2 * limit), self._catalogue.passages)
+        passages = min(max(NEAREST, 3 * limit), self._catalogue.passages)
         if vectors is None or not passages:
             return [_Wording(some, None, {}) for some in words]
         where = {"source": self._source} if self._source else None
@@ -145,20 +147,12 @@ class Search:
         for id in ranking:
             if len(shown) == limit:
                 break
-            if not any(other in shown for other in self._links(id)):
+            if not any(other in shown for other in self._catalogue.links(id)):
                 shown[id] = None
         return list(shown)
 
-    def _links(self, id: str) -> tuple[str, ...]:
-        return self._catalogue.links(id)
-
     def _shown(self, ids: Sequence[str], relevance: Mapping[str, float]) -> list[Evidence]:
-        items = self._space.fetch(ids)
-        return [
-            items[id].evidence.model_copy(update={"relevance": relevance[id], "similar": self._links(id)})
-            for id in ids
-            if id in items
-        ]
+        return [piece.model_copy(update={"relevance": relevance[piece.id]}) for piece in self._catalogue.evidence(ids)]
 
 
 def shared_words(query: str, evidence: Sequence[Evidence]) -> list[float]:

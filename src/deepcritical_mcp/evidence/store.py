@@ -211,12 +211,9 @@ class EvidenceStore:
 
     async def get(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """The evidence of those ids that the session holds."""
-        async with self._session() as (space, catalogue):
-            found: dict[str, Evidence] = {}
-            for some in _batches([id for id in dict.fromkeys(ids) if id in catalogue], READ_AT_ONCE):
-                items = await run_sync(space.fetch, some, abandon_on_cancel=True)
-                found.update((id, _linked(items[id].evidence, catalogue)) for id in some if id in items)
-            return found
+        async with self._session() as (_, catalogue):
+            found = await run_sync(catalogue.evidence, list(dict.fromkeys(ids)), abandon_on_cancel=True)
+        return {piece.id: piece for piece in found}
 
     async def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         """The vector of each piece's first passage, for those of the ids that the session holds and has embedded."""
@@ -237,8 +234,7 @@ class EvidenceStore:
         """At most `limit` pieces in the order of arrival, from `offset` on."""
         async with self._session() as (_, catalogue):
             ids = catalogue.ids()[offset : offset + limit]
-        found = await self.get(ids)
-        return [found[id] for id in ids if id in found]
+            return await run_sync(catalogue.evidence, ids, abandon_on_cancel=True)
 
     async def count(self) -> int:
         """How many pieces the session holds."""
@@ -300,7 +296,9 @@ class EvidenceStore:
             AddOutcome(
                 index=index,
                 status="duplicate" if decision.match else "added",
-                evidence=_linked(decision.evidence, catalogue).model_copy(update={"relevance": piece.relevance}),
+                evidence=decision.evidence.model_copy(
+                    update={"relevance": piece.relevance, "similar": catalogue.links(decision.evidence.id)}
+                ),
                 similarity=decision.match.similarity if decision.match else 0.0,
                 reason=decision.match.reason if decision.match else "",
                 folds=decision.folds,
@@ -356,8 +354,7 @@ class EvidenceStore:
         """Embed some of what was kept without a model, or under another one."""
         waiting = [] if self._model_error else catalogue.waiting()[:EMBEDDED_AT_ONCE]
         if waiting:
-            items = await run_sync(space.fetch, waiting, abandon_on_cancel=True)
-            await self._embed_again([item.evidence for item in items.values()], space, catalogue)
+            await self._embed_again([catalogue[id].evidence for id in waiting], space, catalogue)
 
     async def _embed_again(self, evidence: Sequence[Evidence], space: Space, catalogue: Catalogue) -> None:
         """Give kept evidence the vectors of its present text; without a model it keeps those it has."""
@@ -413,10 +410,6 @@ def _replace(space: Space, catalogue: Catalogue, rows: Sequence[tuple[Evidence, 
         if entry.embedded and entry.parts > len(some):
             space.remove_parts(piece.id, range(len(some), entry.parts))
         catalogue.put(KeptItem(piece, entry.order, len(some), True, written))
-
-
-def _linked(evidence: Evidence, catalogue: Catalogue) -> Evidence:
-    return evidence.model_copy(update={"similar": catalogue.links(evidence.id)})
 
 
 def _related(piece: Evidence) -> RelatedEvidence:
