@@ -52,19 +52,20 @@ async def pubmed_search(
         only_new=only_new,
     )
     result = await services.literature.search(request, session.store, progress=progress_of(ctx))
-    return result.model_copy(update={"next_step": _next_step(result, session.hint)})
+    return result.model_copy(update={"next_step": f"{session.hint} {_next_step(result, offset)}".strip()})
 
 
-def _next_step(result: SearchResult, hint: str) -> str:
-    if not result.evidence and result.total_found and not result.duplicates_removed:
-        step = "There are no results at this offset: take a smaller one."
-    elif not result.evidence and not result.duplicates_removed:
-        step = "Nothing found: try expand_queries for other wordings, fewer terms, or wider dates."
-    elif result.next_offset >= 0:
-        step = f"More: offset={result.next_offset}. Find it again by meaning with semantic_search."
-    else:
-        step = "Find it again by meaning with semantic_search; other wordings: expand_queries."
-    return f"{hint} {step}".strip()
+def _next_step(result: SearchResult, offset: int) -> str:
+    found_before = result.duplicates_removed > 0
+    if result.evidence or found_before:
+        more = f"More: offset={result.next_offset}." if result.next_offset >= 0 else "Other wordings: expand_queries."
+        return f"{more} Find it again by meaning with semantic_search."
+    if not result.total_found:
+        return "Nothing found: try expand_queries for other wordings, fewer terms, or wider dates."
+    if offset >= result.total_found:
+        return "There are no results at this offset: take a smaller one."
+    further = f"; or go on with offset={result.next_offset}" if result.next_offset >= 0 else ""
+    return f"What was found is left out, as the notes say: search with include_retracted=true to see it{further}."
 
 
 TOOL = ToolSpec(pubmed_search, "Search PubMed", SearchResult, searching(), changes_session=True, on_board=True)

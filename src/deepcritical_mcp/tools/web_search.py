@@ -48,10 +48,19 @@ async def web_search(
         only_new=only_new,
     )
     result = await services.web.search(request, session.store, progress=progress_of(ctx))
-    found = (
-        "Find it again by meaning with semantic_search." if result.evidence else "Nothing found: try other wordings."
-    )
-    return result.model_copy(update={"next_step": f"{session.hint} {found}".strip()})
+    return result.model_copy(update={"next_step": f"{session.hint} {_next_step(result)}".strip()})
+
+
+def _next_step(result: SearchResult) -> str:
+    if result.evidence:
+        return "Find it again by meaning with semantic_search."
+    if result.errors:
+        return "Not everybody could be asked: try again later, or other wordings now."
+    if result.total_found:
+        return (
+            "What was found is left out, as the notes say: lower min_score, set only_new=false, or try other wordings."
+        )
+    return "Nothing found: try other wordings."
 
 
 TOOL = ToolSpec(web_search, "Search the web", SearchResult, searching(), changes_session=True, on_board=True)

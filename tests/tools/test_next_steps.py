@@ -1,0 +1,81 @@
+"""What the model is told to do next fits what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from mcp.client import Client
+
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import Citation, Evidence, SearchResult
+from tests.fakes import FakeSearch, Progress, fake_server
+
+PAPER = Evidence.of(Citation(source="pubmed", title="A paper", pmid="1"), "It says something.", provider="pubmed")
+
+
+@dataclass
+class Finds(FakeSearch):
+    """A search that found what it is told."""
+
+    found: dict[str, object] = field(default_factory=dict[str, object])
+
+    async def search(self, request: Any, store: EvidenceStore, *, progress: Progress) -> SearchResult:
+        return SearchResult(session_id=store.session_id, query="x").model_copy(update=self.found)
+
+
+async def next_step(tool: str, found: dict[str, object], **arguments: object) -> str:
+    search = Finds(found=found)
+    async with Client(fake_server(literature=search, web=search)) as client:
+        result = (await client.call_tool(tool, {"query": "x", **arguments})).structured_content
+    assert result
+    return result["next_step"]
+
+
+@pytest.mark.parametrize(
+    ("found", "arguments", "step"),
+    [
+        ({}, {}, "Nothing found: try expand_queries for other wordings, fewer terms, or wider dates."),
+        (
+            {"evidence": (PAPER,), "total_found": 9, "next_offset": 1},
+            {},
+            "More: offset=1. Find it again by meaning with semantic_search.",
+        ),
+        (
+            {"evidence": (PAPER,), "total_found": 1},
+            {},
+            "Other wordings: expand_queries. Find it again by meaning with semantic_search.",
+        ),
+        (
+            {"total_found": 9, "duplicates_removed": 5, "next_offset": 5},
+            {"only_new": True},
+            "More: offset=5. Find it again by meaning with semantic_search.",
+        ),
+        ({"total_found": 9}, {"offset": 20}, "There are no results at this offset: take a smaller one."),
+        (
+            {"total_found": 9, "next_offset": 2},
+            {"include_retracted": False},
+            "What was found is left out, as the notes say: search with include_retracted=true to see it; or go on with "
+            "offset=2.",
+        ),
+    ],
+)
+async def test_after_a_search_of_pubmed(found: dict[str, object], arguments: dict[str, object], step: str) -> None:
+    assert await next_step("pubmed_search", found, **arguments) == step
+
+
+@pytest.mark.parametrize(
+    ("found", "step"),
+    [
+        ({}, "Nothing found: try other wordings."),
+        ({"evidence": (PAPER,)}, "Find it again by meaning with semantic_search."),
+        ({"errors": ("Tavily is down.",)}, "Not everybody could be asked: try again later, or other wordings now."),
+        (
+            {"total_found": 3, "duplicates_removed": 3},
+            "What was found is left out, as the notes say: lower min_score, set only_new=false, or try other wordings.",
+        ),
+    ],
+)
+async def test_after_a_search_of_the_web(found: dict[str, object], step: str) -> None:
+    assert await next_step("web_search", found) == step
