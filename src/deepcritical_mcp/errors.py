@@ -18,7 +18,7 @@ DeepCriticalError
 │   ├── ProviderRequestError      the provider refused this request
 │   ├── ProviderResponseError     an answer that cannot be read                      retryable
 │   └── CircuitOpenError          failed so often lately that it is not asked now
-├── AllProvidersFailedError       .causes, in the order they were tried
+├── AllProvidersFailedError       .causes, in the order they were tried           retryable if one may pass
 ├── EvidenceStoreError            the store cannot be read or written
 ├── EmbeddingError                the embedding model cannot be loaded or run
 ├── DeadlineExceededError         the call's time is up                              retryable
@@ -183,15 +183,19 @@ class CircuitOpenError(ProviderError):
     retryable = True
 
 
+def may_pass(error: DeepCriticalError) -> bool:
+    """Whether waiting can help. A block passes too, only not by asking again at once."""
+    return error.retryable or isinstance(error, BlockedError)
+
+
 class AllProvidersFailedError(DeepCriticalError):
-    """Nobody could answer.
+    """Nobody could answer; retryable where the failure of one of those asked may pass.
 
     Attributes:
         causes: one error a provider, in the order they were tried.
     """
 
     code = "all_providers_failed"
-    retryable = True
 
     def __init__(self, message: str, causes: Sequence[DeepCriticalError], *, retry_after: float = 0.0) -> None:
         super().__init__(
@@ -200,6 +204,7 @@ class AllProvidersFailedError(DeepCriticalError):
             details={"causes": [_cause(cause) for cause in causes]},
         )
         self.causes = tuple(causes)
+        self.retryable = any(map(may_pass, causes))
 
 
 def _cause(error: DeepCriticalError) -> dict[str, object]:

@@ -43,10 +43,24 @@ def test_three_failures_in_a_row_open_it(clock: Clock):
     tested = circuit(clock)
     fail(tested, times=2)
     tested.check()
-    fail(tested, AuthenticationError("brave", "No."))
+    fail(tested)
     with pytest.raises(CircuitOpenError, match="failed 3 times in a row") as caught, tested.guard():
         pytest.fail("let through")
     assert caught.value.retry_after == 15.0
+
+
+def test_open_it_says_why_and_whether_waiting_helps(clock: Clock):
+    tested = circuit(clock)
+    fail(tested, ProviderUnavailableError("brave", "Out of order (HTTP 500)."), times=3)
+    with pytest.raises(CircuitOpenError, match=r"Its last failure: Out of order \(HTTP 500\)\.") as caught:
+        tested.check()
+    assert caught.value.retryable
+    clock.now += 15
+    fail(tested, AuthenticationError("brave", "Check BRAVE_API_KEY."))
+    with pytest.raises(CircuitOpenError, match="Its last failure: Check BRAVE_API_KEY") as caught:
+        tested.check()
+    assert not caught.value.retryable
+    assert caught.value.retry_after == 0
 
 
 def test_a_success_in_between_starts_the_count_again(clock: Clock):

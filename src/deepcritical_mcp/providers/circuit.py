@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError
+from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError, may_pass
 
 
 class Circuit:
@@ -32,6 +32,7 @@ class Circuit:
         self._threshold, self._cooldown, self._clock = threshold, cooldown, clock
         self._failures = 0
         self._last_failure = 0.0
+        self._last_error: ProviderError | None = None
         self._probing = False
 
     @contextmanager
@@ -49,7 +50,8 @@ class Circuit:
             yield
         except ProviderRequestError:
             raise
-        except ProviderError:
+        except ProviderError as error:
+            self._last_error = error
             self._failures += 1
             self._last_failure = self._clock()
             raise
@@ -62,13 +64,21 @@ class Circuit:
         """Whether `guard` would let a call through now.
 
         Raises:
-            CircuitOpenError: the provider is not asked now.
+            CircuitOpenError: the provider is not asked now; it says why, and whether waiting can help, as the last
+                failure did.
         """
         wait = self._last_failure + self._cooldown - self._clock()
         if self._failures >= self._threshold and (wait > 0 or self._probing):
-            raise CircuitOpenError(
-                self._provider,
-                f"{self._title} failed {self._failures} times in a row and is not asked for now; "
-                f"it is tried again in {max(1, math.ceil(wait))} seconds.",
-                retry_after=max(wait, 1.0),
-            )
+            raise self._open(wait)
+
+    def _open(self, wait: float) -> CircuitOpenError:
+        reason = f" Its last failure: {self._last_error.message}" if self._last_error else ""
+        error = CircuitOpenError(
+            self._provider,
+            f"{self._title} failed {self._failures} times in a row and is not asked for now; "
+            f"it is tried again in {max(1, math.ceil(wait))} seconds.{reason}",
+            retry_after=max(wait, 1.0),
+        )
+        if self._last_error and not may_pass(self._last_error):
+            error.retryable, error.retry_after = False, 0.0
+        return error
