@@ -115,7 +115,8 @@ class Space:
     def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
         """Everything kept, or what was written `since` (Unix milliseconds), page by page, in no order."""
         if self._words is None:  # unless another process has made it meanwhile
-            self._words = _find(self._client, self.session_id + WORDS)
+            with translated("read the session"):
+                self._words = _find(self._client, self.session_id + WORDS)
         for collection, embedded in ((self._vectors, True), (self._words, False)):
             if collection is not None:
                 yield from self._pages(collection, embedded, since)
@@ -149,8 +150,8 @@ class Space:
 
     def rewrite(self, item: KeptItem) -> None:
         """Write a new state of kept evidence over the earlier one, whose vectors stay."""
-        collection = self._main if item.embedded else self._words_collection()
         with translated("keep the evidence"):
+            collection = self._main if item.embedded else self._words_collection()
             collection.update(ids=[item.evidence.id], metadatas=[_row(item)])
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:

@@ -14,7 +14,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import SessionFullError, SessionNotFoundError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.backends import Backend, create_backend
 from deepcritical_mcp.evidence.records import SessionInfo, is_session_id, new_session_id
 from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
@@ -142,8 +142,11 @@ class SessionRegistry:
         if session is not None and session.store.lost:
             await self._close(session)
             session = None
+        was_open = session is not None
         session = session or await self._reopen(session_id)
         if session.space.info.owner != owner:
+            if not was_open:
+                await self._close(session)
             raise SessionNotFoundError()
         await self._use(session)
         return session
@@ -205,7 +208,10 @@ class SessionRegistry:
                 await (self._close(session) if self._backend.lasting else self._delete(session))
         if now >= self._next_sweep:
             self._next_sweep = now + self._settings.session_ttl / SWEEPS_PER_TTL
-            await run_sync(self._backend.delete_unused, since)
+            try:
+                await run_sync(self._backend.delete_unused, since)
+            except EvidenceStoreError as error:
+                logger.warning("old sessions could not be swept: %s", error)
 
     async def _make_room(self) -> None:
         await self._drop_idle()
@@ -234,7 +240,8 @@ class SessionRegistry:
     async def _let_go(self, session: _Session, work: Callable[[Space], None]) -> None:
         session.store.detach()
         del self._sessions[session.store.session_id]
-        await run_sync(work, session.space)
+        with anyio.CancelScope(shield=True):
+            await run_sync(work, session.space)
 
 
 @dataclass

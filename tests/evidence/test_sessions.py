@@ -1,0 +1,335 @@
+"""Sessions: who finds them again, how long they live, and what becomes of what they held."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.records import is_session_id
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from tests.evidence.conftest import ChromaServer
+from tests.evidence.stand_ins import Clock, HashingModel, piece
+
+Registries = Callable[[Settings], SessionRegistry]
+
+HOUR = 3_600.0
+PIECES = [
+    piece(f"Finding number {number} about subject {number}.", f"Title {number}", pmid=str(number))
+    for number in range(30)
+]
+
+
+def test_a_session_id_cannot_be_guessed_and_is_nothing_else_than_that() -> None:
+    good = "rs_" + "0123456789abcdef" * 2
+    assert is_session_id(good)
+    for bad in ("", "new", "rs_", good + "0", good[:-1], good.upper(), f"../{good}", f"{good}/..", f"{good}\n"):
+        assert not is_session_id(bad)
+
+
+async def test_an_unknown_session_is_not_found(place: Settings, registries: Registries, tmp_path: Path) -> None:
+    registry = registries(place)
+    await registry.open()
+    for unknown in ("", "new", "rs_" + "0" * 32, "../../etc/passwd", "rs_/../x", "rs_" + "é" * 32, "x" * 100_000):
+        with pytest.raises(SessionNotFoundError):
+            await registry.get(unknown)
+        with pytest.raises(SessionNotFoundError):
+            await registry.drop(unknown)
+
+
+async def test_a_session_is_found_by_its_owner_alone(place: Settings, registries: Registries) -> None:
+    registry = registries(place)
+    store = await registry.open(owner="ada")
+    assert await registry.get(store.session_id, owner="ada") is store
+    for stranger in ("", "bob"):
+        with pytest.raises(SessionNotFoundError):
+            await registry.get(store.session_id, owner=stranger)
+        with pytest.raises(SessionNotFoundError):
+            await registry.drop(store.session_id, owner=stranger)
+    assert await registry.get(store.session_id, owner="ada") is store
+
+
+async def test_a_key_has_one_default_session_for_each_owner(place: Settings, registries: Registries) -> None:
+    registry = registries(place)
+    found: list[str] = []
+
+    async def ask(key: str, owner: str) -> None:
+        found.append((await registry.default(key, owner=owner)).session_id)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(5):
+            tasks.start_soon(ask, "process", "")
+    assert len(set(found)) == 1
+    assert registry.default_id("process") == found[0]
+    others = {(await registry.default("other")).session_id, (await registry.default("process", owner="ada")).session_id}
+    assert len(others | set(found)) == 3
+
+
+async def test_a_dropped_default_session_is_followed_by_a_fresh_one(place: Settings, registries: Registries) -> None:
+    registry = registries(place)
+    first = await registry.default("process")
+    await first.add_evidence(PIECES[:1])
+    await registry.drop(first.session_id)
+    second = await registry.default("process")
+    assert second.session_id != first.session_id
+    assert await second.count() == 0
+
+
+async def test_an_idle_session_goes_and_a_used_one_stays(place: Settings, registries: Registries, clock: Clock) -> None:
+    registry = registries(place.model_copy(update={"session_ttl": HOUR}))
+    idle, used = await registry.open(), await registry.open()
+    for store in (idle, used):
+        await store.add_evidence(PIECES[:3])
+    clock.now += 0.6 * HOUR
+    await registry.get(used.session_id)
+    clock.now += 0.6 * HOUR
+    assert await (await registry.get(used.session_id)).count() == 3
+    with pytest.raises(SessionNotFoundError):
+        await registry.get(idle.session_id)
+
+
+async def test_an_expired_session_is_deleted_from_where_it_was_kept(
+    lasting_place: Settings, registries: Registries, clock: Clock
+) -> None:
+    settings = lasting_place.model_copy(update={"session_ttl": HOUR})
+    store = await registries(settings).open()
+    await store.add_evidence(PIECES[:3])
+    await registries(settings).aclose()
+    clock.now += 1.1 * HOUR
+    late = registries(settings)
+    await late.sweep()
+    clock.now -= HOUR
+    with pytest.raises((SessionNotFoundError, SessionBusyError)):
+        await late.get(store.session_id)
+
+
+async def test_a_closed_session_that_expires_leaves_no_folder(
+    registries: Registries, clock: Clock, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path, session_ttl=HOUR)
+    registry = registries(settings)
+    store = await registry.open()
+    await store.add_evidence(PIECES[:3])
+    await registry.aclose()
+    clock.now += 1.1 * HOUR
+    await registries(settings).open()
+    assert [folder.name for folder in (tmp_path / "sessions").iterdir()] != [store.session_id]
+    assert not (tmp_path / "sessions" / store.session_id).exists()
+
+
+async def test_the_least_recently_used_session_makes_room(registries: Registries) -> None:
+    registry = registries(Settings(max_sessions=2))
+    first, second = await registry.open(), await registry.open()
+    await first.add_evidence(PIECES[:1])
+    await registry.get(first.session_id)
+    await registry.open()
+    assert await (await registry.get(first.session_id)).count() == 1
+    with pytest.raises(SessionNotFoundError):
+        await registry.get(second.session_id)
+    with pytest.raises(SessionNotFoundError):
+        await second.count()
+
+
+async def test_where_sessions_last_making_room_only_closes_them(
+    lasting_place: Settings, registries: Registries
+) -> None:
+    registry = registries(lasting_place.model_copy(update={"max_sessions": 2}))
+    stores = [await registry.open() for _ in range(4)]
+    for number, store in enumerate(stores):
+        await store.add_evidence(PIECES[number : number + 1])
+    assert registry.open_sessions <= 2
+    for number, store in enumerate(stores):
+        assert await registry.get(store.session_id) is store
+        assert [item.id for item in await store.page(0, 9)] == [PIECES[number].id]
+
+
+async def test_a_session_is_taken_up_again_after_a_restart(lasting_place: Settings, registries: Registries) -> None:
+    first = registries(lasting_place)
+    store = await first.open(owner="ada")
+    await store.add_evidence(PIECES)
+    await store.add_evidence([piece("The XK-4711 compound.", "A compound", pmid="99", found_by=["q"], keywords=["k"])])
+    found = await store.search_similar("finding about subject 7", max_results=3)
+    await first.aclose()
+
+    again = await registries(lasting_place).get(store.session_id, owner="ada")
+
+    assert await again.count() == 31
+    assert [item.id for item in await again.page(0, 40)] == [*(item.id for item in PIECES), "pubmed:99"]
+    assert await again.search_similar("finding about subject 7", max_results=3) == found
+    assert (await again.search_similar("XK-4711", max_results=1))[0].keywords == ("k",)
+    assert {outcome.status for outcome in await again.add_evidence(PIECES)} == {"duplicate"}
+    assert await again.count() == 31
+
+
+async def test_links_between_pieces_survive_a_restart(lasting_place: Settings, registries: Registries) -> None:
+    twins = [
+        piece("Aspirin lowers the incidence of colorectal cancer.", "Aspirin and colorectal cancer", pmid=pmid)
+        for pmid in ("1", "2")
+    ]
+    first = registries(lasting_place)
+    store = await first.open()
+    await store.add_evidence(twins)
+    await first.aclose()
+    again = await registries(lasting_place).get(store.session_id)
+    assert [item.similar for item in await again.page(0, 2)] == [("pubmed:2",), ("pubmed:1",)]
+
+
+async def test_a_folder_session_belongs_to_the_process_that_has_it_open(registries: Registries, tmp_path: Path) -> None:
+    one, other = registries(Settings(data_dir=tmp_path)), registries(Settings(data_dir=tmp_path))
+    store = await one.open()
+    await store.add_evidence(PIECES[:2])
+    with pytest.raises(SessionBusyError, match="another process"):
+        await other.get(store.session_id)
+    assert await (await other.open()).count() == 0, "each process opens sessions of its own"
+    await one.aclose()
+    assert await (await other.get(store.session_id)).count() == 2
+
+
+async def test_replicas_on_one_server_see_each_others_evidence(
+    chroma_server: ChromaServer, registries: Registries
+) -> None:
+    settings = Settings(chroma_url=chroma_server.url)
+    one = await registries(settings).open()
+    await one.add_evidence([*PIECES[:5], piece("A draft.", "Aspirin prevents colon cancer in men", doi="10.1/d")])
+    other = await registries(settings).get(one.session_id)
+    assert await other.count() == 6
+
+    complete = piece("The article.", "Aspirin prevents colon cancer in men", doi="10.1/d", pmid="77")
+    await other.add_evidence([*PIECES[5:8], complete])
+
+    assert await one.count() == 9
+    assert await one.known([piece("x", pmid="77")]) == ["doi:10.1/d"]
+    assert (await one.search_similar("finding about subject 6", max_results=1))[0].id == PIECES[6].id
+
+
+async def test_a_server_that_comes_back_is_used_again(
+    embedder: EmbeddingService, registries: Registries, tmp_path: Path
+) -> None:
+    server = ChromaServer(tmp_path)
+    server.start()
+    store = await registries(Settings(chroma_url=server.url)).open()
+    await store.add_evidence(PIECES[:3])
+
+    server.stop()
+    for attempt in (lambda: store.add_evidence(PIECES[3:6]), lambda: store.search_similar("finding"), store.count):
+        with pytest.raises(EvidenceStoreError, match="does not answer"):
+            await attempt()
+
+    server.start()
+    assert await store.count() == 3
+    await store.add_evidence(PIECES[2:6])
+    assert await store.count() == 6
+    assert (await store.search_similar("finding about subject 5", max_results=1))[0].id == PIECES[5].id
+    server.stop()
+
+
+async def test_no_session_can_be_opened_where_no_server_answers(registries: Registries) -> None:
+    registry = registries(Settings(chroma_url="http://127.0.0.1:9"))
+    with pytest.raises(EvidenceStoreError, match="does not answer"):
+        await registry.open()
+
+
+async def test_a_damaged_session_is_an_error_and_the_others_go_on(registries: Registries, tmp_path: Path) -> None:
+    first = registries(Settings(data_dir=tmp_path))
+    store = await first.open()
+    await store.add_evidence(PIECES[:3])
+    await first.aclose()
+    (tmp_path / "sessions" / store.session_id / "chroma" / "chroma.sqlite3").write_bytes(b"junk" * 5_000)
+    registry = registries(Settings(data_dir=tmp_path))
+    with pytest.raises(EvidenceStoreError):
+        await (await registry.get(store.session_id)).count()
+    assert await (await registry.open()).count() == 0
+
+
+async def test_a_folder_that_cannot_be_written_is_a_clear_error(registries: Registries, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(EvidenceStoreError, match="DEEPCRITICAL_DATA_DIR"):
+        await registries(Settings(data_dir=tmp_path / "file")).open()
+
+
+async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None:
+    old, new = HashingModel("old", 16), HashingModel("new", 24)
+    first = SessionRegistry(lasting_place, old)
+    store = await first.open()
+    await store.add_evidence(PIECES)
+    await first.aclose()
+
+    second = SessionRegistry(lasting_place, new)
+    again = await second.get(store.session_id)
+    assert await again.count() == 30
+    assert "embedded again" in again.warnings[0]
+    found = await again.search_similar("Title 7. Finding number 7 about subject 7.", max_results=1)
+
+    assert found[0].relevance == pytest.approx(1.0), "the texts are embedded anew with the model of now"
+    assert len(new.embedded) >= 30
+    assert again.warnings == ()
+    assert [item.id for item in await again.page(0, 40)] == [item.id for item in PIECES]
+    await second.aclose()
+
+
+def lines_until_killed(command: list[str], count: int) -> list[str]:
+    """What a process wrote, which is killed when it has written so many lines."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(count)]
+        process.kill()
+        return [line.strip() for line in [*lines, *process.stdout] if line.endswith("\n")]
+
+
+async def test_a_killed_process_loses_nothing_that_was_acknowledged(registries: Registries, tmp_path: Path) -> None:
+    script = """
+import sys, anyio
+from pathlib import Path
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from tests.evidence.stand_ins import HashingModel, piece
+
+async def main():
+    store = await SessionRegistry(Settings(data_dir=Path(sys.argv[1])), HashingModel()).open()
+    print(store.session_id, flush=True)
+    for number in range(1_000_000):
+        outcome, = await store.add_evidence([piece(f"Finding {number}.", pmid=str(number))])
+        print(outcome.evidence.id, flush=True)
+
+anyio.run(main)
+"""
+    session_id, *acknowledged = lines_until_killed([sys.executable, "-c", script, str(tmp_path)], 40)
+
+    again = SessionRegistry(Settings(data_dir=tmp_path), HashingModel(), clock=lambda: 0.0)
+    store = await again.get(session_id)
+    kept = {item.id for item in await store.page(0, 10_000)}
+
+    assert set(acknowledged) <= kept
+    assert len(kept) <= len(acknowledged) + 1
+    assert await store.search_similar("Finding 3.", max_results=1)
+    await again.aclose()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors in /proc")
+async def test_dropped_sessions_leave_no_descriptors_and_no_threads(tmp_path: Path) -> None:
+    def held() -> tuple[int, int]:
+        gc.collect()
+        return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+
+    counts: list[tuple[int, int]] = []
+    for settings in (Settings(), Settings(data_dir=tmp_path)):
+        registry = SessionRegistry(settings, HashingModel())
+        for round_ in range(3):
+            for _ in range(5):
+                store = await registry.open()
+                await store.add_evidence(PIECES[:2])
+                await registry.drop(store.session_id)
+            if round_:
+                counts.append(held())
+        await registry.aclose()
+        assert counts[-1][0] <= counts[-2][0] + 3
+        assert counts[-1][1] <= counts[-2][1] + 3
