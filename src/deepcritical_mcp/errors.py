@@ -196,6 +196,7 @@ class AllProvidersFailedError(DeepCriticalError):
     """
 
     code = "all_providers_failed"
+    retryable = True
 
     def __init__(self, message: str, causes: Sequence[DeepCriticalError], *, retry_after: float = 0.0) -> None:
         super().__init__(

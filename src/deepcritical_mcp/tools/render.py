@@ -43,7 +43,7 @@ def to_markdown(result: BaseModel) -> str:
         case ExportResult():
             lines = _export(result)
         case ClearResult():
-            lines = [f"# Session {result.session_id} ended", f"{result.removed:,} pieces of evidence are gone."]
+            lines = [f"# Session {result.session_id} ended", f"Gone for good: {_pieces(result.removed)}."]
             lines += _next(result.next_step)
         case _:
             raise TypeError(f"no readable form for {type(result).__name__}")
@@ -52,7 +52,9 @@ def to_markdown(result: BaseModel) -> str:
 
 def _search(result: SearchResult) -> list[str]:
     shown, total = len(result.evidence), result.total_found
-    lines = [f"# {shown} of {total:,} for: {result.query}", f"session_id: {result.session_id}"]
+    # Without providers it is the session that was searched, and `total` is all that it holds.
+    of = f"of {total:,}" if result.providers or not total else f"of the session's {_pieces(total)}"
+    lines = [f"# {shown} {of} for: {result.query}", f"session_id: {result.session_id}"]
     if result.query_translation:
         lines.append(f"PubMed read the query as: {result.query_translation}")
     if result.from_cache:
@@ -85,7 +87,7 @@ def _search(result: SearchResult) -> list[str]:
 
 
 def _evidence_list(result: EvidenceList) -> list[str]:
-    lines = [f"# {len(result.evidence)} pieces of evidence", f"session_id: {result.session_id}"]
+    lines = [f"# {_pieces(len(result.evidence))}", f"session_id: {result.session_id}"]
     if result.missing:
         lines.append(f"Not in this session: {', '.join(result.missing)}")
     for number, piece in enumerate(result.evidence, start=1):
@@ -124,7 +126,8 @@ def _source(citation: Citation) -> list[str]:
         citation.pmcid,
         ", ".join(citation.publication_types),
     ]
-    return [line for line in (authors, " · ".join(filter(None, where)), citation.url) if line]
+    by = f"By {authors}" if authors else ""  # a name must not look like one of our own lines
+    return [line for line in (by, " · ".join(filter(None, where)), citation.url) if line]
 
 
 def _notices(citation: Citation) -> str:
@@ -133,7 +136,10 @@ def _notices(citation: Citation) -> str:
 
 
 def _expansion(result: Expansion) -> list[str]:
-    lines = [f"# {len(result.queries)} queries", f"session_id: {result.session_id}"]
+    lines = [
+        f"# {len(result.queries)} quer{'y' if len(result.queries) == 1 else 'ies'}",
+        f"session_id: {result.session_id}",
+    ]
     if result.corrected_query:
         lines.append(f"Did you mean: {result.corrected_query}")
     lines += _problems((), result.warnings)
@@ -165,7 +171,7 @@ def _added(result: AddResult) -> list[str]:
     lines = [f"# {len(result.added)} added, {result.total:,} in the session", f"session_id: {result.session_id}"]
     lines += [f"- item {item.index}: kept as {item.id}" for item in result.added]
     lines += [
-        f"- item {item.index}: not stored again, it is {item.duplicate_of} ({item.reason})"
+        f"- item {item.index}: merged into {item.duplicate_of}, which is there already ({item.reason})"
         for item in result.duplicates
     ]
     lines += [
@@ -177,7 +183,7 @@ def _added(result: AddResult) -> list[str]:
 
 def _page(result: EvidencePage) -> list[str]:
     counts = ", ".join(f"{count.count:,} {count.source}" for count in result.sources)
-    lines = [f"# {result.total:,} pieces of evidence{_detail(counts)}", f"session_id: {result.session_id}"]
+    lines = [f"# {_pieces(result.total)}{_detail(counts)}", f"session_id: {result.session_id}"]
     lines += _problems((), result.warnings)
     for item in result.items:
         mark = f"**{MARKS[item.status]}** " if item.status != "ok" else ""
@@ -188,7 +194,10 @@ def _page(result: EvidencePage) -> list[str]:
 
 
 def _export(result: ExportResult) -> list[str]:
-    lines = [f"# {result.count:,} records as {result.format}", f"session_id: {result.session_id}"]
+    lines = [
+        f"# {result.count:,} record{'' if result.count == 1 else 's'} as {result.format}",
+        f"session_id: {result.session_id}",
+    ]
     if result.missing:
         lines.append(f"Not in this session: {', '.join(result.missing)}")
     fence = "`" * max(3, _longest_run_of_backticks(result.text) + 1)
@@ -212,7 +221,11 @@ def _next(step: str) -> Sequence[str]:
 
 
 def _of(results: int) -> str:
-    return f", {results} results" if results else ""
+    return f", {results:,} result{'' if results == 1 else 's'}" if results else ""
+
+
+def _pieces(count: int) -> str:
+    return f"{count:,} piece{'' if count == 1 else 's'} of evidence"
 
 
 def _detail(detail: str) -> str:
