@@ -79,3 +79,26 @@ async def test_after_a_search_of_pubmed(found: dict[str, object], arguments: dic
 )
 async def test_after_a_search_of_the_web(found: dict[str, object], step: str) -> None:
     assert await next_step("web_search", found) == step
+
+
+@pytest.mark.parametrize(
+    ("found", "max_results", "step"),
+    [
+        ({}, 5, "PubMed links none: try another kind, or pubmed_search with the paper's title."),
+        (
+            {"evidence": (PAPER,), "total_found": 300},
+            5,
+            "More: max_results=100. Find it again by meaning with semantic_search.",
+        ),
+        ({"evidence": (PAPER,), "total_found": 1}, 5, "Find it again by meaning with semantic_search."),
+    ],
+)
+async def test_after_asking_for_linked_papers(found: dict[str, object], max_results: int, step: str) -> None:
+    class Links(Finds):
+        async def related(self, *_: object, progress: Progress) -> SearchResult:
+            return SearchResult(session_id="rs_0", query="x").model_copy(update=found)
+
+    async with Client(fake_server(literature=Links())) as client:
+        result = await client.call_tool("pubmed_related", {"pmid": "1", "max_results": max_results})
+    assert result.structured_content
+    assert result.structured_content["next_step"] == step

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Evidence, ExportResult
-from deepcritical_mcp.text import clean_line, cut_at_sentence
+from deepcritical_mcp.text import cut_at_sentence
 from deepcritical_mcp.tools.base import ToolSpec, reading
 from deepcritical_mcp.tools.budget import FEWEST_AUTHORS, LEAST_CONTENT
-from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.params import SessionId, evidence_ids
 from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
@@ -34,7 +34,7 @@ async def export_evidence(
     """Write the session's evidence as a file's text, for Zotero, EndNote, pandoc or a program. Long ones come in parts:
     go on with offset=next_offset."""
     session = await session_for(ctx, session_id, may_open=False)
-    wanted = list(dict.fromkeys(map(clean_line, ids)))
+    wanted = evidence_ids(ids)
     if wanted:
         found = await session.store.get(wanted)
         pieces = [found[one] for one in wanted if one in found]

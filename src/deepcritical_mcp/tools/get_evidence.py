@@ -7,9 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from deepcritical_mcp.models import Evidence, EvidenceList
-from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.base import ToolSpec, reading
-from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.params import SessionId, evidence_ids
 from deepcritical_mcp.tools.sessions import ToolContext, session_for
 
 
@@ -21,10 +20,14 @@ async def get_evidence(
 ) -> EvidenceList:
     """Whole texts of evidence in the session, by id: what a search had to cut."""
     session = await session_for(ctx, session_id, may_open=False)
-    wanted = list(dict.fromkeys(clean_line(one) for one in ids))
+    wanted = evidence_ids(ids)
     found = await session.store.get(wanted)
     missing = tuple(one for one in wanted if one not in found)
-    step = "An id that is missing is not in this session: search for it again." if missing else ""
+    step = (
+        "What is missing is not in this session: search for it again, or look for its id with list_evidence."
+        if missing
+        else ""
+    )
     return EvidenceList(
         session_id=session.store.session_id,
         evidence=tuple(_from(found[one], offset) for one in wanted if one in found),

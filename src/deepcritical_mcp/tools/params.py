@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from deepcritical_mcp.models import normalise_doi, normalise_pmid
 from deepcritical_mcp.text import clean_line
 
 LONGEST_QUERY = 4_000
@@ -22,6 +24,19 @@ def _query(value: str) -> str:
 
 def _variants(values: list[str]) -> list[str]:
     return [_query(value) for value in values if clean_line(value)]
+
+
+def evidence_ids(given: Iterable[str]) -> list[str]:
+    """Evidence ids as the session spells them, each once; a PMID or a DOI may stand for its id."""
+    return list(dict.fromkeys(map(_evidence_id, given)))
+
+
+def _evidence_id(given: str) -> str:
+    id = clean_line(given)
+    if pmid := normalise_pmid(id):
+        return f"pubmed:{pmid}"
+    doi = normalise_doi(id)
+    return f"doi:{doi}" if doi.startswith("10.") else id
 
 
 Query = Annotated[str, AfterValidator(_query)]
