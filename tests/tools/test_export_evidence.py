@@ -53,6 +53,12 @@ async def test_a_single_record_that_is_too_long_is_shortened_and_says_so(format:
     assert "pubmed:1 was too long and is shortened here" in part["next_step"]
 
 
+async def test_the_queries_that_found_a_record_do_not_make_it_too_long() -> None:
+    asked = tuple(f"{n} " + "long query " * 360 for n in range(20))
+    part = await exported(paper(1, content="A short text.").model_copy(update={"found_by": asked}), format="jsonl")
+    assert "A short text." in part["text"]
+
+
 async def test_of_ids_that_are_not_there_as_many_are_named_as_fit() -> None:
     ids = ["pubmed:1", *(f"pubmed:9{n:07}" for n in range(9_000))]
     part = await exported(paper(1, content="A note."), format="ris", ids=ids)

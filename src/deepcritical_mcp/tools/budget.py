@@ -55,7 +55,7 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> Result
 def _shorter_evidence(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> ResultT:
     whole = cast(SearchResult | EvidenceList, result).evidence
     brief = _brief(result)
-    evidence = [_found_by_the_latest(piece) for piece in whole]
+    evidence = [with_latest_queries(piece) for piece in whole]
 
     def with_evidence(pieces: Sequence[Evidence]) -> ResultT:
         return _note(brief, whole, pieces)
@@ -96,7 +96,8 @@ def _brief(result: ResultT) -> ResultT:
     )
 
 
-def _found_by_the_latest(piece: Evidence) -> Evidence:
+def with_latest_queries(piece: Evidence) -> Evidence:
+    """`piece`, found by no more than the latest few queries, none of them long."""
     latest = tuple(_clip(query, LONGEST_QUERY) for query in piece.found_by[-LATEST_QUERIES:])
     return piece if latest == piece.found_by else piece.model_copy(update={"found_by": latest})
 

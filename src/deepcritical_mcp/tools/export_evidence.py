@@ -14,7 +14,7 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Evidence, ExportResult
 from deepcritical_mcp.text import cut_at_sentence
 from deepcritical_mcp.tools.base import ToolSpec, reading
-from deepcritical_mcp.tools.budget import FEWEST_AUTHORS, LEAST_CONTENT
+from deepcritical_mcp.tools.budget import FEWEST_AUTHORS, LEAST_CONTENT, with_latest_queries
 from deepcritical_mcp.tools.params import SessionId, evidence_ids
 from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
 
@@ -78,21 +78,26 @@ def _part(pieces: Sequence[Evidence], format: ExportFormat, *, start: int, limit
         text, count = export_part(pieces, format, start=start, limit=int(len(text) / excess * 0.95))
     if excess <= 1:
         return text, count, False
-    piece = pieces[start]
-    while excess > 1 and len(piece.content) > LEAST_CONTENT:
-        piece = _shortened(piece, max(LEAST_CONTENT, int(len(piece.content) / excess * 0.9)))
-        text, count = export_part([*pieces[:start], piece], format, start=start, limit=limit)
+    room = len(pieces[start].content)
+    while True:
+        brief = _brief(pieces[start], room)
+        text, count = export_part([*pieces[:start], brief], format, start=start, limit=limit)
         excess = len(json.dumps(text)) / limit
-    return text, count, True
+        if excess <= 1 or room <= LEAST_CONTENT:
+            return text, count, True
+        room = max(LEAST_CONTENT, int(room / excess * 0.9))
 
 
-def _shortened(piece: Evidence, length: int) -> Evidence:
+def _brief(piece: Evidence, room: int) -> Evidence:
+    """`piece` with its first authors, its latest queries and a content of at most `room` characters."""
     authors, parts = piece.citation.authors[:FEWEST_AUTHORS], piece.author_parts[:FEWEST_AUTHORS]
-    citation = piece.citation.model_copy(update={"authors": authors})
-    content = cut_at_sentence(piece.content, length)
-    return piece.model_copy(
-        update={"content": content, "content_truncated": True, "citation": citation, "author_parts": parts}
-    )
+    update = {
+        "content": cut_at_sentence(piece.content, room),
+        "content_truncated": True,
+        "citation": piece.citation.model_copy(update={"authors": authors}),
+        "author_parts": parts,
+    }
+    return with_latest_queries(piece).model_copy(update=update)
 
 
 def _first(ids: Sequence[str], limit: int) -> tuple[str, ...]:
