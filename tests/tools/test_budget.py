@@ -109,6 +109,16 @@ def test_the_many_searches_that_found_a_piece_do_not_push_out_its_content() -> N
     assert not any(one.content_truncated for one in cut.evidence)
 
 
+def test_the_many_pieces_that_say_the_same_do_not_push_out_the_content() -> None:
+    alike = tuple(f"text:{n:020}" for n in range(99))
+    whole = result(*(piece(n, sentences=10).model_copy(update={"similar": alike}) for n in range(1, 21)))
+    cut = fit(whole, 32_000, wire_length)
+    assert not any(one.content_truncated for one in cut.evidence)
+    assert {len(one.similar) for one in cut.evidence} == {10}
+    assert "similar is shortened to 10 ids." in cut.warnings
+    assert "and 89 more" in to_markdown(whole)
+
+
 def test_missing_ids_of_any_length_fit() -> None:
     whole = EvidenceList(session_id="rs_0", missing=tuple(f"{n}" + "x" * 5_000 for n in range(50)))
     cut = fit(whole, 32_000, wire_length)

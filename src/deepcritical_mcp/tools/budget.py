@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from deepcritical_mcp.models import AddResult, Evidence, EvidenceList, EvidencePage, SearchResult
 from deepcritical_mcp.text import cut_at_sentence
+from deepcritical_mcp.tools.render import MOST_SIMILAR
 from deepcritical_mcp.tools.schema import INTERNAL_FIELDS
 
 LEAST_CONTENT = 160
@@ -97,9 +98,9 @@ def _brief(result: ResultT) -> ResultT:
 
 
 def with_latest_queries(piece: Evidence) -> Evidence:
-    """`piece`, found by no more than the latest few queries, none of them long."""
+    """`piece`, found by no more than the latest few queries, none of them long, and with few that say the same."""
     latest = tuple(_clip(query, LONGEST_QUERY) for query in piece.found_by[-LATEST_QUERIES:])
-    return piece if latest == piece.found_by else piece.model_copy(update={"found_by": latest})
+    return piece.model_copy(update={"found_by": latest, "similar": piece.similar[:MOST_SIMILAR]})
 
 
 def _clip(text: str, limit: int) -> str:
@@ -161,6 +162,8 @@ def _note(result: ResultT, before: Sequence[Evidence], after: Sequence[Evidence]
     notes: list[str] = []
     if any(one.found_by != whole.found_by for one, whole in zip(after, before, strict=False)):
         notes.append(f"found_by is shortened to the latest {LATEST_QUERIES} queries.")
+    if any(one.similar != whole.similar for one, whole in zip(after, before, strict=False)):
+        notes.append(f"similar is shortened to {MOST_SIMILAR} ids.")
     short = [
         one.id for one, whole in zip(after, before, strict=False) if one.citation.authors != whole.citation.authors
     ]

@@ -24,6 +24,7 @@ from deepcritical_mcp.models import (
     SearchResult,
 )
 
+MOST_SIMILAR = 10
 MARKS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
 
 
@@ -107,7 +108,8 @@ def _piece(number: int, piece: Evidence, *, whole_from: str = "get_evidence") ->
     if len(piece.found_by) > 1:
         lines.append(f"Found by: {'; '.join(piece.found_by)}")
     if piece.similar:
-        lines.append(f"Says nearly the same: {', '.join(piece.similar)}")
+        more = f" and {len(piece.similar) - MOST_SIMILAR} more" if len(piece.similar) > MOST_SIMILAR else ""
+        lines.append(f"Says nearly the same: {', '.join(piece.similar[:MOST_SIMILAR])}{more}")
     lines += _quote(piece.content)
     if piece.content_truncated:
         lines.append(f'(cut here; whole: {whole_from} ids=["{piece.id}"])' if whole_from else "(cut here)")
