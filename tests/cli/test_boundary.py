@@ -37,6 +37,12 @@ def test_a_malformed_key_is_named_and_never_shown(command: Command, arguments: t
     assert "secret" not in done.stdout + done.stderr
 
 
+def test_a_file_that_is_not_there_is_called_that(command: Command):
+    done = command("report", "missing.jsonl")
+    assert done.returncode == 1
+    assert done.stderr == "deepcritical-mcp: there is no such file (missing.jsonl). Check its name.\n"
+
+
 def test_debug_shows_where_a_failure_came_from(command: Command):
     done = command("demo", "--debug", DEEPCRITICAL_DEADLINE="soon")
     assert "Traceback" in done.stderr

@@ -74,6 +74,8 @@ def _of_system(error: OSError) -> str:
         return f"there is no room left to write{where}. Free some space, then try again."
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return f"this may not be written or read{where}: {error.strerror}. Check who owns it, or name another place."
+    if error.errno in (errno.ENOENT, errno.EISDIR, errno.ENOTDIR):
+        return f"there is no such file{where}. Check its name."
     return f"the system refused{where}: {error.strerror or type(error).__name__}."
 
 

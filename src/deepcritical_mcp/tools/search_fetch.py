@@ -12,7 +12,12 @@ import anyio
 import pydantic_core
 from pydantic import Field
 
-from deepcritical_mcp.errors import AllProvidersFailedError, DeepCriticalError, InvalidInputError
+from deepcritical_mcp.errors import (
+    AllProvidersFailedError,
+    DeepCriticalError,
+    InvalidInputError,
+    SessionNotFoundError,
+)
 from deepcritical_mcp.models import Evidence, SearchResult, Value
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.base import ToolSpec, reading, searching
@@ -88,7 +93,10 @@ async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_len
     session_id, _, evidence_id = clean_line(id).partition("/")
     if not evidence_id:
         raise InvalidInputError("id: take it unchanged from a result of search.")
-    store = (await session_for(ctx, session_id, may_open=False)).store
+    try:
+        store = (await session_for(ctx, session_id, may_open=False)).store
+    except SessionNotFoundError as error:
+        raise InvalidInputError("id: the search that it comes from has been forgotten; search again.") from error
     piece = (await store.get([evidence_id])).get(evidence_id)
     if piece is None:
         raise InvalidInputError("id: this is no result of a search in its session; search again.")
