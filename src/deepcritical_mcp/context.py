@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import anyio.lowlevel
 import anyio.to_thread
 
 from deepcritical_mcp.config import Settings
@@ -78,6 +79,7 @@ class AppContext:
         if services is not None:
             await services.sessions.aclose()
             await services.http.aclose()
+            await anyio.lowlevel.checkpoint()  # in which the loop lets go of the sockets
             services.embedder.close()
 
 
