@@ -160,11 +160,17 @@ def _shown(text: str) -> str:
     return f'"{line[:40]}{"…" if len(line) > 40 else ""}"'
 
 
+def _beginning(content: str) -> str:
+    """A title for what has none; never all of the content, which would pass for a record without a text."""
+    title = cut_at_sentence(content, 120)
+    return f"{title.rstrip('.')}…" if title == content else title
+
+
 def _evidence(item: EvidenceItem) -> Evidence:
     content = clean_text(item.content)
     citation = Citation(
         source=item.source,
-        title=clean_line(item.title) or cut_at_sentence(clean_line(content), 120),
+        title=clean_line(item.title) or _beginning(clean_line(content)),
         url=clean_url(clean_line(item.url)),
         date=_date(item) or "Unknown",
         authors=tuple(author for author in map(clean_line, item.authors) if author),
