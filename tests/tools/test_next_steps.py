@@ -102,3 +102,11 @@ async def test_after_asking_for_linked_papers(found: dict[str, object], max_resu
         result = await client.call_tool("pubmed_related", {"pmid": "1", "max_results": max_results})
     assert result.structured_content
     assert result.structured_content["next_step"] == step
+
+
+@pytest.mark.parametrize("tool", ["list_evidence", "semantic_search"])
+async def test_in_an_empty_session_the_first_thing_is_to_search(tool: str) -> None:
+    async with Client(fake_server()) as client:
+        result = await client.call_tool(tool, {"query": "x"} if tool == "semantic_search" else {})
+    assert result.structured_content
+    assert result.structured_content["next_step"].startswith("This session holds no evidence yet")

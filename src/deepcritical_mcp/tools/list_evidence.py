@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 
+WHAT_TO_DO = "Whole texts: get_evidence. A file for a reference manager: export_evidence."
+NOTHING_YET = "This session holds no evidence yet: use pubmed_search, web_search or add_evidence first."
+
+
 async def list_evidence(
     ctx: ToolContext,
     max_results: Annotated[int, Field(ge=1, le=100)] = 20,
@@ -41,7 +45,7 @@ async def page_of(store: EvidenceStore, offset: int, limit: int) -> EvidencePage
         items=tuple(map(_summary, items)),
         next_offset=following if following < len(everything) else -1,
         warnings=(*store.warnings, *([f"offset {offset} is beyond the last piece of evidence."] if beyond else [])),
-        next_step="Whole texts: get_evidence. A file for a reference manager: export_evidence.",
+        next_step=WHAT_TO_DO if everything else NOTHING_YET,
     )
 
 

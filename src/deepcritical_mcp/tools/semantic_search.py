@@ -8,6 +8,7 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.list_evidence import NOTHING_YET
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
 from deepcritical_mcp.tools.progress import progress_of
 from deepcritical_mcp.tools.sessions import ToolContext, session_for
@@ -46,7 +47,7 @@ async def semantic_search(
 
 def _next_step(total: int, *, found: bool, session_hint: str) -> str:
     if not total:
-        step = "This session holds no evidence yet: use pubmed_search, web_search or add_evidence first."
+        step = NOTHING_YET
     elif not found:
         step = "Nothing fits: lower min_relevance, drop the source filter, or search PubMed and the web for more."
     else:
