@@ -56,7 +56,7 @@ async def test_a_call_too_many_is_an_error_that_says_how_long_to_wait(
     assert problem["code"] == "too_many_calls"
     assert problem["retryable"] is True
     assert 0 < problem["retry_after"] <= 20
-    assert "Retry after" in text(refused)
+    assert "Call again in" in text(refused)
 
 
 async def test_calls_at_once_are_bounded_and_a_finished_one_makes_room(serving: Serving) -> None:
