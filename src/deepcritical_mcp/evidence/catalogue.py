@@ -79,12 +79,16 @@ class Catalogue:
                 self._links.setdefault(id, {})[other] = None
                 self._links.setdefault(other, {})[id] = None
 
-    def update(self, items: Iterable[KeptItem]) -> None:
-        """Enter what another process has written meanwhile."""
-        for item in items:
-            earlier = self._items.get(item.evidence.id)
-            if earlier is None or earlier.written < item.written:
-                self.put(item)
+    def update(self, items: Iterable[KeptItem]) -> list[str]:
+        """Enter what another process has written meanwhile; the ids of what is new or has changed."""
+        news = [
+            item
+            for item in items
+            if item.evidence.id not in self._items or self._items[item.evidence.id].written < item.written
+        ]
+        for item in news:
+            self.put(item)
+        return [item.evidence.id for item in news]
 
     def evidence(self, ids: Iterable[str]) -> list[Evidence]:
         """The evidence of those ids that are kept, each naming what says nearly the same."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import chromadb
@@ -82,6 +82,7 @@ class Space:
         self._client = client
         self._vectors: Collection | None = None
         self._words: Collection | None = None
+        self._seen: dict[str, NDArray[np.float32]] = {}
 
     @classmethod
     def create(cls, client: Client, session_id: str, info: SessionInfo) -> Space:
@@ -142,6 +143,7 @@ class Space:
             if embedded:
                 ids, vectors, rows = _rows(embedded)
                 self._main.upsert(ids=ids, embeddings=vectors, metadatas=rows)
+                self._seen.update(_stacked(ids, vectors))
                 if self._words is not None:
                     self._words.delete(ids=[record.evidence.id for record in embedded])
             if plain:
@@ -177,17 +179,24 @@ class Space:
         ]
 
     def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-        """The vectors (passages x dimensions) of evidence with that many passages, by id."""
-        ids = [_part_id(id, part) for id, count in parts.items() for part in range(count)]
-        if not ids:
-            return {}
-        with translated("read the session"):
-            found = self._main.get(ids=ids, include=["embeddings"])
-        rows: dict[str, list[NDArray[np.float32]]] = {}
-        embeddings = found["embeddings"]
-        for id, vector in zip(found["ids"], embeddings if embeddings is not None else [], strict=True):
-            rows.setdefault(id.partition(_PART)[0], []).append(np.asarray(vector, np.float32))
-        return {id: np.stack(vectors) for id, vectors in rows.items()}
+        """The vectors (passages x dimensions) of evidence with that many passages, by id. They stay in memory."""
+        ids = [
+            _part_id(id, part)
+            for id, count in parts.items()
+            if id not in self._seen or len(self._seen[id]) < count
+            for part in range(count)
+        ]
+        if ids:
+            with translated("read the session"):
+                found = self._main.get(ids=ids, include=["embeddings"])
+            embeddings = found["embeddings"]
+            self._seen.update(_stacked(found["ids"], np.asarray([] if embeddings is None else embeddings, np.float32)))
+        return {id: self._seen[id][:count] for id, count in parts.items() if id in self._seen}
+
+    def forget_vectors(self, ids: Iterable[str]) -> None:
+        """Read these vectors again when they are asked for: another process may have changed them."""
+        for id in ids:
+            self._seen.pop(id, None)
 
     def touch(self, now: float) -> None:
         """Write down when the session was last used."""
@@ -272,6 +281,15 @@ def _rows(records: Sequence[Record]) -> tuple[list[str], NDArray[np.float32], li
         rows.append(_row(KeptItem(record.evidence, record.order, count, bool(record.vectors), record.written)))
         rows += [{"source": record.evidence.citation.source}] * (count - 1)
     return ids, np.asarray(vectors, np.float32), rows
+
+
+def _stacked(ids: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    """The vectors of each piece of evidence, passage by passage, out of those of all passages in any order."""
+    rows: dict[str, dict[int, NDArray[np.float32]]] = {}
+    for part_id, vector in zip(ids, vectors, strict=True):
+        id, _, part = part_id.partition(_PART)
+        rows.setdefault(id, {})[int(part or 0)] = vector
+    return {id: np.stack([some[part] for part in sorted(some)]) for id, some in rows.items()}
 
 
 def _kept(row: Mapping[str, Any], embedded: bool) -> KeptItem:

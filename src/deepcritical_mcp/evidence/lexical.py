@@ -13,8 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log1p
-from typing import Protocol
+from typing import Any, Protocol
 from zlib import crc32
 
 import numpy as np
@@ -24,8 +23,8 @@ from numpy.typing import NDArray
 
 K1 = 1.2
 B = 0.75
-MERGE_AT = 20_000
-"""Postings that are searched unsorted before they are merged with the sorted ones."""
+SORT_AT = 20_000
+"""Postings that wait unsorted for the next search."""
 
 
 class _Stemmer(Protocol):
@@ -69,8 +68,8 @@ class LexicalScores:
         terms: how many different words the query has.
     """
 
-    _scores: NDArray[np.float32]
-    _coverage: NDArray[np.float32]
+    _scores: NDArray[Any]
+    _coverage: NDArray[Any]
     _ids: Sequence[str]
     _slots: Mapping[str, int]
     terms: int
@@ -89,21 +88,21 @@ class LexicalScores:
         best = found[np.argsort(-scores[found], kind="stable")]
         return {self._ids[int(slot)]: float(scores[slot]) for slot in best}
 
-    def of(self, document: str) -> float:
-        """The score of one document, 0.0 when it is unknown."""
-        return self._at(self._scores, document)
-
-    def coverage(self, document: str) -> float:
-        """Which part of the query's words, weighed by their rarity, a document has: 0..1."""
-        return self._at(self._coverage, document)
-
-    def _at(self, values: NDArray[np.float32], document: str) -> float:
-        slot = self._slots.get(document, len(values))
-        return float(values[slot]) if slot < len(values) else 0.0
+    def at(self, document: str) -> tuple[float, float]:
+        """The score of one document, and which part of the query's words, weighed by their rarity, it has: both in
+        0..1, and 0.0 when it is unknown."""
+        slot = self._slots.get(document, len(self._scores))
+        if slot >= len(self._scores):
+            return 0.0, 0.0
+        return float(self._scores[slot]), float(self._coverage[slot])
 
 
 class LexicalIndex:
-    """The postings of one session. Not thread-safe."""
+    """The postings of one session. Not thread-safe.
+
+    They lie in a few sorted segments, each at least twice as long as the next, so that adding sorts little and finding
+    a term looks at little.
+    """
 
     def __init__(self) -> None:
         self._slots: dict[str, int] = {}
@@ -112,9 +111,9 @@ class LexicalIndex:
         self._alive = np.zeros(64, np.bool_)
         self._words = 0
         self._norms: NDArray[np.float32] | None = None
-        self._sorted = _Postings()
-        self._recent: list[_Postings] = []
-        self._recent_size = 0
+        self._segments: list[_Postings] = []
+        self._unsorted: list[_Postings] = []
+        self._unsorted_size = 0
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -122,7 +121,6 @@ class LexicalIndex:
     def add(self, document: str, words: Words) -> None:
         """Index `document` under its words, in place of earlier ones."""
         self.remove(document)
-        self._norms = None
         slot = len(self._ids)
         if slot == len(self._lengths):
             self._lengths = np.concatenate([self._lengths, np.zeros_like(self._lengths)])
@@ -131,35 +129,33 @@ class LexicalIndex:
         self._slots[document] = slot
         self._lengths[slot], self._alive[slot] = words.length, True
         self._words += words.length
-        self._recent.append(_Postings(words.terms, np.full(len(words.terms), slot, np.int32), words.counts))
-        self._recent_size += len(words.terms)
-        if self._recent_size > max(MERGE_AT, len(self._sorted.terms) // 8):
-            self._merge()
+        self._norms = None
+        self._unsorted.append(_Postings(words.terms, np.full(len(words.terms), slot, np.int32), words.counts))
+        self._unsorted_size += len(words.terms)
+        if self._unsorted_size > SORT_AT:
+            self._sort()
 
     def remove(self, document: str) -> None:
         """Forget `document`, if it is known."""
         slot = self._slots.pop(document, None)
         if slot is not None:
             self._alive[slot] = False
-            self._norms = None
             self._words -= int(self._lengths[slot])
+            self._norms = None
 
     def score(self, query: str) -> LexicalScores:
         """How well every document matches the query's words."""
         words = words_of(query)
-        scores, coverage = np.zeros((2, len(self._ids)), np.float32)
-        norms = self._length_norms()
-        if len(self._recent) > 1:
-            self._recent = [_Postings.joined(self._recent)]
-        ceiling = 0.0
-        for term, weight in zip(words.terms, words.counts.tolist(), strict=True):
-            slots, counts = self._occurrences(term)
-            idf = weight * log1p((len(self._slots) - len(slots) + 0.5) / (len(slots) + 0.5))
-            scores[slots] += idf * counts / (counts + norms[slots])
-            coverage[slots] += idf
-            ceiling += idf
-        ceiling = ceiling or 1.0
-        return LexicalScores(scores / ceiling, coverage / ceiling, self._ids, self._slots, len(words.terms))
+        if self._unsorted:
+            self._sort()
+        terms, slots, counts = self._occurrences(words.terms)
+        total, weights = len(self._slots), words.counts.astype(np.float64)
+        frequencies = np.bincount(terms, minlength=len(weights))
+        rarities = weights * np.log1p((total - frequencies + 0.5) / (frequencies + 0.5))
+        shares = (rarities / max(rarities.sum(), 1e-9))[terms]
+        parts = shares * counts / (counts + self._length_norms()[slots])
+        scores, coverage = (np.bincount(slots, values, len(self._ids)) for values in (parts, shares))
+        return LexicalScores(scores, coverage, self._ids, self._slots, len(weights))
 
     def _length_norms(self) -> NDArray[np.float32]:
         """How much each document's length damps the counts of its words."""
@@ -168,49 +164,60 @@ class LexicalIndex:
             self._norms = (K1 * (1 - B) + K1 * B / mean * self._lengths[: len(self._ids)]).astype(np.float32)
         return self._norms
 
-    def _occurrences(self, term: np.uint32) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """In which documents a term occurs, and how often."""
-        first = np.searchsorted(self._sorted.terms, term, side="left")
-        last = np.searchsorted(self._sorted.terms, term, side="right")
-        slots, counts = self._sorted.slots[first:last], self._sorted.counts[first:last]
-        for recent in self._recent:
-            new = np.flatnonzero(recent.terms == term)
-            slots, counts = np.concatenate([slots, recent.slots[new]]), np.concatenate([counts, recent.counts[new]])
-        if len(self._slots) < len(self._ids):
-            living = self._alive[slots]
-            slots, counts = slots[living], counts[living]
-        return slots, counts.astype(np.float32)
+    def _occurrences(
+        self, terms: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.float32]]:
+        """Every occurrence of a term in a document: which of the terms, the document's slot, how often."""
+        found = [segment.of(terms) for segment in self._segments or [_NOTHING]]
+        which = np.concatenate([part for part, _ in found])
+        slots = np.concatenate([part.slots for _, part in found])
+        counts = np.concatenate([part.counts for _, part in found]).astype(np.float32)
+        if len(self._slots) == len(self._ids):
+            return which, slots, counts
+        living = self._alive[slots]
+        return which[living], slots[living], counts[living]
 
-    def _merge(self) -> None:
-        everything = _Postings.joined([self._sorted, *self._recent])
-        living = self._alive[everything.slots]
-        order = np.flatnonzero(living)
-        order = order[np.argsort(everything.terms[order], kind="stable")]
-        self._sorted = _Postings(everything.terms[order], everything.slots[order], everything.counts[order])
-        self._recent, self._recent_size = [], 0
+    def _sort(self) -> None:
+        """Make a segment of what is unsorted, together with segments not twice as long."""
+        merged = _Postings.joined(self._unsorted)
+        while self._segments and len(self._segments[-1]) < 2 * len(merged):
+            merged = _Postings.joined([self._segments.pop(), merged])
+        self._segments.append(merged.sorted(self._alive))
+        self._unsorted, self._unsorted_size = [], 0
 
 
+@dataclass(frozen=True, slots=True)
 class _Postings:
     """Which term occurs in which document (by slot), and how often: three columns."""
 
-    __slots__ = ("counts", "slots", "terms")
-
-    def __init__(
-        self,
-        terms: NDArray[np.uint32] | None = None,
-        slots: NDArray[np.int32] | None = None,
-        counts: NDArray[np.uint16] | None = None,
-    ) -> None:
-        self.terms = np.zeros(0, np.uint32) if terms is None else terms
-        self.slots = np.zeros(0, np.int32) if slots is None else slots
-        self.counts = np.zeros(0, np.uint16) if counts is None else counts
+    terms: NDArray[np.uint32]
+    slots: NDArray[np.int32]
+    counts: NDArray[np.uint16]
 
     @classmethod
-    def joined(cls, parts: list[_Postings]) -> _Postings:
-        if not parts:
-            return cls()
+    def joined(cls, parts: Sequence[_Postings]) -> _Postings:
         return cls(
             np.concatenate([part.terms for part in parts]),
             np.concatenate([part.slots for part in parts]),
             np.concatenate([part.counts for part in parts]),
         )
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def sorted(self, alive: NDArray[np.bool_]) -> _Postings:
+        """By term, without those of documents that are gone."""
+        order = np.flatnonzero(alive[self.slots])
+        order = order[np.argsort(self.terms[order], kind="stable")]
+        return _Postings(self.terms[order], self.slots[order], self.counts[order])
+
+    def of(self, terms: NDArray[np.uint32]) -> tuple[NDArray[np.intp], _Postings]:
+        """The postings of these terms, and to which of them each belongs; self must be sorted."""
+        first, last = (np.searchsorted(self.terms, terms, side=side) for side in ("left", "right"))
+        which = np.repeat(np.arange(len(terms)), last - first)
+        starts = first - np.cumsum(last - first) + (last - first)
+        places = np.arange(len(which)) + starts[which]
+        return which, _Postings(self.terms[places], self.slots[places], self.counts[places])
+
+
+_NOTHING = _Postings(np.zeros(0, np.uint32), np.zeros(0, np.int32), np.zeros(0, np.uint16))

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 NEAREST = 50
 """Least number of passages that a search by meaning looks at."""
-SHARING_WORDS = 30
+SHARING_WORDS = 10
 """Least number of pieces that a search by words looks at."""
-SPARE = 20
-"""Places ranked with care beyond those shown: some are folded, some only other wordings put in front."""
+SPARE = 5
+"""Places ranked with care beyond those shown: some are folded."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,12 @@ class _Wording:
 
     def score(self, id: str) -> float:
         """How well `id` answers; what has no vector yet counts as near as its words say."""
-        return self.score_at(id, self.cosines.get(id, self.words.of(id)))
+        return self.score_at(id, self.cosines.get(id))
 
-    def score_at(self, id: str, cosine: float) -> float:
+    def score_at(self, id: str, cosine: float | None) -> float:
         """How well `id` would answer, were it that near."""
-        return hybrid_score(cosine, self.words.of(id), self.words.coverage(id), self.words.terms)
+        lexical, coverage = self.words.at(id)
+        return hybrid_score(lexical if cosine is None else cosine, lexical, coverage, self.words.terms)
 
 
 class Search:
@@ -62,12 +63,7 @@ class Search:
         return self._shown(self._folded(chosen, limit), relevance)
 
     def closest(
-        self,
-        query: str,
-        vectors: NDArray[np.float32] | None,
-        exclude: Collection[str],
-        limit: int,
-        least: float,
+        self, query: str, vectors: NDArray[np.float32] | None, exclude: Collection[str], limit: int, least: float
     ) -> list[Evidence]:
         """See `EvidenceStore.related`; `least` is the relevance from which evidence counts as close."""
         asked = self._wordings([query], vectors, limit + len(exclude) + SPARE)[0]
@@ -139,7 +135,7 @@ class Search:
         return self._space.vectors({id: self._catalogue[id].parts for id in ids if self.has_vectors(id)})
 
     def _relevance(self, question: _Wording, ids: Iterable[str]) -> dict[str, float]:
-        return {id: _clipped(question.cosines.get(id, question.words.of(id))) for id in ids}
+        return {id: _clipped(question.cosines.get(id, question.words.at(id)[0])) for id in ids}
 
     def _folded(self, ranking: Sequence[str], limit: int) -> list[str]:
         """The best of each group of pieces that say nearly the same."""
@@ -161,7 +157,7 @@ def shared_words(query: str, evidence: Sequence[Evidence]) -> list[float]:
     for number, piece in enumerate(evidence):
         index.add(str(number), words_of(indexed_text(piece)))
     scores = index.score(query)
-    return [_clipped(scores.of(str(number))) for number in range(len(evidence))]
+    return [_clipped(scores.at(str(number))[0]) for number in range(len(evidence))]
 
 
 def _best(scores: Mapping[str, float], depth: int) -> list[str]:

@@ -167,12 +167,12 @@ class EvidenceStore:
         `variants` are other wordings of the same question. `relevance` is the cosine of the best passage to `query`,
         in 0..1. Of pieces that say nearly the same only the best is returned; its `similar` names the others.
         """
+        from deepcritical_mcp.evidence.searching import Search
+
         async with self._session() as (space, catalogue):
             wordings = [query, *variants]
             vectors = await self._query_vectors(wordings)
             await self._embed_waiting(space, catalogue)
-            from deepcritical_mcp.evidence.searching import Search
-
             search = Search(space, catalogue, None if source == "any" else source)
             return await run_sync(search.best, wordings, vectors, max_results, min_relevance, abandon_on_cancel=True)
 
@@ -391,7 +391,7 @@ def _catch_up(space: Space, catalogue: Catalogue) -> None:
     # Their clocks may be a little behind, as long as anybody is writing.
     since = catalogue.latest + 1 if now() - catalogue.latest > QUIET else catalogue.latest - CLOCKS_DIFFER
     for items in space.read(since=max(since, 1)):
-        catalogue.update(items)
+        space.forget_vectors(catalogue.update(items))
 
 
 def _identify(catalogue: Catalogue, evidence: Sequence[Evidence]) -> list[str]:
