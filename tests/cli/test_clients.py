@@ -64,8 +64,8 @@ def test_claude_desktop_from_the_windows_store_keeps_its_file_elsewhere(tmp_path
 
 
 def test_claude_code_follows_its_own_variable():
-    machine = Machine("linux", HOME, {"CLAUDE_CONFIG_DIR": "/work/claude"})
-    assert client_named("claude-code", machine).path == Path("/work/claude/.claude.json")
+    machine = Machine("linux", HOME, {"CLAUDE_CONFIG_DIR": "/elsewhere/claude"})
+    assert client_named("claude-code", machine).path == Path("/elsewhere/claude/.claude.json")
 
 
 def test_linux_follows_xdg():
