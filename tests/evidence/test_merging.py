@@ -29,6 +29,22 @@ def test_the_order_of_arrival_does_not_matter() -> None:
     assert merged.citation.source == "pubmed"
 
 
+def test_what_a_user_calls_a_record_is_none() -> None:
+    typed_in = Citation(source="pubmed", title="Metformin cures all", pmid="1")
+    hearsay = Evidence.of(typed_in, "It triples the lifespan.", provider="user")
+    for merged in (complete(hearsay, record(status="retracted")), complete(record(status="retracted"), hearsay)):
+        assert merged.citation.title == "Metformin trial"
+        assert merged.citation.status == "retracted"
+        assert merged.content == f"{ABSTRACT}\n\n{OWN_WORDS}It triples the lifespan."
+        assert merged.provider == "pubmed"
+
+
+def test_words_about_a_paper_without_an_abstract_are_marked_too() -> None:
+    letter = record("Metformin trial")
+    for merged in (complete(letter, note()), complete(note(), letter)):
+        assert merged.content == f"Metformin trial\n\n{OWN_WORDS}I doubt the blinding."
+
+
 def test_merging_again_changes_nothing() -> None:
     once = complete(record(), note())
     assert complete(once, note()) == once

@@ -12,7 +12,7 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
     SessionFullError,
 )
-from deepcritical_mcp.models import Citation, Evidence
+from deepcritical_mcp.models import Citation, Evidence, Source
 from deepcritical_mcp.providers.eutils import LAST_RESULT
 from tests.providers.ncbi import KEY, Answer, article, as_json, efetch, notice
 from tests.search.literature_fakes import library, request
@@ -206,9 +206,10 @@ async def test_a_record_fetched_in_this_session_is_not_fetched_again():
     assert lib.ncbi.utilities.count("efetch") == 2
 
 
-async def test_a_note_with_a_pmid_does_not_stand_for_the_record():
+@pytest.mark.parametrize("source", ["user", "pubmed"])
+async def test_a_note_with_a_pmid_does_not_stand_for_the_record(source: Source):
     async with library(THREE) as lib:
-        note = Evidence.of(Citation(source="user", title="My note", pmid="11"), "Read this.", provider="")
+        note = Evidence.of(Citation(source=source, title="My note", pmid="11"), "Read this.", provider="user")
         lib.session.kept[note.id] = note
         result = await lib.search.search(request(), lib.session)
     assert result.evidence[0].citation.title == "First."

@@ -49,7 +49,7 @@ def complete(kept: Evidence, other: Evidence) -> Evidence:
 
 
 def _is_record(evidence: Evidence) -> bool:
-    return evidence.citation.source == "pubmed"
+    return evidence.provider == "pubmed"  # the source alone is what a user may say, too
 
 
 def _citation(first: Citation, second: Citation) -> Citation:
@@ -74,14 +74,18 @@ def _citation(first: Citation, second: Citation) -> Citation:
 def _content(kept: Evidence, other: Evidence) -> str:
     """The fuller text; both, where they differ and one is the user's own words, which are marked as such."""
     old, new = kept.content, other.content
-    if new in old or new == other.citation.title:
+    if new in old:
         return old
-    if old in new or old == kept.citation.title:
+    if old in new:
         return new
-    own = [piece.citation.source == "user" for piece in (kept, other)]
+    own = [piece.provider == "user" for piece in (kept, other)]
     if any(own):
         source, words = (new, old) if own == [True, False] else (old, new)
         return f"{source}\n\n{words}" if all(own) else f"{source}\n\n{OWN_WORDS}{words}"
+    if new == other.citation.title:
+        return old
+    if old == kept.citation.title:
+        return new
     if _is_record(other) and not _is_record(kept):
         return new
     fuller = len(new) > len(old) and (len(new) >= MUCH_LONGER * len(old) or _nearly_contains(new, old))

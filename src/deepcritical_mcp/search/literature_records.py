@@ -77,7 +77,7 @@ async def gather(
     ids = await known_pmids(everything, session)
     held = await session.get(list(ids.values()))
     # A note or web page of the same PMID is no record.
-    records = {pmid: held[id] for pmid, id in ids.items() if id in held and held[id].citation.source == "pubmed"}
+    records = {pmid: held[id] for pmid, id in ids.items() if id in held and held[id].provider == PROVIDER}
     missing = [pmid for pmid in everything if pmid not in records]
     if not missing:
         return Gathered(records)
