@@ -27,8 +27,8 @@ from rapidfuzz import fuzz, process
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import passages
-from deepcritical_mcp.evidence.dedup import normalise_title
-from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.identity import normalise_title
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import Citation, Evidence
 

@@ -28,9 +28,14 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from deepcritical_mcp.evidence.embedding import EmbeddingService
-from deepcritical_mcp.evidence.embedding_model import SHIPPED_FOLDER, SHIPPED_TOKENS, EmbeddingModel, ShippedModel
-from deepcritical_mcp.evidence.sentence_transformer import SentenceTransformerSource
+from deepcritical_mcp.evidence.embedding.model_source import (
+    SHIPPED_FOLDER,
+    SHIPPED_TOKENS,
+    EmbeddingModel,
+    ShippedModel,
+)
+from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 
 QUERIES = [f"does {drug} protect against {disease}?" for drug in ("metformin", "aspirin", "insulin", "ketamine")
            for disease in ("dementia", "stroke", "sepsis", "depression", "colon cancer")]  # fmt: skip
@@ -41,7 +46,7 @@ WORDS = """
 """
 COLD_SERVICE = """
 import asyncio
-from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 assert len(asyncio.run(EmbeddingService().embed_query("metformin and dementia"))) == 384
 """
 COLD_BARE = f"""

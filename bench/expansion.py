@@ -32,15 +32,15 @@ import httpx
 from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.embedding import EmbeddingService
-from deepcritical_mcp.evidence.fusion import fuse
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Citation, Evidence, Expansion
-from deepcritical_mcp.providers.eutils import EUtilities
-from deepcritical_mcp.providers.http import ApiClient
-from deepcritical_mcp.providers.mesh import MeshConcepts
+from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.search.expansion import QueryExpander
+from deepcritical_mcp.search.fusion import fuse
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
 
 DEPTH = 100
 ANSWERS = Path(__file__).parent / "mesh" / "answers.json"

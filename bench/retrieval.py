@@ -29,10 +29,10 @@ import Stemmer
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import passages
-from deepcritical_mcp.evidence.embedding import EmbeddingService
-from deepcritical_mcp.evidence.fusion import fuse
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import Citation, Evidence
+from deepcritical_mcp.search.fusion import fuse
 
 DEPTH = 100
 SYSTEMS = ("plain cosine", "plain BM25", "plain fusion", "deepcritical")

@@ -31,7 +31,7 @@ import numpy as np
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import passages
-from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Citation, Evidence

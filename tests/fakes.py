@@ -10,7 +10,7 @@ import httpx
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext, Services
-from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence, SearchResult

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from deepcritical_mcp.config import Settings, variable_name
-from deepcritical_mcp.transports.draining import GRACE, PATIENCE
+from deepcritical_mcp.transports.http.draining import GRACE, PATIENCE
 
 ROOT = Path(__file__).parents[1]
 HEAVY_CONTEXT = (".git", "tests", "bench", ".venv", "uv.lock", ".env")

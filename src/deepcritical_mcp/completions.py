@@ -15,7 +15,7 @@ from mcp_types import (
 )
 
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.tools.sessions import ToolContext, existing_session, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, existing_session, session_for
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore

@@ -17,7 +17,7 @@ from deepcritical_mcp.config import Settings
 if TYPE_CHECKING:
     import httpx
 
-    from deepcritical_mcp.evidence.embedding import EmbeddingService
+    from deepcritical_mcp.evidence.embedding.service import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.search.expansion import QueryExpander
     from deepcritical_mcp.search.literature import LiteratureSearch
@@ -89,7 +89,12 @@ def import_libraries() -> None:
     Where two threads wait for each other's modules, Python hands out a half-imported one rather than hang (seen:
     "module 'numpy' has no attribute 'matrix'" in the first call while the model was warming up).
     """
-    for name in ("numpy", "deepcritical_mcp.evidence.chroma", "deepcritical_mcp.evidence.searching", "tokenizers"):
+    for name in (
+        "numpy",
+        "deepcritical_mcp.evidence.storage.space",
+        "deepcritical_mcp.evidence.searching",
+        "tokenizers",
+    ):
         with suppress(ImportError):  # whoever needs it says what is missing
             importlib.import_module(name)
 
@@ -102,14 +107,14 @@ def build_services(settings: Settings) -> Services:
 
     configure_structlog()
     hide_keys_in_addresses(*settings.secrets)
-    from deepcritical_mcp.evidence.embedding import EmbeddingService
+    from deepcritical_mcp.evidence.embedding.service import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
-    from deepcritical_mcp.providers import eutils
-    from deepcritical_mcp.providers.mesh import MeshConcepts
-    from deepcritical_mcp.providers.pubmed import PubMedTool
     from deepcritical_mcp.search.expansion import QueryExpander
     from deepcritical_mcp.search.literature import LiteratureSearch
     from deepcritical_mcp.search.web import create_web_search
+    from deepcritical_mcp.sources.pubmed import eutils
+    from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
+    from deepcritical_mcp.sources.pubmed.source import PubMedTool
 
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
     embedder = EmbeddingService(settings)

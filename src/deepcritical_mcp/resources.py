@@ -9,9 +9,9 @@ from mcp_types import Resource
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
 from deepcritical_mcp.models import EvidenceList, EvidencePage
+from deepcritical_mcp.tools.call_session import ToolContext, existing_session, session_for
 from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.render import to_markdown
-from deepcritical_mcp.tools.sessions import ToolContext, existing_session, session_for
 
 SESSION_URI = "evidence://{session_id}"
 PIECE_URI = "evidence://{session_id}/{+id}"

@@ -47,11 +47,11 @@ from deepcritical_mcp.resources import list_session, register_resources
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.tools import PROFILES, Profile, ToolSpec
 from deepcritical_mcp.tools.arguments import as_meant, invalid_arguments, known_arguments, nearest
-from deepcritical_mcp.tools.base import BOARD_URI
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
+from deepcritical_mcp.tools.call_session import session_for
 from deepcritical_mcp.tools.schema import input_schema, output_schema
-from deepcritical_mcp.tools.sessions import session_for
-from deepcritical_mcp.transports.lines import MendedLines
+from deepcritical_mcp.tools.spec import BOARD_URI
+from deepcritical_mcp.transports.stdio_messages import MendedLines
 
 logger = logging.getLogger(__name__)
 
@@ -256,7 +256,7 @@ async def _board_meta(context: Context[AppContext, Any], result: BaseModel) -> d
     """The session's map beside a result, for a client that shows the board."""
     if not isinstance(result, SearchResult | EvidenceList) or not client_supports_apps(context):
         return None
-    from deepcritical_mcp.board.session import session_meta
+    from deepcritical_mcp.board.session_map import session_meta
 
     try:
         store = (await session_for(context, result.session_id, may_open=False)).store

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deepcritical_mcp.evidence.export import export
+from deepcritical_mcp.export import export
 from deepcritical_mcp.models import Citation, Evidence
 
 PIECES = [

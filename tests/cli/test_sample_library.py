@@ -12,11 +12,11 @@ from pydantic import SecretStr
 from deepcritical_mcp.cli.sample_library import SampleLibrary
 from deepcritical_mcp.cli.sample_library.records import ARTICLES, FIRST_PMID, JOURNAL, MARK, PAGES
 from deepcritical_mcp.models import Evidence
-from deepcritical_mcp.providers.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.providers.eutils import EUtilities
-from deepcritical_mcp.providers.http import ApiClient
-from deepcritical_mcp.providers.mesh import MeshConcepts
-from deepcritical_mcp.providers.pubmed import PubMedTool
+from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
+from deepcritical_mcp.sources.pubmed.source import PubMedTool
+from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 
 EVERYTHING = "metformin OR parkinson OR sickle OR covid OR statins OR editing"
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from tests.evidence.stand_ins import Clock
 

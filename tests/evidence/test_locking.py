@@ -8,7 +8,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError
-from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import Citation, Evidence
 

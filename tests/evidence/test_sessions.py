@@ -14,9 +14,9 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
-from deepcritical_mcp.evidence.embedding import EmbeddingService
-from deepcritical_mcp.evidence.records import is_session_id
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage.rows import is_session_id
 from tests.evidence.conftest import ChromaServer
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 

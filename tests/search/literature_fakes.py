@@ -13,7 +13,7 @@ from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.store import AddOutcome
 from deepcritical_mcp.models import Evidence, RelatedEvidence
 from deepcritical_mcp.search.literature import LiteratureRequest, LiteratureSearch
-from tests.providers.ncbi import Ncbi, ncbi, pubmed_tool
+from tests.sources.ncbi import Ncbi, ncbi, pubmed_tool
 
 
 @dataclass

@@ -13,9 +13,9 @@ from deepcritical_mcp.errors import (
     SessionFullError,
 )
 from deepcritical_mcp.models import Citation, Evidence, Source
-from deepcritical_mcp.providers.eutils import LAST_RESULT
-from tests.providers.ncbi import KEY, Answer, article, as_json, efetch, notice
+from deepcritical_mcp.sources.pubmed.eutils import LAST_RESULT
 from tests.search.literature_fakes import library, request
+from tests.sources.ncbi import KEY, Answer, article, as_json, efetch, notice
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
 MANY = {str(number): article(str(number), f"Paper {number}.") for number in range(1_001, 1_031)}

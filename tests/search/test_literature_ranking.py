@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import ProviderUnavailableError
-from deepcritical_mcp.providers.eutils import ESearchAnswer
 from deepcritical_mcp.search.literature_ranking import Asked, depth_for, window_of_all
+from deepcritical_mcp.sources.pubmed.eutils import ESearchAnswer
 
 FAILED = Asked("other", is_direct=False, error=ProviderUnavailableError("pubmed", "It is down."))
 

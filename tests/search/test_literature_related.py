@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deepcritical_mcp.errors import InvalidInputError, ProviderUnavailableError
-from deepcritical_mcp.providers.pubmed import LinkKind
-from tests.providers.ncbi import Answer, article, as_json, efetch
+from deepcritical_mcp.sources.pubmed.source import LinkKind
 from tests.search.literature_fakes import library
+from tests.sources.ncbi import Answer, article, as_json, efetch
 
 RECORDS = {str(number): article(str(number), f"Paper {number}.") for number in range(11, 16)}
 NAMES: dict[LinkKind, str] = {

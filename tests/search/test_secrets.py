@@ -14,15 +14,15 @@ import httpx
 import pytest
 
 from deepcritical_mcp.errors import AllProvidersFailedError
-from deepcritical_mcp.providers.cache import WebCache
-from deepcritical_mcp.providers.http import RetryPolicy
-from deepcritical_mcp.search.chain import ProviderChain
+from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.search.web import WebRequest, WebSearch
-from tests.providers import wire
-from tests.providers.contestants import KEY, WEB_TOOLS
-from tests.providers.contract import PATIENT, QUICK
-from tests.providers.stand_in import Answer, StandIn, stand_in
+from deepcritical_mcp.sources.web.chain import ProviderChain
+from deepcritical_mcp.sources.web.earlier_results import WebCache
+from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.search.web_fakes import FakeSession
+from tests.sources import wire
+from tests.sources.contestants import KEY, WEB_TOOLS
+from tests.sources.contract import PATIENT, QUICK
 
 SECRET = KEY.get_secret_value()
 ECHO = f'{{"error": "Your key {SECRET} is wrong", "detail": {{"error": "{SECRET}"}}}}'.encode()

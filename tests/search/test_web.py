@@ -16,11 +16,11 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
 )
 from deepcritical_mcp.models import Evidence, ProviderReport, QueryReport
-from deepcritical_mcp.providers.cache import WebCache
-from deepcritical_mcp.providers.web import WebAnswer
-from deepcritical_mcp.search.chain import ProviderChain
-from deepcritical_mcp.search.progress import no_progress
+from deepcritical_mcp.progress import no_progress
 from deepcritical_mcp.search.web import WebRequest, WebSearch
+from deepcritical_mcp.sources.web.chain import ProviderChain
+from deepcritical_mcp.sources.web.earlier_results import WebCache
+from deepcritical_mcp.sources.web.provider import WebAnswer
 from tests.search.web_fakes import FakeProvider, FakeSession, never, page
 
 DOWN = ProviderUnavailableError("brave", "Brave is out of order (HTTP 503).")

@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.providers.cache import WebCache
 from deepcritical_mcp.search.web import WebRequest, create_web_search
-from tests.providers import wire
-from tests.providers.stand_in import StandIn, stand_in
+from deepcritical_mcp.sources.web.earlier_results import WebCache
+from tests.net.stand_in import StandIn, stand_in
 from tests.search.web_fakes import FakeSession
+from tests.sources import wire
 
 NO_KEYS = {"TAVILY_API_KEY": "", "BRAVE_API_KEY": "", "SERPAPI_API_KEY": ""}
 

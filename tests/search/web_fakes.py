@@ -14,7 +14,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.store import AddOutcome
 from deepcritical_mcp.models import Citation, Evidence, RelatedEvidence
-from deepcritical_mcp.providers.web import WebAnswer, WebOptions, WebTool
+from deepcritical_mcp.sources.web.provider import WebAnswer, WebOptions, WebTool
 
 Behaviour = Callable[[str], Awaitable[WebAnswer]]
 

@@ -26,7 +26,7 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import Citation, Evidence, ProviderReport, SearchResult
 from deepcritical_mcp.server import DeepCriticalServer
-from deepcritical_mcp.transports.http import HttpApplication, HttpServer, listen
+from deepcritical_mcp.transports.http.app import HttpApplication, HttpServer, listen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.evidence.export import export_entries
+from deepcritical_mcp.export import export_entries
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.text import clean_line
 
@@ -44,7 +44,7 @@ def board_meta(
         vectors: by evidence id, all of one length.
         total: how much evidence the session holds.
     """
-    from deepcritical_mcp.evidence.projection import project
+    from deepcritical_mcp.board.projection import project
 
     placed = list({piece.id: piece for piece in evidence if piece.id in vectors}.values())[:MOST_POINTS]
     points = project([vectors[piece.id] for piece in placed])

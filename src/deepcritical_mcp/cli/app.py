@@ -71,7 +71,7 @@ def serve(
     if transport == "stdio":
         serve_stdio(profile)
     else:
-        from deepcritical_mcp.transports.http import run_http
+        from deepcritical_mcp.transports.http.app import run_http
 
         server = open_server(profile)
         server.app.warm_up()
@@ -141,7 +141,7 @@ app.add_typer(cache, name="cache")
 @cache.command()
 def clear() -> None:
     """Forget all cached web results."""
-    from deepcritical_mcp.providers.cache import clear_web_cache
+    from deepcritical_mcp.sources.web.earlier_results import clear_web_cache
 
     removed = clear_web_cache(load_settings().cache_dir)
     typer.echo(f"{removed:,} cached answers removed")

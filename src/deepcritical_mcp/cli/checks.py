@@ -111,7 +111,7 @@ def proxies() -> list[Check]:
 
 async def model(settings: Settings) -> Check:
     """Whether the embedding model loads and embeds."""
-    from deepcritical_mcp.evidence.embedding import EmbeddingService
+    from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 
     async def examine() -> str:
         service = EmbeddingService(settings.model_copy(update={"data_dir": None}))
@@ -130,7 +130,7 @@ async def store(settings: Settings) -> Check:
     """Whether evidence can be kept and found again, in memory and in the real store."""
 
     async def examine() -> str:
-        from deepcritical_mcp.evidence.embedding import EmbeddingService
+        from deepcritical_mcp.evidence.embedding.service import EmbeddingService
         from deepcritical_mcp.evidence.sessions import SessionRegistry
         from deepcritical_mcp.models import Citation, Evidence
 

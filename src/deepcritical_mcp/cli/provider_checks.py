@@ -13,12 +13,12 @@ from deepcritical_mcp.cli.checks import Check, Fault, run_check
 from deepcritical_mcp.cli.reachability import TOOL
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import AuthenticationError, BlockedError
-from deepcritical_mcp.providers.brave import explain_refusal as explain_brave
-from deepcritical_mcp.providers.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.providers.eutils import EUtilities
-from deepcritical_mcp.providers.eutils_answers import explain_refusal as explain_ncbi
-from deepcritical_mcp.providers.http import ApiClient, RetryPolicy
-from deepcritical_mcp.providers.serpapi import explain_refusal as explain_serpapi
+from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.eutils_answers import explain_refusal as explain_ncbi
+from deepcritical_mcp.sources.web.brave import explain_refusal as explain_brave
+from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
+from deepcritical_mcp.sources.web.serpapi import explain_refusal as explain_serpapi
 
 _ONCE = RetryPolicy(attempts=1, attempt_timeout=7.0)
 _NETWORK = "Check the network and, where there is one, the proxy (HTTPS_PROXY)."

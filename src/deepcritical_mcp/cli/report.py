@@ -10,11 +10,11 @@ from pathlib import Path
 import anyio
 
 from deepcritical_mcp.board import Vectors, report
-from deepcritical_mcp.board.session import embedded
+from deepcritical_mcp.board.session_map import embedded
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import InvalidInputError, SessionNotFoundError
-from deepcritical_mcp.evidence.export import read_jsonl
+from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import Evidence
 
 SESSION_PREFIX = "rs_"

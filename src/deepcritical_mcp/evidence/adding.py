@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chroma import Space
 from deepcritical_mcp.evidence.chunking import passages
-from deepcritical_mcp.evidence.dedup import (
+from deepcritical_mcp.evidence.identity import (
     FOLDS_AT,
     SAME_MEANING,
     SAME_TITLE,
@@ -25,11 +24,12 @@ from deepcritical_mcp.evidence.dedup import (
     title_similarity,
 )
 from deepcritical_mcp.evidence.merging import complete
-from deepcritical_mcp.evidence.records import KeptItem, Record, now
+from deepcritical_mcp.evidence.storage.rows import KeptItem, Record, now
+from deepcritical_mcp.evidence.storage.space import Space
 from deepcritical_mcp.models import Evidence
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.records import Vector
+    from deepcritical_mcp.evidence.storage.rows import Vector
 
 NEIGHBOURS = 10
 """Kept passages near a new one that are looked at."""

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Collection, Iterable
 
 from deepcritical_mcp.evidence.chunking import own_title
-from deepcritical_mcp.evidence.dedup import Identity, IdentityIndex, Match, Similarity, identity_of
+from deepcritical_mcp.evidence.identity import Identity, IdentityIndex, Match, Similarity, identity_of
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, words_of
-from deepcritical_mcp.evidence.records import KeptItem
+from deepcritical_mcp.evidence.storage.rows import KeptItem
 from deepcritical_mcp.models import Evidence, Source
 
 

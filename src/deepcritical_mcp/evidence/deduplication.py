@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from deepcritical_mcp.evidence.dedup import (
+from deepcritical_mcp.evidence.identity import (
     SAME_MEANING,
     IdentityIndex,
     Match,
@@ -20,7 +20,7 @@ from deepcritical_mcp.evidence.merging import complete
 from deepcritical_mcp.models import Evidence
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.records import Vector
+    from deepcritical_mcp.evidence.storage.rows import Vector
 
 
 def without_duplicates(

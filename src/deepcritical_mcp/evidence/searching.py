@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue, indexed_text
-from deepcritical_mcp.evidence.chroma import Space
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, words_of
 from deepcritical_mcp.evidence.ranking import hybrid_score, merge_wordings
+from deepcritical_mcp.evidence.storage.space import Space
 from deepcritical_mcp.models import Evidence, Source
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.records import Vector
+    from deepcritical_mcp.evidence.storage.rows import Vector
 
 NEAREST = 50
 """Least number of passages that a search by meaning looks at."""

@@ -15,12 +15,12 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.backends import Backend, create_backend
-from deepcritical_mcp.evidence.records import SessionInfo, is_session_id, new_session_id
+from deepcritical_mcp.evidence.storage.backends import Backend, create_backend
+from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, new_session_id
 from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.chroma import Space
+    from deepcritical_mcp.evidence.storage.space import Space
 
 logger = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deepcritical_mcp.evidence.catalogue import Catalogue
-    from deepcritical_mcp.evidence.chroma import Space
-    from deepcritical_mcp.evidence.records import Vector
+    from deepcritical_mcp.evidence.storage.rows import Vector
+    from deepcritical_mcp.evidence.storage.space import Space
 
 EMBEDDED_AT_ONCE = 64
 READ_AT_ONCE = 200
@@ -386,7 +386,7 @@ def _read(space: Space) -> Catalogue:
 
 def _catch_up(space: Space, catalogue: Catalogue) -> None:
     """Enter what other processes have written since the last look."""
-    from deepcritical_mcp.evidence.records import now
+    from deepcritical_mcp.evidence.storage.rows import now
 
     # Their clocks may be a little behind, as long as anybody is writing.
     since = catalogue.latest + 1 if now() - catalogue.latest > QUIET else catalogue.latest - CLOCKS_DIFFER
@@ -395,14 +395,14 @@ def _catch_up(space: Space, catalogue: Catalogue) -> None:
 
 
 def _identify(catalogue: Catalogue, evidence: Sequence[Evidence]) -> list[str]:
-    from deepcritical_mcp.evidence.dedup import identity_of
+    from deepcritical_mcp.evidence.identity import identity_of
 
     matches = [catalogue.match(identity_of(piece), lambda _: 0.0) for piece in evidence]
     return [match.id if match else "" for match in matches]
 
 
 def _replace(space: Space, catalogue: Catalogue, rows: Sequence[tuple[Evidence, Sequence[Vector]]]) -> None:
-    from deepcritical_mcp.evidence.records import KeptItem, Record, now
+    from deepcritical_mcp.evidence.storage.rows import KeptItem, Record, now
 
     entries, written = [catalogue[piece.id] for piece, _ in rows], now()
     space.write([Record(piece, entry.order, written, some) for (piece, some), entry in zip(rows, entries, strict=True)])

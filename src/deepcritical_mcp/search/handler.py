@@ -14,9 +14,9 @@ from deepcritical_mcp.errors import (
     InvalidInputError,
     ProviderTimeoutError,
 )
-from deepcritical_mcp.evidence.fusion import fuse
 from deepcritical_mcp.models import Evidence, ProviderReport, QueryReport, SearchResult
-from deepcritical_mcp.providers.base import SearchTool
+from deepcritical_mcp.search.fusion import fuse
+from deepcritical_mcp.sources.base import SearchTool
 from deepcritical_mcp.text import clean_line
 
 # Part of the time, and at most so many seconds, that is kept for what the caller does with the results.

@@ -13,8 +13,8 @@ import structlog
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError, ProviderError, ProviderTimeoutError
 from deepcritical_mcp.models import Citation, Evidence, ProviderReport, PublicationStatus, SearchResult
-from deepcritical_mcp.providers.http import seconds_left
-from deepcritical_mcp.providers.pubmed import LinkKind, PubMedTool
+from deepcritical_mcp.net.client import seconds_left
+from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.literature_paging import Page, page_of, reach, size_of
 from deepcritical_mcp.search.literature_ranking import Asked, Window, depth_for, window_of_all, window_of_one
 from deepcritical_mcp.search.literature_records import Session, advised, gather, keep
@@ -25,7 +25,7 @@ from deepcritical_mcp.search.literature_request import (
     question_of,
 )
 from deepcritical_mcp.search.literature_result import bare_result
-from deepcritical_mcp.search.progress import Progress, no_progress
+from deepcritical_mcp.sources.pubmed.source import LinkKind, PubMedTool
 from deepcritical_mcp.text import clean_line
 
 __all__ = ["LiteratureRequest", "LiteratureSearch"]

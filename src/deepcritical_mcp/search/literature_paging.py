@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from deepcritical_mcp.providers.eutils import LAST_RESULT
 from deepcritical_mcp.search.literature_ranking import Window
 from deepcritical_mcp.search.literature_records import Session, known_pmids
 from deepcritical_mcp.search.literature_request import SLICING, LiteratureRequest
+from deepcritical_mcp.sources.pubmed.eutils import LAST_RESULT
 
 LOOKED_THROUGH = 200
 """So many results are looked through for `max_results` new ones, beyond those."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.evidence.fusion import fuse
 from deepcritical_mcp.models import QueryReport
-from deepcritical_mcp.providers.eutils import LAST_RESULT, ESearchAnswer
+from deepcritical_mcp.search.fusion import fuse
+from deepcritical_mcp.sources.pubmed.eutils import LAST_RESULT, ESearchAnswer
 
 BLOCK = 200
 """So many results of each wording are fused at a time."""

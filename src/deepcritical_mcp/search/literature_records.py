@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderResponseError, SessionFullError
 from deepcritical_mcp.models import NO_TITLE, Citation, Evidence, RelatedEvidence
-from deepcritical_mcp.providers.eutils_answers import PROVIDER
-from deepcritical_mcp.providers.pubmed import PubMedTool
-from deepcritical_mcp.providers.pubmed_xml import Records
+from deepcritical_mcp.sources.pubmed.eutils_answers import PROVIDER
+from deepcritical_mcp.sources.pubmed.source import PubMedTool
+from deepcritical_mcp.sources.pubmed.xml import Records
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import AddOutcome

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.providers.eutils import LAST_RESULT
-from deepcritical_mcp.providers.publication_types import near_publication_types, publication_type
+from deepcritical_mcp.sources.pubmed.eutils import LAST_RESULT
+from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, publication_type
 from deepcritical_mcp.text import clean_line
 
 LONGEST_QUERY = 4_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deepcritical_mcp.models import ProviderReport, SearchResult
-from deepcritical_mcp.providers.eutils import ESearchAnswer
 from deepcritical_mcp.search.literature_paging import Page
 from deepcritical_mcp.search.literature_ranking import Asked, Window
 from deepcritical_mcp.search.literature_request import Question
+from deepcritical_mcp.sources.pubmed.eutils import ESearchAnswer
 
 
 def bare_result(

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepcritical_mcp.evidence.fusion import fuse
 from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.search.fusion import fuse
 
 WEIGHT_OF_THE_QUERY = 3.0
 """Of the query itself against 1 for each variant, in reciprocal rank fusion."""

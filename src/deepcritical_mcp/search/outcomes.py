@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deepcritical_mcp.errors import AllProvidersFailedError, DeadlineExceededError, DeepCriticalError
 from deepcritical_mcp.models import ProviderReport, QueryReport
-from deepcritical_mcp.search.chain import ChainAnswer
+from deepcritical_mcp.sources.web.chain import ChainAnswer
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from pydantic import Field
 
 from deepcritical_mcp.errors import AllProvidersFailedError, EvidenceStoreError, InvalidInputError, SessionFullError
 from deepcritical_mcp.models import Evidence, RelatedEvidence, SearchResult, Value
-from deepcritical_mcp.providers import PROVIDERS
-from deepcritical_mcp.providers.web import Domains, Recency, SearchDepth, Topic, WebOptions, WebTool
-from deepcritical_mcp.search.chain import ProviderChain
+from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.merging import merge
 from deepcritical_mcp.search.outcomes import Outcome, errors_of, failure_of, provider_reports, query_reports
-from deepcritical_mcp.search.progress import Progress, no_progress
+from deepcritical_mcp.sources.web import PROVIDERS
+from deepcritical_mcp.sources.web.chain import ProviderChain
+from deepcritical_mcp.sources.web.provider import Domains, Recency, SearchDepth, Topic, WebOptions, WebTool
 from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from deepcritical_mcp.config import Settings
     from deepcritical_mcp.evidence.store import AddOutcome
-    from deepcritical_mcp.providers.cache import Embedder
+    from deepcritical_mcp.sources.web.earlier_results import Embedder
 
 MOST_RESULTS = 50
 # Part of the time, and at most so many seconds, that is kept for storing what was found.
@@ -217,7 +217,7 @@ def create_web_search(settings: Settings, http: httpx.AsyncClient, embedder: Emb
 
     `embedder` finds the closest earlier query where nobody answers; without one, shared words do.
     """
-    from deepcritical_mcp.providers.cache import WebCache
+    from deepcritical_mcp.sources.web.earlier_results import WebCache
 
     tools: list[type[WebTool]] = [pkgutil.resolve_name(name) for name in PROVIDERS]
     chain = ProviderChain(

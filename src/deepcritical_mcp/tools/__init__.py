@@ -17,7 +17,7 @@ from deepcritical_mcp.tools import (
     semantic_search,
     web_search,
 )
-from deepcritical_mcp.tools.base import ToolSpec
+from deepcritical_mcp.tools.spec import ToolSpec
 
 Profile = Literal["research", "search-fetch"]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.identifiers import normalise_doi, normalise_pmid
 from deepcritical_mcp.models import (
     AddedItem,
     AddResult,
@@ -19,14 +20,12 @@ from deepcritical_mcp.models import (
     RejectedItem,
     SimilarItem,
     Source,
-    normalise_doi,
-    normalise_pmid,
 )
 from deepcritical_mcp.text import clean_line, clean_text, cut_at_sentence
-from deepcritical_mcp.tools.base import ToolSpec, keeping
+from deepcritical_mcp.tools.call_session import ToolContext, session_for
 from deepcritical_mcp.tools.params import SessionId
-from deepcritical_mcp.tools.progress import progress_of
-from deepcritical_mcp.tools.sessions import ToolContext, session_for
+from deepcritical_mcp.tools.progress_reports import progress_of
+from deepcritical_mcp.tools.spec import ToolSpec, keeping
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from mcp_types import ToolAnnotations
 
 from deepcritical_mcp.models import ClearResult
-from deepcritical_mcp.tools.base import ToolSpec
+from deepcritical_mcp.tools.call_session import ToolContext, application, caller, session_for
 from deepcritical_mcp.tools.params import SessionId
-from deepcritical_mcp.tools.sessions import ToolContext, application, caller, session_for
+from deepcritical_mcp.tools.spec import ToolSpec
 
 
 async def clear_session(ctx: ToolContext, session_id: SessionId = "") -> ClearResult:

@@ -9,11 +9,11 @@ from mcp_types import CreateMessageResult
 from pydantic import Field
 
 from deepcritical_mcp.models import Expansion
-from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import Query, SessionId
-from deepcritical_mcp.tools.progress import progress_of
+from deepcritical_mcp.tools.progress_reports import progress_of
 from deepcritical_mcp.tools.sampling import ask_client_model, text_of
-from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
+from deepcritical_mcp.tools.spec import ToolSpec, reading
 
 
 async def expand_queries(
@@ -32,7 +32,7 @@ async def expand_queries(
         topic, description=description, count=count, store=session.store, progress=progress_of(ctx)
     )
     if written := text_of(reply):
-        from deepcritical_mcp.search.expansion.sampling import with_sampled
+        from deepcritical_mcp.search.expansion.sampled_queries import with_sampled
 
         expansion = with_sampled(expansion, written)
     step = (

@@ -13,10 +13,10 @@ from pydantic import Field
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Evidence, ExportResult
 from deepcritical_mcp.text import cut_at_sentence
-from deepcritical_mcp.tools.base import ToolSpec, reading
 from deepcritical_mcp.tools.budget import FEWEST_AUTHORS, LEAST_CONTENT, with_latest_queries
+from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import SessionId, evidence_ids
-from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
+from deepcritical_mcp.tools.spec import ToolSpec, reading
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
 SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
@@ -71,7 +71,7 @@ async def export_evidence(
 
 def _part(pieces: Sequence[Evidence], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int, bool]:
     """The records from `start` on that fit into `limit`, how many they are, and whether the only one had to be cut."""
-    from deepcritical_mcp.evidence.export import export_part
+    from deepcritical_mcp.export import export_part
 
     text, count = export_part(pieces, format, start=start, limit=limit)
     while (excess := len(json.dumps(text)) / limit) > 1 and count > 1:

@@ -7,9 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from deepcritical_mcp.models import Evidence, EvidenceList
-from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.call_session import ToolContext, session_for
 from deepcritical_mcp.tools.params import SessionId, evidence_ids
-from deepcritical_mcp.tools.sessions import ToolContext, session_for
+from deepcritical_mcp.tools.spec import ToolSpec, reading
 
 
 async def get_evidence(

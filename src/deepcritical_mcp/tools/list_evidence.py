@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from deepcritical_mcp.models import Evidence, EvidencePage, EvidenceSummary, Source, SourceCount
-from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.call_session import ToolContext, session_for
 from deepcritical_mcp.tools.params import SessionId
-from deepcritical_mcp.tools.sessions import ToolContext, session_for
+from deepcritical_mcp.tools.spec import ToolSpec, reading
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.models import normalise_doi, normalise_pmid
+from deepcritical_mcp.identifiers import normalise_doi, normalise_pmid
 from deepcritical_mcp.text import clean_line
 
 LONGEST_QUERY = 4_000

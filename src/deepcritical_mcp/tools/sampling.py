@@ -11,7 +11,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types import CreateMessageRequest, CreateMessageResult, SamplingMessage, TextContent
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from deepcritical_mcp.tools.sessions import ToolContext, application
+from deepcritical_mcp.tools.call_session import ToolContext, application
 
 SHARE_OF_DEADLINE = 0.5
 """A person may have to approve the request; the rest of the call's time stays for the rules."""
@@ -52,7 +52,7 @@ def text_of(reply: CreateMessageResult | str) -> str:
 
 
 def _question(topic: str, description: str, count: int) -> Sample:
-    from deepcritical_mcp.search.expansion.sampling import sampling_request
+    from deepcritical_mcp.search.expansion.sampled_queries import sampling_request
 
     # From the arguments alone: the question must read the same in every round of a call.
     request = sampling_request(topic, description=description, count=count)

@@ -20,11 +20,11 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import Evidence, SearchResult, Value
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.base import ToolSpec, reading, searching
+from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import Query
-from deepcritical_mcp.tools.progress import progress_of
+from deepcritical_mcp.tools.progress_reports import progress_of
 from deepcritical_mcp.tools.render import MARKS
-from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
+from deepcritical_mcp.tools.spec import ToolSpec, reading, searching
 
 RESULTS_PER_SOURCE = 10
 
@@ -67,7 +67,7 @@ class Document(Value):
 
 async def search(ctx: ToolContext, query: Query) -> SearchHits:
     """Search PubMed and the web for evidence on a biomedical question. Returns ids for `fetch`."""
-    from deepcritical_mcp.evidence.fusion import fuse
+    from deepcritical_mcp.search.fusion import fuse
     from deepcritical_mcp.search.literature_request import LiteratureRequest
     from deepcritical_mcp.search.web import WebRequest
 

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
-from deepcritical_mcp.tools.base import ToolSpec, reading
+from deepcritical_mcp.tools.call_session import ToolContext, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
-from deepcritical_mcp.tools.progress import progress_of
-from deepcritical_mcp.tools.sessions import ToolContext, session_for
+from deepcritical_mcp.tools.progress_reports import progress_of
+from deepcritical_mcp.tools.spec import ToolSpec, reading
 
 
 async def semantic_search(

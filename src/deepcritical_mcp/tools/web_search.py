@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
-from deepcritical_mcp.tools.base import ToolSpec, searching
+from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
-from deepcritical_mcp.tools.progress import progress_of
-from deepcritical_mcp.tools.sessions import ToolContext, application, session_for
+from deepcritical_mcp.tools.progress_reports import progress_of
+from deepcritical_mcp.tools.spec import ToolSpec, searching
 
 Domains = Annotated[list[str], Field(max_length=50, description='e.g. "nih.gov"')]
 

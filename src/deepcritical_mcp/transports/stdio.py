@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import anyio
 
-from deepcritical_mcp.transports.leaving import leave
+from deepcritical_mcp.transports.http.leaving import leave
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

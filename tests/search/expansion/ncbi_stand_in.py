@@ -13,9 +13,9 @@ from xml.sax.saxutils import escape
 import httpx
 from pydantic import SecretStr
 
-from deepcritical_mcp.providers.eutils import EUtilities
-from deepcritical_mcp.providers.http import ApiClient, RetryPolicy
-from deepcritical_mcp.providers.mesh import MeshConcepts
+from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
 
 Answer = Callable[[Mapping[str, str]], httpx.Response]
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.embedding import EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.search.expansion import QueryExpander
 from tests.search.expansion.session_fakes import NEUROPROTECTION

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deepcritical_mcp.models import ExpandedQuery
-from deepcritical_mcp.providers.mesh import MappedTerm, MeshDescriptor
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.selection import Reformulation, Strategy
 from deepcritical_mcp.search.expansion.stems import stems
 from deepcritical_mcp.search.expansion.topic import Topic, fit_web, weight
 from deepcritical_mcp.search.expansion.wording import natural_order
+from deepcritical_mcp.sources.pubmed.mesh import MappedTerm, MeshDescriptor
 
 MOST_SYNONYMS = 12
 _LONGEST_SYNONYM = 60

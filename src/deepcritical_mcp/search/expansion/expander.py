@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.models import ExpandedQuery, Expansion
-from deepcritical_mcp.providers.http import seconds_left
+from deepcritical_mcp.net.client import seconds_left
+from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.expansion.abbreviations import definitions
 from deepcritical_mcp.search.expansion.concepts import moved, renamed
 from deepcritical_mcp.search.expansion.evidence_queries import evidence_queries
@@ -18,11 +19,10 @@ from deepcritical_mcp.search.expansion.ncbi import NcbiView, look_up
 from deepcritical_mcp.search.expansion.rules import described, direct_query, mechanism, other_names, rule_queries
 from deepcritical_mcp.search.expansion.selection import choose
 from deepcritical_mcp.search.expansion.topic import DESCRIPTION_LIMIT, Topic, read_topic
-from deepcritical_mcp.search.progress import Progress, no_progress
 from deepcritical_mcp.text import clean_text
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.providers.mesh import MeshConcepts
+    from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
 
 MOST_QUERIES = 8
 # Five small requests take some 3 seconds. Concepts are worth waiting for, but not the whole call.

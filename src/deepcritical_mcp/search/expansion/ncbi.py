@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import anyio
 
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.providers.mesh import MeshConcepts
 from deepcritical_mcp.search.expansion.concepts import MeshMatch, matches, with_neighbours
 from deepcritical_mcp.search.expansion.stems import stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, key_phrases, read_topic, weights_in
+from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
 
 # More words than these are no query but a text, of which neither spelling nor term mapping makes sense.
 _MOST_WORDS = 15

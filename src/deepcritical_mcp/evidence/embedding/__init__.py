@@ -1,0 +1,1 @@
+"""Texts into vectors, with one model per process."""

@@ -1,0 +1,1 @@
+"""Where sessions are kept: in memory, in a folder, or on a Chroma server."""

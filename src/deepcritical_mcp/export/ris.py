@@ -1,0 +1,52 @@
+"""RIS, as EndNote, Zotero, Mendeley and RefWorks read it: `XX  - value`, one line each, from TY to ER."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from deepcritical_mcp.export.reference import Reference
+from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.text import clean_line
+
+_TYPES = {"article": "JOUR", "webpage": "ELEC", "other": "GEN"}
+
+
+def entry(reference: Reference) -> str:
+    """One record, with a line break at its end."""
+    lines = [f"{tag}  - {value}" for tag, text in _fields(reference) if (value := clean_line(text))]
+    return "\n".join([f"TY  - {_TYPES[reference.kind]}", *lines, "ER  - ", ""])
+
+
+def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
+    piece, citation = reference.evidence, reference.evidence.citation
+    yield "TI", reference.title
+    for author in reference.authors:
+        yield "AU", _name(author)
+    if reference.date:
+        yield "PY", f"{reference.date[0]:04d}"
+        # Year, month, day and a free part, of which any may be empty.
+        yield "DA", "/".join((citation.date.replace("-", "/"), *[""] * (4 - len(reference.date))))
+    first, last = reference.pages
+    yield "T2", citation.journal
+    yield "VL", piece.volume
+    yield "IS", piece.issue
+    yield "SP", first
+    yield "EP", last
+    yield "DO", citation.doi
+    yield "AN", citation.pmid
+    yield "DB", "PubMed" if citation.pmid else ""
+    yield "C2", citation.pmcid
+    yield "UR", reference.url
+    yield "N1", reference.status_note
+    yield "N1", reference.remark
+    yield "AB", reference.abstract
+    for keyword in reference.keywords:
+        # Zotero takes a semicolon for the end of a keyword.
+        yield "KW", keyword.replace(";", ",")
+
+
+def _name(author: AuthorName) -> str:
+    """ "Family, Given, Suffix"; a body's name ends with a comma, so that EndNote does not take it apart."""
+    if not author.given:
+        return author.family.replace(",", " –") + ","
+    return ", ".join(filter(None, (author.family, author.given, author.suffix)))

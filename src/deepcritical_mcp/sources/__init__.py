@@ -1,0 +1,1 @@
+"""The sources of evidence, one folder or file each."""

@@ -1,0 +1,125 @@
+"""The files of the shipped model, and how they are read."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+from pathlib import Path
+from unicodedata import normalize
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.embedding.model_source import SHIPPED_FOLDER, ShippedModel, model_source
+from deepcritical_mcp.evidence.embedding.onnx_model import CHARACTERS_PER_TOKEN, OnnxModel
+
+SHORT = 8  # tokens: small enough that a test's text is a long one
+
+
+def load(max_tokens: int) -> OnnxModel:
+    return OnnxModel.load(SHIPPED_FOLDER, max_tokens=max_tokens, dimension=384)
+
+
+@pytest.fixture(scope="module")
+def short_model() -> OnnxModel:
+    return load(SHORT)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(SHIPPED_FOLDER / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def whole(tokenizer: Tokenizer, text: str, limit: int = SHORT) -> list[int]:
+    """The ids that tokenising all of a text gives, cut as the model cuts."""
+    ids = tokenizer.encode(normalize("NFKC", text)).ids
+    return ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]]
+
+
+def test_the_shipped_files_are_those_that_their_provenance_names() -> None:
+    provenance = (SHIPPED_FOLDER / "PROVENANCE.md").read_text(encoding="utf-8")
+    hashes = dict(re.findall(r"^\| `([\w.]+)`.*`([0-9a-f]{64})` \|$", provenance, re.MULTILINE))
+    script = (Path(__file__).parents[3] / "scripts" / "make_model.py").read_text(encoding="utf-8")
+
+    for name in ("model.onnx", "tokenizer.json"):
+        assert hashlib.sha256((SHIPPED_FOLDER / name).read_bytes()).hexdigest() == hashes[name]
+    assert set(hashes) == {"model.safetensors", "model.onnx", "tokenizer.json"}
+    assert all(digest in script for digest in hashes.values())
+    assert "Apache License" in (SHIPPED_FOLDER / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_no_setting_means_the_shipped_model() -> None:
+    assert model_source("") == model_source("  ") == ShippedModel()
+
+
+def test_models_that_read_more_or_less_of_a_text_have_other_names() -> None:
+    assert ShippedModel().name != ShippedModel(max_tokens=512).name
+
+
+def test_all_of_the_models_positions_can_be_used() -> None:
+    text = "mitochondria " * 600
+    vectors = [ShippedModel(max_tokens=tokens).load().embed([text], "document")[0] for tokens in (256, 512)]
+
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+    assert not np.array_equal(vectors[0], vectors[1])
+
+
+@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
+def test_a_missing_file_is_an_error_that_says_what_to_do(tmp_path: Path, missing: str) -> None:
+    for name in {"model.onnx", "tokenizer.json"} - {missing}:
+        shutil.copy(SHIPPED_FOLDER / name, tmp_path)
+
+    with pytest.raises(EmbeddingError, match="Reinstall the package"):
+        ShippedModel(folder=tmp_path).load()
+
+
+@pytest.mark.parametrize("broken", ["model.onnx", "tokenizer.json"])
+def test_a_broken_file_is_an_error_that_says_what_to_do(tmp_path: Path, broken: str) -> None:
+    for name in ("model.onnx", "tokenizer.json"):
+        shutil.copy(SHIPPED_FOLDER / name, tmp_path)
+    content = (SHIPPED_FOLDER / broken).read_bytes()
+    (tmp_path / broken).write_bytes(content[: len(content) // 2])
+
+    with pytest.raises(EmbeddingError, match="Reinstall the package"):
+        ShippedModel(folder=tmp_path).load()
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(" \n.-aé中"), max_size=400))
+def test_only_the_start_of_a_text_is_tokenised_and_nothing_changes_by_that(
+    short_model: OnnxModel, tokenizer: Tokenizer, text: str
+) -> None:
+    assert short_model.tokenise([text]) == [whole(tokenizer, text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " " * 5000 + "late words after a long blank",
+        "\x00" * 5000 + "late words after nothing at all",
+        "x" * 5000 + " and words after one endless word",
+        "one two " + "y" * 5000 + " three four five six",
+        "antidisestablishmentarianism " * 100,
+        "染色体" * 1000,
+    ],
+    ids=["blanks", "controls", "endless word", "endless word later", "long words", "no blanks"],
+)
+def test_what_counts_is_found_behind_what_does_not(short_model: OnnxModel, tokenizer: Tokenizer, text: str) -> None:
+    assert len(text) > SHORT * CHARACTERS_PER_TOKEN
+    assert short_model.tokenise([text]) == [whole(tokenizer, text)]
+
+
+def test_small_letters_and_digits_count_as_what_they_stand_for(short_model: OnnxModel) -> None:
+    assert short_model.tokenise(["IC₅₀ of H₂O₂, Ca²⁺"]) == short_model.tokenise(["IC50 of H2O2, Ca2+"])
+
+
+def test_lone_surrogates_are_left_out(short_model: OnnxModel) -> None:
+    assert short_model.tokenise(["p53\ud800 gene"]) == short_model.tokenise(["p53 gene"])

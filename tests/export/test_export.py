@@ -1,0 +1,384 @@
+"""What export writes, read back by the programs and libraries that people read it with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, cast, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, export, export_entries, export_part, read_jsonl
+from deepcritical_mcp.models import AuthorName, Citation, Evidence, Source, StatusNotice
+
+# None of the three has types; what they give is checked value by value below.
+pybtex: Any = import_module("pybtex.database")
+bibtexparser: Any = import_module("bibtexparser")
+middlewares: Any = import_module("bibtexparser.middlewares")
+rispy: Any = import_module("rispy")
+
+FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+needs_pandoc = pytest.mark.skipif(shutil.which("pandoc") is None, reason="pandoc is not installed (apt: pandoc)")
+
+AWKWARD_TITLE = r'50% of mRNA & COVID-19 in Parkinson: $5 #1 a_b {x} \alpha ~10^2 p<0.05 "q" Größe, 王'
+AWKWARD_DOI = "10.1002/(SICI)1097(19980815/30)17:15/16<1661::AID_SIM968>3.0.CO;2-2"
+
+ARTICLE = Evidence.of(
+    Citation(
+        source="pubmed",
+        title=AWKWARD_TITLE + ".",
+        url="https://pubmed.ncbi.nlm.nih.gov/31000001/",
+        date="2021-03-04",
+        authors=("van der Berg Jan Jr", "Study Group, Geneva & Łódź", "García López José", "王 伟", "Sand and Stone A"),
+        pmid="31000001",
+        doi=AWKWARD_DOI,
+        pmcid="PMC7000001",
+        journal="Annals of A & B",
+        mesh_terms=("Diabetes Mellitus, Type 2", "Aging"),
+        status="retracted",
+        status_notices=(StatusNotice(kind="retraction", pmid="31000002", reference="Ann A B. 2022;13(1):2."),),
+    ),
+    "BACKGROUND: a_b rose by 5%.\nRESULTS: {x} fell.",
+    provider="pubmed",
+    author_parts=(
+        AuthorName("van der Berg", "Jan", "Jr"),
+        AuthorName("Study Group, Geneva & Łódź"),
+        AuthorName("García López", "José"),
+        AuthorName("王", "伟"),
+        AuthorName("Sand and Stone", "A"),
+    ),
+    volume="12",
+    issue="3 Suppl 1",
+    pages="1123-30",
+)
+PAGE = Evidence.of(
+    Citation(
+        source="web",
+        title="Advice for Travellers From the WHO",
+        url="https://example.org/a_b?x={1}&y=%20#part",
+        authors=("Smith JA", "Example Health Agency"),
+    ),
+    "Wash your hands.",
+    provider="tavily",
+)
+NOTE = Evidence.of(
+    Citation(source="user", title="My note", url="javascript:alert(1)", date="2020-05"),
+    "I doubt 5% & more.",
+    provider="user",
+)
+EVERYTHING = (ARTICLE, PAGE, NOTE)
+
+
+def article(title: str = "A title", *, pmid: str = "1", authors: Sequence[AuthorName] = (), **fields: Any) -> Evidence:
+    names = tuple(" ".join(filter(None, author)) for author in authors)
+    citation = Citation(source="pubmed", title=title, pmid=pmid, journal="J", authors=names, **fields)
+    return Evidence.of(citation, "Text.", provider="pubmed", author_parts=authors)
+
+
+def pandoc(text: str, source: str, target: str, *options: str) -> str:
+    command = ["pandoc", "--from", source, "--to", target, "--wrap", "none", *options]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def csl_items(text: str, source: str) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", json.loads(pandoc(text, source, "csljson")))
+
+
+def bibtex_entries(text: str) -> list[dict[str, Any]]:
+    library = bibtexparser.parse_string(
+        text,
+        append_middleware=[
+            middlewares.SeparateCoAuthors(),
+            middlewares.SplitNameParts(),
+            middlewares.LatexDecodingMiddleware(),
+        ],
+    )
+    assert not library.failed_blocks
+    return [{"type": entry.entry_type, "key": entry.key, **dict(entry.items())} for entry in library.entries]
+
+
+def test_bibtexparser_reads_what_the_evidence_holds() -> None:
+    retracted, page, note = bibtex_entries(export(EVERYTHING, "bibtex"))
+
+    assert retracted["title"] == f"RETRACTED: {AWKWARD_TITLE}".replace("^", "ˆ")
+    assert (retracted["type"], page["type"], note["type"]) == ("article", "online", "misc")
+    assert retracted["journal"] == "Annals of A & B"
+    assert (retracted["year"], retracted["month"], retracted["date"]) == ("2021", "mar", "2021-03-04")
+    assert (retracted["volume"], retracted["number"], retracted["pages"]) == ("12", "3 Suppl 1", "1123–1130")
+    assert (retracted["pmid"], retracted["pmcid"]) == ("31000001", "PMC7000001")
+    assert retracted["doi"] == AWKWARD_DOI
+    assert retracted["note"] == "RETRACTED. Retraction: Ann A B. 2022;13(1):2, PMID 31000002."
+    assert retracted["abstract"] == "BACKGROUND: a_b rose by 5%. RESULTS: {x} fell."
+    assert note["annote"] == "I doubt 5% & more."
+
+
+def test_pybtex_tells_families_particles_suffixes_and_bodies_apart() -> None:
+    entries = pybtex.parse_string(export(EVERYTHING, "bibtex"), "bibtex").entries
+    people = entries["vanderberg2021mrna"].persons["author"]
+
+    assert [(one.prelast_names, one.last_names, one.lineage_names, one.first_names) for one in people] == [
+        (["van", "der"], ["Berg"], ["Jr"], ["Jan"]),
+        ([], [r"{Study Group, Geneva \& Łódź}"], [], []),
+        ([], ["García", "López"], [], ["José"]),
+        ([], ["王"], [], ["伟"]),
+        ([], ["{Sand and Stone}"], [], ["A"]),
+    ]
+    assert [one.last_names for one in entries["smithadvice"].persons["author"]] == [
+        ["Smith"],
+        ["{Example Health Agency}"],
+    ]
+
+
+@needs_pandoc
+@pytest.mark.parametrize("dialect", ["bibtex", "biblatex"])
+def test_pandoc_reads_the_bibtex_file(dialect: str) -> None:
+    retracted, page, note = csl_items(export(EVERYTHING, "bibtex"), dialect)
+
+    assert retracted["title"] == f"RETRACTED: {AWKWARD_TITLE}"
+    assert retracted["author"] == [
+        {"dropping-particle": "van der", "family": "Berg", "given": "Jan", "suffix": "Jr"},
+        {"literal": "Study Group, Geneva & Łódź"},
+        {"family": "García López", "given": "José"},
+        {"family": "王", "given": "伟"},
+        {"family": "Sand and Stone", "given": "A"},
+    ]
+    assert retracted["issued"] == {"date-parts": [[2021, 3, 4]]}
+    assert retracted["page"] == "1123-1130"
+    assert retracted["DOI"] == AWKWARD_DOI
+    assert retracted["type"] == "article-journal"
+    assert page["URL"] == "https://example.org/a_b?x=%7B1%7D&y=%20#part"
+    assert page["type"] == "webpage"
+    assert note["issued"] == {"date-parts": [[2020, 5]]}
+    assert "URL" not in note
+
+
+@needs_pandoc
+def test_pandoc_reads_the_csl_file_as_it_is() -> None:
+    written = json.loads(export(EVERYTHING, "csl-json"))
+    read = csl_items(export(EVERYTHING, "csl-json"), "csljson")
+
+    assert read[0].pop("author") == [
+        {"non-dropping-particle": "van der", "family": "Berg", "given": "Jan", "suffix": "Jr"},
+        *written[0].pop("author")[1:],
+    ]
+    assert read[0].pop("abstract") == written[0].pop("abstract").replace("\n", " ")
+    assert read[0].pop("title") == written[0].pop("title").replace('"q"', "“q”")
+    assert read == written
+    assert read[0]["status"] == "retracted"
+
+
+@needs_pandoc
+def test_pandoc_cites_from_the_csl_file() -> None:
+    sleep = article(
+        "Sleep in mice", authors=[AuthorName("Berg", "Jan"), AuthorName("Sleep Study Group")], date="2019-02"
+    )
+    shown = pandoc(export((sleep,), "csl-json"), "csljson", "plain", "--citeproc")
+
+    assert shown.strip() == "Berg, Jan, and Sleep Study Group. 2019. “Sleep in Mice.” J, February."
+
+
+def test_zotero_knows_every_csl_type() -> None:
+    assert {item["type"] for item in json.loads(export(EVERYTHING, "csl-json"))} <= {
+        "article-journal",
+        "webpage",
+        "article",
+    }
+
+
+def test_rispy_reads_what_the_evidence_holds() -> None:
+    retracted, page, note = rispy.loads(export(EVERYTHING, "ris"))
+
+    assert retracted["type_of_reference"] == "JOUR"
+    assert retracted["title"] == f"RETRACTED: {AWKWARD_TITLE}"
+    assert retracted["authors"] == [
+        "van der Berg, Jan, Jr",
+        "Study Group – Geneva & Łódź,",
+        "García López, José",
+        "王, 伟",
+        "Sand and Stone, A",
+    ]
+    assert (retracted["year"], retracted["date"]) == ("2021", "2021/03/04/")
+    assert (retracted["start_page"], retracted["end_page"]) == ("1123", "1130")
+    assert (retracted["doi"], retracted["accession_number"]) == (AWKWARD_DOI, "31000001")
+    assert retracted["notes"] == ["RETRACTED. Retraction: Ann A B. 2022;13(1):2, PMID 31000002."]
+    assert retracted["abstract"] == "BACKGROUND: a_b rose by 5%. RESULTS: {x} fell."
+    assert retracted["keywords"] == ["Diabetes Mellitus, Type 2", "Aging"]
+    assert (page["type_of_reference"], page["urls"]) == ("ELEC", ["https://example.org/a_b?x={1}&y=%20#part"])
+    assert (note["type_of_reference"], note["date"]) == ("GEN", "2020/05//")
+    assert "urls" not in note
+
+
+@needs_pandoc
+def test_markdown_shows_awkward_text_as_it_was_written() -> None:
+    hostile = article("<script>alert(1)</script> [x](javascript:alert(1)) *a* _b_ `c` # d", date="2019")
+    lines = Evidence.of(hostile.citation, "1. one\n# two\n- three\n> four\n\n---\n<img src=x>", provider="pubmed")
+    shown = pandoc(export((ARTICLE, lines), "markdown"), "commonmark", "plain")
+    html = pandoc(export((ARTICLE, lines), "markdown"), "commonmark", "html")
+
+    assert f"1. RETRACTED: {AWKWARD_TITLE}" in shown
+    assert "<script>alert(1)</script> [x](javascript:alert(1)) *a* _b_ `c` # d" in shown
+    for line in ("1. one", "# two", "- three", "> four", "---", "<img src=x>"):
+        assert f"\n  {line}\n" in shown
+    assert "<script" not in html
+    assert "<img" not in html
+    assert 'href="javascript' not in html
+
+
+def test_markdown_says_first_that_a_paper_is_retracted() -> None:
+    section = export((ARTICLE,), "markdown").split("\n\n")
+
+    assert section[0].startswith("## 1. RETRACTED: ")
+    assert section[1].startswith("**RETRACTED**")
+
+
+@pytest.mark.parametrize(
+    ("status", "note"),
+    [("ok", ""), ("concern", "EXPRESSION OF CONCERN."), ("corrected", "CORRECTED."), ("retracted", "RETRACTED.")],
+)
+def test_a_status_is_noted_and_only_a_retraction_changes_the_title(status: str, note: str) -> None:
+    (item,) = json.loads(export((article("Sleep", status=status),), "csl-json"))
+
+    assert item.get("note", "") == note
+    assert item["title"] == ("RETRACTED: Sleep" if status == "retracted" else "Sleep")
+
+
+def test_a_title_that_says_retracted_does_not_say_it_twice() -> None:
+    (item,) = json.loads(export((article("Retracted: Sleep.", status="retracted"),), "csl-json"))
+
+    assert item["title"] == "Retracted: Sleep"
+
+
+def test_an_abstract_that_is_only_the_title_is_left_out() -> None:
+    piece = article("Sleep in mice.")
+    (item,) = json.loads(export((piece.model_copy(update={"content": "Sleep in mice."}),), "csl-json"))
+
+    assert "abstract" not in item
+
+
+@pytest.mark.parametrize(
+    ("pages", "expected"),
+    [
+        ("1820-30", "1820-1830"),
+        ("99-104", "99-104"),
+        ("e12", "e12"),
+        ("S12-5", "S12-5"),
+        ("12–9", "12-19"),
+        ("123-30; discussion 131", "123-30; discussion 131"),
+    ],
+)
+def test_shortened_page_ranges_are_written_out(pages: str, expected: str) -> None:
+    (item,) = json.loads(export((article().model_copy(update={"pages": pages}),), "csl-json"))
+
+    assert item["page"] == expected
+
+
+def test_capitals_are_protected_where_a_style_would_lower_them() -> None:
+    sentence, capitalised = bibtex_titles(
+        article("Effects of DNA on Alzheimer disease and T cells: a review"),
+        article("Effects of DNA on Alzheimer Disease: A Review", pmid="2"),
+    )
+
+    assert sentence == "Effects of {DNA} on {Alzheimer} disease and {T} cells: a review"
+    assert capitalised == "Effects of {DNA} on Alzheimer Disease: A Review"
+
+
+def bibtex_titles(*evidence: Evidence) -> list[str]:
+    entries = pybtex.parse_string(export(evidence, "bibtex"), "bibtex").entries
+    return [entry.fields["title"] for entry in entries.values()]
+
+
+def test_citation_keys_are_readable_ascii_and_unique() -> None:
+    lopez = [AuthorName("Łukasiewicz-Ødegård", "J")]
+    pieces = [
+        article("The effect of β-blockers", authors=lopez, date="2021-05"),
+        article("Effect again", pmid="2", authors=lopez, date="2021"),
+        article("On effect", pmid="3", authors=lopez, date="2021"),
+        article("睡眠", pmid="4", authors=[AuthorName("王", "伟")]),
+        article("A 12-week diet", pmid="5", date="1999"),
+    ]
+
+    assert [item["id"] for item in json.loads(export(pieces, "csl-json"))] == [
+        "lukasiewiczodegard2021effect",
+        "lukasiewiczodegard2021effect-2",
+        "lukasiewiczodegard2021effect-3",
+        "pubmed4",
+        "week1999",
+    ]
+
+
+def test_citation_keys_stay_when_the_session_grows() -> None:
+    before = [item["id"] for item in json.loads(export(EVERYTHING, "csl-json"))]
+    after = [item["id"] for item in json.loads(export((*EVERYTHING, ARTICLE), "csl-json"))]
+
+    assert after[:3] == before
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_nothing_is_exported_as_an_empty_file_that_can_be_read(format: ExportFormat) -> None:
+    assert export((), format).split() in ([], ["[", "]"])
+    assert format in EXPORT_FILES
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_parts_put_together_are_the_whole(format: ExportFormat) -> None:
+    pieces = (*EVERYTHING, ARTICLE, NOTE)
+    parts: list[str] = []
+    start = 0
+    while start < len(pieces):
+        text, count = export_part(pieces, format, start=start, limit=1_500)
+        assert len(text) <= 1_500 or count == 1
+        parts.append(text)
+        start += count
+
+    assert 1 < len(parts) < len(pieces)
+    if format == "csl-json":
+        assert [item for part in parts for item in json.loads(part)] == json.loads(export(pieces, format))
+    else:
+        assert EXPORT_FILES[format].separator.join(parts) == export(pieces, format)
+
+
+@pytest.mark.parametrize("format", ["bibtex", "ris"])
+def test_single_entries_put_together_are_the_file(format: Any) -> None:
+    entries = export_entries(EVERYTHING, format)
+
+    assert list(entries) == [piece.id for piece in EVERYTHING]
+    assert "\n".join(entries.values()) == export(EVERYTHING, format)
+
+
+def test_jsonl_is_read_back_whole() -> None:
+    assert read_jsonl(export(EVERYTHING, "jsonl")) == list(EVERYTHING)
+    assert read_jsonl("\ufeff" + export(EVERYTHING, "jsonl").replace("\n", "\r\n\r\n")) == list(EVERYTHING)
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"id": "x"}', "null"])
+def test_a_line_that_is_no_evidence_is_named(line: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"^Line 2 is not a piece of evidence"):
+        read_jsonl(f"{ARTICLE.model_dump_json()}\n{line}\n")
+
+
+TEXTS = st.text(max_size=40)
+
+
+@given(title=TEXTS, content=TEXTS, family=TEXTS, given_name=TEXTS, url=TEXTS, source=st.sampled_from(get_args(Source)))
+def test_no_text_breaks_a_file(
+    title: str, content: str, family: str, given_name: str, url: str, source: Source
+) -> None:
+    name = AuthorName(family or "Body", given_name)
+    citation = Citation(
+        source=source, title=title, url=f"https://example.org/{url}", doi=f"10.1/{url}", authors=("x",), journal=family
+    )
+    piece = Evidence.of(citation, f"text {content}", provider="p", author_parts=(name,), keywords=(title,))
+    evidence = (piece, ARTICLE)
+
+    assert len(pybtex.parse_string(export(evidence, "bibtex"), "bibtex").entries) == 2
+    assert len(bibtexparser.parse_string(export(evidence, "bibtex")).entries) == 2
+    assert [record["title"] for record in rispy.loads(export(evidence, "ris"))] == [
+        item["title"] for item in json.loads(export(evidence, "csl-json"))
+    ]
+    assert read_jsonl(export(evidence, "jsonl")) == list(evidence)

@@ -1,0 +1,67 @@
+"""Every real PubMed record at hand, exported and read back."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepcritical_mcp.errors import ProviderError
+from deepcritical_mcp.export import export, read_jsonl
+from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.sources.pubmed.xml import read_records
+from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc, pybtex, rispy
+
+FOLDER = os.environ.get("DEEPCRITICAL_RECORDED_DIR", "")
+pytestmark = pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RECORDED_DIR is not set")
+
+
+@pytest.fixture(scope="module")
+def recorded() -> list[Evidence]:
+    evidence: dict[str, Evidence] = {}
+    for path in sorted(Path(FOLDER).glob("efetch/*.xml")):
+        try:
+            records = read_records(path.read_bytes())
+        except ProviderError:
+            continue
+        evidence.update((piece.id, piece) for piece in records.evidence)
+    assert len(evidence) > 100
+    return list(evidence.values())
+
+
+def test_every_library_reads_every_record(recorded: list[Evidence]) -> None:
+    bibtex = export(recorded, "bibtex")
+
+    assert len(pybtex.parse_string(bibtex, "bibtex").entries) == len(recorded)
+    assert len(bibtex_entries(bibtex)) == len(recorded)
+    assert len(rispy.loads(export(recorded, "ris"))) == len(recorded)
+    assert read_jsonl(export(recorded, "jsonl")) == recorded
+
+
+@needs_pandoc
+@pytest.mark.parametrize(("format", "dialect"), [("csl-json", "csljson"), ("bibtex", "biblatex")])
+def test_pandoc_reads_every_record_as_it_is(recorded: list[Evidence], format: Any, dialect: str) -> None:
+    ours = unset(json.loads(export(recorded, "csl-json")))
+    theirs = unset(csl_items(export(recorded, format), dialect))
+
+    same = ("id", "container-title", "volume", "issue", "page", "DOI", "PMID", "PMCID", "URL", "issued")
+    for one, other in zip(ours, theirs, strict=True):
+        assert {name: other.get(name) for name in same} == {name: one.get(name) for name in same}
+        assert [plain_name(name) for name in other.get("author", [])] == [
+            plain_name(name) for name in one.get("author", [])
+        ]
+
+
+def unset(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`items` without the apostrophes and fixed spaces that pandoc sets."""
+    text = json.dumps(items, ensure_ascii=False)
+    return json.loads(text.replace("’", "'").replace("‘", "'").replace("\N{NO-BREAK SPACE}", " "))
+
+
+def plain_name(name: dict[str, str]) -> str:
+    """A name as one line, whatever its particles were called."""
+    parts = ("literal", "dropping-particle", "non-dropping-particle", "family", "given", "suffix")
+    return " ".join(name[part] for part in parts if part in name)

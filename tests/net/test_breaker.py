@@ -1,0 +1,112 @@
+"""A provider that keeps failing is left alone, and tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    CircuitOpenError,
+    ProviderError,
+    ProviderRequestError,
+    ProviderUnavailableError,
+)
+from deepcritical_mcp.net.breaker import Circuit
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def circuit(clock: Callable[[], float]) -> Circuit:
+    return Circuit("brave", "Brave Search", clock=clock)
+
+
+def fail(circuit: Circuit, error: ProviderError | None = None, times: int = 1) -> None:
+    for _ in range(times):
+        error = error or ProviderUnavailableError("brave", "Out of order.")
+        with pytest.raises(type(error)), circuit.guard():
+            raise error
+
+
+def test_three_failures_in_a_row_open_it(clock: Clock):
+    tested = circuit(clock)
+    fail(tested, times=2)
+    tested.check()
+    fail(tested)
+    with pytest.raises(CircuitOpenError, match="failed 3 times in a row") as caught, tested.guard():
+        pytest.fail("let through")
+    assert caught.value.retry_after == 15.0
+
+
+def test_open_it_says_why_and_whether_waiting_helps(clock: Clock):
+    tested = circuit(clock)
+    fail(tested, ProviderUnavailableError("brave", "Out of order (HTTP 500)."), times=3)
+    with pytest.raises(CircuitOpenError, match=r"Its last failure: Out of order \(HTTP 500\)\.") as caught:
+        tested.check()
+    assert caught.value.retryable
+    clock.now += 15
+    fail(tested, AuthenticationError("brave", "Check BRAVE_API_KEY."))
+    with pytest.raises(CircuitOpenError, match="Its last failure: Check BRAVE_API_KEY") as caught:
+        tested.check()
+    assert not caught.value.retryable
+    assert caught.value.retry_after == 0
+
+
+def test_a_success_in_between_starts_the_count_again(clock: Clock):
+    tested = circuit(clock)
+    fail(tested, times=2)
+    with tested.guard():
+        pass
+    fail(tested, times=2)
+    tested.check()
+
+
+def test_a_refused_request_and_a_cancelled_call_do_not_count(clock: Clock):
+    tested = circuit(clock)
+    fail(tested, ProviderRequestError("brave", "Too long."), times=5)
+    for _ in range(5):
+        with pytest.raises(KeyboardInterrupt), tested.guard():
+            raise KeyboardInterrupt
+    tested.check()
+
+
+def test_after_the_pause_one_probe_is_let_through_at_a_time(clock: Clock):
+    tested = circuit(clock)
+    fail(tested, times=3)
+    clock.now += 15
+    with tested.guard(), pytest.raises(CircuitOpenError):
+        tested.check()
+    tested.check()
+
+
+def test_a_probe_that_fails_starts_the_pause_again(clock: Clock):
+    tested = circuit(clock)
+    fail(tested, times=3)
+    clock.now += 15
+    fail(tested)
+    with pytest.raises(CircuitOpenError):
+        tested.check()
+    clock.now += 15
+    tested.check()
+
+
+def test_a_probe_that_is_cancelled_makes_room_for_another(clock: Clock):
+    tested = circuit(clock)
+    fail(tested, times=3)
+    clock.now += 15
+    with pytest.raises(KeyboardInterrupt), tested.guard():
+        raise KeyboardInterrupt
+    with tested.guard():
+        pass
+    tested.check()

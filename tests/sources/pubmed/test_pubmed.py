@@ -1,0 +1,272 @@
+"""PubMed as a source: its two steps, and every way in which either can fail."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx
+import pytest
+
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    ProviderError,
+    ProviderRequestError,
+    ProviderResponseError,
+    ProviderTimeoutError,
+    ProviderUnavailableError,
+    RateLimitError,
+)
+from deepcritical_mcp.net.client import RetryPolicy
+from tests.net.stand_in import Answer, Asked
+from tests.sources.contract import QUICK, TRIES
+from tests.sources.ncbi import KEY, Ncbi, article, as_json, as_xml, efetch, ncbi, pubmed_tool
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+RECORDS = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
+BOMB = '<!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;">]>'
+steps = pytest.mark.parametrize("step", ["esearch", "efetch"])
+
+
+async def test_a_search_takes_two_requests_and_keeps_pubmeds_order(http: httpx.AsyncClient):
+    async with ncbi(RECORDS) as played:
+        played.hits["zinc"] = ["13", "11", "12"]
+        tool = pubmed_tool(played.url, http)
+        evidence = await tool.search("zinc", 2)
+    assert tool.name == "pubmed"
+    assert [(piece.id, piece.citation.title, piece.provider) for piece in evidence] == [
+        ("pubmed:13", "Third.", "pubmed"),
+        ("pubmed:11", "First.", "pubmed"),
+    ]
+    assert {piece.found_by for piece in evidence} == {("zinc",)}
+    assert played.utilities == ["esearch", "efetch"]
+
+
+async def test_twenty_two_records_take_two_requests(http: httpx.AsyncClient):
+    records = {str(number): article(str(number)) for number in range(100, 122)}
+    async with ncbi(records) as played:
+        assert len(await pubmed_tool(played.url, http).search("zinc", 22)) == 22
+    assert played.utilities == ["esearch", "efetch"]
+
+
+async def test_nothing_found_is_an_answer_and_nothing_is_fetched(http: httpx.AsyncClient):
+    async with ncbi() as played:
+        assert await pubmed_tool(played.url, http).search("zinc", 10) == []
+    assert played.utilities == ["esearch"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """An answer that is none, the error it becomes when it stays, and how often it is worth asking."""
+
+    answer: Answer
+    error: type[ProviderError]
+    tries: int = TRIES
+
+
+RATE_LIMIT = as_json({"error": "API rate limit exceeded", "api-key": KEY, "count": "4", "limit": "3"}, 429)
+BALANCER = as_json({"error": "/lbsm/eutils_lb -> Neg", "api-key": KEY, "type": "ip", "status": "ok"}, 429)
+PAGE = b'<?xml version="1.0"?>\n<!DOCTYPE html>\n<html><head><title>NCBI - Maintenance</title></head></html>'
+FAULTS = {
+    "429": Fault(RATE_LIMIT, RateLimitError),
+    "429 of the balancer": Fault(BALANCER, RateLimitError),
+    "429 with a short Retry-After": Fault(
+        dataclasses.replace(RATE_LIMIT, headers={"Retry-After": "0"}), RateLimitError
+    ),
+    "429 with a long Retry-After": Fault(
+        dataclasses.replace(RATE_LIMIT, headers={"Retry-After": "90"}), RateLimitError, 1
+    ),
+    "401": Fault(Answer(401), AuthenticationError, 1),
+    "403": Fault(Answer(403), AuthenticationError, 1),
+    "400": Fault(Answer(400, b"Bad Request"), ProviderRequestError, 1),
+    "400 of its proxy": Fault(
+        as_xml("<eFetchResult><ERROR>proxy_stream(): cannot connect</ERROR></eFetchResult>", 400),
+        ProviderUnavailableError,
+    ),
+    "500": Fault(Answer(500, b"<html>oops</html>", "text/html"), ProviderUnavailableError),
+    "502": Fault(Answer(502), ProviderUnavailableError),
+    "503": Fault(Answer(503), ProviderUnavailableError),
+    "reset": Fault(Answer(conduct="reset"), ProviderUnavailableError),
+    "silence": Fault(Answer(conduct="silent"), ProviderTimeoutError),
+    "a web page": Fault(Answer(200, b"<!DOCTYPE html><html><body>Sorry</body></html>"), ProviderUnavailableError),
+    "a web page in XML": Fault(Answer(200, PAGE, "text/html"), ProviderUnavailableError),
+    "nothing at all": Fault(Answer(200), ProviderResponseError),
+    "junk": Fault(Answer(200, b"\x00\xff\xfe{[<junk"), ProviderResponseError),
+    "an outage with status 200": Fault(
+        as_xml("<eFetchResult><ERROR>Search Backend failed: cannot open connection</ERROR></eFetchResult>"),
+        ProviderUnavailableError,
+    ),
+}
+
+
+@steps
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+async def test_a_fault_that_stays_becomes_a_named_error(fault: Fault, step: str, http: httpx.AsyncClient):
+    async with ncbi(RECORDS) as played:
+        played.always[step] = fault.answer
+        error = await _failure(played, http)
+    assert type(error) is fault.error
+    assert played.utilities.count(step) == fault.tries
+
+
+PASSING = {name: fault for name, fault in FAULTS.items() if fault.tries > 1}
+
+
+@steps
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+async def test_a_fault_that_passes_is_overcome(fault: Fault, step: str, http: httpx.AsyncClient):
+    async with ncbi(RECORDS) as played:
+        played.first[step] = [fault.answer] * (TRIES - 1)
+        assert len(await pubmed_tool(played.url, http, key=KEY).search("zinc", 10)) == 3
+
+
+WHOLE = efetch(*RECORDS.values())
+BROKEN_XML = {
+    "half of it": dataclasses.replace(WHOLE, body=WHOLE.body[: len(WHOLE.body) * 2 // 3]),
+    "half of it, by its length": dataclasses.replace(WHOLE, conduct="half"),
+    "no valid XML": dataclasses.replace(WHOLE, body=WHOLE.body.replace(b"</Article>", b"<Article>")),
+    "an entity bomb": as_xml(f"{BOMB}<PubmedArticleSet>{RECORDS['11'].replace('First.', '&c;')}</PubmedArticleSet>"),
+    "an outside entity": as_xml(
+        '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]>'
+        f"<PubmedArticleSet>{RECORDS['11'].replace('First.', '&x;')}</PubmedArticleSet>"
+    ),
+    "another document": as_xml("<eInfoResult><DbList/></eInfoResult>"),
+    "JSON": as_json({"result": {}}),
+}
+
+
+@pytest.mark.parametrize("answer", BROKEN_XML.values(), ids=BROKEN_XML)
+async def test_records_that_cannot_be_read_at_all_are_an_error(answer: Answer, http: httpx.AsyncClient):
+    async with ncbi(RECORDS) as played:
+        played.always["efetch"] = answer
+        error = await _failure(played, http)
+    assert type(error) in (ProviderResponseError, ProviderUnavailableError)
+    assert played.utilities.count("efetch") == TRIES
+
+
+@pytest.mark.parametrize("answer", BROKEN_XML.values(), ids=BROKEN_XML)
+async def test_records_that_could_not_be_read_are_fetched_again(answer: Answer, http: httpx.AsyncClient):
+    async with ncbi(RECORDS) as played:
+        played.first["efetch"] = [answer]
+        assert len(await pubmed_tool(played.url, http).search("zinc", 10)) == 3
+
+
+async def test_an_empty_set_is_an_error_where_records_were_promised(http: httpx.AsyncClient):
+    async with ncbi() as played:
+        played.hits["zinc"] = ["11"]
+        with pytest.raises(ProviderResponseError):
+            await pubmed_tool(played.url, http).search("zinc", 10)
+
+
+async def test_a_record_that_is_no_xml_costs_itself_alone(http: httpx.AsyncClient):
+    async with ncbi(RECORDS | {"12": RECORDS["12"].replace("</Journal>", "")}) as played:
+        records = await pubmed_tool(played.url, http).fetch(["11", "12", "13"])
+    assert [piece.id for piece in records.evidence] == ["pubmed:11", "pubmed:13"]
+    assert [one.pmid for one in records.unreadable] == ["12"]
+    assert len(played.asked) == TRIES
+
+
+async def test_a_record_that_was_no_xml_once_is_fetched_whole(http: httpx.AsyncClient):
+    async with ncbi(RECORDS) as played:
+        played.first["efetch"] = [efetch(RECORDS["11"], RECORDS["12"].replace("</Journal>", ""))]
+        records = await pubmed_tool(played.url, http).fetch(["11", "12"])
+    assert [piece.id for piece in records.evidence] == ["pubmed:11", "pubmed:12"]
+    assert records.well_formed
+
+
+async def test_unknown_ids_are_missing(http: httpx.AsyncClient):
+    async with ncbi(RECORDS) as played:
+        tool = pubmed_tool(played.url, http)
+        assert [piece.id for piece in (await tool.fetch(["11", "99999999"])).evidence] == ["pubmed:11"]
+        assert (await tool.fetch(["99999999"])).evidence == ()
+        played.always["efetch"] = as_xml("<ERROR>ID list is empty! Possibly it has no correct IDs.</ERROR>", 400)
+        assert (await tool.fetch(["0"])).evidence == ()
+
+
+async def test_nobody_at_the_address_is_an_outage(http: httpx.AsyncClient):
+    async with ncbi() as played:
+        url = played.url
+    with pytest.raises(ProviderUnavailableError):
+        await pubmed_tool(url, http).search("zinc", 10)
+
+
+async def test_an_answer_that_drips_is_given_up(http: httpx.AsyncClient):
+    async with dripping() as url:
+        with pytest.raises(ProviderTimeoutError):
+            await pubmed_tool(url, http).search("zinc", 10)
+
+
+async def test_an_outage_is_named_before_the_deadline(http: httpx.AsyncClient):
+    async with ncbi() as played:
+        played.always["esearch"] = Answer(conduct="silent")
+        patient = RetryPolicy(attempts=3, first_backoff=0.01, attempt_timeout=60)
+        with anyio.fail_after(2), pytest.raises(ProviderTimeoutError):
+            await pubmed_tool(played.url, http, retry=patient).search("zinc", 10)
+
+
+async def test_more_than_can_be_read_at_once_is_refused(http: httpx.AsyncClient):
+    async with ncbi(RECORDS) as played:
+        small = dataclasses.replace(QUICK, largest_answer=500)
+        with pytest.raises(ProviderResponseError):
+            await pubmed_tool(played.url, http, retry=small).fetch(["11", "12"])
+
+
+async def test_a_cancelled_search_lets_go_of_ncbi(http: httpx.AsyncClient):
+    async with ncbi(RECORDS) as played:
+        asked = anyio.Event()
+
+        def silent(_: Asked) -> Answer:
+            asked.set()
+            return Answer(conduct="silent")
+
+        played.server.answer = silent
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(pubmed_tool(played.url, http, retry=RetryPolicy()).search, "zinc", 10)
+            await asked.wait()
+            tasks.cancel_scope.cancel()
+    assert len(played.asked) == 1
+
+
+@asynccontextmanager
+async def dripping() -> AsyncGenerator[str]:
+    """A server that sends a byte, and then another one, and so on."""
+    over = asyncio.Event()
+    at_work: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if task := asyncio.current_task():
+            at_work.add(task)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        while not over.is_set():
+            writer.write(b" ")
+            with anyio.move_on_after(0.02):
+                await over.wait()
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        over.set()
+        server.close()
+        await asyncio.gather(*at_work)
+
+
+async def _failure(played: Ncbi, http: httpx.AsyncClient) -> ProviderError:
+    """The error of a search: a sentence for a model, without addresses, keys and markup."""
+    with pytest.raises(ProviderError) as caught:
+        await pubmed_tool(played.url, http, key=KEY).search("zinc", 10)
+    error = caught.value
+    assert error.provider == "pubmed"
+    assert error.message.endswith(".")
+    assert not any(part in error.message for part in (KEY, "http://", "127.0.0.1", "</"))
+    return error

@@ -1,0 +1,142 @@
+"""What holds for whatever PubMed sends."""
+
+from __future__ import annotations
+
+import contextlib
+import string
+from html import escape
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepcritical_mcp.errors import ProviderError
+from deepcritical_mcp.sources.pubmed.xml import read_records
+from tests.sources.ncbi import article, efetch
+
+in_its_own_time = settings(deadline=None)
+
+WORDS = st.text(alphabet=string.ascii_letters + "äßµ<>&\"'", min_size=1, max_size=8)
+SUPERSCRIPTS = dict(zip("0123456789+-=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾", strict=True))
+MARKED: st.SearchStrategy[tuple[str, str]] = st.one_of(
+    WORDS.map(lambda word: (escape(word), word)),
+    st.tuples(st.sampled_from(["i", "b", "u"]), WORDS).map(
+        lambda pair: (f"<{pair[0]}>{escape(pair[1])}</{pair[0]}>", pair[1])
+    ),
+    st.text(alphabet="0123456789+-=()", min_size=1, max_size=4).map(
+        lambda signs: (f"<sup>{signs}</sup>", "".join(SUPERSCRIPTS[sign] for sign in signs))
+    ),
+    st.text(alphabet="abckLMN", min_size=1, max_size=4).map(lambda letters: (f"<sub>{letters}</sub>", letters)),
+)
+
+
+@in_its_own_time
+@given(st.lists(st.tuples(MARKED, st.sampled_from(["", " "])), min_size=1, max_size=12))
+def test_no_character_of_a_text_is_lost_or_moved(parts: list[tuple[tuple[str, str], str]]):
+    xml = "".join(marked + blank for (marked, _), blank in parts)
+    text = "".join(plain + blank for (_, plain), blank in parts).strip()
+    (evidence,) = read_records(efetch(article("1", xml, f"<AbstractText>{xml}</AbstractText>")).body).evidence
+    assert evidence.citation.title == text
+    assert evidence.content == text
+
+
+PERSON = "<Author><LastName>L{0}</LastName><ForeName>F{0}</ForeName></Author>", "L{0} F{0}"
+GROUP = "<Author><CollectiveName>G{0}</CollectiveName></Author>", "G{0}"
+NOBODY = '<Author ValidYN="Y"/>', ""
+
+
+@in_its_own_time
+@given(st.lists(st.sampled_from([PERSON, GROUP, NOBODY]), max_size=20))
+def test_every_author_is_kept_in_order(forms: list[tuple[str, str]]):
+    xml = "".join(form.format(number) for number, (form, _) in enumerate(forms))
+    (evidence,) = read_records(efetch(article("1", authors=xml)).body).evidence
+    assert evidence.citation.authors == tuple(name.format(number) for number, (_, name) in enumerate(forms) if name)
+    assert len(evidence.author_parts) == len(evidence.citation.authors)
+
+
+GOOD, ODD, NO_XML = (
+    article("{0}"),
+    "<PubmedArticle><PubmedData/></PubmedArticle>",
+    article("{0}").replace("</Article>", ""),
+)
+
+
+@in_its_own_time
+@given(st.lists(st.sampled_from([GOOD, ODD, NO_XML]), min_size=1, max_size=8))
+def test_bad_records_never_cost_good_ones(forms: list[str]):
+    body = efetch(*(form.format(number) for number, form in enumerate(forms, 1))).body
+    good = [str(number) for number, form in enumerate(forms, 1) if form == GOOD]
+    if set(forms) == {NO_XML}:
+        with pytest.raises(ProviderError):
+            read_records(body)
+        return
+    records = read_records(body)
+    assert [piece.citation.pmid for piece in records.evidence] == good
+    assert len(records.unreadable) == len(forms) - len(good)
+    assert records.well_formed is (NO_XML not in forms)
+
+
+@in_its_own_time
+@given(st.binary(max_size=300))
+def test_junk_is_never_taken_for_records(junk: bytes):
+    for body in (junk, b"<PubmedArticleSet>" + junk + b"</PubmedArticleSet>"):
+        with contextlib.suppress(ProviderError):
+            assert read_records(body).evidence == ()
+
+
+NAMES = st.sampled_from(
+    [
+        "PubmedArticle",
+        "MedlineCitation",
+        "Article",
+        "PMID",
+        "ArticleTitle",
+        "Abstract",
+        "AbstractText",
+        "AuthorList",
+        "Author",
+        "LastName",
+        "sup",
+        "i",
+        "PubDate",
+        "Year",
+        "Month",
+        "Journal",
+        "Book",
+        "BookDocument",
+        "mml:math",
+        "PubmedBookArticle",
+        "CommentsCorrectionsList",
+        "CommentsCorrections",
+        "Keyword",
+        "DeleteCitation",
+    ]
+)
+TREES: st.SearchStrategy[str] = st.recursive(
+    st.text(alphabet="12aZ <&", max_size=5).map(escape),
+    lambda inside: st.tuples(NAMES, st.lists(inside, max_size=4)).map(
+        lambda node: f"<{node[0]}>{''.join(node[1])}</{node[0]}>"
+    ),
+    max_leaves=25,
+)
+
+
+@in_its_own_time
+@given(st.lists(TREES, max_size=4))
+def test_elements_in_any_order_are_read_or_named(trees: list[str]):
+    records = read_records(f"<PubmedArticleSet>{''.join(trees)}</PubmedArticleSet>".encode())
+    for piece in records.evidence:
+        assert piece.citation.title
+        assert piece.content
+
+
+@in_its_own_time
+@given(st.integers(min_value=0), st.integers(min_value=1))
+def test_half_an_answer_is_never_a_whole_one(start: int, length: int):
+    body = efetch(article("1"), article("2"), article("3")).body
+    cut = body[: start % len(body)] if length % 2 else body[start % (len(body) - 40) + 40 :]
+    try:
+        records = read_records(cut)
+    except ProviderError:
+        return
+    assert len(records.evidence) == 3 or not records.well_formed

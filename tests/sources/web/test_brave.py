@@ -1,0 +1,157 @@
+"""What only Brave Search does."""
+
+from __future__ import annotations
+
+import datetime
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    ProviderError,
+    ProviderRequestError,
+    ProviderResponseError,
+    QuotaExceededError,
+    RateLimitError,
+)
+from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.sources.web.brave import BraveTool, explain_refusal
+from deepcritical_mcp.sources.web.provider import WebOptions
+from tests.net.stand_in import Answer, Asked, stand_in
+from tests.sources import wire
+from tests.sources.contract import PATIENT, TRIES
+
+NOT_IN_PLAN = wire.brave_refusal(400, "OPTION_NOT_IN_PLAN", "The option is not part of the plan.")
+
+
+def brave(url: str, http: httpx.AsyncClient) -> BraveTool:
+    client = ApiClient(
+        http, provider="brave", title="Brave Search", retry=PATIENT, explain=explain_refusal, follow_redirects=False
+    )
+    return BraveTool(client, base_url=url, api_key=SecretStr("brave-key"), today=lambda: datetime.date(2026, 3, 15))
+
+
+async def test_options_are_braves_own_and_the_key_is_a_header(http: httpx.AsyncClient):
+    async with stand_in(wire.brave()) as provider:
+        await brave(provider.url, http).search(
+            "metformin cancer",
+            7,
+            recency="month",
+            include_domains=["nih.gov", "who.int"],
+            exclude_domains=["x.example"],
+        )
+    (asked,) = provider.asked
+    assert (asked.method, asked.path) == ("GET", "/web/search")
+    assert asked.headers["x-subscription-token"] == "brave-key"
+    assert asked.query == {
+        "q": "metformin cancer (site:nih.gov OR site:who.int) -site:x.example",
+        "count": "7",
+        "offset": "0",
+        "freshness": "pm",
+        "extra_snippets": "true",
+    }
+
+
+async def test_news_have_their_own_endpoint_and_dates(http: httpx.AsyncClient):
+    page = wire.Page("News", "https://a.example/n", "Text.", date="3 days ago")
+    async with stand_in(wire.brave_news([page])) as provider:
+        (item,) = await brave(provider.url, http).search("metformin", 30, topic="news", search_depth="basic")
+    assert provider.asked[0].path == "/news/search"
+    assert provider.asked[0].query == {"q": "metformin", "count": "30", "offset": "0"}
+    assert item.citation.date == "2026-03-12"
+
+
+async def test_more_than_a_page_is_read_page_by_page(http: httpx.AsyncClient):
+    pages = [wire.Page(f"Page {n}", f"https://a.example/{n}", "Text.") for n in range(50)]
+
+    def answer(asked: Asked) -> Answer:
+        start = 20 * int(asked.query["offset"])
+        return wire.brave(pages[start : start + int(asked.query["count"])], more=start + 20 < len(pages))
+
+    async with stand_in() as provider:
+        provider.answer = answer
+        evidence = await brave(provider.url, http).search("metformin", 50)
+    assert [asked.query["offset"] for asked in provider.asked] == ["0", "1", "2"]
+    assert [item.citation.title for item in evidence] == [page.title for page in pages]
+    assert (evidence[0].relevance, evidence[-1].relevance) == (1.0, 0.5)
+
+
+async def test_a_later_page_that_fails_leaves_the_first_and_a_warning(http: httpx.AsyncClient):
+    first = wire.brave([wire.Page(f"P{n}", f"https://a.example/{n}", "Text.") for n in range(20)], more=True)
+    async with stand_in(first, Answer(403)) as provider:
+        answer = await brave(provider.url, http).ask("metformin", 40, WebOptions())
+    assert len(answer.evidence) == 20
+    assert answer.warnings == (
+        "Further results are missing: Brave Search refused access (HTTP 403). Check its API key.",
+    )
+
+
+async def test_a_plan_without_extra_snippets_is_remembered(http: httpx.AsyncClient):
+    async with stand_in(NOT_IN_PLAN, wire.brave()) as provider:
+        tool = brave(provider.url, http)
+        assert len(await tool.search("metformin", 5)) == 3
+        assert len(await tool.search("aspirin", 5)) == 3
+    assert ["extra_snippets" in asked.query for asked in provider.asked] == [True, False, False]
+
+
+async def test_extra_snippets_are_part_of_the_text(http: httpx.AsyncClient):
+    row = {
+        "title": "A &amp; <strong>B</strong>",
+        "url": "https://a.example/1",
+        "description": "First <strong>snippet</strong>.",
+        "extra_snippets": ["Second.", None, "First snippet."],
+        "page_age": "2023-05-25T15:48:12",
+    }
+    async with stand_in(wire.as_json({"type": "search", "web": {"results": [row]}})) as provider:
+        (item,) = await brave(provider.url, http).search("metformin", 5)
+    assert item.citation.title == "A & B"
+    assert item.content == "First snippet.\nSecond."
+    assert item.citation.date == "2023-05-25"
+
+
+async def test_long_queries_and_many_domains_are_cut_and_told(http: httpx.AsyncClient):
+    domains = tuple(f"site-number-{n}.example.org" for n in range(40))
+    async with stand_in(wire.brave(())) as provider:
+        answer = await brave(provider.url, http).ask("word " * 80, 5, WebOptions(include_domains=domains))
+    assert provider.asked[0].query["q"] == " ".join(["word"] * 50)
+    assert [warning.split(":")[0] for warning in answer.warnings] == [
+        "So many domains cannot be asked of Brave Search",
+        "Brave Search reads no more of the query than",
+    ]
+
+
+TOKEN_IN_META = {"errors": [{"loc": ["header", "x-subscription-token"], "msg": "Field required", "type": "missing"}]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "tries"),
+    [
+        (wire.brave_refusal(422, "SUBSCRIPTION_TOKEN_INVALID", "The token is invalid."), AuthenticationError, 1),
+        (wire.brave_refusal(422, "VALIDATION", "Unable to validate.", meta=TOKEN_IN_META), AuthenticationError, 1),
+        (wire.brave_refusal(422, "VALIDATION", "Unable to validate."), ProviderRequestError, 1),
+        (wire.brave_refusal(429, "RATE_LIMITED", "Slow down.", X_RateLimit_Reset="30, 9000"), RateLimitError, 1),
+        (wire.brave_refusal(429, "RATE_LIMITED", "Slow down."), RateLimitError, TRIES),
+        (wire.brave_refusal(429, "QUOTA_LIMITED", "Used up."), QuotaExceededError, 1),
+        (wire.brave_refusal(429, "RATE_LIMITED", "x", X_RateLimit_Remaining="1, 0"), QuotaExceededError, 1),
+        (
+            wire.brave_refusal(429, "RATE_LIMITED", "x", meta={"quota_limit": 2000, "quota_current": 2000}),
+            QuotaExceededError,
+            1,
+        ),
+        (wire.as_json({"type": "ErrorResponse", "error": {}}), ProviderResponseError, TRIES),
+    ],
+)
+async def test_refusals_are_told_apart(http: httpx.AsyncClient, answer: Answer, error: type[ProviderError], tries: int):
+    async with stand_in(answer) as provider:
+        with pytest.raises(ProviderError) as caught:
+            await brave(provider.url, http).search("metformin", 5)
+    assert type(caught.value) is error
+    assert len(provider.asked) == tries
+
+
+async def test_a_short_wait_that_brave_names_is_waited_out(http: httpx.AsyncClient):
+    limited = wire.brave_refusal(429, "RATE_LIMITED", "Slow down.", X_RateLimit_Reset="0.01, 9000")
+    async with stand_in(limited, wire.brave()) as provider:
+        assert len(await brave(provider.url, http).search("metformin", 5)) == 3

@@ -1,0 +1,224 @@
+"""Earlier results: found again by the same or a close query, and never in the way."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import anyio.to_process
+import pytest
+
+from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.models import Citation, Evidence
+from deepcritical_mcp.sources.web.earlier_results import FILE, CachedAnswer, WebCache, clear_web_cache
+from deepcritical_mcp.sources.web.provider import WebOptions
+
+ANY = WebOptions()
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class FakeEmbedder:
+    """Knows the directions of a few texts; all others lie apart."""
+
+    def __init__(self, directions: dict[str, tuple[float, float]]) -> None:
+        self.directions = directions
+
+    async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        return [list(self.directions.get(text, (0.0, 1.0))) for text in texts]
+
+
+class BrokenEmbedder:
+    async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        raise EmbeddingError("The model cannot be loaded.")
+
+
+def page(url: str = "https://a.example/1", content: str = "Text.") -> Evidence:
+    citation = Citation(source="web", title="Title", url=url)
+    return Evidence.of(citation, content, provider="brave", relevance=0.7, found_by=("q",))
+
+
+async def found(cache: WebCache, query: str, options: WebOptions = ANY) -> str:
+    answer = await cache.find(query, options)
+    return answer.query if answer else ""
+
+
+async def put(cache: WebCache, query: str, options: WebOptions = ANY, *pages: Evidence) -> None:
+    await cache.put(query, options, provider="brave", evidence=pages or (page(),))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, clock: Clock) -> WebCache:
+    return WebCache(tmp_path / "cache", ttl=3600, now=clock)
+
+
+async def test_the_same_query_finds_what_it_found(cache: WebCache, clock: Clock):
+    await put(cache, "Metformin and cancer")
+    assert await cache.find("  metformin AND cancer? ", ANY) == CachedAnswer(
+        query="Metformin and cancer", provider="brave", asked=clock.now, evidence=(page(),)
+    )
+
+
+async def test_the_last_answer_counts(cache: WebCache):
+    await put(cache, "metformin", ANY, page(content="Old."))
+    await put(cache, "metformin", ANY, page(content="New."))
+    answer = await cache.find("metformin", ANY)
+    assert answer is not None
+    assert [item.content for item in answer.evidence] == ["New."]
+
+
+async def test_old_answers_are_gone(cache: WebCache, clock: Clock):
+    await put(cache, "metformin")
+    clock.now += 3599
+    assert await found(cache, "metformin")
+    clock.now += 1
+    assert not await found(cache, "metformin")
+
+
+async def test_without_a_model_shared_words_decide(cache: WebCache):
+    await put(cache, "metformin and risk of breast cancer")
+    assert await found(cache, "What is the breast cancer risk with metformin?") == "metformin and risk of breast cancer"
+    assert not await found(cache, "metformin in pregnancy")
+
+
+async def test_with_a_model_the_closest_in_meaning_is_found(tmp_path: Path, clock: Clock):
+    embedder = FakeEmbedder(
+        {"myalgia": (1.0, 0.0), "muscle pain": (0.9, 0.436), "sore muscles": (0.8, 0.6), "x": (0, 1)}
+    )
+    cache = WebCache(tmp_path, ttl=3600, embedder=embedder, now=clock)
+    for query in ("sore muscles", "muscle pain", "x"):
+        await put(cache, query)
+    assert await found(cache, "myalgia") == "muscle pain"
+    embedder.directions["myalgia"] = (0.0, -1.0)
+    assert not await found(cache, "myalgia")
+
+
+async def test_a_model_that_cannot_be_loaded_leaves_the_words(tmp_path: Path, clock: Clock):
+    cache = WebCache(tmp_path, ttl=3600, embedder=BrokenEmbedder(), now=clock)
+    await put(cache, "metformin breast cancer risk")
+    assert await found(cache, "breast cancer risk metformin")
+
+
+async def test_queries_with_other_numbers_ask_something_else(tmp_path: Path, clock: Clock):
+    everything_alike = FakeEmbedder({})
+    cache = WebCache(tmp_path, ttl=3600, embedder=everything_alike, now=clock)
+    await put(cache, "flu vaccine efficacy 2023")
+    assert not await found(cache, "flu vaccine efficacy 2024")
+    assert not await found(cache, "flu vaccine efficacy")
+    assert await found(cache, "efficacy of the 2023 flu vaccine")
+
+
+async def test_options_decide_what_serves(cache: WebCache):
+    await put(cache, "metformin", WebOptions(recency="week"))
+    assert not await found(cache, "metformin", WebOptions(recency="day"))
+    assert await found(cache, "metformin", WebOptions(recency="month"))
+    assert await found(cache, "metformin", WebOptions(search_depth="basic", recency="week"))
+    assert not await found(cache, "metformin", WebOptions(topic="news", recency="week"))
+
+
+async def test_only_what_lies_in_the_domains_is_given(cache: WebCache):
+    await put(cache, "metformin", ANY, page("https://www.nih.gov/1"), page("https://a.example/1"))
+    answer = await cache.find("metformin", WebOptions(include_domains=("nih.gov",)))
+    assert answer is not None
+    assert [item.citation.url for item in answer.evidence] == ["https://www.nih.gov/1"]
+    assert not await found(cache, "metformin", WebOptions(include_domains=("who.int",)))
+    await put(cache, "aspirin", WebOptions(include_domains=("nih.gov",)), page("https://www.nih.gov/2"))
+    assert not await found(cache, "aspirin")
+
+
+async def test_the_oldest_go_when_it_grows_too_large(tmp_path: Path, clock: Clock):
+    cache = WebCache(tmp_path, ttl=3600, most_bytes=4000, now=clock)
+    for number in range(10):
+        clock.now += 1
+        await put(cache, f"word{number}", ANY, page(content="x" * 1000))
+    assert not await found(cache, "word0")
+    assert await found(cache, "word9")
+    with sqlite3.connect(tmp_path / FILE) as database:
+        assert database.execute("SELECT SUM(bytes) FROM answers").fetchone()[0] <= 4000
+
+
+async def test_clearing_forgets_everything_and_counts_it(tmp_path: Path, clock: Clock):
+    cache = WebCache(tmp_path, ttl=3600, now=clock)
+    assert clear_web_cache(tmp_path) == 0
+    await put(cache, "metformin")
+    await put(cache, "aspirin")
+    assert clear_web_cache(tmp_path) == 2
+    assert not await found(cache, "metformin")
+    await put(cache, "metformin")
+    assert await found(cache, "metformin")
+
+
+async def test_a_folder_that_cannot_be_made_is_no_cache_and_no_error(tmp_path: Path, clock: Clock):
+    (tmp_path / "file").write_text("in the way")
+    cache = WebCache(tmp_path / "file" / "cache", ttl=3600, now=clock)
+    await put(cache, "metformin")
+    assert not await found(cache, "metformin")
+    assert clear_web_cache(tmp_path / "file" / "cache") == 0
+
+
+async def test_a_file_that_is_no_database_is_replaced(tmp_path: Path, clock: Clock):
+    (tmp_path / FILE).write_bytes(b"no database at all, but long enough to be looked at" * 100)
+    cache = WebCache(tmp_path, ttl=3600, now=clock)
+    assert not await found(cache, "metformin")
+    await put(cache, "metformin")
+    assert await found(cache, "metformin")
+
+
+async def test_a_row_that_cannot_be_read_is_none(tmp_path: Path, cache: WebCache):
+    await put(cache, "metformin")
+    with sqlite3.connect(tmp_path / "cache" / FILE) as database:
+        database.execute("UPDATE answers SET answer = '{}'")
+    assert not await found(cache, "metformin")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+async def test_others_cannot_read_what_was_asked(tmp_path: Path, cache: WebCache):
+    await put(cache, "metformin")
+    assert (tmp_path / "cache" / FILE).stat().st_mode & 0o077 == 0
+
+
+def _fill(folder: str, name: str) -> int:
+    """Runs in a process of its own: put ten answers and find them again."""
+
+    async def run() -> int:
+        cache = WebCache(Path(folder), ttl=3600)
+        for number in range(10):
+            await put(cache, f"{name} query{number}")
+        return sum([bool(await found(cache, f"{name} query{number}")) for number in range(10)])
+
+    return anyio.run(run)
+
+
+async def test_several_processes_share_it_and_lose_nothing(tmp_path: Path):
+    counts: list[int] = []
+
+    async def fill(name: str) -> None:
+        counts.append(await anyio.to_process.run_sync(_fill, str(tmp_path), name))
+
+    async with anyio.create_task_group() as tasks:
+        for name in ("one", "two"):
+            tasks.start_soon(fill, name)
+    cache = WebCache(tmp_path, ttl=3600)
+    assert counts == [10, 10]
+    assert all([await found(cache, f"{name} query{number}") for name in ("one", "two") for number in range(10)])
+
+
+async def test_many_at_once_do_not_lock_each_other_out(tmp_path: Path):
+    cache = WebCache(tmp_path, ttl=3600)
+    async with anyio.create_task_group() as tasks:
+        for number in range(30):
+            tasks.start_soon(put, cache, f"query{number}", ANY)
+    assert all([await found(cache, f"query{number}") for number in range(30)])

@@ -1,0 +1,98 @@
+"""Fields of any type, and texts with markup."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.errors import ProviderResponseError
+from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.sources.web.payload import hit_of, number_of, read_hits, text_of, without_markdown, without_markup
+from deepcritical_mcp.sources.web.provider import as_evidence
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<strong>Insulin</strong> &amp; glucose", "Insulin & glucose"),
+        ("p<0.05 and q>0.1", "p<0.05 and q>0.1"),
+        ("&lt;LOD", "<LOD"),
+        ("it&amp;#39;s twice encoded", "it's twice encoded"),
+        ("one<br/>two<p>three</p>", "one two three "),
+        ("List<String> stays", "List<String> stays"),
+        ("a&nbsp;b", "a b"),
+        ("AT&T &unknown; &#99999999;", "AT&T &unknown; �"),
+    ],
+)
+def test_html_goes_and_its_text_stays(markup: str, text: str):
+    assert without_markup(markup) == text
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("# Title\nText", "Title\nText"),
+        ("## A. # B: C", "A. B: C"),
+        ("**bold** and ***both***", "bold and both"),
+        ("[link](https://a.example/x_(y)) ![image](i.png)", "link image"),
+        ("`code`", "code"),
+        ("p*q*r, C# and [1]", "p*q*r, C# and [1]"),
+        ("part one [...] part two", "part one [...] part two"),
+    ],
+)
+def test_markdown_goes_and_its_text_stays(markdown: str, text: str):
+    assert without_markdown(markdown) == text
+
+
+def test_fields_of_other_types_are_read_or_passed_over():
+    texts: list[object] = ["a", 1, 1.5, True, None, {}, ["a", None, "b"]]
+    numbers: list[object] = [1, "0.5", True, None, "x", [], float("inf")]
+    assert [text_of(value) for value in texts] == ["a", "1", "1.5", "", "", "", "a b"]
+    assert [number_of(value) for value in numbers] == [1, 0.5, None, None, None, None, None]
+
+
+def test_rows_of_which_none_is_usable_are_junk_and_not_an_empty_answer():
+    with pytest.raises(ProviderResponseError):
+        read_hits("brave", "Brave", [{"title": "no address"}], lambda row: hit_of(title="", url="", content=""))
+    with pytest.raises(ProviderResponseError):
+        read_hits("brave", "Brave", {"a": 1}, lambda row: hit_of(title="", url="", content=""))
+    assert read_hits("brave", "Brave", None, lambda row: hit_of(title="", url="", content="")) == []
+
+
+def test_a_publications_page_carries_its_ids_and_its_own_title():
+    hits = [
+        hit_of(title="Metformin in older adults - PubMed", url="https://pubmed.ncbi.nlm.nih.gov/123/", content="Text."),
+        hit_of(title="A page about PubMed - PubMed", url="https://blog.example/pubmed", content="Text."),
+    ]
+    record, page = as_evidence(hits, provider="brave", query="q", max_results=5)
+    assert (record.id, record.citation.pmid, record.citation.title) == (
+        "pubmed:123",
+        "123",
+        "Metformin in older adults",
+    )
+    assert (page.citation.pmid, page.citation.title) == ("", "A page about PubMed - PubMed")
+
+
+@given(JSON)
+def test_no_payload_whatever_raises_anything_but_a_provider_error(payload: object):
+    def hit(row: dict[str, object]):
+        return hit_of(
+            title=without_markup(text_of(row.get("title"))),
+            url=f"https://a.example/{text_of(row.get('url'))}",
+            content=without_markup(without_markdown(text_of(row.get("content")))),
+            score=number_of(row.get("score")),
+        )
+
+    try:
+        hits = read_hits("p", "P", [{"title": payload, "url": payload, "content": payload, "score": payload}], hit)  # pyright: ignore[reportArgumentType]
+        evidence = as_evidence(hits, provider="p", query="q", max_results=5)
+    except ProviderResponseError:
+        return
+    assert all(isinstance(item, Evidence) for item in evidence)

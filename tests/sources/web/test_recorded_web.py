@@ -1,0 +1,118 @@
+"""Real answers of the web providers, from the folder in DEEPCRITICAL_RECORDED_DIR: every one is read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    BlockedError,
+    ProviderError,
+    ProviderRequestError,
+    QuotaExceededError,
+    RateLimitError,
+)
+from tests.net.stand_in import Answer, stand_in
+from tests.sources.contestants import make_brave, make_duckduckgo, make_serpapi, make_tavily
+
+FOLDER = Path(os.environ.get("DEEPCRITICAL_RECORDED_DIR", ""))
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("DEEPCRITICAL_RECORDED_DIR"), reason="DEEPCRITICAL_RECORDED_DIR is not set"
+)
+
+
+def recorded(pattern: str) -> list[Any]:
+    files = sorted(FOLDER.glob(pattern)) if os.environ.get("DEEPCRITICAL_RECORDED_DIR") else []
+    return [pytest.param(file, id=file.name) for file in files]
+
+
+def sent(file: Path, status: int = 200) -> Answer:
+    kind = "text/html; charset=utf-8" if file.suffix == ".html" else "application/json"
+    return Answer(status, file.read_bytes(), kind)
+
+
+def payload(file: Path) -> Any:
+    return json.loads(file.read_bytes())
+
+
+def addresses(rows: list[dict[str, Any]], field: str) -> Iterator[str]:
+    """What an independent reading finds: host and path of each result, without a slash at the end."""
+    for row in rows:
+        yield str(httpx.URL(row[field]).copy_with(query=None, fragment=None)).rstrip("/")
+
+
+def shown(url: str) -> str:
+    return str(httpx.URL(url).copy_with(query=None)).rstrip("/")
+
+
+@pytest.mark.parametrize("file", recorded("brave/*.json"))
+async def test_brave(file: Path, http: httpx.AsyncClient):
+    rows = payload(file)["web"]["results"]
+    async with stand_in(sent(file)) as provider:
+        evidence = await make_brave(provider.url, http).search("q", 50)
+    assert [shown(item.citation.url) for item in evidence] == list(addresses(rows, "url"))
+    assert not any(mark in item.content for item in evidence for mark in ("<strong>", "&amp;", "&quot;", "&#"))
+
+
+@pytest.mark.parametrize("file", recorded("serpapi/*-google-*.json"))
+async def test_serpapi(file: Path, http: httpx.AsyncClient):
+    rows = payload(file)["organic_results"]
+    async with stand_in(sent(file)) as provider:
+        evidence = await make_serpapi(provider.url, http).search("q", 50)
+    assert [shown(item.citation.url) for item in evidence] == list(addresses(rows, "link"))
+
+
+@pytest.mark.parametrize("file", recorded("tavily/*.response.json"))
+async def test_tavily(file: Path, http: httpx.AsyncClient):
+    rows = payload(file)["results"]
+    async with stand_in(sent(file)) as provider:
+        evidence = await make_tavily(provider.url, http).search("q", 20)
+    assert [shown(item.citation.url) for item in evidence] == list(addresses(rows, "url"))
+    assert [item.relevance for item in evidence] == [pytest.approx(row["score"]) for row in rows]
+    assert all(item.content.count("**") <= 1 for item in evidence)  # one has a lone mark
+
+
+@pytest.mark.parametrize("file", recorded("duckduckgo/ddg_*.html"))
+async def test_duckduckgo(file: Path, http: httpx.AsyncClient):
+    async with stand_in(sent(file)) as provider:
+        evidence = await make_duckduckgo(provider.url, http).search("q", 10)
+    assert len(evidence) == 10
+    assert all(item.citation.url.startswith("http") and "duckduckgo" not in item.citation.url for item in evidence)
+    assert all(len(item.content) > 40 for item in evidence)
+
+
+@pytest.mark.parametrize("file", recorded("duckduckgo/interstitial_*.html"))
+async def test_duckduckgos_challenge(file: Path, http: httpx.AsyncClient):
+    async with stand_in(sent(file)) as provider:
+        with pytest.raises(BlockedError):
+            await make_duckduckgo(provider.url, http).search("q", 10)
+
+
+REFUSALS = {
+    "brave-422-missing-token.json": (make_brave, AuthenticationError),
+    "brave-422-validation.json": (make_brave, ProviderRequestError),
+    "brave-429-rate_limited.json": (make_brave, RateLimitError),
+    "serpapi-401-invalid-key.json": (make_serpapi, AuthenticationError),
+    "serpapi-429-out-of-searches.json": (make_serpapi, QuotaExceededError),
+    "tavily-401.json": (make_tavily, AuthenticationError),
+    "tavily-429.json": (make_tavily, RateLimitError),
+    "tavily-432.json": (make_tavily, QuotaExceededError),
+    "tavily-433.json": (make_tavily, QuotaExceededError),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+async def test_refusals(name: str, http: httpx.AsyncClient):
+    make, error = REFUSALS[name]
+    status = int(name.split("-")[1].removesuffix(".json"))
+    async with stand_in(sent(FOLDER / "errors_transcribed" / name, status)) as provider:
+        with pytest.raises(ProviderError) as caught:
+            await make(provider.url, http).search("q", 10)
+    assert type(caught.value) is error

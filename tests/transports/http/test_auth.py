@@ -1,0 +1,110 @@
+"""Bearer tokens from the settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.transports.http.auth import StaticTokens, weak_tokens
+from tests.transports.conftest import Serving, content
+
+TOKENS = "alice:alice-token-0123456789,bob:bob-token-0123456789"
+ALICE = "alice-token-0123456789"
+GUARDED = ("/mcp", "/sse", "/messages/?session_id=0", "/metrics")
+
+
+async def test_without_a_token_nobody_comes_in_but_health_can_be_asked(serving: Serving) -> None:
+    async with serving(auth_tokens=TOKENS) as server, server.http() as http:
+        for path in GUARDED:
+            answer = await http.get(path)
+            assert answer.status_code == 401, path
+            assert answer.headers["www-authenticate"].startswith("Bearer ")
+            assert "resource_metadata" not in answer.headers["www-authenticate"]  # there is nobody to get a token from
+        assert (await http.get("/health")).status_code == 200
+        assert (await http.get("/.well-known/oauth-protected-resource")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer wrong",
+        "Bearer ",
+        "Bearer alice",
+        "Bearer alice:alice-token-0123456789",
+        f"Basic {ALICE}",
+        ALICE,
+        f"Bearer {ALICE} ",
+        f"Bearer {ALICE.upper()}",
+        f"Bearer {ALICE[:-1]}",
+    ],
+)
+async def test_a_wrong_token_is_refused(header: str) -> None:
+    scheme, _, token = header.partition(" ")
+    known = await StaticTokens([("alice", ALICE)]).verify_token(token) if scheme == "Bearer" else None
+    assert known is None
+
+
+async def test_a_good_token_names_its_caller_and_a_caller_may_have_two() -> None:
+    verifier = StaticTokens([("alice", ALICE), ("alice", "another"), ("bob", "third")])
+    for token, name in ((ALICE, "alice"), ("another", "alice"), ("third", "bob")):
+        known = await verifier.verify_token(token)
+        assert known is not None
+        assert known.client_id == name
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_a_client_with_its_token_comes_in(serving: Serving, transport: str) -> None:
+    async with serving(auth_tokens=TOKENS) as server, server.client(transport, token=ALICE) as client:
+        assert content(await client.call_tool("add_evidence", {"items": [{"content": "a note"}]}))["total"] == 1
+
+
+async def test_a_connection_cannot_be_taken_over_with_another_token(serving: Serving) -> None:
+    async with serving(auth_tokens=TOKENS) as server, server.http() as http:
+        headers = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {ALICE}"}
+        greeting = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "0"},
+            },
+        }
+        opened = await http.post("/mcp", headers=headers, json=greeting)
+        headers["mcp-session-id"] = opened.headers["mcp-session-id"]
+        question: dict[str, Any] = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+        assert (await http.post("/mcp", headers=headers, json=question)).status_code == 200
+        headers["authorization"] = "Bearer bob-token-0123456789"
+        assert (await http.post("/mcp", headers=headers, json=question)).status_code == 404
+
+
+async def test_who_guesses_tokens_must_wait_even_with_the_right_one(serving: Serving) -> None:
+    async with serving(auth_tokens=TOKENS) as server, server.http() as http:
+        statuses = [
+            (await http.get("/metrics", headers={"authorization": f"Bearer guess-{number}"})).status_code
+            for number in range(25)
+        ]
+        right = await http.get("/metrics", headers={"authorization": f"Bearer {ALICE}"})
+        without = await http.get("/metrics")
+    assert statuses == [401] * 20 + [429] * 5
+    assert right.status_code == 429
+    assert int(right.headers["retry-after"]) >= 1
+    assert without.status_code == 401
+
+
+@pytest.mark.parametrize(("trusted", "last"), [("", 429), ("127.0.0.1", 401)], ids=["unknown", "trusted"])
+async def test_only_a_trusted_proxy_may_say_for_whom_it_asks(serving: Serving, trusted: str, last: int) -> None:
+    async with serving(auth_tokens=TOKENS, trusted_proxies=trusted) as server, server.http() as http:
+        guess = {"authorization": "Bearer guess"}
+        answers = [await http.get("/metrics", headers={**guess, "x-forwarded-for": f"192.0.2.{n}"}) for n in range(21)]
+    assert answers[-1].status_code == last  # one guess each, or all from one address
+
+
+def test_tokens_are_secrets_and_short_ones_are_named() -> None:
+    settings = Settings(auth_tokens="alice:short, bob:bob-token-0123456789")  # type: ignore[arg-type]
+    assert weak_tokens(settings) == ["alice"]
+    assert set(settings.secrets) == {"short", "bob-token-0123456789"}
+    assert "short" not in repr(settings)

@@ -1,0 +1,152 @@
+"""The end: running calls may finish, the rest get a clear error, streams close, the process exits."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from mcp.client.client import Client
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ConfigurationError, ShuttingDownError
+from deepcritical_mcp.server import create_server
+from deepcritical_mcp.transports.http.app import run_http
+from deepcritical_mcp.transports.http.draining import RunningCalls
+from tests.transports.conftest import Serving, content, error
+from tests.transports.processes import serving_process
+
+
+async def test_a_running_call_may_finish_while_new_ones_are_refused() -> None:
+    calls, may_end = RunningCalls(), anyio.Event()
+    outcome: list[str] = []
+
+    async def call() -> None:
+        async with calls.admit():
+            await may_end.wait()
+            outcome.append("finished")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(calls.drain)
+        await anyio.wait_all_tasks_blocked()
+        with pytest.raises(ShuttingDownError):
+            async with calls.admit():
+                pass
+        may_end.set()
+    assert outcome == ["finished"]
+
+
+async def test_a_call_that_takes_too_long_ends_with_an_error() -> None:
+    calls = RunningCalls()
+    outcome: list[Exception] = []
+
+    async def call() -> None:
+        try:
+            async with calls.admit():
+                await anyio.sleep_forever()
+        except ShuttingDownError as error:
+            outcome.append(error)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await anyio.wait_all_tasks_blocked()
+        await calls.drain(grace=0)
+    assert len(outcome) == 1
+
+
+@pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
+async def test_a_server_that_ends_answers_the_call_that_runs(serving: Serving, transport: str, mode: str) -> None:
+    results: list[str] = []
+
+    async def search(client: Client) -> None:
+        results.append(content(await client.call_tool("web_search", {"query": "metformin"}))["query"])
+
+    async with (
+        serving() as server,
+        server.client(transport, mode) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        server.web.gate = anyio.Event()
+        tasks.start_soon(search, client)
+        await server.web.waiting.wait()
+        server.uvicorn.handle_exit(signal.SIGTERM, None)
+        async with server.http() as http:
+            while (await http.get("/ready")).status_code != 503:
+                await anyio.lowlevel.checkpoint()
+        server.web.gate.set()
+    assert results == ["metformin"]
+
+
+@pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
+async def test_a_call_that_is_cut_off_by_the_end_is_told_so(serving: Serving, transport: str, mode: str) -> None:
+    results: list[str] = []
+
+    async def search(client: Client) -> None:
+        results.append(error(await client.call_tool("web_search", {"query": "metformin"}))["code"])
+
+    async with (
+        serving() as server,
+        server.client(transport, mode) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        server.web.gate = anyio.Event()
+        tasks.start_soon(search, client)
+        await server.web.waiting.wait()
+        for _ in range(2):
+            server.uvicorn.handle_exit(signal.SIGTERM, None)
+    assert results == ["shutting_down"]
+
+
+def test_a_signal_ends_the_process_cleanly_with_streams_open(tmp_path: Path) -> None:
+    with serving_process(tmp_path) as (one, url):
+        with client_of(url) as http, http.stream("GET", "/sse") as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == "event: endpoint"
+            one.send_signal(signal.SIGTERM)
+            for _ in lines:
+                pass  # to the end, which is a clean one
+        assert one.wait(20) == 0
+
+
+def test_told_so_it_listens_on_every_interface_and_still_checks_the_host(tmp_path: Path) -> None:
+    with serving_process(tmp_path, "--host", "0.0.0.0", "--insecure") as (one, url):
+        with client_of(url) as http:
+            assert http.get("/health").status_code == 200
+            assert http.get("/health", headers={"host": "evil.example"}).status_code == 421
+            assert http.get("/health", headers={"origin": "http://evil.example"}).status_code == 403
+        one.send_signal(signal.SIGINT)
+        assert one.wait(20) == 0
+
+
+def client_of(url: str) -> httpx.Client:
+    return httpx.Client(base_url=url, trust_env=False, transport=httpx.HTTPTransport(retries=20))
+
+
+def refusal_to_start(host: str, port: int, **settings: Any) -> str:
+    server = create_server(Settings(**settings))
+    with pytest.raises(ConfigurationError) as caught:
+        run_http(server, server.app, "http", host=host, port=port)
+    return caught.value.message
+
+
+def test_a_port_in_use_is_named_in_one_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert f"cannot listen on 127.0.0.1 port {port}" in refusal_to_start("127.0.0.1", port)
+
+
+def test_it_lets_nobody_else_in_without_being_told_who_may() -> None:
+    for host in ("0.0.0.0", "::", ""):
+        told = refusal_to_start(host, 0)
+        assert "DEEPCRITICAL_AUTH_TOKENS" in told
+        assert "--insecure" in told
+
+
+def test_oauth_beyond_this_machine_needs_the_address_that_tokens_name() -> None:
+    assert "DEEPCRITICAL_PUBLIC_URL" in refusal_to_start("0.0.0.0", 0, oauth_issuer="https://login.example.org")

@@ -1,0 +1,228 @@
+"""Access tokens of an OAuth authorization server."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import socket
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import httpx
+import jwt
+import pytest
+import uvicorn
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import RSAAlgorithm
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.tools.call_session import caller_of
+from deepcritical_mcp.transports.http.oauth import OAuthVerifier
+from tests.transports.conftest import Serving, content
+
+ISSUER = "https://login.example.org"
+SERVER = "https://mcp.example.org"
+KEYS = {name: rsa.generate_private_key(public_exponent=65537, key_size=2048) for name in ("one", "two")}
+
+
+class Issuer:
+    """An authorization server that publishes the keys it is told to, and counts how often it is asked."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = list(names)
+        self.requests: list[str] = []
+        self.is_down = False
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request.url.path)
+        if self.is_down:
+            return httpx.Response(503)
+        if request.url.path == "/.well-known/oauth-authorization-server":
+            return httpx.Response(404)
+        if request.url.path == "/.well-known/openid-configuration":
+            return httpx.Response(200, json={"issuer": ISSUER, "jwks_uri": f"{ISSUER}/keys"})
+        assert request.url.path == "/keys"
+        return httpx.Response(200, json={"keys": [public_key(name) for name in self.names]})
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def public_key(name: str) -> dict[str, Any]:
+    key = RSAAlgorithm.to_jwk(KEYS[name].public_key(), as_dict=True)
+    return {**key, "kid": name, "use": "sig", "alg": "RS256"}
+
+
+def signed(claims: Mapping[str, Any] | None = None, key: str = "one", algorithm: str = "RS256") -> str:
+    good = {"iss": ISSUER, "aud": SERVER, "sub": "user-1", "client_id": "app", "exp": time.time() + 600}
+    payload = {name: value for name, value in {**good, **(claims or {})}.items() if value is not None}
+    return jwt.encode(payload, KEYS[key], algorithm=algorithm, headers={"kid": key})
+
+
+def signed_by_hand(claims: Mapping[str, Any], secret: bytes) -> str:
+    """An HMAC over a public key, as if that were a secret."""
+    parts = [json.dumps({"alg": "HS256", "typ": "JWT", "kid": "one"}).encode(), json.dumps(claims).encode()]
+    text = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in parts)
+    digest = hmac.digest(secret, text, "sha256")
+    return (text + b"." + base64.urlsafe_b64encode(digest).rstrip(b"=")).decode()
+
+
+@asynccontextmanager
+async def issuer_on_loopback() -> AsyncGenerator[str]:
+    """A real authorization server on loopback, as far as a resource server sees one."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    async def metadata(_: Request) -> JSONResponse:
+        return JSONResponse({"issuer": address, "jwks_uri": f"{address}/keys"})
+
+    async def keys(_: Request) -> JSONResponse:
+        return JSONResponse({"keys": [public_key("one")]})
+
+    routes = [Route("/.well-known/oauth-authorization-server", metadata), Route("/keys", keys)]
+    server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_config=None))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.serve, [listener])
+        yield address
+        server.should_exit = True
+
+
+def verifier(issuer: Issuer, clock: Clock | None = None, **settings: Any) -> OAuthVerifier:
+    return OAuthVerifier(
+        Settings(oauth_issuer=ISSUER, **settings),
+        SERVER,
+        transport=httpx.MockTransport(issuer.answer),
+        clock=clock or Clock(),
+    )
+
+
+async def test_a_good_token_names_client_issuer_and_user() -> None:
+    known = await verifier(Issuer("one")).verify_token(signed({"scope": "read write"}))
+    assert known is not None
+    assert caller_of(known) == f"app|{ISSUER}|user-1"
+    assert known.scopes == ["read", "write"]
+
+
+async def test_two_users_of_one_client_are_two_callers() -> None:
+    one = verifier(Issuer("one"))
+    first, second = await one.verify_token(signed()), await one.verify_token(signed({"sub": "user-2"}))
+    assert first is not None
+    assert second is not None
+    assert caller_of(first) != caller_of(second)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"iss": "https://evil.example"},
+        {"iss": None},
+        {"aud": "https://other.example.org"},
+        {"aud": None},
+        {"exp": 1},
+        {"exp": None},
+        {"sub": None},
+        {"nbf": 9_999_999_999},
+    ],
+    ids=str,
+)
+async def test_a_token_for_somebody_or_some_time_else_is_refused(claims: dict[str, Any]) -> None:
+    assert await verifier(Issuer("one")).verify_token(signed(claims)) is None
+
+
+async def test_the_servers_addresses_are_its_audience() -> None:
+    one = verifier(Issuer("one"))
+    for audience in (SERVER, SERVER + "/", SERVER + "/mcp", SERVER + "/sse", [SERVER, "https://other.example.org"]):
+        assert await one.verify_token(signed({"aud": audience})) is not None, audience
+
+
+async def test_a_named_audience_replaces_the_address() -> None:
+    one = verifier(Issuer("one"), oauth_audience="deepcritical")
+    assert await one.verify_token(signed({"aud": "deepcritical"})) is not None
+    assert await one.verify_token(signed()) is None
+
+
+async def test_tokens_that_anybody_could_have_made_are_refused() -> None:
+    one = verifier(Issuer("one"))
+    claims = {"iss": ISSUER, "aud": SERVER, "sub": "user-1", "exp": time.time() + 600}
+    public = json.dumps(public_key("one")).encode()
+    forged = [
+        jwt.encode(claims, "", algorithm="none", headers={"kid": "one"}),
+        signed_by_hand(claims, public),
+        jwt.encode(claims, KEYS["two"], algorithm="RS256", headers={"kid": "one"}),
+        jwt.encode(claims, ec.generate_private_key(ec.SECP256R1()), algorithm="ES256", headers={"kid": "one"}),
+        signed()[:-4] + "AAAA",
+        "not.a.token",
+        "",
+        "x" * 100_000,
+        base64.b64encode(b'{"alg":"RS256"}').decode(),
+    ]
+    assert [await one.verify_token(token) for token in forged] == [None] * len(forged)
+
+
+async def test_a_new_key_is_fetched_but_invented_ones_do_not_flood_the_issuer() -> None:
+    issuer, clock = Issuer("one"), Clock()
+    one = verifier(issuer, clock)
+    assert await one.verify_token(signed()) is not None
+    asked = len(issuer.requests)
+    issuer.names = ["two"]
+    for _ in range(10):
+        assert await one.verify_token(signed(key="two")) is None
+    assert len(issuer.requests) == asked
+    clock.now += 31
+    assert await one.verify_token(signed(key="two")) is not None
+    assert len(issuer.requests) == asked + 1
+    clock.now += 31
+    assert await one.verify_token(signed()) is None, "a key that was taken back"
+
+
+async def test_an_issuer_that_is_down_does_not_lock_its_users_out() -> None:
+    issuer, clock = Issuer("one"), Clock()
+    one = verifier(issuer, clock)
+    assert await one.verify_token(signed()) is not None
+    issuer.is_down = True
+    clock.now += 4_000
+    assert await one.verify_token(signed()) is not None
+
+
+async def test_an_issuer_whose_metadata_names_another_is_not_believed() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        assert request.url.path != "/keys"
+        return httpx.Response(200, json={"issuer": "https://evil.example", "jwks_uri": f"{ISSUER}/keys"})
+
+    one = OAuthVerifier(Settings(oauth_issuer=ISSUER), SERVER, transport=httpx.MockTransport(answer))
+    assert await one.verify_token(signed()) is None
+
+
+async def test_the_server_says_where_to_get_a_token_and_takes_it(serving: Serving) -> None:
+    async with (
+        issuer_on_loopback() as issuer_address,
+        serving(oauth_issuer=issuer_address, oauth_scopes="evidence") as server,
+        server.http() as http,
+    ):
+        refused = await http.post("/mcp", json={})
+        assert refused.status_code == 401
+        where = refused.headers["www-authenticate"].split('resource_metadata="')[1].rstrip('"')
+        metadata = (await http.get(where)).json()
+        assert metadata["resource"].rstrip("/") == server.url
+        assert [one.rstrip("/") for one in metadata["authorization_servers"]] == [issuer_address]
+        assert metadata["scopes_supported"] == ["evidence"]
+
+        claims = {"iss": issuer_address, "aud": server.url}
+        too_little = await http.get("/metrics", headers={"authorization": f"Bearer {signed(claims)}"})
+        assert too_little.status_code == 403
+        token = signed({**claims, "scope": "evidence other"})
+        async with server.client(token=token) as client:
+            assert content(await client.call_tool("add_evidence", {"items": [{"content": "a note"}]}))["total"] == 1
