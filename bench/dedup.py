@@ -28,9 +28,10 @@ from rapidfuzz import fuzz, process
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-from deepcritical_mcp.evidence.identity import normalise_title
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.models import Citation, Evidence
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.titles import tokens
+from deepcritical_mcp.models import NO_ABSTRACT, Publication, split_name
 
 PLAIN_THRESHOLD = 0.90
 CANDIDATES = 10
@@ -40,7 +41,7 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Reference:
-    evidence: Evidence
+    publication: Publication
     article: int
 
 
@@ -48,34 +49,40 @@ def read(path: Path) -> list[Reference]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     articles = [row for row in rows if row["source"] == "unique"]
-    titles = [normalise_title(row["title"]) for row in articles]
+    titles = [_plain(row["title"]) for row in articles]
     numbers = {row["record_id"]: number for number, row in enumerate(articles)}
     return [
         Reference(
-            _evidence(row),
+            _publication(row),
             numbers.get(row["record_id"], -1) if row["source"] == "unique" else _article(row, articles, titles),
         )
         for row in rows
     ]
 
 
-def _evidence(row: Row) -> Evidence:
+def _publication(row: Row) -> Publication:
     title = row["title"].strip()
     doi = re.sub(r"^doi\s+", "", row["doi"].strip(), flags=re.IGNORECASE)
     year = re.search(r"\b(19|20)\d\d\b", row["year"])
-    citation = Citation(
-        source="user",
+    return Publication.of(
+        "abstract",
+        row["abstract"].strip() or NO_ABSTRACT,
+        provider="bench",
+        source="pubmed",
         title=title,
         date=year[0] if year else "Unknown",
-        authors=tuple(name.strip() for name in re.split(r"(?<=\.)(?=[A-Z])", row["author"]) if name.strip()),
+        authors=[split_name(name.strip()) for name in re.split(r"(?<=\.)(?=[A-Z])", row["author"]) if name.strip()],
         doi=doi,
         journal=row["journal"],
     )
-    return Evidence.of(citation, row["abstract"].strip() or title or row["author"], provider="bench")
+
+
+def _plain(title: str) -> str:
+    return " ".join(tokens(title))
 
 
 def _article(row: Row, articles: Sequence[Row], titles: Sequence[str]) -> int:
-    near = process.extract(normalise_title(row["title"]), titles, scorer=fuzz.ratio, limit=CANDIDATES)
+    near = process.extract(_plain(row["title"]), titles, scorer=fuzz.ratio, limit=CANDIDATES)
     return max((number for _, _, number in near), key=lambda number: _resemblance(row, articles[number]))
 
 
@@ -90,7 +97,7 @@ def _resemblance(one: Row, other: Row) -> float:
     same_pages = float(pages(one) == pages(other)) if pages(one) and pages(other) else 0.5
     same_doi = float(_doi(one) == _doi(other)) if _doi(one) and _doi(other) else 0.5
     return (
-        3 * fuzz.ratio(normalise_title(one["title"]), normalise_title(other["title"])) / 100
+        3 * fuzz.ratio(_plain(one["title"]), _plain(other["title"])) / 100
         + 2 * alike("abstract")
         + alike("year")
         + alike("journal")
@@ -112,15 +119,16 @@ def loss(kept: Sequence[int], articles: int) -> tuple[int, int]:
 
 
 async def ours(references: Sequence[Reference], embedder: EmbeddingService) -> list[int]:
-    registry = SessionRegistry(Settings(max_evidence=1_000_000), embedder)
+    settings = Settings(max_evidence=1_000_000)
+    registry = SessionRegistry(settings, embedder, open_backend(settings))
     store = await registry.open()
-    outcomes = await store.add_evidence([reference.evidence for reference in references])
+    outcomes = await store.add_evidence([reference.publication for reference in references])
     await registry.aclose()
     return [references[outcome.index].article for outcome in outcomes if outcome.status == "added"]
 
 
 async def plain(references: Sequence[Reference], embedder: EmbeddingService) -> list[int]:
-    vectors = await embedder.vectors([passages(reference.evidence)[0] for reference in references])
+    vectors = await embedder.vectors([passages(reference.publication)[0].content for reference in references])
     kept: list[int] = []
     for place, vector in enumerate(vectors):
         if not kept or float(np.max(vectors[kept] @ vector)) < PLAIN_THRESHOLD:

@@ -1,10 +1,10 @@
-"""The embedding service beside bare onnxruntime on the same model, in one run on one machine.
+"""The embedding service against bare onnxruntime with the same model, in one run on one machine.
 
     python bench/embedding.py                       # abstracts from DEEPCRITICAL_RECORDED_DIR, else made-up ones
-    python bench/embedding.py --original FOLDER     # and beside the original weights, with [sentence-transformers]
+    python bench/embedding.py --original FOLDER     # also against the original weights; needs [sentence-transformers]
 
-Ratios count: above 1 the service is faster (texts per second) or slower (times). Goals: texts/s >= 0.9, one query <= 2,
-cold process to the first query vector <= 2, cosine to the original >= 0.98 each.
+Compare ratios: above 1 the service is faster (texts per second) or slower (times). Goals: texts/s >= 0.9, one query
+<= 2, cold process to the first query vector <= 2, each cosine to the original >= 0.98.
 """
 
 from __future__ import annotations
@@ -28,12 +28,9 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from deepcritical_mcp.evidence.embedding.model_source import (
-    SHIPPED_FOLDER,
-    SHIPPED_TOKENS,
-    EmbeddingModel,
-    ShippedModel,
-)
+from deepcritical_mcp.evidence.embedding.calibration import SHIPPED_TOKENS
+from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel
+from deepcritical_mcp.evidence.embedding.onnx_model import SHIPPED_FOLDER, ShippedModel
 from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 
@@ -61,7 +58,7 @@ assert session.run(None, {{"input_ids": ids, "attention_mask": numpy.ones_like(i
 
 
 class Bare:
-    """onnxruntime with its own defaults (all processors), batches sorted by length and padded."""
+    """onnxruntime with its defaults (all CPUs), in batches sorted by length and padded."""
 
     def __init__(self) -> None:
         onnxruntime: Any = importlib.import_module("onnxruntime")
@@ -85,7 +82,7 @@ class Bare:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--texts", type=int, default=256, help="how many abstracts to embed")
-    arguments.add_argument("--rounds", type=int, default=5, help="rounds of each measure; the best one counts")
+    arguments.add_argument("--rounds", type=int, default=5, help="rounds per measure; the best one counts")
     arguments.add_argument("--original", type=Path, help="folder of the published weights")
     options = arguments.parse_args()
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # for both sides
@@ -126,7 +123,7 @@ def latency(rounds: int) -> None:
     loaded = Loaded()
 
     async def ask(seconds: list[float]) -> None:
-        service = EmbeddingService(source=loaded)  # a new one each round: nothing is remembered
+        service = EmbeddingService(source=loaded)  # a new one each round, so that nothing is cached
         await service.embed_query("warm")
         for query in QUERIES:
             start = time.perf_counter()
@@ -183,11 +180,12 @@ def agreement(texts: Sequence[str], folder: Path) -> None:
 
 
 class Loaded:
-    """The shipped model, loaded beforehand."""
+    """The shipped model, already loaded."""
 
     def __init__(self) -> None:
         source = ShippedModel()
         self.name, self.dimension, self.workers = source.name, source.dimension, source.workers
+        self.calibration = source.calibration
         self._model = source.load()
 
     def load(self) -> EmbeddingModel:
@@ -195,7 +193,7 @@ class Loaded:
 
 
 def best(rivals: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Least seconds of each rival; they take turns, so that noise meets all of them."""
+    """Fewest seconds of each rival; they take turns, so that noise affects all of them."""
     times: dict[str, list[float]] = {name: [] for name in rivals}
     for _ in range(rounds):
         for name, run in rivals.items():
@@ -214,7 +212,7 @@ def report(what: str, ours: float, theirs: float) -> None:
 
 
 def abstracts(count: int) -> tuple[list[str], str]:
-    """Real abstracts where there are any, in an order of their own."""
+    """Recorded abstracts if there are any, shuffled, and what they are."""
     folder = os.environ.get("DEEPCRITICAL_RECORDED_DIR", "")
     if not folder:
         chance = random.Random(1)

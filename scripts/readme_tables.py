@@ -1,4 +1,4 @@
-"""The README's tables of tools and settings, made from the code: `python scripts/readme_tables.py` writes them."""
+"""Generates the README's tables from the code: `python scripts/readme_tables.py`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from deepcritical_mcp.config import Settings, variable_name
+import anyio
+
+from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import TOOLS
 
 README = Path(__file__).resolve().parents[1] / "README.md"
+IMPORTANT = (
+    "NCBI_EMAIL",
+    "NCBI_API_KEY",
+    "TAVILY_API_KEY",
+    "BRAVE_API_KEY",
+    "SERPAPI_API_KEY",
+    "DEEPCRITICAL_DATA_DIR",
+    "DEEPCRITICAL_SESSION_TTL",
+)
+"""The settings that most people need; docs/reference.md lists all."""
 
 
 def tools_table() -> str:
-    """Each tool with its description, and its parameters with their defaults; a required one in bold."""
+    """Each tool with its description and its parameters with their defaults; required ones are bold."""
     rows = ["| Tool | What it does | Parameters |", "| --- | --- | --- |"]
     for name, description, schema in _tools():
         required = schema.get("required", [])
@@ -29,36 +41,35 @@ def tools_table() -> str:
 
 
 def settings_table() -> str:
-    """Each setting's variable, its default and its meaning, in the order of the code."""
+    """The `IMPORTANT` settings with their defaults and meanings."""
+    settings = {setting.variable: setting.info for setting in every_setting()}
     rows = ["| Variable | Default | Meaning |", "| --- | --- | --- |"]
-    for field, info in Settings.model_fields.items():
+    for variable in IMPORTANT:
+        info = settings[variable]
         known = info.default if isinstance(info.default, str | int | float) else ""
         default = f"`{_default(known)[1:]}`" if _default(known) else ""
-        if info.default_factory is not None:
-            default = "the user's cache folder"
-        rows.append(f"| `{variable_name(field)}` | {default} | {_escaped(info.description or '')} |")
+        rows.append(f"| `{variable}` | {default} | {_escaped(info.description or '')} |")
     return "\n".join(rows)
 
 
 def with_tables(readme: str) -> str:
     """`readme` with both tables as the code has them now."""
     for name, table in (("tools", tools_table()), ("settings", settings_table())):
-        pattern = rf"(<!-- {name}: .*? -->\n).*?(\n<!-- /{name} -->)"
-        readme, count = re.subn(pattern, lambda found: found[1] + table + found[2], readme, flags=re.DOTALL)  # noqa: B023
-        if count != 1:
-            raise SystemExit(f"README.md needs one pair of <!-- {name}: … --> and <!-- /{name} -->")
+        before, found, rest = readme.partition(f"<!-- {name}: scripts/readme_tables.py -->\n")
+        _, end, after = rest.partition(f"\n<!-- /{name} -->")
+        if not found or not end:
+            raise SystemExit(f"README.md has no place for the table of {name}")
+        readme = f"{before}{found}{table}{end}{after}"
     return readme
 
 
 def _tools() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    import anyio
-
     for tool in anyio.run(create_server(Settings()).list_tools):
-        yield tool.name, tool.description or "", tool.input_schema
+        yield tool.name, re.sub(r"\s+", " ", tool.description or ""), tool.input_schema
 
 
 def _default(value: object) -> str:
-    """`=10`; nothing for an empty default, which means "not given"."""
+    """E.g. "=10"; "" for an empty default, which means "not given"."""
     if isinstance(value, bool):
         return f"={str(value).lower()}"
     return "" if value in ("", None, []) else f"={value}"
@@ -70,4 +81,4 @@ def _escaped(text: str) -> str:
 
 if __name__ == "__main__":
     README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
-    print(f"{README.name}: {len(TOOLS)} tools, {len(Settings.model_fields)} settings")
+    print(f"{README.name}: {len(TOOLS)} tools, {len(IMPORTANT)} settings")

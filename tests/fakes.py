@@ -12,10 +12,13 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext, Services
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import Evidence, SearchResult
+from deepcritical_mcp.models import Publication, SearchResult
 from deepcritical_mcp.search.expansion import QueryExpander
+from deepcritical_mcp.search.handler import SearchHandler
 from deepcritical_mcp.server import DeepCriticalServer
+from deepcritical_mcp.sources.base import Answer, Hit, Net, SearchRequest, Source
 from deepcritical_mcp.tools import Profile
 
 EMBEDDER = EmbeddingService(Settings())
@@ -24,9 +27,9 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 @dataclass
 class FakeSearch:
-    """Stands for the literature or the web: keeps and returns `evidence`, or does what `behaviour` does."""
+    """Stands for the literature or the web: keeps and returns `publications`, or does what `behaviour` does."""
 
-    evidence: tuple[Evidence, ...] = ()
+    publications: tuple[Publication, ...] = ()
     behaviour: Callable[[], Awaitable[None]] | None = None
     requests: list[Any] = field(default_factory=list[Any])
 
@@ -35,13 +38,33 @@ class FakeSearch:
         await progress(0.5, "searching")
         if self.behaviour:
             await self.behaviour()
-        outcomes = await store.add_evidence(self.evidence)
+        outcomes = await store.add_evidence(self.publications)
         return SearchResult(
             session_id=store.session_id,
             query=request.query,
             evidence=tuple(outcome.evidence for outcome in outcomes),
             total_found=len(outcomes),
         )
+
+
+class _FakeSource(Source):
+    """A `FakeSearch` behind the door of sources, for searches of all of them."""
+
+    kind = "literature"
+    cited_as = "pubmed"
+
+    def __init__(self, name: str, search: FakeSearch) -> None:
+        self.name = self.title = name
+        self._search = search
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> _FakeSource:
+        raise NotImplementedError
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        if self._search.behaviour:
+            await self._search.behaviour()
+        return Answer.whole([Hit(publication=one) for one in self._search.publications])
 
 
 def fake_server(
@@ -53,13 +76,15 @@ def fake_server(
 ) -> DeepCriticalServer:
     """A server over the real store and model, with searches that answer what they are told."""
 
+    searches = {"pubmed": literature or FakeSearch(), "web": web or FakeSearch()}
+
     def build(settings: Settings) -> Services:
         return Services(
             http=httpx.AsyncClient(),
             embedder=EMBEDDER,
-            sessions=SessionRegistry(settings, EMBEDDER),
-            literature=cast(Any, literature or FakeSearch()),
-            web=cast(Any, web or FakeSearch()),
+            sessions=SessionRegistry(settings, EMBEDDER, open_backend(settings)),
+            searches=cast(Any, searches),
+            everywhere=SearchHandler([_FakeSource(name, search) for name, search in searches.items()]),
             expander=QueryExpander(settings, None),
         )
 

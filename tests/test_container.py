@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from deepcritical_mcp.config import Settings, variable_name
-from deepcritical_mcp.transports.http.draining import GRACE, PATIENCE
+from deepcritical_mcp.config import every_setting
+from deepcritical_mcp.transports.http.draining import CALL_GRACE_SECONDS, STREAM_GRACE_SECONDS
+from deepcritical_mcp.transports.http.uvicorn_server import SHUTDOWN_SECONDS
 
 ROOT = Path(__file__).parents[1]
 HEAVY_CONTEXT = (".git", "tests", "bench", ".venv", "uv.lock", ".env")
@@ -94,10 +95,9 @@ def test_what_the_image_is_built_from_is_enough_and_no_more(
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "model"))
-            (tmp_path / "src/deepcritical_mcp/evidence/model").mkdir()
-            shutil.copy(
-                ROOT / "src/deepcritical_mcp/evidence/model/LICENSE", tmp_path / "src/deepcritical_mcp/evidence/model"
-            )
+            model = "src/deepcritical_mcp/evidence/embedding/model"
+            (tmp_path / model).mkdir()
+            shutil.copy(ROOT / model / "LICENSE", tmp_path / model)
         else:
             shutil.copy(source, tmp_path / name)
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
@@ -107,7 +107,7 @@ def test_what_the_image_is_built_from_is_enough_and_no_more(
 
 
 def test_compose_names_real_settings_only(compose: dict[str, Any]) -> None:
-    known = {variable_name(field) for field in Settings.model_fields}
+    known = {setting.variable for setting in every_setting()}
     environment = compose["services"]["server"]["environment"]
     assert set(environment) <= known
     required = environment["DEEPCRITICAL_AUTH_TOKENS"]
@@ -134,4 +134,4 @@ def test_compose_hardens_the_server_and_shows_nothing_else_to_the_world(compose:
 
 def test_compose_gives_running_calls_the_time_they_are_promised(compose: dict[str, Any]) -> None:
     patience = int(compose["services"]["server"]["stop_grace_period"].removesuffix("s"))
-    assert patience > GRACE + 2 * PATIENCE + 3
+    assert patience > CALL_GRACE_SECONDS + 2 * STREAM_GRACE_SECONDS + SHUTDOWN_SECONDS

@@ -1,16 +1,16 @@
-"""The pages in docs/ against the code: the reference, links, commands, and the guide's session word for word."""
+"""The documentation against the code: generated pages, replayed sessions, links, names, numbers."""
 
 from __future__ import annotations
 
-import ast
 import base64
-import importlib.util
+import importlib
 import json
 import re
 import shlex
 import tomllib
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path, PureWindowsPath
 from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -23,24 +23,30 @@ from platformdirs.unix import Unix
 
 from deepcritical_mcp import errors
 from deepcritical_mcp.cli.clients import Machine, known_clients
-from deepcritical_mcp.cli.sample_library import SampleLibrary
-from deepcritical_mcp.config import Settings, load_settings, variable_name
+from deepcritical_mcp.config import Settings, every_setting
+from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
+from deepcritical_mcp.models import STATUSES
 from deepcritical_mcp.prompts import PROMPTS
-from deepcritical_mcp.server import create_server
+from deepcritical_mcp.search.asking import LOOKED_THROUGH
+from deepcritical_mcp.search.fusion import QUERY_WEIGHT
+from deepcritical_mcp.server import DeepCriticalServer, create_server
+from deepcritical_mcp.sources.base import MOST_VARIANTS
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.tools import PROFILES
+from tests.scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-GUIDE, CLIENTS, ARCHITECTURE = PAGES["guide.md"], PAGES["clients.md"], PAGES["architecture.md"]
+PACKAGE = ROOT / "src" / "deepcritical_mcp"
+PATHS = (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md")
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in PATHS}
+README, GUIDE, CLIENTS, ARCHITECTURE = (PAGES[f"{name}.md"] for name in ("README", "guide", "clients", "architecture"))
 EXAMPLE: dict[str, Any] = json.loads((ROOT / "mcp.json.example").read_text(encoding="utf-8"))
-VARIABLES = {variable_name(field) for field in Settings.model_fields}
-CUT = "…"
+VARIABLES = {setting.variable for setting in every_setting()}
 each_page = pytest.mark.parametrize("page", PAGES)
 
 
 def fences(text: str, language: str) -> list[str]:
-    """The code blocks of a language, indented ones too."""
+    """The code blocks in a language, indented ones included."""
     found = re.findall(rf"^( *)```{language}\n(.*?)^\1```$", text, flags=re.DOTALL | re.MULTILINE)
     return [re.sub(rf"^{indent}", "", block, flags=re.MULTILINE) for indent, block in found]
 
@@ -49,16 +55,36 @@ def prose(text: str) -> str:
     return re.sub(r"^ *```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
-# The reference
+def quoted(text: str) -> set[str]:
+    """What stands in backticks."""
+    return set(re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(text)))
+
+
+# Generated pages and replayed sessions
 
 
 def test_the_reference_is_that_of_the_code() -> None:
-    spec = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
-    assert spec
-    assert spec.loader
-    module: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert module.reference() == PAGES["reference.md"], "run: python scripts/reference.py"
+    assert script("reference").reference() == PAGES["reference.md"], "run: python scripts/reference.py"
+
+
+def without_relevance(page: str) -> str:
+    """Another processor rounds a similarity differently."""
+    return re.sub(r"relevance \d\.\d\d", "relevance", page)
+
+
+@pytest.mark.parametrize(("page", "calls"), [("README.md", 3), ("guide.md", 11)])
+async def test_sessions_show_what_the_server_answers(page: str, calls: int) -> None:
+    assert PAGES[page].count("\n```text\n→ ") == PAGES[page].count("\n<!-- shows: ") == calls
+    replayed = await script("guide").replayed(PAGES[page])
+    assert without_relevance(replayed) == without_relevance(PAGES[page]), "run: python scripts/guide.py"
+
+
+async def test_a_changed_answer_shows_in_a_replayed_session() -> None:
+    changed = GUIDE.replace("long-covid-pacing", "another-page")
+    assert without_relevance(await script("guide").replayed(changed)) == without_relevance(GUIDE)
+    wants_more = GUIDE.replace("<!-- shows: # | - item -->", "<!-- shows: # | - item | - nothing -->")
+    with pytest.raises(ValueError, match='no line starts with "- nothing"'):
+        await script("guide").replayed(wants_more)
 
 
 # Links
@@ -75,11 +101,9 @@ def slugs(text: str) -> set[str]:
     return set(found)
 
 
-@pytest.mark.parametrize("page", [*PAGES, "../README.md", "../CONTRIBUTING.md"])
-def test_links_and_anchors_within_the_repository_lead_somewhere(page: str) -> None:
-    path = (ROOT / "docs" / page).resolve()
-    text = path.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose(text)):
+@pytest.mark.parametrize("path", PATHS, ids=PAGES)
+def test_links_and_anchors_within_the_repository_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", prose(PAGES[path.name])):
         file, _, anchor = target.partition("#")
         other = (path.parent / file).resolve() if file else path
         assert other.is_relative_to(ROOT), target
@@ -87,14 +111,9 @@ def test_links_and_anchors_within_the_repository_lead_somewhere(page: str) -> No
         assert not anchor or anchor in slugs(other.read_text(encoding="utf-8")), target
 
 
-@each_page
-def test_files_that_are_named_exist(page: str) -> None:
-    for name in re.findall(r"`((?:src|tests|bench|scripts|packaging)/[\w./-]+\w)`", PAGES[page]):
-        assert (ROOT / name).exists(), name
-
-
 def test_the_readme_leads_to_every_page() -> None:
-    assert set(re.findall(r"\]\(docs/([\w.]+)\)", README)) == set(PAGES)
+    pages = {path.name for path in PATHS if path.parent.name == "docs"}
+    assert set(re.findall(r"\]\(docs/([\w.]+)(?:#[\w-]+)?\)", README)) == pages
 
 
 @each_page
@@ -103,6 +122,72 @@ def test_pages_name_no_place_of_the_machine_they_were_written_on(page: str) -> N
 
 
 # Names
+
+TOP = {path.name for path in ROOT.iterdir()}
+PARTS = {path.stem for path in PACKAGE.iterdir()}
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
+DOTTED = re.compile(r"[a-z_]\w*(?:\.\w+)+")
+MEDIA_TYPE = "text/markdown"
+PLACEHOLDER = re.compile(r"<\w+>")
+
+
+def missing_path(name: str) -> bool:
+    """Whether `name` looks like a path of the repository but does not exist, there or in the package."""
+    if not PATH.fullmatch(name) or not ("/" in name or name.endswith((".py", ".toml"))) or name == MEDIA_TYPE:
+        return False
+    if name.partition("/")[0] not in TOP | PARTS and not name.endswith(".py"):
+        return False
+    return not (ROOT / name).exists() and not (PACKAGE / name).exists()
+
+
+def missing_name(name: str) -> bool:
+    """Whether `name` looks like a name in the package, dotted from a module on, but does not exist."""
+    name = name.removeprefix("deepcritical_mcp.")
+    if not DOTTED.fullmatch(name) or name.partition(".")[0] not in PARTS or (ROOT / name).exists():
+        return False
+    if (PACKAGE / name).exists():
+        return False
+    parts = name.split(".")
+    found: Any = None
+    while parts:
+        module = f"deepcritical_mcp.{parts[0]}" if found is None else f"{found.__name__}.{parts[0]}"
+        if found is not None and (not hasattr(found, "__path__") or find_spec(module) is None):
+            break
+        found = importlib.import_module(module)
+        parts.pop(0)
+    for part in parts:
+        if not hasattr(found, part):
+            return True
+        found = getattr(found, part)
+    return False
+
+
+@each_page
+def test_every_path_and_dotted_name_exists(page: str) -> None:
+    names = {name for name in quoted(PAGES[page]) if not PLACEHOLDER.search(name)}
+    assert {name for name in names if missing_path(name) or missing_name(name)} == set()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["tests/net/test_limits.py", "evidence/merging.py", "records.py", "docs/nothing.md", "scripts/nothing.py"],
+)
+def test_a_path_that_does_not_exist_is_noticed(wrong: str) -> None:
+    assert missing_path(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["models.Paper", "search.pipeline.SourceSearch.ask", "deepcritical_mcp.net.limiter"])
+def test_a_name_that_does_not_exist_is_noticed(wrong: str) -> None:
+    assert missing_name(wrong)
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "CONTRIBUTING.md"])
+def test_every_identifier_exists_in_the_code(page: str) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (*PACKAGE.rglob("*.py"), ROOT / "pyproject.toml")]
+    words = set(re.findall(r"\w+", "\n".join(texts)))
+    named = {name.partition("(")[0] for name in quoted(PAGES[page])}
+    identifiers = {name for name in named if re.fullmatch(r"[A-Za-z_]\w+", name)}
+    assert identifiers - words - VARIABLES == set()
 
 
 @each_page
@@ -120,29 +205,26 @@ def test_variables_tools_prompts_and_codes_that_are_named_exist(page: str) -> No
 
 
 def options_by_command() -> dict[str, set[str]]:
-    """From the reference, which the code has written."""
+    """From the reference, which is generated from the code."""
     commands: dict[str, set[str]] = {}
     for part in PAGES["reference.md"].split("\n### deepcritical-mcp ")[1:]:
         commands[part.split("\n")[0]] = set(re.findall(r"`(--?[a-z-]+)`", part))
     return commands
 
 
-@pytest.mark.parametrize("page", [*PAGES, "README.md"])
+@each_page
 def test_commands_and_options_that_are_named_exist(page: str) -> None:
     known = options_by_command()
-    text = PAGES.get(page, README)
-    quoted = [
-        *re.findall(r"`([^`\n]*deepcritical-mcp [^`\n]*)`", prose(text)),
-        *"".join(fences(text, "sh")).split("\n"),
-    ]
-    for line in quoted:
+    assert {"demo", "doctor", "install", "report", "serve", "cache clear"} <= known.keys()
+    lines = [line for line in quoted(PAGES[page]) if "deepcritical-mcp " in line]
+    for line in (*lines, *"".join(fences(PAGES[page], "sh")).split("\n")):
         for part in re.findall(r"(?:^|[\s/\\])deepcritical-mcp ((?!\.)[a-z-][^|&]*)", line):
             words = shlex.split(part.replace("…", "X"))
             command = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
             if command in known:
                 assert {word for word in words if word.startswith("-")} <= known[command], line
             else:
-                assert command in ("--version", "--debug", "--scope"), line
+                assert command in ("--version", "--debug"), line
 
 
 @each_page
@@ -150,6 +232,36 @@ def test_json_can_be_pasted(page: str) -> None:
     for block in fences(PAGES[page], "json"):
         [servers] = json.loads(block).values()
         assert set(servers["deepcritical"].get("env", {})) <= VARIABLES
+
+
+# Numbers and lists in the guide
+
+NUMERALS = {3.0: "three", 86_400.0: "a day"}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"accepts up to {MOST_VARIANTS} `variants`",
+        f"weighs {NUMERALS[QUERY_WEIGHT]} times as much as each variant",
+        f"returns at most {PubMedRequest.LAST_RESULT:,} results",
+        f"past up to {LOOKED_THROUGH} known results",
+        f"has at most {Settings().max_result_chars:,} characters",
+        f"holds up to {Settings().max_evidence:,} records",
+        f"deleted after {NUMERALS[Settings().session_ttl]}",
+        f"of a {ShippedModel().dimension}-dimensional space",
+    ],
+)
+def test_numbers_in_the_guide_are_those_of_the_code(sentence: str) -> None:
+    assert sentence in " ".join(GUIDE.split())
+
+
+def test_the_guide_explains_every_status_under_its_label() -> None:
+    rows = dict(
+        re.findall(r"^\| `(\w+)` \| (.*?) \|", GUIDE.split("### status")[1].split("### ")[0], flags=re.MULTILINE)
+    )
+    labels = {status: f"**{facts.label}**" if facts.label else "no mark" for status, facts in STATUSES.items()}
+    assert rows == labels
 
 
 # Clients
@@ -228,53 +340,15 @@ def test_the_layers_are_those_of_the_import_contract() -> None:
 
 
 def test_every_benchmark_is_in_the_architecture_page() -> None:
-    for script in (ROOT / "bench").glob("*.py"):
-        assert f"[`bench/{script.name}`]" in ARCHITECTURE, "give it a line under “What is measured where”"
+    for path in (ROOT / "bench").glob("*.py"):
+        assert f"[`bench/{path.name}`]" in ARCHITECTURE, "add it to “What is measured where”"
 
 
-# The guide's session, played again
+def test_contributing_fits_on_a_screen() -> None:
+    assert len(PAGES["CONTRIBUTING.md"].splitlines()) <= 40
 
 
-def shown_calls() -> Iterator[tuple[str, dict[str, Any], list[str]]]:
-    """Each call in the guide: the tool, its arguments, and the lines that it is said to answer."""
-    for block in fences(GUIDE, "text"):
-        call, _, answer = block.removeprefix("→ ").partition("\n\n")
-        expression = ast.parse(" ".join(call.split()), mode="eval").body
-        assert isinstance(expression, ast.Call)
-        assert isinstance(expression.func, ast.Name)
-        arguments = {str(one.arg): _value(one.value) for one in expression.keywords}
-        yield expression.func.id, arguments, [line for line in answer.splitlines() if line.strip()]
-
-
-def _value(node: ast.expr) -> object:
-    """A value as the guide writes it: JSON's `true` and `false`."""
-    return node.id == "true" if isinstance(node, ast.Name) else ast.literal_eval(node)
-
-
-def missing_line(shown: Sequence[str], said: Sequence[str]) -> str:
-    """The first of `shown` that does not come in `said` in this order; "" when all do."""
-    rest = iter(said)
-    for line in shown:
-        if line == CUT:
-            continue
-        fits = _beginning(line) if line.endswith(CUT) else _whole(line)
-        if not any(fits(one) for one in map(_without_numbers, rest)):
-            return line
-    return ""
-
-
-def _beginning(line: str) -> Callable[[str], bool]:
-    begun = _without_numbers(line.removesuffix(CUT).rstrip())
-    return lambda said: said.startswith(begun)
-
-
-def _whole(line: str) -> Callable[[str], bool]:
-    whole = _without_numbers(line)
-    return lambda said: said == whole
-
-
-def _without_numbers(line: str) -> str:
-    return re.sub(r"relevance \d\.\d\d", "relevance", line).rstrip()
+# Outages
 
 
 def text_of(result: CallToolResult) -> str:
@@ -283,42 +357,18 @@ def text_of(result: CallToolResult) -> str:
     return block.text
 
 
-@pytest.fixture
-def sample_library(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
-    """The settings ask the sample library and nobody else."""
-    with SampleLibrary() as library:
-        for name, value in library.environment().items():
-            monkeypatch.setenv(name, value)
-        yield
-
-
 @asynccontextmanager
-async def connected() -> AsyncGenerator[Client]:
-    """A client of a server with the settings of the environment."""
-    server = create_server(load_settings())
+async def connected(server: DeepCriticalServer) -> AsyncGenerator[Client]:
+    """A client of a server, which is closed afterwards."""
     async with Client(server) as client:
         yield client
     await server.app.aclose()
 
 
-@pytest.mark.usefixtures("sample_library")
-async def test_the_guide_s_session_is_what_the_server_answers() -> None:
-    calls = list(shown_calls())
-    assert {name for name, _, _ in calls} >= {"expand_queries", "pubmed_search", "web_search", "semantic_search"}
-    async with connected() as client:
-        for name, arguments, shown in calls:
-            said = text_of(await client.call_tool(name, arguments))
-            missing = missing_line(shown, said.splitlines())
-            assert not missing, f"docs/guide.md shows what {name} does not say: {missing}\n\nIt says:\n{said}"
-
-
-@pytest.mark.usefixtures("sample_library")
-async def test_the_outage_in_the_guide_is_told_in_these_words(
-    monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int
-) -> None:
-    monkeypatch.setenv("DEEPCRITICAL_NCBI_BASE_URL", f"http://127.0.0.1:{unused_tcp_port}")
-    async with connected() as client:
+async def test_the_outage_in_the_guide_is_told_in_these_words(tmp_path: Path, unused_tcp_port: int) -> None:
+    settings = Settings(ncbi_base_url=f"http://127.0.0.1:{unused_tcp_port}", cache_dir=tmp_path)
+    async with connected(create_server(settings)) as client:
         result = await client.call_tool("pubmed_search", {"query": "long COVID"})
-    quoted = re.search(r"^> (pubmed_search failed.*?)\n\n", GUIDE, flags=re.DOTALL | re.MULTILINE)
-    assert quoted
-    assert text_of(result) == " ".join(cast("str", quoted[1]).replace("\n> ", "\n").split())
+    shown = re.search(r"^> (pubmed_search failed.*?)\n\n", GUIDE, flags=re.DOTALL | re.MULTILINE)
+    assert shown
+    assert text_of(result) == " ".join(cast("str", shown[1]).replace("\n> ", "\n").split())

@@ -21,11 +21,11 @@ USED_UP = QuotaExceededError("tavily", "The plan's quota is used up.")
     ("causes", "worth_another_try"),
     [
         ([NO_KEY, USED_UP], False),
-        ([NO_KEY, ProviderUnavailableError("duckduckgo", "Out of order.")], True),
-        ([BlockedError("duckduckgo", "It takes us for a robot.")], True),
+        ([NO_KEY, ProviderUnavailableError("duckduckgo", "Unavailable.")], True),
+        ([BlockedError("duckduckgo", "Blocked as automated traffic.")], True),
     ],
 )
 def test_when_all_have_failed_another_try_is_worth_it_if_one_of_them_may_recover(
     causes: list[DeepCriticalError], worth_another_try: bool
 ) -> None:
-    assert AllProvidersFailedError("Nobody could answer.", causes).retryable is worth_another_try
+    assert AllProvidersFailedError("No provider could answer.", causes).retryable is worth_another_try

@@ -1,14 +1,14 @@
-"""Logs: one line an event, on stderr, without secrets."""
+"""Logs: one line per event, on stderr, without secrets."""
 
 from __future__ import annotations
 
+import datetime
 import logging
 from collections.abc import Iterator
 
 import pytest
-import structlog
 
-from deepcritical_mcp.logs import configure_logging, configure_structlog, hide, hide_keys_in_addresses
+from deepcritical_mcp.logs import configure_logging, hide, hide_keys_in_addresses
 
 KEY = "s3cr3t/key+1"
 
@@ -24,13 +24,11 @@ def logging_as_it_was() -> Iterator[None]:
     for name, before in levels.items():
         logging.getLogger(name).setLevel(before)
     logging.captureWarnings(False)
-    structlog.reset_defaults()
 
 
-def test_structlogs_and_the_standard_librarys_events_are_one_line_each(capfd: pytest.CaptureFixture[str]):
+def test_each_event_is_one_line_with_its_time_in_utc(capfd: pytest.CaptureFixture[str]):
     configure_logging("INFO")
-    configure_structlog()
-    structlog.stdlib.get_logger("ours").info("asking again", provider="brave", text="two\nlines")
+    logging.getLogger("ours").info("asking again", extra={"provider": "brave", "text": "two\nlines"})
     logging.getLogger("theirs").warning("value %s", 5)
     logging.getLogger("theirs").debug("not wanted")
     captured = capfd.readouterr()
@@ -38,6 +36,9 @@ def test_structlogs_and_the_standard_librarys_events_are_one_line_each(capfd: py
     ours, theirs = captured.err.splitlines()
     assert ours.partition(" ")[2] == r"info ours asking again provider='brave' text='two\nlines'"
     assert theirs.partition(" ")[2] == "warning theirs value 5"
+    time = datetime.datetime.fromisoformat(theirs.partition(" ")[0])
+    assert time.tzinfo == datetime.UTC
+    assert abs(datetime.datetime.now(datetime.UTC) - time) < datetime.timedelta(minutes=10)
 
 
 def test_words_of_a_client_can_neither_end_the_line_nor_steer_the_terminal(capfd: pytest.CaptureFixture[str]):
@@ -59,15 +60,14 @@ def test_a_traceback_stays_on_its_line_and_shows_no_local_variables(capfd: pytes
     assert local not in line.replace('local = "value-of-a-local-variable"', "")
 
 
-def test_no_secret_is_written_whoever_logs_it(capfd: pytest.CaptureFixture[str]):
+def test_no_secret_is_written_whichever_library_logs_it(capfd: pytest.CaptureFixture[str]):
     configure_logging("DEBUG", [KEY])
-    configure_structlog()
-    structlog.stdlib.get_logger("ours").warning("bad key %s", KEY, key=KEY)
+    logging.getLogger("ours").warning("bad key %s", KEY, extra={"key": KEY})
     logging.getLogger("theirs").warning("asked %s", "https://x.example/?k=s3cr3t%2Fkey%2B1")
     try:
         raise ValueError(KEY)
     except ValueError:
-        structlog.stdlib.get_logger("ours").exception("failed")
+        logging.getLogger("ours").exception("failed")
     written = capfd.readouterr().err
     assert "s3cr3t" not in written
     assert written.count("***") == 4
@@ -106,3 +106,7 @@ def test_hiding_twice_is_hiding_once(caplog: pytest.LogCaptureFixture):
 )
 def test_the_value_of_a_parameter_named_like_a_key_is_hidden(text: str, hidden: str):
     assert hide(text) == hidden
+
+
+def test_a_secret_that_is_not_set_hides_nothing():
+    assert hide("a key", ["", "key"]) == "a ***"

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from deepcritical_mcp import __version__
-from deepcritical_mcp.config import Settings, variable_name
+from deepcritical_mcp.config import every_setting
 
 ROOT = Path(__file__).resolve().parents[1]
 SERVER: dict[str, Any] = json.loads((ROOT / "server.json").read_text())
 MANIFEST: dict[str, Any] = json.loads((ROOT / "packaging/mcpb/manifest.json").read_text())
-VARIABLES = {variable_name(field) for field in Settings.model_fields}
+SETTINGS = {setting.variable: setting.info for setting in every_setting()}
+VARIABLES = SETTINGS.keys()
 
 
 def test_all_of_them_name_the_same_version() -> None:
@@ -31,6 +32,12 @@ def test_the_registry_entry_sets_only_variables_that_exist_and_hides_every_key()
     assert len(SERVER["description"]) <= 100
 
 
+def test_the_registry_entry_describes_each_variable_as_the_code_does() -> None:
+    declared = {row["name"]: row["description"] for row in SERVER["packages"][0]["environmentVariables"]}
+    descriptions = {name: SETTINGS[name].description or "" for name in declared}
+    assert declared == {name: text[:1].upper() + text[1:] for name, text in descriptions.items()}
+
+
 def test_the_bundle_sets_only_variables_that_exist_from_fields_that_exist() -> None:
     environment: dict[str, str] = MANIFEST["server"]["mcp_config"]["env"]
     fields: dict[str, Any] = MANIFEST["user_config"]
@@ -44,7 +51,6 @@ def test_the_bundle_keeps_keys_in_the_system_s_key_store(name: str) -> None:
     assert MANIFEST["user_config"][name]["sensitive"] is True
 
 
-def test_every_runtime_dependency_is_bounded_above_unless_it_counts_by_the_calendar() -> None:
+def test_every_runtime_dependency_is_bounded_above() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    unbounded = [line for line in project["dependencies"] if "<" not in line]
-    assert [line.split(">")[0] for line in unbounded] == ["structlog"]
+    assert [line for line in project["dependencies"] if "<" not in line] == []

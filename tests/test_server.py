@@ -14,18 +14,19 @@ from mcp_types import CallToolResult, PromptReference, ResourceTemplateReference
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import RateLimitError
-from deepcritical_mcp.models import Citation, Evidence
 from tests.fakes import FakeSearch, fake_server
+from tests.publications import published
 
-PAPER = Evidence.of(
-    Citation(source="pubmed", title="AMPK activation neuroprotection", pmid="1", status="retracted"),
+PAPER = published(
     "Metformin activates AMPK and protects neurons. " * 3,
     provider="pubmed",
+    source="pubmed",
+    title="AMPK activation neuroprotection",
+    pmid="1",
+    status="retracted",
 )
-LONG = Evidence.of(
-    Citation(source="web", title="A long page", url="https://example.org/long"),
-    "One sentence more. " * 5_000,
-    provider="x",
+LONG = published(
+    "One sentence more. " * 5_000, provider="x", source="web", title="A long page", url="https://example.org/long"
 )
 
 BOARD = "ui://deepcritical/board.html"
@@ -49,8 +50,9 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 async def test_a_small_piece_of_research_ask_keep_find_again(mode: str) -> None:
     async with Client(fake_server(literature=FakeSearch((PAPER,)), web=FakeSearch((LONG,))), mode=mode) as client:
-        wordings = await client.call_tool("expand_queries", {"topic": "metformin alzheimer"})
-        assert len(structured_of(wordings)["queries"]) == 3
+        proposed = structured_of(await client.call_tool("expand_queries", {"topic": "metformin alzheimer"}))
+        assert proposed["queries"][0]["query"] == "metformin alzheimer"
+        assert "No MeSH vocabulary was available" in proposed["warnings"][0]
         found = await client.call_tool("pubmed_search", {"query": "metformin alzheimer"})
         session = structured_of(found)["session_id"]
         assert session in text_of(found)
@@ -73,7 +75,7 @@ async def test_a_small_piece_of_research_ask_keep_find_again(mode: str) -> None:
     ("tool", "arguments", "told"),
     [
         ("pubmed_search", {}, "query is required"),
-        ("pubmed_search", {"query": " \t\n"}, "it is blank"),
+        ("pubmed_search", {"query": " \t\n"}, "must not be blank"),
         ("pubmed_search", {"query": "x" * 10_000}, "at most 4,000 characters, got 10,000"),
         ("pubmed_search", {"query": "x", "max_results": 0}, "max_results: expected greater than or equal to 1, got 0"),
         ("pubmed_search", {"query": "x", "max_results": 1_000}, "less than or equal to 100, got 1000"),
@@ -187,7 +189,7 @@ async def test_a_bug_s_own_text_never_reaches_the_model() -> None:
         result = await client.call_tool("pubmed_search", {"query": "x"})
     assert result.is_error
     assert "secret-detail" not in result.model_dump_json()
-    assert "This server has a bug" in text_of(result)
+    assert "Internal error" in text_of(result)
 
 
 async def test_every_call_ends_within_the_deadline() -> None:
@@ -273,7 +275,7 @@ async def test_evidence_and_sessions_can_be_read_as_resources(mode: str) -> None
         piece = await client.read_resource(f"evidence://{session}/pubmed:1")
         assert "AMPK activation" in overview.model_dump_json()
         assert "protects neurons" in piece.model_dump_json()
-        with pytest.raises(MCPError, match="no evidence under this id"):
+        with pytest.raises(MCPError, match="no evidence with this id"):
             await client.read_resource(f"evidence://{session}/doi:10.1/none")
         with pytest.raises(MCPError, match="unknown or has expired"):
             await client.read_resource("evidence://rs_" + "0" * 32)
@@ -283,7 +285,7 @@ async def test_prompts_name_what_is_missing(mode: str) -> None:
     async with Client(fake_server(), mode=mode) as client:
         prompt = await client.get_prompt("verify_claim", {"claim": "Metformin\nextends life"})
         assert "«Metformin extends life»" in prompt.model_dump_json()
-        with pytest.raises(MCPError, match="needs claim"):
+        with pytest.raises(MCPError, match="requires claim"):
             await client.get_prompt("verify_claim", {"claim": " "})
         with pytest.raises(MCPError, match="research_question, verify_claim, expand_queries"):
             await client.get_prompt("nothing", {})
@@ -357,7 +359,7 @@ async def test_two_tool_hosts_search_and_fetch(mode: str) -> None:
         forgotten = await client.call_tool("fetch", {"id": f"rs_{'0' * 32}/pubmed:1"})
     assert "search again" in text_of(forgotten)
     assert "session_id" not in text_of(forgotten)
-    assert whole["text"] == LONG.content
+    assert whole["text"] == LONG.text.content
     assert whole["url"] == "https://example.org/long"
     assert refused.is_error
 
@@ -370,4 +372,5 @@ async def test_search_survives_the_loss_of_one_source_and_names_it() -> None:
     async with Client(server) as client:
         found = structured_of(await client.call_tool("search", {"query": "metformin"}))
     assert len(found["results"]) == 1
-    assert found["errors"] == ["PubMed allows no more requests for now."]
+    assert len(found["errors"]) == 1
+    assert "PubMed allows no more requests for now." in found["errors"][0]

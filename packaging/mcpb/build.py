@@ -1,8 +1,8 @@
-"""Pack the MCPB bundle: a one-click install for desktop clients.
+"""Builds the MCPB bundle, which desktop clients install with one click.
 
     python packaging/mcpb/build.py [-o deepcritical-mcp.mcpb]
 
-Needs Node with npx; runs the official `@anthropic-ai/mcpb` to validate the manifest and to pack.
+Needs Node with npx: the official `@anthropic-ai/mcpb` validates the manifest and packs the bundle.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CONTENTS = ("pyproject.toml", "README.md", "LICENSE", "src")
 
 
 def pack(output: Path) -> None:
-    """Write the bundle to `output`; raises CalledProcessError where the official tool refuses."""
+    """Write the bundle to `output`; raises CalledProcessError if the official tool fails."""
     with tempfile.TemporaryDirectory() as folder:
         bundle = Path(folder) / "bundle"
         bundle.mkdir()
@@ -41,7 +41,7 @@ def main() -> int:
     try:
         pack(parser.parse_args().output)
     except (OSError, subprocess.CalledProcessError) as error:
-        print(f"could not pack the bundle: {error}", file=sys.stderr)
+        print(f"could not build the bundle: {error}", file=sys.stderr)
         return 1
     return 0
 

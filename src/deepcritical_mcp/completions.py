@@ -1,4 +1,4 @@
-"""What a person might mean to type into a prompt's or a resource's field, from what the session holds."""
+"""Suggestions for the arguments of prompts and resource templates, taken from the session's evidence."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from deepcritical_mcp.tools.call_session import ToolContext, existing_session, s
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
-MOST = 100
+MAX_SUGGESTIONS = 100
 DEPTHS = ("quick", "thorough")
-READ = 500
-"""Pieces of evidence looked at for suggestions."""
+MAX_EVIDENCE_READ = 500
 
 
 async def complete(
@@ -32,24 +31,26 @@ async def complete(
     argument: CompletionArgument,
     known: CompletionContext | None,
 ) -> Completion:
-    """Suggestions for one field, best first; none where nothing is known."""
+    """Suggestions for one argument, best first; empty if there are none."""
     if isinstance(ref, PromptReference):
         if argument.name == "depth":
             return _completion(DEPTHS, argument.value)
         store = await existing_session(ctx)
         return _completion(await _topics(store) if store else (), argument.value)
-    return _completion(await _addresses(ctx, argument, known), argument.value)
+    return _completion(await _session_or_evidence_ids(ctx, argument, known), argument.value)
 
 
 async def _topics(store: EvidenceStore) -> list[str]:
-    """What was searched for, then what the evidence is about."""
-    evidence = await store.page(0, READ)
-    asked = Counter(query for piece in evidence for query in piece.found_by)
-    about = Counter(term for piece in evidence for term in piece.citation.mesh_terms)
-    return [text for text, _ in (*asked.most_common(), *about.most_common())]
+    """The session's queries, then the MeSH terms of its evidence, each by frequency."""
+    evidence = await store.page(0, MAX_EVIDENCE_READ)
+    queries = Counter(query for piece in evidence for query in piece.found_by)
+    mesh_terms = Counter(term for piece in evidence for term in piece.citation.mesh_terms)
+    return [text for text, _ in (*queries.most_common(), *mesh_terms.most_common())]
 
 
-async def _addresses(ctx: ToolContext, argument: CompletionArgument, known: CompletionContext | None) -> list[str]:
+async def _session_or_evidence_ids(
+    ctx: ToolContext, argument: CompletionArgument, known: CompletionContext | None
+) -> list[str]:
     if argument.name == "session_id":
         store = await existing_session(ctx)
         return [store.session_id] if store else []
@@ -58,12 +59,12 @@ async def _addresses(ctx: ToolContext, argument: CompletionArgument, known: Comp
         store = (
             (await session_for(ctx, session_id, may_open=False)).store if session_id else await existing_session(ctx)
         )
-        return [piece.id for piece in await store.page(0, READ)] if store else []
+        return [piece.id for piece in await store.page(0, MAX_EVIDENCE_READ)] if store else []
     except DeepCriticalError:
         return []
 
 
-def _completion(candidates: Iterable[str], begun: str) -> Completion:
-    begun = begun.casefold()
-    fitting = list(dict.fromkeys(one for one in candidates if one.casefold().startswith(begun)))
-    return Completion(values=fitting[:MOST], total=len(fitting), has_more=len(fitting) > MOST)
+def _completion(candidates: Iterable[str], prefix: str) -> Completion:
+    prefix = prefix.casefold()
+    matches = list(dict.fromkeys(text for text in candidates if text.casefold().startswith(prefix)))
+    return Completion(values=matches[:MAX_SUGGESTIONS], total=len(matches), has_more=len(matches) > MAX_SUGGESTIONS)

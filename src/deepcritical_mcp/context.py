@@ -1,11 +1,10 @@
-"""The only wiring: what lives as long as the process, opened on first use and closed with it."""
+"""The only wiring: the services that live as long as the process, built on first use and closed with it."""
 
 from __future__ import annotations
 
-import importlib
 import threading
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,46 +19,63 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.search.expansion import QueryExpander
-    from deepcritical_mcp.search.literature import LiteratureSearch
-    from deepcritical_mcp.search.web import WebSearch
+    from deepcritical_mcp.search.handler import SearchHandler
+    from deepcritical_mcp.search.pipeline import SourceSearch
+    from deepcritical_mcp.sources import SourceRow
 
 
 @dataclass(frozen=True)
 class Services:
-    """What the tools call."""
+    """What the tools call.
+
+    Attributes:
+        searches: one for each source, by its name, in the order of `SOURCES`.
+        everywhere: searches all of them at once.
+    """
 
     http: httpx.AsyncClient
     embedder: EmbeddingService
     sessions: SessionRegistry
-    literature: LiteratureSearch
-    web: WebSearch
+    searches: Mapping[str, SourceSearch]
+    everywhere: SearchHandler
     expander: QueryExpander
 
 
+Admission = Callable[[], AbstractAsyncContextManager[None]]
+"""Surrounds a tool call; raises a `DeepCriticalError` to refuse it."""
+
+
 class AppContext:
-    """The process's services, whatever the transport and however many connections.
+    """The process's services, for any transport and any number of connections.
 
-    Constructing it does nothing: `initialize` must be answered before any library of weight is imported.
+    Construction does nothing: `initialize` must be answered before heavy libraries are imported.
 
-    Attributes:
-        admission: surrounds each tool call; a transport that has limits puts its own here.
+    Args:
+        build: makes the services from the settings.
+        admission: surrounds each tool call.
     """
 
-    def __init__(self, settings: Settings, *, build: Callable[[Settings], Services] | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        build: Callable[[Settings], Services] | None = None,
+        admission: Admission = nullcontext,
+    ) -> None:
         self.settings = settings
-        self.admission: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+        self.admission = admission
         self._build_services = build or build_services
         self._services: Services | None = None
         self._building = threading.Lock()
 
     async def services(self) -> Services:
-        """The services, built by the first caller (in a worker thread, since that imports libraries)."""
+        """The services, built by the first caller, in a worker thread because that imports libraries."""
         return self._services or await anyio.to_thread.run_sync(self._build)
 
     def warm_up(self) -> None:
         """Build the services and load the model in the background, so that the first call need not wait.
 
-        In a daemon thread: an executor's thread would hold up the process's end.
+        In a daemon thread: an executor's thread would keep the process alive.
         """
         threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
 
@@ -69,62 +85,47 @@ class AppContext:
     def _build(self) -> Services:
         with self._building:
             if self._services is None:
-                import_libraries()
                 self._services = self._build_services(self.settings)
             return self._services
 
     async def aclose(self) -> None:
-        """Close the sessions and the connection pool; nothing acknowledged is lost."""
+        """Close the sessions and the connection pool; nothing that was acknowledged is lost."""
         services, self._services = self._services, None
         if services is not None:
             await services.sessions.aclose()
             await services.http.aclose()
-            await anyio.lowlevel.checkpoint()  # in which the loop lets go of the sockets
+            await anyio.lowlevel.checkpoint()  # lets the event loop release the sockets
             services.embedder.close()
 
 
-def import_libraries() -> None:
-    """Import, in one thread, what several threads would soon import at once.
+def build_services(settings: Settings, *, sources: Sequence[SourceRow] | None = None) -> Services:
+    """Everything, wired once; `sources` stand in for those of `SOURCES`. Opens no connection and loads no model yet.
 
-    Where two threads wait for each other's modules, Python hands out a half-imported one rather than hang (seen:
-    "module 'numpy' has no attribute 'matrix'" in the first call while the model was warming up).
+    The only imports of this package that are not at the top of a module: they take most of a second, and `initialize`
+    must be answered before them. They happen in one thread, since two threads that import the same modules at once may
+    see them half-initialised.
     """
-    for name in (
-        "numpy",
-        "deepcritical_mcp.evidence.storage.space",
-        "deepcritical_mcp.evidence.searching",
-        "tokenizers",
-    ):
-        with suppress(ImportError):  # whoever needs it says what is missing
-            importlib.import_module(name)
-
-
-def build_services(settings: Settings) -> Services:
-    """Everything, wired once. Opens no connection and loads no model yet."""
     import httpx
 
-    from deepcritical_mcp.logs import configure_structlog, hide_keys_in_addresses
-
-    configure_structlog()
-    hide_keys_in_addresses(*settings.secrets)
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
+    from deepcritical_mcp.evidence.storage import open_backend
+    from deepcritical_mcp.logs import hide_keys_in_addresses
     from deepcritical_mcp.search.expansion import QueryExpander
-    from deepcritical_mcp.search.literature import LiteratureSearch
-    from deepcritical_mcp.search.web import create_web_search
-    from deepcritical_mcp.sources.pubmed import eutils
-    from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
-    from deepcritical_mcp.sources.pubmed.source import PubMedTool
+    from deepcritical_mcp.search.handler import SearchHandler
+    from deepcritical_mcp.search.pipeline import SourceSearch
+    from deepcritical_mcp.sources.base import Net, create_sources
+    from deepcritical_mcp.sources.pubmed.source import PubMed
 
+    hide_keys_in_addresses(*settings.secrets)
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
     embedder = EmbeddingService(settings)
-    ncbi = eutils.connect(settings, http)
-    concepts = MeshConcepts(ncbi, cache_dir=settings.cache_dir, origin=settings.ncbi_base_url)
+    built = create_sources(settings, Net(http, embedder=embedder), sources)
     return Services(
         http=http,
         embedder=embedder,
-        sessions=SessionRegistry(settings, embedder),
-        literature=LiteratureSearch(PubMedTool(ncbi), settings),
-        web=create_web_search(settings, http, embedder),
-        expander=QueryExpander(settings, concepts),
+        sessions=SessionRegistry(settings, embedder, open_backend(settings)),
+        searches={source.name: SourceSearch(source, seconds=settings.deadline) for source in built},
+        everywhere=SearchHandler(built, seconds=settings.deadline),
+        expander=QueryExpander(settings, next((one.mesh for one in built if isinstance(one, PubMed)), None)),
     )

@@ -1,31 +1,31 @@
-"""Every error this package raises on purpose.
+"""Every error that this package raises on purpose.
 
 DeepCriticalError
 ├── ConfigurationError            a setting is wrong; the message names it
 ├── InvalidInputError             the caller's argument is wrong; the message says what is right
 ├── SessionError
 │   ├── SessionNotFoundError      unknown, expired or foreign session_id
-│   ├── SessionRequiredError      no session_id, and none can be assumed
+│   ├── SessionRequiredError      no session_id, and no default session
 │   ├── SessionBusyError          another process has the session open
-│   └── SessionFullError          the session holds all the evidence it may
+│   └── SessionFullError          the session has reached its limit of evidence
 ├── ProviderError                 .provider
-│   ├── ProviderUnavailableError  outage: unreachable, 5xx, reset                    retryable
-│   │   └── ProviderTimeoutError  no (whole) answer in time                          retryable
+│   ├── ProviderUnavailableError  outage: unreachable, 5xx, connection reset         retryable
+│   │   └── ProviderTimeoutError  no complete answer in time                         retryable
 │   ├── RateLimitError            .retry_after                                       retryable
 │   ├── QuotaExceededError        the plan is used up
 │   ├── AuthenticationError       key missing, wrong or refused
-│   ├── BlockedError              the provider takes us for a robot
+│   ├── BlockedError              blocked as automated traffic
 │   ├── ProviderRequestError      the provider refused this request
-│   ├── ProviderResponseError     an answer that cannot be read                      retryable
-│   └── CircuitOpenError          failed so often lately that it is not asked now
-├── AllProvidersFailedError       .causes, in the order they were tried           retryable if one may pass
+│   ├── ProviderResponseError     the answer cannot be read                          retryable
+│   └── CircuitOpenError          failed repeatedly, skipped for now                 retryable
+├── AllProvidersFailedError       .causes, in the order they were tried              retryable if one may pass
 ├── EvidenceStoreError            the store cannot be read or written
 ├── EmbeddingError                the embedding model cannot be loaded or run
-├── DeadlineExceededError         the call's time is up                              retryable
-├── LimitExceededError            .retry_after; the caller calls too often           retryable
-└── ShuttingDownError             .retry_after; the server is about to end           retryable
+├── DeadlineExceededError         the call took too long                             retryable
+├── LimitExceededError            .retry_after; the caller makes too many calls      retryable
+└── ShuttingDownError             .retry_after; the server is shutting down          retryable
 
-Messages are written for a language model: what failed, and what to try next. They hold no key, header or full URL.
+Messages are written for a language model: what failed, and what to try next. They contain no key, header or full URL.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class DeepCriticalError(Exception):
         message: one or two sentences for the model.
         code: stable identifier of the kind of failure, e.g. "rate_limited".
         retryable: whether the same call may succeed later.
-        retry_after: seconds to wait before that, 0.0 when unknown.
+        retry_after: seconds to wait before that, 0.0 if unknown.
         details: further facts (JSON values), e.g. {"count": 12, "pmids": [...]}.
     """
 
@@ -61,13 +61,13 @@ class ConfigurationError(DeepCriticalError):
 
 
 class InvalidInputError(DeepCriticalError):
-    """An argument is wrong in a way that only its value shows."""
+    """An argument has the right type but a value that cannot be used."""
 
     code = "invalid_input"
 
 
 class SessionError(DeepCriticalError):
-    """Something is wrong with the session, not with the call."""
+    """The session cannot be used as the call asks."""
 
     code = "session"
 
@@ -80,7 +80,7 @@ class SessionNotFoundError(SessionError):
     def __init__(self) -> None:
         super().__init__(
             "This session_id is unknown or has expired. Leave session_id out to use your default session, "
-            'or pass "new" to open a fresh one.'
+            'or pass "new" to start a new one.'
         )
 
 
@@ -91,8 +91,8 @@ class SessionRequiredError(SessionError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This connection has no session of its own: pass the session_id that an earlier search or add_evidence "
-            "returned. If there was none, search first."
+            "This connection has no default session: pass the session_id that an earlier search or add_evidence "
+            "returned. If there is none yet, search first."
         )
 
 
@@ -104,16 +104,16 @@ class SessionBusyError(SessionError):
 
 
 class SessionFullError(SessionError):
-    """The session holds as much evidence as it may."""
+    """The session has reached its limit of evidence."""
 
     code = "session_full"
 
 
 class ProviderError(DeepCriticalError):
-    """A source outside did not give a usable answer.
+    """An external source did not return a usable answer.
 
     Attributes:
-        provider: wire name of the source, e.g. "pubmed".
+        provider: wire name of the provider, e.g. "pubmed".
     """
 
     code = "provider_error"
@@ -133,13 +133,13 @@ class ProviderUnavailableError(ProviderError):
 
 
 class ProviderTimeoutError(ProviderUnavailableError):
-    """No whole answer in time."""
+    """No complete answer in time."""
 
     code = "provider_timeout"
 
 
 class RateLimitError(ProviderError):
-    """Too many requests; `retry_after` says for how long, 0.0 when the provider does not."""
+    """Too many requests; `retry_after` says how long to wait, 0.0 if the provider did not say."""
 
     code = "rate_limited"
     retryable = True
@@ -158,41 +158,41 @@ class AuthenticationError(ProviderError):
 
 
 class BlockedError(ProviderError):
-    """The provider takes this machine for a robot and shows a challenge instead of results."""
+    """The provider blocked the request as automated traffic, with a challenge instead of results."""
 
     code = "blocked"
 
 
 class ProviderRequestError(ProviderError):
-    """The provider refused this very request."""
+    """The provider refused this request, and would refuse it again."""
 
     code = "provider_refused"
 
 
 class ProviderResponseError(ProviderError):
-    """The answer is not what the provider's interface promises."""
+    """The answer is not what the provider's API specifies."""
 
     code = "provider_response"
     retryable = True
 
 
 class CircuitOpenError(ProviderError):
-    """The provider failed so often lately that it is not asked for some seconds."""
+    """The provider failed repeatedly and is skipped for some seconds."""
 
     code = "circuit_open"
     retryable = True
 
 
 def may_pass(error: DeepCriticalError) -> bool:
-    """Whether waiting can help. A block passes too, only not by asking again at once."""
+    """Whether waiting can help. A block is lifted too, but not by trying again at once."""
     return error.retryable or isinstance(error, BlockedError)
 
 
 class AllProvidersFailedError(DeepCriticalError):
-    """Nobody could answer; retryable where the failure of one of those asked may pass.
+    """No provider could answer; retryable if waiting can help with one of the causes.
 
     Attributes:
-        causes: one error a provider, in the order they were tried.
+        causes: one error per provider, in the order they were tried.
     """
 
     code = "all_providers_failed"
@@ -214,7 +214,7 @@ def _cause(error: DeepCriticalError) -> dict[str, object]:
 
 
 class EvidenceStoreError(DeepCriticalError):
-    """The evidence store cannot be read or written; what was acknowledged before is still kept."""
+    """The evidence store cannot be read or written; evidence confirmed earlier is not lost."""
 
     code = "evidence_store"
     retryable = True
@@ -227,28 +227,28 @@ class EmbeddingError(DeepCriticalError):
 
 
 class DeadlineExceededError(DeepCriticalError):
-    """The call's time is up."""
+    """The call took longer than its deadline allows."""
 
     code = "deadline_exceeded"
     retryable = True
 
 
 class LimitExceededError(DeepCriticalError):
-    """The caller makes more calls than it may; `retry_after` says when the next one is welcome."""
+    """The caller exceeded its rate of calls; `retry_after` says when the next one is allowed."""
 
     code = "too_many_calls"
     retryable = True
 
 
 class ShuttingDownError(DeepCriticalError):
-    """The server is about to end and takes no more calls."""
+    """The server is shutting down and accepts no more calls."""
 
     code = "shutting_down"
     retryable = True
 
     def __init__(self) -> None:
         super().__init__(
-            "This server is shutting down and could not finish the call. What was found by then is kept as long as its "
-            "sessions are. Call again in a moment.",
+            "The server is shutting down and could not finish the call. Results found so far are kept for as long as "
+            "their session is. Try again in a moment.",
             retry_after=10,
         )

@@ -1,4 +1,4 @@
-"""How a search tells its caller how far it is."""
+"""How a search reports its progress."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 
 async def no_progress(fraction: float, message: str) -> None:
-    """For callers that do not ask."""
+    """For callers that do not want reports."""

@@ -1,4 +1,4 @@
-"""MCP resources: a session and each piece of its evidence, for clients that attach resources rather than call tools."""
+"""MCP resources: a session and its evidence, for clients that attach resources instead of calling tools."""
 
 from __future__ import annotations
 
@@ -8,75 +8,67 @@ from mcp_types import Resource
 
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
-from deepcritical_mcp.models import EvidenceList, EvidencePage
+from deepcritical_mcp.models import EvidenceList
 from deepcritical_mcp.tools.call_session import ToolContext, existing_session, session_for
 from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.render import to_markdown
 
 SESSION_URI = "evidence://{session_id}"
-PIECE_URI = "evidence://{session_id}/{+id}"
+EVIDENCE_URI = "evidence://{session_id}/{+id}"
 MARKDOWN = "text/markdown"
-LONGEST_PAGE = 1_000
-NEWEST = 50
+MAX_OVERVIEW_LINES = 1_000
+MAX_LISTED = 50
+
+
+def register_resources(server: MCPServer[AppContext]) -> None:
+    """Add the templates for sessions and evidence to `server`."""
+    server.resource(SESSION_URI, name="session", title="A session's evidence", mime_type=MARKDOWN)(session_overview)
+    server.resource(EVIDENCE_URI, name="evidence", title="A piece of evidence", mime_type=MARKDOWN)(evidence_text)
 
 
 async def session_overview(session_id: str, ctx: ToolContext) -> str:
-    """A session's evidence: how much of each source, and a line for each piece."""
-    return to_markdown(await _page(ctx, session_id))
+    """A session's evidence: the number of pieces by source, and one line per piece."""
+    try:
+        store = (await session_for(ctx, session_id, may_open=False)).store
+        return to_markdown(await page_of(store, 0, MAX_OVERVIEW_LINES))
+    except DeepCriticalError as error:
+        raise _resource_error(error) from error
 
 
-async def piece_of_evidence(session_id: str, id: str, ctx: ToolContext) -> str:
-    """One piece of evidence, whole, with its citation."""
+async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
+    """One piece of evidence with its complete text and its citation."""
     try:
         store = (await session_for(ctx, session_id, may_open=False)).store
         found = await store.get([id])
-    except SessionError as error:
-        raise ResourceNotFoundError(error.message) from error
     except DeepCriticalError as error:
-        raise ResourceError(error.message) from error
+        raise _resource_error(error) from error
     if id not in found:
-        raise ResourceNotFoundError("This session holds no evidence under this id; list_evidence shows what it holds.")
+        raise ResourceNotFoundError("This session has no evidence with this id; list_evidence lists all ids.")
     return to_markdown(EvidenceList(session_id=store.session_id, evidence=(found[id],)))
 
 
-async def list_session(ctx: ToolContext) -> list[Resource]:
-    """The connection's session and its newest evidence; nothing where no session has been opened yet."""
+async def session_resources(ctx: ToolContext) -> list[Resource]:
+    """The connection's default session and its newest evidence; [] if no session has been opened yet."""
     try:
         store = await existing_session(ctx)
         if store is None:
             return []
         total = await store.count()
-        newest = await store.page(max(0, total - NEWEST), NEWEST)
+        newest = await store.page(max(0, total - MAX_LISTED), MAX_LISTED)
     except DeepCriticalError:
-        return []  # the templates still lead there, and reading says what is wrong
+        return []  # the templates still work, and reading one reports the error
     session = Resource(
-        uri=session_uri(store.session_id),
+        uri=SESSION_URI.replace("{session_id}", store.session_id),
         name="session",
-        title=f"This session: {total:,} pieces of evidence",
+        title=f"This session: {total:,} {'piece' if total == 1 else 'pieces'} of evidence",
         mime_type=MARKDOWN,
     )
-    pieces = [
+    evidence = [
         Resource(uri=f"{session.uri}/{piece.id}", name=piece.id, title=piece.citation.title, mime_type=MARKDOWN)
         for piece in reversed(newest)
     ]
-    return [session, *pieces]
+    return [session, *evidence]
 
 
-def session_uri(session_id: str) -> str:
-    """The address of a session's overview."""
-    return SESSION_URI.replace("{session_id}", session_id)
-
-
-async def _page(ctx: ToolContext, session_id: str) -> EvidencePage:
-    try:
-        return await page_of((await session_for(ctx, session_id, may_open=False)).store, 0, LONGEST_PAGE)
-    except SessionError as error:
-        raise ResourceNotFoundError(error.message) from error
-    except DeepCriticalError as error:
-        raise ResourceError(error.message) from error
-
-
-def register_resources(server: MCPServer[AppContext]) -> None:
-    """Offer both templates on `server`."""
-    server.resource(SESSION_URI, name="session", title="A session's evidence", mime_type=MARKDOWN)(session_overview)
-    server.resource(PIECE_URI, name="evidence", title="A piece of evidence", mime_type=MARKDOWN)(piece_of_evidence)
+def _resource_error(error: DeepCriticalError) -> ResourceError:
+    return (ResourceNotFoundError if isinstance(error, SessionError) else ResourceError)(error.message)

@@ -1,14 +1,14 @@
-"""Cleaning of text that comes from outside, before it becomes part of a value."""
+"""Cleaning of external text before it becomes part of a value."""
 
 from __future__ import annotations
 
 import re
 
-# C0 and C1 controls other than tab and newline, lone surrogates, and characters that reorder or hide text.
+# C0 and C1 control characters except tab and newline, lone surrogates, and characters that reorder or hide text.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-_BLANKS = re.compile(r"\s+")
+_WHITE_SPACE = re.compile(r"\s+")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?=\s|$)")
 
 
@@ -19,14 +19,14 @@ def clean_text(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Like `clean_text`, on a single line: every run of white space becomes one space."""
-    return _BLANKS.sub(" ", clean_text(text)).strip()
+    """Like `clean_text`, but on one line: every run of white space becomes one space."""
+    return _WHITE_SPACE.sub(" ", clean_text(text)).strip()
 
 
 def cut_at_sentence(text: str, limit: int) -> str:
-    """The longest start of `text` of at most `limit` characters that ends with a sentence.
+    """The longest prefix of `text` of at most `limit` characters that ends at the end of a sentence.
 
-    Falls back to a word's end, then to the bare limit, when no sentence ends in the second half.
+    If no sentence ends in its second half, cuts after a word; failing that, at the limit.
     """
     if len(text) <= limit:
         return text

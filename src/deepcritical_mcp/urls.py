@@ -1,6 +1,6 @@
-"""URLs as identities: one spelling for every address of the same page, and one that is fit to be shown.
+"""URLs: `normalise_url` returns the form to compare by, `clean_url` the form to show.
 
-`normalise_url` compares, `clean_url` shows. Neither ever raises: what is no web address comes back as it is.
+Neither raises: anything that is not a web address is returned unchanged, except for invisible characters.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
+import idna
+
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# Parameters that say how a reader came, never what is read. Compared in lower case.
+# Parameters that track visitors and never select content. Compared in lower case.
 _TRACKING_PREFIXES = ("utm_", "piwik_", "mtm_", "matomo_", "hsa_", "oly_", "vero_", "guce_", "__hs", "_hs", "at_")
 _TRACKING = """
     fbclid gclid gclsrc dclid gbraid wbraid msclkid yclid ysclid twclid ttclid li_fat_id igshid igsh mc_cid mc_eid
@@ -24,7 +26,7 @@ _TRACKING = """
     fb_action_ids fb_action_types fb_source action_object_map _branch_match_id
 """
 _TRACKING_NAMES = frozenset(_TRACKING.split())
-# Parameters that are tracking, or another view of the same page, with these values only.
+# Parameters that only with these values are tracking, or another view of the same page.
 _TRACKING_VALUES = {
     "amp": ("", "1", "true"),
     "outputtype": ("amp",),
@@ -33,19 +35,8 @@ _TRACKING_VALUES = {
     "feature": ("youtu.be", "share", "emb_title", "emb_logo"),
     "report": ("reader", "classic", "printable"),
 }
-_SECOND_LEVEL = {
-    "ac",
-    "co",
-    "com",
-    "edu",
-    "gov",
-    "go",
-    "ne",
-    "net",
-    "nhs",
-    "or",
-    "org",
-}  # as in .ac.uk, .com.br, .or.jp
+# As in .ac.uk, .com.br, .or.jp.
+_SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "go", "ne", "net", "nhs", "or", "org"})
 
 _BARE_HOST = re.compile(r"^(//)?[^\s/?#@:]+\.[a-z]{2,24}\.?(:\d{1,5})?([/?#]|$)", re.IGNORECASE)
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:.]*:[0-9a-f:.]*")
@@ -54,9 +45,10 @@ _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _PATH_SESSION = re.compile(r";(jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
 _AMP_FILE = re.compile(r"\.amp(?=\.html?$|$)")
-_AMP_FOLDER = re.compile(r"(/[^/]*(?:-[^/]*-|\d{5}|\.html?$)[^/]*)/amp$")  # only after what looks like an article
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b\ufeff]")
-# Characters that stand for themselves, written plainly or as an escape; those in _PATH_MARKS mean something unescaped.
+# Only after a path that looks like an article's.
+_AMP_FOLDER = re.compile(r"(/[^/]*(?:-[^/]*-|\d{5}|\.html?$)[^/]*)/amp$")
+_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b\ufeff]")
+# Characters that mean the same plain or percent-encoded; those in _PATH_MARKS have a special meaning if plain.
 _PATH_PLAIN = "-._~!$'()*,:@"
 _PATH_MARKS = "/&+;="
 _QUERY_PLAIN = "-._~!$'()*,:@/?;"
@@ -80,11 +72,11 @@ class _Address(NamedTuple):
 
 
 def normalise_url(url: str) -> str:
-    """The spelling of `url` under which two addresses of one page are equal; "" stays "". Idempotent.
+    """The canonical form of `url`, equal for all addresses of the same page; "" stays "". Idempotent.
 
-    On top of `clean_url`: http and https, `www.`, the mobile host and the AMP variant of a page are the page; percent
-    encoding, dot segments and the order of the parameters have one form; host names are in their ASCII form. It may
-    not be an address that answers: show `clean_url` instead.
+    Does what `clean_url` does, and more: http becomes https; `www.`, the mobile host and the AMP variant become the
+    plain page; percent encoding, dot segments and parameter order are canonical; host names are in ASCII. The result
+    may not resolve, so show `clean_url` to people instead.
     """
     address = _address(resolve_redirect(url))
     if address is None:
@@ -103,9 +95,9 @@ def normalise_url(url: str) -> str:
 
 
 def clean_url(url: str) -> str:
-    """`url` as it may be shown: without redirect, credentials, fragment, tracking parameters and trailing slash.
+    """`url` for display: without redirect, credentials, fragment, tracking parameters and trailing slash.
 
-    Scheme and host are in lower case, the default port goes; the path keeps its case and its encoding.
+    Scheme and host are in lower case and a default port is dropped; the path keeps its case and encoding.
     """
     address = _address(resolve_redirect(url))
     if address is None:
@@ -115,18 +107,18 @@ def clean_url(url: str) -> str:
 
 
 def is_web_address(url: str) -> bool:
-    """Whether `url` is an http or https address of a host."""
+    """Whether `url` is an http or https URL with a valid host."""
     return _address(url) is not None
 
 
 def host_of(url: str) -> str:
-    """The host of `url` in lower case and ASCII, without `www.`; "" when there is none."""
+    """The host of `url` in lower case and ASCII, without `www.`; "" if there is none."""
     address = _address(url)
     return address.host.removeprefix("www.") if address else ""
 
 
 def domain_rule(text: str) -> str:
-    """A domain as people write it ("https://www.NIH.gov/news/", "*.nih.gov", ".gov") as `host[/path]`; else ""."""
+    """`host[/path]` from a domain as people write it ("https://www.NIH.gov/news/", "*.nih.gov", ".gov"); else ""."""
     text = text.strip().removeprefix("*").lstrip(".")
     address = _address(text if "://" in text else f"https://{text}")
     if address is None or not _DOMAIN.fullmatch(address.host):
@@ -135,7 +127,7 @@ def domain_rule(text: str) -> str:
 
 
 def is_within(url: str, rule: str) -> bool:
-    """Whether `url` lies in the domain of a `domain_rule` (subdomains included) and under its path, if it has one."""
+    """Whether `url` is in the domain of a `domain_rule` (or a subdomain) and under its path, if it has one."""
     host, slash, folder = rule.partition("/")
     address = _address(url)
     if address is None or not (address.host == host or address.host.endswith(f".{host}")):
@@ -144,10 +136,10 @@ def is_within(url: str, rule: str) -> bool:
 
 
 def resolve_redirect(url: str) -> str:
-    """Where a search engine's or social network's redirect link leads, without asking it; other URLs as they are.
+    """The target of a search engine's or social network's redirect link, without a request; other URLs unchanged.
 
-    DuckDuckGo's link may have been unquoted before: then all from `uddg=` up to `&rut=` is the address, its own `&`
-    included.
+    In a DuckDuckGo link that was already unquoted, the target is everything from `uddg=` to `&rut=`, including any `&`
+    of its own.
     """
     url = _visible(url)
     while (target := _redirect_target(url)) and len(target) < len(url):
@@ -194,7 +186,7 @@ def _bing_target(query: str) -> str:
 
 
 def _cached_original(address: _Address) -> str:
-    """The page of which AMP's, Google's and the signed-exchange cache show a copy."""
+    """The original page of a copy in the AMP, Google or signed-exchange cache; "" if it is not one."""
     host, path = address.host, address.path
     copies = (
         (host.endswith(".cdn.ampproject.org"), r"/[a-z]/(s/)?(.+)"),
@@ -210,7 +202,7 @@ def _cached_original(address: _Address) -> str:
 
 
 def _visible(url: str) -> str:
-    return _UNSEEN.sub("", url).strip()
+    return _INVISIBLE.sub("", url).strip()
 
 
 def _address(url: str) -> _Address | None:
@@ -237,8 +229,6 @@ def _ascii_host(host: str) -> str:
     host = unquote(host).lower().strip(".")
     if host.isascii():
         return host
-    import idna
-
     try:
         return idna.encode(host, uts46=True).decode().lower()
     except idna.IDNAError:
@@ -258,7 +248,7 @@ def _folded_host(host: str, *, has_path: bool) -> str:
 
 
 def _is_site(labels: list[str]) -> bool:
-    """Whether the labels name a site, not only a suffix such as co.uk."""
+    """Whether the labels name a site, rather than a public suffix such as co.uk."""
     return len(labels) > 2 or not (labels[0] in _SECOND_LEVEL and len(labels[1]) == 2)
 
 
@@ -304,17 +294,17 @@ def _is_tracking(pair: str) -> bool:
 
 
 def _route(fragment: str) -> str:
-    """The fragment where it names a page of its own (#!/page, #/page), else ""."""
+    """The fragment if it selects a page (#!/page, #/page), else ""."""
     return fragment if fragment.startswith(("!", "/")) else ""
 
 
 def _percent(text: str, plain: str, marks: str = "") -> str:
-    """One percent encoding: what needs none has none, what needs one has it in capitals."""
+    """Canonical percent encoding: only characters that need it are encoded, in upper-case hexadecimal."""
 
     def unescaped(escape: re.Match[str]) -> str:
         character = chr(int(escape[1], 16))
-        stands_for_itself = character in plain or (character.isascii() and character.isalnum())
-        return character if stands_for_itself else escape[0].upper()
+        is_plain = character in plain or (character.isascii() and character.isalnum())
+        return character if is_plain else escape[0].upper()
 
     text = quote(_STRAY_PERCENT.sub("%25", text), safe=plain + marks + "%", errors="replace")
     return _ESCAPE.sub(unescaped, text)

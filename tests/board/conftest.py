@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Frame, Locator, Page, Route, async_playwright, expect
 
-from deepcritical_mcp.board import page as board_page
+from deepcritical_mcp.board import board_page
 
 HOST = Path(__file__).parent / "host"
 # Long enough for a busy machine: nothing waits so long unless it fails.

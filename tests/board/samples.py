@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deepcritical_mcp.board import board_meta
-from deepcritical_mcp.models import Citation, Evidence, SearchResult, StatusNotice
+from deepcritical_mcp.evidence.projection import Point, project
+from deepcritical_mcp.models import Evidence, Publication, SearchResult, StatusNotice
+from tests.publications import published
 
 SESSION = "rs_00112233445566778899aabbccddeeff"
 TOPICS = (
@@ -32,12 +34,12 @@ ABSTRACT = (
 )
 
 
-def piece(number: int = 0, **changes: Any) -> Evidence:
-    """The n-th piece of an invented session; two in eight from the web, one a note."""
+def publication(number: int = 0, **changes: Any) -> Publication:
+    """The n-th publication of an invented session; two in eight from the web, one a note."""
     _, titles = TOPICS[number % 3]
     source = {5: "web", 6: "web", 7: "user"}.get(number % 8, "pubmed")
     title = titles[number // 3 % 2].format(n=120 + 37 * number)
-    published = {
+    numbers = {
         "pmid": str(31_000_000 + number),
         "doi": f"10.5555/demo.{number}",
         "journal": "Journal of Invented Trials",
@@ -50,35 +52,46 @@ def piece(number: int = 0, **changes: Any) -> Evidence:
         "url": "" if source == "user" else f"https://example.org/{source}/{number}",
     }
     if source == "pubmed":
-        fields |= published
+        fields |= numbers
     content = changes.pop("content", ABSTRACT.format(n=120 + 37 * number))
+    return published(content, provider=source, found_by=("healthy ageing",), **{**fields, **changes})
+
+
+def piece(number: int = 0, **changes: Any) -> Evidence:
+    """The n-th publication as a search shows it."""
     relevance = changes.pop("relevance", round(0.9 - number % 20 * 0.03, 2))
     similar = changes.pop("similar", ())
-    evidence = Evidence.of(
-        Citation(**{**fields, **changes}), content, provider=source, relevance=relevance, found_by=("healthy ageing",)
-    )
-    return evidence.model_copy(update={"similar": similar})
+    return Evidence.of(publication(number, **changes), relevance=relevance, similar=similar)
 
 
-def pieces(count: int) -> list[Evidence]:
-    """`count` pieces; the second is retracted, the third under a concern, the fourth corrected, 1 and 4 are alike."""
+def publications(count: int) -> list[Publication]:
+    """`count` publications; the second is retracted, the third under a concern, the fourth corrected."""
     notice = StatusNotice(kind="retraction", pmid="39000001", reference="J Invented Trials. 2020;1(2):3")
     changes: Mapping[int, dict[str, Any]] = {
-        0: {"similar": (f"pubmed:{31_000_003}",)},
         1: {"status": "retracted", "status_notices": (notice,)},
         2: {"status": "concern", "status_notices": (StatusNotice(kind="concern", pmid="39000002"),)},
         3: {"status": "corrected", "status_notices": (StatusNotice(kind="erratum", reference="J Invented Trials"),)},
     }
-    return [piece(number, **changes.get(number, {})) for number in range(count)]
+    return [publication(number, **changes.get(number, {})) for number in range(count)]
 
 
-def vectors(evidence: Sequence[Evidence], topics: int = 3) -> dict[str, list[float]]:
-    """A vector for each piece, close to those of the same topic."""
+def pieces(count: int) -> list[Evidence]:
+    """The same as a search shows them; the first names the fourth as nearly the same."""
+    similar: Mapping[int, tuple[str, ...]] = {0: (f"pubmed:{31_000_003}",)}
+    relevances = (round(0.9 - number % 20 * 0.03, 2) for number in range(count))
+    return [
+        Evidence.of(one, relevance=relevance, similar=similar.get(number, ()))
+        for number, (one, relevance) in enumerate(zip(publications(count), relevances, strict=True))
+    ]
+
+
+def places(evidence: Sequence[Evidence | Publication], topics: int = 3) -> dict[str, Point]:
+    """A place for each piece, close to those of the same topic."""
     dice = random.Random(7)
-    return {
-        one.id: [float(axis == number % topics) + dice.gauss(0, 0.15) for axis in range(12)]
-        for number, one in enumerate(evidence)
-    }
+    vectors = [
+        [float(axis == number % topics) + dice.gauss(0, 0.15) for axis in range(12)] for number in range(len(evidence))
+    ]
+    return {one.id: point for one, point in zip(evidence, project(vectors), strict=True)}
 
 
 def result(
@@ -90,5 +103,5 @@ def result(
     return {
         "content": [{"type": "text", "text": "readable"}],
         "structuredContent": found.model_dump(mode="json"),
-        "_meta": board_meta(SESSION, everything, vectors(everything), total=len(everything)),
+        "_meta": board_meta(SESSION, everything, places(everything), total=len(everything)),
     }

@@ -71,7 +71,7 @@ async def test_filters_narrow_the_list_and_say_how_much_is_left(open_board: Open
     await app.get_by_label("Words in title, text or authors").fill("SLEEP 157")
     await expect(count).to_have_text("1 of 8 pieces")
     await app.get_by_label("Words in title, text or authors").fill("no such words")
-    await expect(app.locator("#empty")).to_have_text("Nothing passes these filters.")
+    await expect(app.locator("#empty")).to_have_text("No evidence matches these filters.")
     assert await app.locator("#map .point.away").count() == 8
 
 
@@ -119,7 +119,7 @@ async def test_long_texts_open_and_close(open_board: OpenBoard) -> None:
     card = board.app.locator("#list .card")
 
     assert "END" not in await card.inner_text()
-    await card.get_by_role("button", name="Show the whole text", expanded=False).click()
+    await card.get_by_role("button", name="Read more", expanded=False).click()
     assert "END" in await card.inner_text()
     await card.get_by_role("button", name="Show less", expanded=True).click()
     assert "END" not in await card.inner_text()

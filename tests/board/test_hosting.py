@@ -24,7 +24,7 @@ async def test_a_cut_text_is_fetched_whole_through_the_host(open_board: OpenBoar
     board = await open_board(
         result([whole.model_copy(update={"content": "A start.", "content_truncated": True})]), tool=get_evidence
     )
-    await board.app.get_by_role("button", name="Show the whole text").click()
+    await board.app.get_by_role("button", name="Read more").click()
 
     await expect(board.app.get_by_text("And the END.")).to_be_visible()
     assert board.calls == [{"name": "get_evidence", "arguments": {"ids": [whole.id], "session_id": SESSION}}]
@@ -54,7 +54,7 @@ async def test_related_evidence_of_the_session_can_be_brought_in(open_board: Ope
     board = await open_board(result(pieces(2), related=(related,)), tool=get_evidence)
     item = board.app.get_by_role("list", name="Already in the session").get_by_role("listitem")
     await expect(item).to_contain_text("A snippet.")
-    await item.get_by_role("button", name="Show it here").click()
+    await item.get_by_role("button", name="Show here").click()
 
     await expect(board.app.locator("#list .card")).to_have_count(3)
     await expect(item).to_have_count(0)
@@ -181,7 +181,7 @@ async def test_a_link_that_the_host_refuses_can_still_be_read(open_board: OpenBo
     board = await open_board(result([piece(5)]), refuses=True)
     await board.app.get_by_role("link", name="Page").click()
 
-    await expect(board.app.locator("#notices")).to_contain_text("The address is https://example.org/web/5")
+    await expect(board.app.locator("#notices")).to_contain_text("The link is https://example.org/web/5")
 
 
 async def test_a_failed_or_cancelled_call_is_told(open_board: OpenBoard) -> None:
@@ -202,7 +202,7 @@ async def test_lines_of_a_listing_become_cards_whose_text_can_be_fetched(open_bo
     page = {"session_id": SESSION, "total": 40, "items": [line], "next_offset": -1}
     board = await open_board({"content": [], "structuredContent": page}, tool=get_evidence)
     assert "40 in the session" in await board.text("#summary")
-    await board.app.get_by_role("button", name="Show its text").click()
+    await board.app.get_by_role("button", name="Show text").click()
 
     await expect(board.app.locator("#list .card")).to_contain_text("BACKGROUND")
 
@@ -235,7 +235,7 @@ async def test_the_page_goes_full_screen_where_the_host_can(open_board: OpenBoar
     board = await open_board(result(pieces(10)), context=context)
     await board.app.get_by_role("button", name="Full screen").click()
 
-    await expect(board.app.get_by_role("button", name="Leave full screen")).to_be_visible()
+    await expect(board.app.get_by_role("button", name="Exit full screen")).to_be_visible()
 
 
 async def test_the_host_learns_how_high_the_page_is(open_board: OpenBoard) -> None:

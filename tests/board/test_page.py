@@ -6,13 +6,18 @@ import base64
 import hashlib
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deepcritical_mcp.board import META_KEY, MOST_POINTS, SCRIPTS, board_meta, page, report
-from tests.board.samples import SESSION, piece, pieces, vectors
+import deepcritical_mcp.board
+from deepcritical_mcp._version import __version__
+from deepcritical_mcp.board import MAX_POINTS, META_KEY, SCRIPTS, board_meta, board_page, board_report
+from deepcritical_mcp.models import STATUSES, Evidence, status_label
+from tests.board.samples import SESSION, pieces, places, publication, publications
 
+SCRIPT_FOLDER = Path(deepcritical_mcp.board.__file__).with_name("js")
 HOSTILE = "</script><script>alert(1)</script><!-- @DATA@ @SCRIPT@ <script> \u2028 & \\u003c"
 
 
@@ -34,7 +39,7 @@ def wire(value: object) -> Any:
     return json.loads(json.dumps(value))
 
 
-@pytest.mark.parametrize("document", [page(), report(pieces(3))], ids=["page", "report"])
+@pytest.mark.parametrize("document", [board_page(), board_report(publications(3))], ids=["page", "report"])
 def test_the_page_allows_its_own_script_and_style_and_nothing_else(document: str) -> None:
     def digest(text: str) -> str:
         return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -50,7 +55,7 @@ def test_the_page_allows_its_own_script_and_style_and_nothing_else(document: str
 
 
 def test_the_page_loads_nothing_and_makes_no_markup_of_text() -> None:
-    document = page()
+    document = board_page()
 
     assert not re.search(r"<(?:link|img|iframe|object|embed|base)\b|\ssrc=|@import|url\(|href=\"(?!#)", document)
     forbidden = (
@@ -62,19 +67,35 @@ def test_the_page_loads_nothing_and_makes_no_markup_of_text() -> None:
 
 
 def test_the_page_for_a_host_carries_no_data() -> None:
-    assert data_of(page()) is None
+    assert data_of(board_page()) is None
 
 
-def test_every_script_of_the_package_is_in_the_page() -> None:
-    assert script_of(page()).count("// ") >= len(SCRIPTS)
+def test_every_script_of_the_package_is_in_the_page_once() -> None:
+    script = script_of(board_page())
+    sources = {path.stem: path.read_text("utf-8") for path in SCRIPT_FOLDER.iterdir()}
+
+    assert sorted(SCRIPTS) == sorted(sources)
+    for source in sources.values():
+        for whole in re.split("@VERSION@|@STATUSES@", source):
+            assert script.count(whole) == 1
+    assert f'version: "{__version__}"' in script
+
+
+def test_the_page_labels_every_status_as_results_do() -> None:
+    labels = json.loads(part(script_of(board_page()), r"const STATUSES = JSON\.parse\('(.*?)'\);"))
+
+    assert labels == {status: status_label(status) or "No notice" for status in STATUSES}
+    assert next(iter(labels)) == "retracted"
 
 
 def test_hostile_evidence_cannot_leave_the_data_it_stands_in() -> None:
-    document = report([piece(0, title=HOSTILE, content=HOSTILE, authors=(HOSTILE,))], title=HOSTILE, created=HOSTILE)
+    document = board_report(
+        [publication(0, title=HOSTILE, content=HOSTILE, authors=(HOSTILE,))], title=HOSTILE, created=HOSTILE
+    )
     data = data_of(document)
 
     assert document.count("<script") == 2
-    assert script_of(document) == script_of(page())
+    assert script_of(document) == script_of(board_page())
     assert data["result"]["structuredContent"]["evidence"][0]["citation"]["title"].startswith(
         "</script><script>alert(1)"
     )
@@ -82,24 +103,35 @@ def test_hostile_evidence_cannot_leave_the_data_it_stands_in() -> None:
 
 
 def test_a_report_is_the_same_every_time() -> None:
-    evidence = pieces(10)
+    evidence = publications(10)
 
-    assert report(evidence, vectors=vectors(evidence)) == report(evidence, vectors=vectors(evidence))
+    assert board_report(evidence, places=places(evidence)) == board_report(evidence, places=places(evidence))
 
 
 def test_a_report_carries_each_piece_for_reference_managers() -> None:
-    evidence = pieces(3)
-    exports = data_of(report(evidence))["exports"]
+    evidence = publications(3)
+    exports = data_of(board_report(evidence))["exports"]
 
     assert set(exports) == {"ris", "bibtex"}
     assert list(exports["ris"]) == [one.id for one in evidence]
 
 
+def test_a_report_of_a_session_shows_its_links_and_notes() -> None:
+    kept = publications(2)
+    shown = [Evidence.of(kept[0], similar=[kept[1].id], notes=["I doubt it."]), Evidence.of(kept[1])]
+    evidence = data_of(board_report(kept, evidence=shown))["result"]["structuredContent"]["evidence"]
+
+    assert [(one["id"], one["similar"], one["notes"]) for one in evidence] == [
+        (kept[0].id, [kept[1].id], ["I doubt it."]),
+        (kept[1].id, [], []),
+    ]
+
+
 def test_the_map_places_what_has_a_vector_in_the_order_given() -> None:
     evidence = pieces(4)
-    places = vectors(evidence)
-    del places[evidence[1].id]
-    meta = wire(board_meta(SESSION, [*evidence, evidence[0]], places, total=9))[META_KEY]
+    spots_of = places(evidence)
+    del spots_of[evidence[1].id]
+    meta = wire(board_meta(SESSION, [*evidence, evidence[0]], spots_of, total=9))[META_KEY]
     spots = meta["map"]
 
     assert [spot["id"] for spot in spots] == [evidence[0].id, evidence[2].id, evidence[3].id]
@@ -108,8 +140,8 @@ def test_the_map_places_what_has_a_vector_in_the_order_given() -> None:
 
 
 def test_the_map_of_a_large_session_stays_small() -> None:
-    evidence = pieces(MOST_POINTS + 50)
-    meta = wire(board_meta(SESSION, evidence, vectors(evidence)))[META_KEY]
+    evidence = pieces(MAX_POINTS + 50)
+    meta = wire(board_meta(SESSION, evidence, places(evidence)))[META_KEY]
 
-    assert len(meta["map"]) == MOST_POINTS
+    assert len(meta["map"]) == MAX_POINTS
     assert len(json.dumps(meta)) < 80_000

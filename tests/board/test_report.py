@@ -5,23 +5,22 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import expect
 
-from deepcritical_mcp.board import report
+from deepcritical_mcp.board import board_report
 from tests.board.conftest import OpenBoard
-from tests.board.samples import SESSION, piece, pieces, vectors
+from tests.board.samples import SESSION, places, publication, publications
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_report_shows_its_evidence_by_itself(open_report: OpenBoard) -> None:
-    evidence = pieces(300)
+    evidence = publications(300)
     board = await open_report(
-        report(
+        board_report(
             evidence,
             title="Ageing <b>& more",
             session_id=SESSION,
             created="Written by hand",
-            vectors=vectors(evidence),
-            warnings=("Two files were missing.",),
+            places=places(evidence),
         )
     )
     app = board.app
@@ -30,7 +29,6 @@ async def test_a_report_shows_its_evidence_by_itself(open_report: OpenBoard) -> 
     await expect(app.locator("#list .card")).to_have_count(30)
     await expect(app.locator("#count")).to_have_text("300 pieces")
     await expect(app.locator("#map .point")).to_have_count(300)
-    await expect(app.locator("#notices")).to_contain_text("Two files were missing.")
     await expect(app.locator("#footer")).to_have_text(f"Session {SESSION} · Written by hand")
     for selector in ("#ask", "#fullscreen"):
         await expect(app.locator(selector)).to_be_hidden()
@@ -40,7 +38,7 @@ async def test_a_report_shows_its_evidence_by_itself(open_report: OpenBoard) -> 
 
 
 async def test_a_report_gives_what_is_shown_to_a_reference_manager(open_report: OpenBoard) -> None:
-    board = await open_report(report(pieces(8)))
+    board = await open_report(board_report(publications(8)))
     await board.app.get_by_label("Web (2)").check()
     await board.app.get_by_label("Format").select_option("bibtex")
     async with board.page.expect_download() as saved:
@@ -55,7 +53,9 @@ async def test_a_report_gives_what_is_shown_to_a_reference_manager(open_report: 
 
 
 async def test_links_of_a_report_open_a_window_that_knows_nothing_of_it(open_report: OpenBoard) -> None:
-    board = await open_report(report([piece(0), piece(1, url="javascript:alert(1)", pmid="", doi="", journal="")]))
+    board = await open_report(
+        board_report([publication(0), publication(1, url="javascript:alert(1)", pmid="", doi="", journal="")])
+    )
     links = board.app.locator("#list a")
 
     assert await links.count() == 3
@@ -67,7 +67,7 @@ async def test_links_of_a_report_open_a_window_that_knows_nothing_of_it(open_rep
 
 
 async def test_a_report_of_nothing_says_so(open_report: OpenBoard) -> None:
-    board = await open_report(report([]))
+    board = await open_report(board_report([]))
 
     await expect(board.app.locator("#empty")).to_have_text("There is no evidence to show.")
     for selector in ("#tools", "#map-panel", "#timeline-panel", "#filter-panel"):
@@ -75,7 +75,7 @@ async def test_a_report_of_nothing_says_so(open_report: OpenBoard) -> None:
 
 
 async def test_a_report_is_printed_whole(open_report: OpenBoard) -> None:
-    board = await open_report(report(pieces(40)))
+    board = await open_report(board_report(publications(40)))
     await board.app.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
     await board.page.emulate_media(media="print")
 
@@ -87,8 +87,8 @@ async def test_a_report_is_printed_whole(open_report: OpenBoard) -> None:
 async def test_a_report_follows_the_readers_theme_and_fits_a_phone(
     open_report: OpenBoard, scheme: str, colour: str
 ) -> None:
-    evidence = pieces(12)
-    board = await open_report(report(evidence, vectors=vectors(evidence)))
+    evidence = publications(12)
+    board = await open_report(board_report(evidence, places=places(evidence)))
     await board.page.set_viewport_size({"width": 300, "height": 640})
     await board.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
 
@@ -97,12 +97,12 @@ async def test_a_report_follows_the_readers_theme_and_fits_a_phone(
 
 
 async def test_a_point_of_the_map_leads_to_its_card_however_far_down(open_report: OpenBoard) -> None:
-    evidence = pieces(100)
-    board = await open_report(report(evidence, vectors=vectors(evidence)))
+    evidence = publications(100)
+    board = await open_report(board_report(evidence, places=places(evidence)))
     point = board.app.locator('#map .point[aria-label*=" 3783,"]')
     await point.focus()
     await point.press("Enter")
 
-    assert evidence[99].citation.title.endswith(" 3783")
+    assert evidence[99].title.endswith(" 3783")
     card = await board.focus_on(".card")
-    await expect(card.locator("h3")).to_have_text(evidence[99].citation.title)
+    await expect(card.locator("h3")).to_have_text(evidence[99].title)

@@ -8,21 +8,23 @@ from typing import Any, cast
 
 import pytest
 
-from deepcritical_mcp.board import META_KEY, report
-from deepcritical_mcp.board.session_map import embedded, session_meta
+from deepcritical_mcp.board import META_KEY, board_report, session_meta
+from deepcritical_mcp.cli.report import places_of
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import Citation, Evidence
+from deepcritical_mcp.models import Evidence, Publication
+from tests.publications import published
 
 SLEEP = ("Slow-wave sleep consolidates memory", "Sleep deprivation impairs recall", "Naps improve memory in students")
 BONES = ("Vitamin D and hip fractures", "Calcium does not prevent falls", "Bone density in older women")
 
 
-def note(title: str) -> Evidence:
-    return Evidence.of(Citation(source="user", title=title), f"{title}, as several trials showed.", provider="user")
+def note(title: str) -> Publication:
+    return published(f"{title}, as several trials showed.", provider="user", source="user", title=title)
 
 
 @pytest.fixture
@@ -34,7 +36,8 @@ async def model() -> AsyncIterator[EmbeddingService]:
 
 @pytest.fixture
 async def sessions(model: EmbeddingService) -> AsyncIterator[SessionRegistry]:
-    registry = SessionRegistry(Settings(), model)
+    settings = Settings()
+    registry = SessionRegistry(settings, model, open_backend(settings))
     yield registry
     await registry.aclose()
 
@@ -47,7 +50,7 @@ async def store(sessions: SessionRegistry) -> EvidenceStore:
 async def test_the_map_of_a_session_puts_alike_things_together(store: EvidenceStore) -> None:
     evidence = [note(title) for title in (*SLEEP, *BONES)]
     await store.add_evidence(evidence)
-    meta = cast("dict[str, Any]", await session_meta(store, evidence[3:4]))[META_KEY]
+    meta = cast("dict[str, Any]", await session_meta(store, [Evidence.of(evidence[3])]))[META_KEY]
     places = {spot["title"]: (spot["x"], spot["y"]) for spot in meta["map"]}
 
     assert meta["session_id"] == store.session_id
@@ -62,24 +65,25 @@ async def test_a_session_that_is_gone_has_no_map(sessions: SessionRegistry, stor
     await store.add_evidence([note("One")])
     await sessions.drop(store.session_id)
 
-    assert await session_meta(store, [note("One")]) == {}
+    assert await session_meta(store, [Evidence.of(note("One"))]) == {}
 
 
 async def test_evidence_of_no_session_is_embedded_for_its_report(model: EmbeddingService) -> None:
     evidence = [note(title) for title in (*SLEEP, *BONES)]
-    vectors = await embedded(evidence, model)
+    places = await places_of(evidence, model)
 
-    assert set(vectors) == {piece.id for piece in evidence}
-    assert '"map":[{' in report(evidence, vectors=vectors)
+    assert set(places) == {piece.id for piece in evidence}
+    assert '"map":[{' in board_report(evidence, places=places)
 
 
 async def test_without_a_model_a_report_has_no_map() -> None:
     class NoModel:
         name = "none"
+        calibration = None
 
         async def vectors(self, texts: object) -> Any:
             raise EmbeddingError("The model cannot be loaded.")
 
         query_vectors = vectors
 
-    assert await embedded([note("One")], NoModel()) == {}
+    assert await places_of([note("One")], NoModel()) == {}

@@ -11,7 +11,7 @@ from mcp_types import TextResourceContents
 from playwright.async_api import expect
 
 from tests.board.conftest import OpenBoard, Tool
-from tests.board.samples import pieces
+from tests.board.samples import publications
 from tests.fakes import FakeSearch, fake_server
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -29,7 +29,7 @@ def caller(client: Client) -> Tool:
 
 async def test_the_board_searches_reads_and_exports_on_the_real_server(open_board: OpenBoard) -> None:
     shows_apps = advertise("io.modelcontextprotocol/ui", {"mimeTypes": ["text/html;profile=mcp-app"]})
-    server = fake_server(literature=FakeSearch(tuple(pieces(5))))
+    server = fake_server(literature=FakeSearch(tuple(publications(5))))
     async with Client(server, extensions=[shows_apps]) as client:
         call = caller(client)
         tools = {tool.name: tool.meta or {} for tool in (await client.list_tools()).tools}
@@ -57,12 +57,12 @@ async def test_the_board_searches_reads_and_exports_on_the_real_server(open_boar
 
 
 async def test_a_listing_of_the_real_server_is_drawn_and_read(open_board: OpenBoard) -> None:
-    async with Client(fake_server(literature=FakeSearch(tuple(pieces(3))))) as client:
+    async with Client(fake_server(literature=FakeSearch(tuple(publications(3))))) as client:
         call = caller(client)
         await call({"name": "pubmed_search", "arguments": {"query": "ageing"}})
         board = await open_board(await call({"name": "list_evidence"}), tool=call)
         await expect(board.app.locator("#list .card")).to_have_count(3)
-        await board.app.get_by_role("button", name="Show its text").first.click()
+        await board.app.get_by_role("button", name="Show text").first.click()
 
         await expect(board.app.get_by_text("BACKGROUND").first).to_be_visible()
         assert not board.complaints

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.cli.sample_library import SampleLibrary
-from deepcritical_mcp.config import PREFIX, Settings, variable_name
+from deepcritical_mcp.config import PREFIX, every_setting
+from tests.cli.providers import providers_on_loopback
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -29,7 +29,7 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(home: Path) -> dict[str, str]:
     """The environment of a user who has set nothing."""
-    ours = {variable_name(field) for field in Settings.model_fields}
+    ours = {setting.variable for setting in every_setting()}
     others = {*_OF_OTHERS, *_PROXIES, *map(str.lower, _PROXIES)}
     kept = {
         name: value
@@ -40,11 +40,15 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def sample_world() -> Iterator[dict[str, str]]:
-    """Settings under which NCBI and DuckDuckGo are the sample library on loopback."""
-    with SampleLibrary() as library:
-        ours = library.environment().items()
-        yield {name: value for name, value in ours if name.startswith("DEEPCRITICAL_") and value} | {"NO_PROXY": "*"}
+def sample_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Settings under which NCBI and DuckDuckGo are stand-ins on loopback."""
+    with providers_on_loopback() as address:
+        yield {
+            "DEEPCRITICAL_NCBI_BASE_URL": f"{address}/entrez/eutils",
+            "DEEPCRITICAL_DUCKDUCKGO_URL": f"{address}/html/",
+            "DEEPCRITICAL_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
+            "NO_PROXY": "*",
+        }
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_a_malformed_key_is_named_and_never_shown(command: Command, arguments: t
 def test_a_file_that_is_not_there_is_called_that(command: Command):
     done = command("report", "missing.jsonl")
     assert done.returncode == 1
-    assert done.stderr == "deepcritical-mcp: there is no such file (missing.jsonl). Check its name.\n"
+    assert done.stderr == "deepcritical-mcp: no such file or folder (missing.jsonl). Check the path.\n"
 
 
 def test_debug_shows_where_a_failure_came_from(command: Command):
@@ -62,7 +62,7 @@ def test_output_to_a_full_disk_is_one_sentence(environment: dict[str, str], argu
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == "deepcritical-mcp: there is no room left to write. Free some space, then try again.\n"
+    assert done.stderr == "deepcritical-mcp: no space left on the device. Free some space, then try again.\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there")

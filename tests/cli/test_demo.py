@@ -1,4 +1,4 @@
-"""`deepcritical-mcp demo`: the real client, the real server, and the sample library for a world."""
+"""`deepcritical-mcp demo`: the real client and the real server, over the sample library or providers on loopback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_whole_session_plays_offline_and_ends_with_the_clients_configuration(c
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == ""
     said = _words(done.stdout)
-    assert "Offline, as you asked" in said
+    assert "Offline, as requested" in said
     for tool in ("expand_queries(", "pubmed_search(", "web_search(", "semantic_search(", "add_evidence("):
         assert f"→ {tool}" in said
     titles = re.findall(r"^  \d+\. (?!.*, from ).*$", done.stdout, flags=re.MULTILINE)
@@ -60,7 +60,7 @@ def test_no_network_a_home_without_room_and_a_mistyped_setting(command: Command,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     said = _words(done.stdout)
-    assert "Offline, since NCBI cannot be reached (ConnectError)" in said
+    assert "Offline, because NCBI cannot be reached (ConnectError)" in said
     assert (
         f"Gut microbiome in Parkinson's disease: a case-control study of stools that were never sampled {MARK}" in said
     )
@@ -81,17 +81,17 @@ def test_what_fails_is_shown_and_the_demo_goes_on(command: Command, sample_world
     assert "deepcritical_mcp" in done.stderr  # --debug: the server's log
 
 
-def test_a_server_that_breaks_off_is_said_with_its_last_words(command: Command, sample_world: dict[str, str]):
+def test_a_server_that_stops_is_reported_with_its_last_log_line(command: Command, sample_world: dict[str, str]):
     hook = (
         "import os, sys\n"
-        "if sys.orig_argv[-1] == 'deepcritical_mcp':\n"
+        "if sys.orig_argv[-1] == 'deepcritical_mcp.cli.sample_library':\n"
         "    os.write(2, b'broken on purpose'), os._exit(3)\n"
     )
     folder = Path(sample_world["DEEPCRITICAL_CACHE_DIR"])
     (folder / "sitecustomize.py").write_text(hook, encoding="utf-8")
     done = command("demo", "--offline", PYTHONPATH=str(folder))
     assert done.returncode == 1
-    assert done.stderr == "deepcritical-mcp: the server broke off. Its last words: broken on purpose\n"
+    assert done.stderr == "deepcritical-mcp: the server stopped unexpectedly. Its last log line: broken on purpose\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")

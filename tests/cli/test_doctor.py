@@ -99,9 +99,9 @@ def test_all_is_well_with_providers_that_answer(
     assert found["Tavily"]["state"] == "ok"
     assert found["SerpAPI"]["state"] == "ok"
     assert found["Brave Search"]["state"] == "broken"
-    assert "BRAVE_API_KEY" in found["Brave Search"]["mend"]
+    assert "BRAVE_API_KEY" in found["Brave Search"]["advice"]
     assert found["DEEPCRITICAL_TYPO"]["state"] == "look"
-    assert "install --client cursor" in found["Cursor"]["mend"]
+    assert "install --client cursor" in found["Cursor"]["advice"]
     assert found["VS Code"]["state"] == "off"
     assert found["PubMed"]["seconds"] > 0
     assert not any(key in done.stdout + done.stderr for key in KEYS.values())
@@ -131,7 +131,7 @@ def test_a_proxy_that_refuses_is_named_without_its_password(
     found = _checks(done.stdout)
     assert refusing_proxy.removeprefix("http://") in found["Proxy"]["finding"]
     assert found["PubMed"]["state"] == "broken"
-    assert "proxy" in found["PubMed"]["mend"]
+    assert "proxy" in found["PubMed"]["advice"]
     assert "sesame" not in done.stdout + done.stderr
 
 

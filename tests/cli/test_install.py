@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.cli import install
+from deepcritical_mcp.cli import client_config
 from deepcritical_mcp.cli.clients import Machine, client_named
 from deepcritical_mcp.errors import ConfigurationError
 from tests.cli.conftest import Command
@@ -51,7 +51,7 @@ def test_what_else_is_in_the_file_stays_and_undo_brings_it_back_to_the_byte(comm
     assert document["theme"] == "dark"
     assert document["mcpServers"]["other"] == OTHERS["mcpServers"]["other"]  # type: ignore[index]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    backup = path.with_name(path.name + install.BACKUP_SUFFIX)
+    backup = path.with_name(path.name + client_config.BACKUP_SUFFIX)
     assert backup.read_text(encoding="utf-8") == content
     command("install", "--client", "claude-desktop", "--undo", "--yes")
     assert path.read_text(encoding="utf-8") == content
@@ -171,11 +171,11 @@ def test_a_link_stays_a_link(home: Path, command: Command):
 
 def test_a_file_that_changed_in_the_meantime_is_left_alone(tmp_path: Path):
     client = client_named("cursor", Machine("linux", tmp_path, {}))
-    change = install.installation(client, {})
+    change = client_config.installation(client, {})
     client.path.parent.mkdir()
     client.path.write_text('{"mcpServers": {"new": {}}}', encoding="utf-8")
     with pytest.raises(ConfigurationError, match="in the meantime"):
-        install.apply(change)
+        client_config.apply(change)
     assert "deepcritical" not in client.path.read_text(encoding="utf-8")
 
 
@@ -196,7 +196,7 @@ def test_a_full_disk_is_one_sentence_and_the_file_stays_whole(environment: dict[
         check=False,
     )
     assert refused.returncode == 1
-    assert "no room left" in refused.stderr
+    assert "no space left" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert json.loads(path.read_text(encoding="utf-8")) == OTHERS
     assert [one.name for one in path.parent.iterdir()] == [path.name]

@@ -7,13 +7,11 @@ import sys
 from pathlib import Path
 
 from deepcritical_mcp.export import export
-from deepcritical_mcp.models import Citation, Evidence
+from tests.publications import published
 
 PIECES = [
-    Evidence.of(
-        Citation(source="pubmed", title="Sleep and memory", pmid="1"), "Sleep keeps memories.", provider="pubmed"
-    ),
-    Evidence.of(Citation(source="user", title="</script><b>A note"), "Naps count.", provider="user"),
+    published("Sleep keeps memories.", provider="pubmed", source="pubmed", title="Sleep and memory", pmid="1"),
+    published("Naps count.", provider="user", source="user", title="</script><b>A note"),
 ]
 
 
@@ -51,11 +49,11 @@ def test_a_session_that_is_not_kept_and_a_file_that_is_no_export_are_named(tmp_p
     kept = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
     (tmp_path / "wrong.jsonl").write_text("{}\n")
     assert "no session" in run("report", "rs_" + "0" * 32, home=tmp_path, **kept).stderr
-    assert "Line 1 is not a piece of evidence" in run("report", "wrong.jsonl", home=tmp_path).stderr
+    assert "Line 1 is not a publication" in run("report", "wrong.jsonl", home=tmp_path).stderr
     assert "none.jsonl" in run("report", "none.jsonl", home=tmp_path).stderr
     assert not (tmp_path / "report.html").exists()
 
 
 def test_cached_answers_can_be_cleared_where_there_are_none(tmp_path: Path) -> None:
     done = run("cache", "clear", home=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "0 cached answers removed\n")
+    assert (done.returncode, done.stdout) == (0, "Deleted 0 cached searches.\n")

@@ -1,76 +1,62 @@
-"""The sample library, asked by the real providers: right in form, plain about being made up."""
+"""The sample library: searched like the real sources, and plain about being made up."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator, Mapping
 
-import httpx
 import pytest
-from pydantic import SecretStr
 
-from deepcritical_mcp.cli.sample_library import SampleLibrary
+from deepcritical_mcp.cli.sample_library import sample_server
 from deepcritical_mcp.cli.sample_library.records import ARTICLES, FIRST_PMID, JOURNAL, MARK, PAGES
+from deepcritical_mcp.cli.sample_library.sample_sources import SampleArticles, SamplePages
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Evidence
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities
-from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
-from deepcritical_mcp.sources.pubmed.source import PubMedTool
-from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
+from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.web.web_request import WebRequest
+from tests.search.fake_session import FakeSession
 
-EVERYTHING = "metformin OR parkinson OR sickle OR covid OR statins OR editing"
-
-
-@pytest.fixture(scope="module")
-def library() -> Iterator[SampleLibrary]:
-    with SampleLibrary() as served:
-        yield served
+EVERYTHING = "metformin OR parkinson OR sickle OR covid OR statins OR simvastatin OR editing"
 
 
-@pytest.fixture
-async def eutils(library: SampleLibrary) -> AsyncIterator[EUtilities]:
-    async with httpx.AsyncClient(trust_env=False) as http:
-        client = ApiClient(http, provider="pubmed", title="PubMed")
-        address = library.environment()["DEEPCRITICAL_NCBI_BASE_URL"]
-        yield EUtilities(client, base_url=address, tool="test", email="", api_key=SecretStr(""))
+async def articles(query: str, max_results: int = 5, **filters: object) -> tuple[Evidence, ...]:
+    request = PubMedRequest.model_validate({"query": query, "max_results": max_results, **filters})
+    return (await SourceSearch(SampleArticles()).search(request, FakeSession())).evidence
 
 
-@pytest.fixture
-async def duckduckgo(library: SampleLibrary) -> AsyncIterator[DuckDuckGoTool]:
-    async with httpx.AsyncClient(trust_env=False) as http:
-        client = ApiClient(http, provider="duckduckgo", title="DuckDuckGo")
-        yield DuckDuckGoTool(client, url=library.environment()["DEEPCRITICAL_DUCKDUCKGO_URL"])
+async def pages(query: str) -> tuple[Evidence, ...]:
+    return (await SourceSearch(SamplePages()).search(WebRequest(query=query, max_results=20), FakeSession())).evidence
 
 
-def _assert_marked(piece: Evidence) -> None:
-    assert piece.citation.title.endswith(MARK)
-    if piece.citation.source == "pubmed":
-        assert piece.citation.journal == JOURNAL
-        assert int(piece.citation.pmid) >= FIRST_PMID
-        assert piece.citation.doi.startswith("10.5555/deepcritical-sample")
+def assert_marked(item: Evidence) -> None:
+    assert item.citation.title.endswith(MARK)
+    if item.citation.source == "pubmed":
+        assert item.citation.journal == JOURNAL
+        assert int(item.citation.pmid) >= FIRST_PMID
+        assert item.citation.doi.startswith("10.5555/deepcritical-sample")
     else:
-        assert ".example/" in piece.citation.url
+        assert ".example/" in item.citation.url
 
 
-async def test_every_article_is_read_as_pubmed_records_are_and_marked_as_made_up(eutils: EUtilities):
-    found = await PubMedTool(eutils).search(EVERYTHING, 100)
+async def test_every_article_is_a_whole_record_and_marked_as_made_up():
+    found = await articles(EVERYTHING, 100)
     assert len(found) == len(ARTICLES)
-    for piece in found:
-        _assert_marked(piece)
-    by_status = {piece.citation.status for piece in found}
-    assert by_status == {"ok", "retracted", "concern", "corrected"}
-    trial = next(piece for piece in found if piece.id == f"pubmed:{FIRST_PMID}")
+    for item in found:
+        assert_marked(item)
+    assert {item.citation.status for item in found} == {"ok", "retracted", "concern", "corrected"}
+    assert all(bool(item.citation.status_notices) == (item.citation.status != "ok") for item in found)
+    trial = next(item for item in found if item.id == f"pubmed:{FIRST_PMID}")
     assert trial.content.startswith("BACKGROUND: ")
     assert trial.citation.date == "2023-05-02"
     assert trial.citation.authors[0] == "Placeholder Ada"
     assert "Metformin" in trial.citation.mesh_terms
 
 
-async def test_every_page_is_read_and_marked_as_made_up(duckduckgo: DuckDuckGoTool):
-    found = {piece.id: piece for topic in EVERYTHING.split(" OR ") for piece in await duckduckgo.search(topic, 20)}
+async def test_every_page_is_found_and_marked_as_made_up():
+    found = {item.id: item for topic in EVERYTHING.split(" OR ") for item in await pages(topic)}
     assert len(found) == len(PAGES)
-    for piece in found.values():
-        _assert_marked(piece)
+    for item in found.values():
+        assert_marked(item)
 
 
 @pytest.mark.parametrize(
@@ -83,54 +69,55 @@ async def test_every_page_is_read_and_marked_as_made_up(duckduckgo: DuckDuckGoTo
         ("long COVID exercise", "Graded activity"),
     ],
 )
-async def test_a_question_finds_what_fits_first(eutils: EUtilities, query: str, first: str):
-    found = await PubMedTool(eutils).search(query, 5)
-    assert found[0].citation.title.startswith(first)
+async def test_a_question_finds_what_fits_first(query: str, first: str):
+    assert (await articles(query))[0].citation.title.startswith(first)
 
 
 @pytest.mark.parametrize("query", ["creatine and cognition", "vitamin D and depression", ")", "the of and", "(((("])
-async def test_a_question_about_something_else_finds_nothing(
-    eutils: EUtilities, duckduckgo: DuckDuckGoTool, query: str
-):
-    assert await PubMedTool(eutils).search(query, 5) == []
-    assert await duckduckgo.search(query, 5) == []
+async def test_a_question_about_something_else_finds_nothing(query: str):
+    assert await articles(query) == ()
+    assert await pages(query) == ()
 
 
-async def test_pages_of_results_go_on_where_the_last_one_ended(eutils: EUtilities):
-    whole = await eutils.esearch("metformin", retmax=6)
-    second = await eutils.esearch("metformin", retstart=3, retmax=3)
-    assert second.count == whole.count
-    assert second.ids == whole.ids[3:]
+async def test_pages_of_results_go_on_where_the_last_one_ended():
+    whole = await articles("metformin", 6)
+    assert await articles("metformin", 3, offset=3) == whole[3:]
 
 
-async def test_dates_narrow_the_search(eutils: EUtilities):
-    found = await PubMedTool(eutils).search("metformin", 20, min_date="2023", max_date="2023")
-    assert {piece.citation.date[:4] for piece in found} == {"2023"}
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        ({"min_date": "2023", "max_date": "2023"}, 1),
+        ({"publication_types": ("randomized controlled trial",)}, 1),
+        ({"min_date": "2100"}, 0),
+    ],
+)
+async def test_filters_narrow_the_search(filters: Mapping[str, object], count: int):
+    found, everything = await articles("metformin", 50, **filters), await articles("metformin", 50)
+    assert {item.id for item in found} < {item.id for item in everything}
+    assert (len(found) > 0) == (count > 0)
+    if "max_date" in filters:
+        assert {item.citation.date[:4] for item in found} == {"2023"}
 
 
-async def test_misspelled_words_concepts_and_links_are_answered(eutils: EUtilities, tmp_path: Path):
-    concepts = MeshConcepts(eutils, cache_dir=tmp_path)
-    assert await concepts.corrected("metfromin and parkinsn") == "metformin and parkinson"
-    mapped = await concepts.mapped("metformin in type 2 diabetes")
-    assert [term.headings for term in mapped] == [("metformin",), ("diabetes mellitus, type 2",)]
-    known = await concepts.descriptors(["metformin", "diabetes mellitus, type 2"])
-    assert known["metformin"].mesh_id == "D008687"
-    assert "Type 2 Diabetes" in known["diabetes mellitus, type 2"].entry_terms
-    assert len(await eutils.elink(str(FIRST_PMID), linkname="pubmed_pubmed")) == 5
+async def test_similar_articles_are_linked():
+    search = SourceSearch(SampleArticles())
+    found = await search.related(str(FIRST_PMID), "similar", 10, FakeSession())
+    assert len(found.evidence) == 5
+    assert (await search.related(str(FIRST_PMID), "cited_by", 10, FakeSession())).evidence == ()
 
 
-async def test_other_addresses_are_not_served(library: SampleLibrary):
-    async with httpx.AsyncClient(trust_env=False) as http:
-        assert (await http.get(f"{library.address}/entrez/eutils/ecitmatch.cgi")).status_code == 404
-        assert (await http.get(f"{library.address}/")).status_code == 404
+@pytest.fixture
+async def settings(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Settings]:
+    """The sample server's settings, where the user has settings of their own."""
+    for name, value in {"DEEPCRITICAL_DATA_DIR": "/x", "DEEPCRITICAL_DEADLINE": "7"}.items():
+        monkeypatch.setenv(name, value)
+    server = sample_server()
+    assert list((await server.app.services()).searches) == ["pubmed", "web"]
+    yield server.app.settings
+    await server.app.aclose()
 
 
-def test_its_environment_leaves_out_keys_proxies_and_the_users_folders(
-    library: SampleLibrary, monkeypatch: pytest.MonkeyPatch
-):
-    for name in ("TAVILY_API_KEY", "NCBI_API_KEY", "HTTPS_PROXY", "https_proxy", "DEEPCRITICAL_DATA_DIR"):
-        monkeypatch.setenv(name, "x")
-    environment = library.environment()
-    assert not any(environment.get(name) for name in ("TAVILY_API_KEY", "NCBI_API_KEY", "DEEPCRITICAL_DATA_DIR"))
-    assert "HTTPS_PROXY" not in environment
-    assert "https_proxy" not in environment
+def test_its_server_takes_no_settings_from_the_environment(settings: Settings):
+    assert settings.data_dir is None
+    assert settings.deadline == 45

@@ -16,6 +16,7 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from tests.evidence.stand_ins import Clock
 
 PLACES = ("memory", "folder", "server")
@@ -106,7 +107,7 @@ async def registries(embedder: EmbeddingService, clock: Clock) -> AsyncGenerator
     made: list[SessionRegistry] = []
 
     def make(settings: Settings) -> SessionRegistry:
-        made.append(SessionRegistry(settings, embedder, clock=clock))
+        made.append(SessionRegistry(settings, embedder, open_backend(settings), clock=clock))
         return made[-1]
 
     yield make

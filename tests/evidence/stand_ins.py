@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.models import Citation, Evidence, PublicationStatus, Source
+from deepcritical_mcp.evidence.embedding.calibration import Calibration
+from deepcritical_mcp.models import Publication, PublicationStatus, Source, TextKind, split_name
 
 
 def piece(
@@ -27,21 +28,27 @@ def piece(
     status: PublicationStatus = "ok",
     found_by: Sequence[str] = (),
     keywords: Sequence[str] = (),
-) -> Evidence:
-    """Evidence with only what a test cares about."""
-    citation = Citation(
+    provider: str = "",
+) -> Publication:
+    """A publication with only what a test cares about; what the user says is a note, what is on the web a page."""
+    kinds: Mapping[Source, TextKind] = {"user": "note", "web": "page"}
+    return Publication.of(
+        kinds.get(source, "abstract"),
+        content,
+        provider=provider or ("user" if source == "user" else "test"),
         source=source,
         title=title,
         url=url,
         date=date,
-        authors=tuple(authors),
+        authors=tuple(map(split_name, authors)),
         pmid=pmid,
         doi=doi,
         pmcid=pmcid,
         journal=journal,
         status=status,
+        found_by=tuple(found_by),
+        keywords=tuple(keywords),
     )
-    return Evidence.of(citation, content, provider="test", found_by=found_by, keywords=keywords)
 
 
 class Clock:
@@ -59,6 +66,7 @@ class HashingModel:
 
     def __init__(self, name: str = "hashing", dimension: int = 16) -> None:
         self.name = name
+        self.calibration: Calibration | None = None
         self.missing = False
         self.embedded: list[str] = []
         self._dimension = dimension

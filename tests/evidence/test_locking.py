@@ -10,9 +10,10 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.models import Citation, Evidence
+from deepcritical_mcp.evidence.storage import open_backend
+from tests.publications import published
 
-NOTE = Evidence.of(Citation(source="user", title="A note"), "Sleep keeps memories.", provider="user")
+NOTE = published("Sleep keeps memories.", provider="user", source="user", title="A note")
 
 
 async def test_a_session_that_is_open_elsewhere_is_said_to_be_and_can_be_taken_up_when_it_is_closed(
@@ -20,7 +21,7 @@ async def test_a_session_that_is_open_elsewhere_is_said_to_be_and_can_be_taken_u
 ) -> None:
     settings = Settings(data_dir=tmp_path)
     embedder = EmbeddingService(settings)
-    mine, theirs = SessionRegistry(settings, embedder), SessionRegistry(settings, embedder)
+    mine, theirs = (SessionRegistry(settings, embedder, open_backend(settings)) for _ in range(2))
     store = await mine.open()
     await store.add_evidence([NOTE])
     with pytest.raises(SessionBusyError, match="open in another process"):

@@ -1,4 +1,4 @@
-"""Sessions: who finds them again, how long they live, and what becomes of what they held."""
+"""Sessions: who can open them, how long they live, and what happens to their evidence."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
+from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
+from deepcritical_mcp.evidence.storage.on_server import ServerBackend
 from deepcritical_mcp.evidence.storage.rows import is_session_id
 from tests.evidence.conftest import ChromaServer
 from tests.evidence.stand_ins import Clock, HashingModel, piece
@@ -29,11 +34,20 @@ PIECES = [
 ]
 
 
-def test_a_session_id_cannot_be_guessed_and_is_nothing_else_than_that() -> None:
+def test_only_text_in_the_form_of_a_session_id_is_one() -> None:
     good = "rs_" + "0123456789abcdef" * 2
     assert is_session_id(good)
     for bad in ("", "new", "rs_", good + "0", good[:-1], good.upper(), f"../{good}", f"{good}/..", f"{good}\n"):
         assert not is_session_id(bad)
+
+
+def test_a_server_takes_precedence_over_a_folder_and_a_folder_over_memory(tmp_path: Path) -> None:
+    server = "http://127.0.0.1:9"
+
+    assert isinstance(open_backend(Settings(chroma_url=server, data_dir=tmp_path)), ServerBackend)
+    assert isinstance(open_backend(Settings(data_dir=tmp_path)), FolderBackend)
+    assert isinstance(open_backend(Settings()), MemoryBackend)
+    assert list(tmp_path.iterdir()) == [], "nothing is written before the first session"
 
 
 async def test_an_unknown_session_is_not_found(place: Settings, registries: Registries, tmp_path: Path) -> None:
@@ -165,7 +179,7 @@ async def test_a_session_is_taken_up_again_after_a_restart(lasting_place: Settin
     assert await again.count() == 31
     assert [item.id for item in await again.page(0, 40)] == [*(item.id for item in PIECES), "pubmed:99"]
     assert await again.search_similar("finding about subject 7", max_results=3) == found
-    assert (await again.search_similar("XK-4711", max_results=1))[0].keywords == ("k",)
+    assert (await again.search_similar("XK-4711", max_results=1))[0].citation.keywords == ("k",)
     assert {outcome.status for outcome in await again.add_evidence(PIECES)} == {"duplicate"}
     assert await again.count() == 31
 
@@ -258,20 +272,21 @@ async def test_a_folder_that_cannot_be_written_is_a_clear_error(registries: Regi
 
 async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None:
     old, new = HashingModel("old", 16), HashingModel("new", 24)
-    first = SessionRegistry(lasting_place, old)
+    first = SessionRegistry(lasting_place, old, open_backend(lasting_place))
     store = await first.open()
     await store.add_evidence(PIECES)
     await first.aclose()
 
-    second = SessionRegistry(lasting_place, new)
+    second = SessionRegistry(lasting_place, new, open_backend(lasting_place))
     again = await second.get(store.session_id)
     assert await again.count() == 30
-    assert "embedded again" in again.warnings[0]
+    assert again.warnings[0] == UNCALIBRATED
+    assert "embedded again" in again.warnings[1]
     found = await again.search_similar("Title 7. Finding number 7 about subject 7.", max_results=1)
 
     assert found[0].relevance == pytest.approx(1.0), "the texts are embedded anew with the model of now"
     assert len(new.embedded) >= 30
-    assert again.warnings == ()
+    assert again.warnings == (UNCALIBRATED,)
     assert [item.id for item in await again.page(0, 40)] == [item.id for item in PIECES]
     await second.aclose()
 
@@ -291,10 +306,12 @@ import sys, anyio
 from pathlib import Path
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from tests.evidence.stand_ins import HashingModel, piece
 
 async def main():
-    store = await SessionRegistry(Settings(data_dir=Path(sys.argv[1])), HashingModel()).open()
+    settings = Settings(data_dir=Path(sys.argv[1]))
+    store = await SessionRegistry(settings, HashingModel(), open_backend(settings)).open()
     print(store.session_id, flush=True)
     for number in range(1_000_000):
         outcome, = await store.add_evidence([piece(f"Finding {number}.", pmid=str(number))])
@@ -304,7 +321,8 @@ anyio.run(main)
 """
     session_id, *acknowledged = lines_until_killed([sys.executable, "-c", script, str(tmp_path)], 40)
 
-    again = SessionRegistry(Settings(data_dir=tmp_path), HashingModel(), clock=lambda: 0.0)
+    settings = Settings(data_dir=tmp_path)
+    again = SessionRegistry(settings, HashingModel(), open_backend(settings), clock=lambda: 0.0)
     store = await again.get(session_id)
     kept = {item.id for item in await store.page(0, 10_000)}
 
@@ -322,7 +340,7 @@ async def test_dropped_sessions_leave_no_descriptors_and_no_threads(tmp_path: Pa
 
     counts: list[tuple[int, int]] = []
     for settings in (Settings(), Settings(data_dir=tmp_path)):
-        registry = SessionRegistry(settings, HashingModel())
+        registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
         for round_ in range(3):
             for _ in range(5):
                 store = await registry.open()

@@ -9,7 +9,7 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import Evidence, Publication
 from tests.evidence.stand_ins import piece
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -71,7 +71,7 @@ async def test_adding_twice_changes_nothing(place: Settings, registries: Registr
 
     assert [outcome.status for outcome in first] == ["added"] * 5
     assert [outcome.status for outcome in again] == ["duplicate"] * 5
-    assert [outcome.evidence for outcome in again] == [outcome.evidence for outcome in first]
+    assert [outcome.publication for outcome in again] == [outcome.publication for outcome in first]
     assert await store.count() == 5
 
 
@@ -92,12 +92,12 @@ async def test_what_merges_is_completed_and_keeps_its_first_id(place: Settings, 
     (outcome,) = await store.add_evidence([whole])
     kept = (await store.get(["doi:10.1/a"]))["doi:10.1/a"]
 
-    assert (outcome.status, outcome.reason) == ("duplicate", "same DOI and a like title")
+    assert (outcome.status, outcome.reason) == ("duplicate", "same DOI and a similar title")
     assert kept == outcome.evidence
-    assert kept.content == whole.content
+    assert kept.content == whole.text.content
     assert (kept.citation.pmid, kept.citation.date, kept.citation.status) == ("7", "2021-03", "retracted")
     assert kept.found_by == ("ageing", "metformin")
-    assert (await store.search_similar("trial in ageing people"))[0].content == whole.content
+    assert (await store.search_similar("trial in ageing people"))[0].content == whole.text.content
 
 
 async def test_evidence_is_known_by_what_identifies_it(place: Settings, registries: Registries) -> None:
@@ -107,10 +107,11 @@ async def test_evidence_is_known_by_what_identifies_it(place: Settings, registri
         [
             piece("other text", pmid="101"),
             piece("y", url="https://EXAMPLE.org/a", source="web"),
+            piece(AMPK.text.content, "AMPK Activation and its Neuroprotection."),
             piece("z", "AMPK Activation and Neuroprotection."),
             piece("new", pmid="9"),
         ]
-    ) == [AMPK.id, (await store.page(1, 1))[0].id, AMPK.id, ""]
+    ) == [AMPK.id, (await store.page(1, 1))[0].id, "", "", ""]
 
 
 async def test_only_one_source_is_searched_when_asked(place: Settings, registries: Registries) -> None:
@@ -125,8 +126,9 @@ async def test_relevance_is_the_same_in_every_call_and_can_be_demanded(place: Se
     await store.add_evidence([*OTHERS, AMPK, BIGUANIDE])
 
     found = await store.search_similar("does metformin slow dementia?", max_results=6)
+    publications = await store.publications([piece.id for piece in found])
     demanded = await store.search_similar("does metformin slow dementia?", max_results=6, min_relevance=0.3)
-    measured = await store.relevance("does metformin slow dementia?", found)
+    measured = await store.relevance("does metformin slow dementia?", list(publications.values()))
 
     assert measured == pytest.approx([piece.relevance for piece in found], abs=1e-4)
     assert [piece.id for piece in demanded] == [piece.id for piece in found if piece.relevance >= 0.3]
@@ -154,7 +156,7 @@ async def test_what_says_nearly_the_same_is_shown_once_and_names_the_other(
     place: Settings, registries: Registries
 ) -> None:
     store = await registries(place).open()
-    twin = piece(AMPK.content, "AMPK activation and neuroprotection again", pmid="999")
+    twin = piece(AMPK.text.content, "AMPK activation and neuroprotection again", pmid="999")
     _, outcome = await store.add_evidence([AMPK, twin])
 
     shown = await store.search_similar("AMPK in neurons", max_results=5)
@@ -188,7 +190,7 @@ async def test_a_long_document_is_found_by_its_best_passage(place: Settings, reg
     found = await store.search_similar("metformin and cognitive impairment", max_results=1)
 
     assert found[0].id == long.id
-    assert found[0].content == long.content
+    assert found[0].content == long.text.content
     assert found[0].relevance > 0.4
 
 
@@ -197,7 +199,7 @@ async def test_related_evidence_is_close_and_not_among_what_was_found(place: Set
     await store.add_evidence([*OTHERS, AMPK, BIGUANIDE])
     related = await store.related("does metformin slow dementia?", exclude=[AMPK.id])
     assert [item.id for item in related] == [BIGUANIDE.id]
-    assert related[0].title == BIGUANIDE.citation.title
+    assert related[0].title == BIGUANIDE.title
 
 
 async def test_evidence_is_listed_in_the_order_of_arrival(place: Settings, registries: Registries) -> None:
@@ -254,7 +256,8 @@ async def test_everything_about_a_piece_comes_back(place: Settings, registries: 
         keywords=["k"],
     )
     await store.add_evidence([evidence])
-    assert (await store.get([evidence.id]))[evidence.id] == evidence
+    assert (await store.publications([evidence.id]))[evidence.id] == evidence
+    assert (await store.get([evidence.id]))[evidence.id] == Evidence.of(evidence)
 
 
 async def test_another_article_under_the_same_doi_gets_an_id_of_its_own(
@@ -287,8 +290,8 @@ async def test_a_dropped_session_is_gone(place: Settings, registries: Registries
 
 async def test_lists_are_deduplicated_without_the_session(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
-    content = AMPK.content.replace("Activating", "Activation of")
+    content = AMPK.text.content.replace("Activating", "Activation of")
     paraphrase = piece(content, "Neuroprotection by AMPK activation", source="web", url="https://example.org/p")
-    twice: list[Evidence] = [AMPK, OTHERS[0], AMPK, paraphrase]
+    twice: list[Publication] = [AMPK, OTHERS[0], AMPK, paraphrase]
     assert [item.id for item in await store.deduplicate(twice, 0.9)] == [AMPK.id, OTHERS[0].id]
     assert await store.count() == 0

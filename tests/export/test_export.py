@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, cast, get_args
 
@@ -15,7 +14,8 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, export, export_entries, export_part, read_jsonl
-from deepcritical_mcp.models import AuthorName, Citation, Evidence, Source, StatusNotice
+from deepcritical_mcp.models import AuthorName, Publication, Source, StatusNotice
+from tests.publications import published
 
 # None of the three has types; what they give is checked value by value below.
 pybtex: Any = import_module("pybtex.database")
@@ -29,24 +29,10 @@ needs_pandoc = pytest.mark.skipif(shutil.which("pandoc") is None, reason="pandoc
 AWKWARD_TITLE = r'50% of mRNA & COVID-19 in Parkinson: $5 #1 a_b {x} \alpha ~10^2 p<0.05 "q" Größe, 王'
 AWKWARD_DOI = "10.1002/(SICI)1097(19980815/30)17:15/16<1661::AID_SIM968>3.0.CO;2-2"
 
-ARTICLE = Evidence.of(
-    Citation(
-        source="pubmed",
-        title=AWKWARD_TITLE + ".",
-        url="https://pubmed.ncbi.nlm.nih.gov/31000001/",
-        date="2021-03-04",
-        authors=("van der Berg Jan Jr", "Study Group, Geneva & Łódź", "García López José", "王 伟", "Sand and Stone A"),
-        pmid="31000001",
-        doi=AWKWARD_DOI,
-        pmcid="PMC7000001",
-        journal="Annals of A & B",
-        mesh_terms=("Diabetes Mellitus, Type 2", "Aging"),
-        status="retracted",
-        status_notices=(StatusNotice(kind="retraction", pmid="31000002", reference="Ann A B. 2022;13(1):2."),),
-    ),
+ARTICLE = published(
     "BACKGROUND: a_b rose by 5%.\nRESULTS: {x} fell.",
     provider="pubmed",
-    author_parts=(
+    authors=(
         AuthorName("van der Berg", "Jan", "Jr"),
         AuthorName("Study Group, Geneva & Łódź"),
         AuthorName("García López", "José"),
@@ -56,29 +42,34 @@ ARTICLE = Evidence.of(
     volume="12",
     issue="3 Suppl 1",
     pages="1123-30",
+    source="pubmed",
+    title=AWKWARD_TITLE + ".",
+    url="https://pubmed.ncbi.nlm.nih.gov/31000001/",
+    date="2021-03-04",
+    pmid="31000001",
+    doi=AWKWARD_DOI,
+    pmcid="PMC7000001",
+    journal="Annals of A & B",
+    mesh_terms=("Diabetes Mellitus, Type 2", "Aging"),
+    status="retracted",
+    status_notices=(StatusNotice(kind="retraction", pmid="31000002", reference="Ann A B. 2022;13(1):2."),),
 )
-PAGE = Evidence.of(
-    Citation(
-        source="web",
-        title="Advice for Travellers From the WHO",
-        url="https://example.org/a_b?x={1}&y=%20#part",
-        authors=("Smith JA", "Example Health Agency"),
-    ),
+PAGE = published(
     "Wash your hands.",
     provider="tavily",
+    source="web",
+    title="Advice for Travellers From the WHO",
+    url="https://example.org/a_b?x={1}&y=%20#part",
+    authors=("Smith JA", "Example Health Agency"),
 )
-NOTE = Evidence.of(
-    Citation(source="user", title="My note", url="javascript:alert(1)", date="2020-05"),
-    "I doubt 5% & more.",
-    provider="user",
+NOTE = published(
+    "I doubt 5% & more.", provider="user", source="user", title="My note", url="javascript:alert(1)", date="2020-05"
 )
 EVERYTHING = (ARTICLE, PAGE, NOTE)
 
 
-def article(title: str = "A title", *, pmid: str = "1", authors: Sequence[AuthorName] = (), **fields: Any) -> Evidence:
-    names = tuple(" ".join(filter(None, author)) for author in authors)
-    citation = Citation(source="pubmed", title=title, pmid=pmid, journal="J", authors=names, **fields)
-    return Evidence.of(citation, "Text.", provider="pubmed", author_parts=authors)
+def article(title: str = "A title", *, content: str = "Text.", pmid: str = "1", **fields: Any) -> Publication:
+    return published(content, source="pubmed", title=title, pmid=pmid, journal="J", **fields)
 
 
 def pandoc(text: str, source: str, target: str, *options: str) -> str:
@@ -216,8 +207,11 @@ def test_rispy_reads_what_the_evidence_holds() -> None:
 
 @needs_pandoc
 def test_markdown_shows_awkward_text_as_it_was_written() -> None:
-    hostile = article("<script>alert(1)</script> [x](javascript:alert(1)) *a* _b_ `c` # d", date="2019")
-    lines = Evidence.of(hostile.citation, "1. one\n# two\n- three\n> four\n\n---\n<img src=x>", provider="pubmed")
+    lines = article(
+        "<script>alert(1)</script> [x](javascript:alert(1)) *a* _b_ `c` # d",
+        content="1. one\n# two\n- three\n> four\n\n---\n<img src=x>",
+        date="2019",
+    )
     shown = pandoc(export((ARTICLE, lines), "markdown"), "commonmark", "plain")
     html = pandoc(export((ARTICLE, lines), "markdown"), "commonmark", "html")
 
@@ -255,10 +249,10 @@ def test_a_title_that_says_retracted_does_not_say_it_twice() -> None:
 
 
 def test_an_abstract_that_is_only_the_title_is_left_out() -> None:
-    piece = article("Sleep in mice.")
-    (item,) = json.loads(export((piece.model_copy(update={"content": "Sleep in mice."}),), "csl-json"))
-
-    assert "abstract" not in item
+    only_title = article("Sleep in mice.", content="Sleep in mice.")
+    for format in FORMATS:
+        assert "abstract" not in export((only_title,), format).replace('"kind":"abstract"', "")
+        assert export((only_title,), format).count("Sleep in mice") == (2 if format == "jsonl" else 1)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +282,7 @@ def test_capitals_are_protected_where_a_style_would_lower_them() -> None:
     assert capitalised == "Effects of {DNA} on Alzheimer Disease: A Review"
 
 
-def bibtex_titles(*evidence: Evidence) -> list[str]:
+def bibtex_titles(*evidence: Publication) -> list[str]:
     entries = pybtex.parse_string(export(evidence, "bibtex"), "bibtex").entries
     return [entry.fields["title"] for entry in entries.values()]
 
@@ -357,8 +351,8 @@ def test_jsonl_is_read_back_whole() -> None:
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"id": "x"}', "null"])
-def test_a_line_that_is_no_evidence_is_named(line: str) -> None:
-    with pytest.raises(InvalidInputError, match=r"^Line 2 is not a piece of evidence"):
+def test_a_line_that_is_not_a_publication_is_named(line: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"^Line 2 is not a publication"):
         read_jsonl(f"{ARTICLE.model_dump_json()}\n{line}\n")
 
 
@@ -370,10 +364,14 @@ def test_no_text_breaks_a_file(
     title: str, content: str, family: str, given_name: str, url: str, source: Source
 ) -> None:
     name = AuthorName(family or "Body", given_name)
-    citation = Citation(
-        source=source, title=title, url=f"https://example.org/{url}", doi=f"10.1/{url}", authors=("x",), journal=family
-    )
-    piece = Evidence.of(citation, f"text {content}", provider="p", author_parts=(name,), keywords=(title,))
+    citation: dict[str, Any] = {
+        "source": source,
+        "title": title,
+        "url": f"https://example.org/{url}",
+        "doi": f"10.1/{url}",
+        "journal": family,
+    }
+    piece = published(f"text {content}", provider="p", authors=(name,), keywords=(title,), **citation)
     evidence = (piece, ARTICLE)
 
     assert len(pybtex.parse_string(export(evidence, "bibtex"), "bibtex").entries) == 2

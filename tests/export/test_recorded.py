@@ -11,7 +11,7 @@ import pytest
 
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.export import export, read_jsonl
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.pubmed.xml import read_records
 from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc, pybtex, rispy
 
@@ -20,19 +20,19 @@ pytestmark = pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RECORDED_DIR is
 
 
 @pytest.fixture(scope="module")
-def recorded() -> list[Evidence]:
-    evidence: dict[str, Evidence] = {}
+def recorded() -> list[Publication]:
+    evidence: dict[str, Publication] = {}
     for path in sorted(Path(FOLDER).glob("efetch/*.xml")):
         try:
             records = read_records(path.read_bytes())
         except ProviderError:
             continue
-        evidence.update((piece.id, piece) for piece in records.evidence)
+        evidence.update((piece.id, piece) for piece in records.publications)
     assert len(evidence) > 100
     return list(evidence.values())
 
 
-def test_every_library_reads_every_record(recorded: list[Evidence]) -> None:
+def test_every_library_reads_every_record(recorded: list[Publication]) -> None:
     bibtex = export(recorded, "bibtex")
 
     assert len(pybtex.parse_string(bibtex, "bibtex").entries) == len(recorded)
@@ -43,7 +43,7 @@ def test_every_library_reads_every_record(recorded: list[Evidence]) -> None:
 
 @needs_pandoc
 @pytest.mark.parametrize(("format", "dialect"), [("csl-json", "csljson"), ("bibtex", "biblatex")])
-def test_pandoc_reads_every_record_as_it_is(recorded: list[Evidence], format: Any, dialect: str) -> None:
+def test_pandoc_reads_every_record_as_it_is(recorded: list[Publication], format: Any, dialect: str) -> None:
     ours = unset(json.loads(export(recorded, "csl-json")))
     theirs = unset(csl_items(export(recorded, format), dialect))
 

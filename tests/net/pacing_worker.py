@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -10,7 +11,9 @@ import httpx
 from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.sources.pubmed.eutils import connect
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.source import PubMed
 
 AT_ONCE = 8
 
@@ -20,10 +23,11 @@ async def main(url: str, folder: str, key: str, name: str) -> None:
         {"ncbi_base_url": url, "cache_dir": Path(folder), "NCBI_API_KEY": SecretStr(key), "redis_url": ""}
     )
     async with httpx.AsyncClient(timeout=60) as http:
-        eutils = connect(settings, http)
+        pubmed = PubMed.create(settings, Net(http))
         async with anyio.create_task_group() as tasks:
             for number in range(AT_ONCE):
-                tasks.start_soon(eutils.esearch, f"{name} {number}")
+                request = PubMedRequest(query=f"{name} {number}")
+                tasks.start_soon(partial(pubmed.ask, request.query, request, offset=0, limit=20))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A provider that keeps failing is left alone, and tried again."""
+"""A provider that keeps failing is skipped for a while, then tried again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deepcritical_mcp.errors import (
     ProviderRequestError,
     ProviderUnavailableError,
 )
-from deepcritical_mcp.net.breaker import Circuit
+from deepcritical_mcp.net.breaker import CircuitBreaker
 
 
 class Clock:
@@ -28,13 +28,13 @@ def clock() -> Clock:
     return Clock()
 
 
-def circuit(clock: Callable[[], float]) -> Circuit:
-    return Circuit("brave", "Brave Search", clock=clock)
+def circuit(clock: Callable[[], float]) -> CircuitBreaker:
+    return CircuitBreaker("brave", "Brave Search", clock=clock)
 
 
-def fail(circuit: Circuit, error: ProviderError | None = None, times: int = 1) -> None:
+def fail(circuit: CircuitBreaker, error: ProviderError | None = None, times: int = 1) -> None:
     for _ in range(times):
-        error = error or ProviderUnavailableError("brave", "Out of order.")
+        error = error or ProviderUnavailableError("brave", "Unavailable.")
         with pytest.raises(type(error)), circuit.guard():
             raise error
 
@@ -51,13 +51,13 @@ def test_three_failures_in_a_row_open_it(clock: Clock):
 
 def test_open_it_says_why_and_whether_waiting_helps(clock: Clock):
     tested = circuit(clock)
-    fail(tested, ProviderUnavailableError("brave", "Out of order (HTTP 500)."), times=3)
-    with pytest.raises(CircuitOpenError, match=r"Its last failure: Out of order \(HTTP 500\)\.") as caught:
+    fail(tested, ProviderUnavailableError("brave", "Unavailable (HTTP 500)."), times=3)
+    with pytest.raises(CircuitOpenError, match=r"Last failure: Unavailable \(HTTP 500\)\.") as caught:
         tested.check()
     assert caught.value.retryable
     clock.now += 15
     fail(tested, AuthenticationError("brave", "Check BRAVE_API_KEY."))
-    with pytest.raises(CircuitOpenError, match="Its last failure: Check BRAVE_API_KEY") as caught:
+    with pytest.raises(CircuitOpenError, match="Last failure: Check BRAVE_API_KEY") as caught:
         tested.check()
     assert not caught.value.retryable
     assert caught.value.retry_after == 0

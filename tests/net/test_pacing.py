@@ -1,38 +1,287 @@
-"""Requests start one after another, each a little later than the one before."""
+"""Request starts are spaced, in one process and over several."""
 
 from __future__ import annotations
 
+import logging
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+
 import anyio
+import anyio.to_thread
+import httpx
 import pytest
+from filelock import FileLock
+from pyrate_limiter import GCRA, Rate
+from pyrate_limiter.abstracts.algorithm import Decision
+from pyrate_limiter.abstracts.store import StateStore
+from pyrate_limiter.buckets.state_bucket import InMemoryStateStore
 
-from deepcritical_mcp.net.pacing import Spacing, spacing
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.net.pacing import Pacing, Place, shared_pacing
+from deepcritical_mcp.net.pacing_stores import FileStateStore, MemoryStateStore, SharedRedisStateStore
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.source import PubMed
+from deepcritical_mcp.sources.web.brave import BraveTool
+from deepcritical_mcp.sources.web.provider import WebOptions, WebTool
+from deepcritical_mcp.sources.web.tavily import TavilyTool
+from deepcritical_mcp.sources.web.web_settings import WebSettings
+from tests.net.stand_in import Answer, Asked, stand_in
+from tests.sources import wire
+from tests.sources.ncbi import KEY, ncbi
+
+ROOT = Path(__file__).parents[2]
+RATES = [Rate(1, 60_000, burst=1)]
 
 
-async def test_starts_are_spaced_in_the_order_of_asking(monkeypatch: pytest.MonkeyPatch):
-    waits: list[float] = []
+def states_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob("*.state")]
 
-    async def sleep(seconds: float) -> None:
-        waits.append(round(seconds, 1))
 
-    monkeypatch.setattr(anyio, "current_time", lambda: 100.0)
-    monkeypatch.setattr(anyio, "sleep", sleep)
-    limiter = Spacing(0.5)
-    for _ in range(3):
+def is_free(store: StateStore) -> bool:
+    """Take this moment, if none was taken within a minute."""
+    decision = store.check(GCRA(), RATES, time.time_ns() // 1_000_000, 1)
+    assert isinstance(decision, Decision)
+    return decision.allowed
+
+
+@pytest.mark.parametrize(("key", "most"), [("", 3), (KEY, 10)], ids=["without a key", "with a key"])
+async def test_three_processes_with_eight_calls_each_never_ask_too_often(key: str, most: int, tmp_path: Path):
+    moments: list[float] = []
+    async with ncbi() as played:
+
+        def counted(asked: Asked) -> Answer:
+            moments.append(time.monotonic())
+            return played.answer(asked)
+
+        played.server.answer = counted
+        worker = ["-m", "tests.net.pacing_worker", played.url, str(tmp_path), key]
+        with running(*([sys.executable, *worker, name] for name in "abc")) as workers:
+            for process in workers:
+                assert await anyio.to_thread.run_sync(process.wait) == 0
+    assert len(moments) == 24
+    assert max(sum(start <= moment < start + 1 for moment in moments) for start in moments) <= most
+
+
+async def test_calls_go_in_the_order_of_asking(tmp_path: Path):
+    limiter = Pacing(0.02, [Place("file", lambda: FileStateStore(tmp_path / "line"))])
+    went: list[int] = []
+
+    async def call(number: int) -> None:
         await limiter.acquire()
-    monkeypatch.setattr(anyio, "current_time", lambda: 200.0)
+        went.append(number)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(6):
+            tasks.start_soon(call, number)
+    assert went == [0, 1, 2, 3, 4, 5]
+
+
+async def test_a_cancelled_call_leaves_the_line_to_the_others():
+    store = InMemoryStateStore()
+    limiter = Pacing(3_600, [Place("memory", lambda: store)])
     await limiter.acquire()
-    assert waits == [0.0, 0.5, 1.0, 0.0]
-
-
-async def test_the_slower_of_delay_and_rate_counts(monkeypatch: pytest.MonkeyPatch):
-    waits: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waits.append(round(seconds, 1))
-
-    monkeypatch.setattr(anyio, "current_time", lambda: 100.0)
-    monkeypatch.setattr(anyio, "sleep", sleep)
-    for limiter in (spacing(0.5), spacing(0.5, per_second=1), spacing(0.5, per_second=100 / 60)):
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(limiter.acquire)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    store.reset()
+    with anyio.fail_after(10):
         await limiter.acquire()
+
+
+async def test_forty_cancelled_calls_take_no_moment_from_the_next_one():
+    limiter = Pacing(0.5)
+    await limiter.acquire()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(40):
+            tasks.start_soon(limiter.acquire)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    with anyio.fail_after(10):  # moments for all of them would take 20 seconds
         await limiter.acquire()
-    assert waits == [0.0, 0.5, 0.0, 1.0, 0.0, 0.6]
+
+
+async def test_without_spacing_no_call_waits():
+    limiter = Pacing(0)
+    with anyio.fail_after(10):
+        for _ in range(1_000):
+            await limiter.acquire()
+
+
+@pytest.mark.parametrize(
+    ("tool", "answer", "delay", "rate"),
+    [
+        (BraveTool, wire.brave, 0.1, {"brave_per_second": 1_000}),
+        (BraveTool, wire.brave, 0.001, {"brave_per_second": 10}),
+        (TavilyTool, wire.tavily, 0.001, {"tavily_per_minute": 600}),
+    ],
+    ids=["the delay", "a rate per second", "a rate per minute"],
+)
+async def test_the_slower_of_delay_and_rate_spaces_a_web_provider(
+    tool: type[WebTool], answer: Callable[[], Answer], delay: float, rate: dict[str, float], tmp_path: Path
+):
+    async with stand_in(answer()) as provider, httpx.AsyncClient() as http:
+        urls = {"brave_base_url": provider.url, "tavily_base_url": provider.url}
+        keys = {"BRAVE_API_KEY": "key-of-the-test", "TAVILY_API_KEY": "key-of-the-test"}
+        settings = Settings.model_validate({**urls, **keys, **rate, "web_delay": delay})
+        made = tool.create(settings.of(WebSettings), Net(http))
+        begun = time.monotonic()
+        for _ in range(6):
+            await made.ask("metformin", 1, WebOptions())
+    assert len(provider.asked) == 6
+    assert time.monotonic() - begun >= 0.49
+
+
+def test_memory_keeps_its_pace_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch):
+    store = MemoryStateStore()
+    assert is_free(store)
+    a_minute_later = time.monotonic_ns() + 61 * 10**9
+    monkeypatch.setattr(time, "monotonic_ns", lambda: a_minute_later)
+    monkeypatch.setattr(time, "time_ns", lambda: 0)
+    assert is_free(store)
+
+
+def test_two_processes_on_one_file_see_each_other(tmp_path: Path):
+    one, other = FileStateStore(tmp_path / "line"), FileStateStore(tmp_path / "line")
+    assert is_free(one)
+    assert not is_free(one)
+    assert not is_free(other)
+    other.reset()
+    assert is_free(one)
+
+
+@pytest.mark.parametrize("written", ["", "junk", "1 2 3", "9" * 20], ids=["nothing", "junk", "more", "the far future"])
+def test_an_impossible_state_counts_as_a_free_line(written: str, tmp_path: Path):
+    (tmp_path / "line.state").write_text(written)
+    assert is_free(FileStateStore(tmp_path / "line"))
+
+
+def test_a_process_that_dies_with_the_lock_delays_no_other(tmp_path: Path):
+    hold = (
+        "import sys, filelock as f; lock = f.FileLock(sys.argv[1]); lock.acquire(); print('held', flush=True); input()"
+    )
+    with running([sys.executable, "-u", "-c", hold, str(tmp_path / "line.lock")]) as (holder,):
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(TimeoutError):
+            is_free(FileStateStore(tmp_path / "line", lock_timeout=0.01))
+    assert is_free(FileStateStore(tmp_path / "line"))
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The places that could not be used, as logged."""
+    warned = [record for record in caplog.records if record.levelno == logging.WARNING]
+    return [str(record.args[0]) for record in warned if isinstance(record.args, tuple)]
+
+
+async def ask_pubmed(url: str, folder: Path, key: str = "") -> None:
+    """One request by a process that has these settings."""
+    settings = Settings.model_validate({"ncbi_base_url": url, "cache_dir": folder, "NCBI_API_KEY": key})
+    async with httpx.AsyncClient() as http:
+        await PubMed.create(settings, Net(http)).ask("zinc", PubMedRequest(query="zinc"), offset=0, limit=1)
+
+
+async def test_a_place_that_cannot_be_used_is_replaced_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    (tmp_path / "file").write_text("in the way")
+    limiter = shared_pacing(0.01, name="x", identity="y", folder=tmp_path / "file")
+    await limiter.acquire()
+    await limiter.acquire()
+    assert warnings(caplog) == ["file"]
+
+
+@pytest.mark.parametrize("broken", ["not text", "folder", "pipe"])
+async def test_a_state_file_that_cannot_be_read_is_replaced_by_the_next_place(
+    broken: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    state = tmp_path / "line.state"
+    if broken == "not text":
+        state.write_bytes(b"\xff\xfe1")
+    elif broken == "folder":
+        state.mkdir()
+    elif hasattr(os, "mkfifo"):
+        os.mkfifo(state)
+    else:
+        pytest.skip("no pipes in files here")
+    limiter = Pacing(0.01, [Place("file", lambda: FileStateStore(tmp_path / "line"))])
+    with anyio.fail_after(10):
+        await limiter.acquire()
+    assert warnings(caplog) == ["file"]
+
+
+async def test_a_file_system_without_locks_is_replaced_by_the_next_place(caplog: pytest.LogCaptureFixture):
+    def without_locks() -> StateStore:
+        raise NotImplementedError
+
+    await Pacing(0.01, [Place("file", without_locks)]).acquire()
+    assert warnings(caplog) == ["file"]
+
+
+async def test_a_lock_that_is_never_released_is_replaced_too(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    places = [Place("file", lambda: FileStateStore(tmp_path / "line", lock_timeout=0.01))]
+    with FileLock(tmp_path / "line.lock"):
+        await Pacing(0.01, places).acquire()
+    assert warnings(caplog) == ["file"]
+
+
+async def test_each_key_and_each_address_has_a_line_of_its_own(tmp_path: Path):
+    async with ncbi() as one, ncbi() as other:
+        for played in (one, other):
+            for key in ("", KEY):
+                await ask_pubmed(played.url, tmp_path, key)
+    names = states_in(tmp_path)
+    assert len(names) == 4
+    assert not any(KEY in name or "127.0.0.1" in name for name in names)
+
+
+@pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
+async def test_a_redis_spaces_the_requests_of_several_machines(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    pytest.importorskip("redis")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"redis://127.0.0.1:{port}/0"
+    command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--dir", str(tmp_path)]
+    with running(command) as (server,):
+        assert server.stdout is not None
+        for line in server.stdout:
+            if b"Ready to accept connections" in line:
+                break
+        one, other = SharedRedisStateStore(url, "line"), SharedRedisStateStore(url, "line")
+        assert is_free(one)
+        assert not is_free(other)
+        limiter = shared_pacing(0.01, name="x", identity="y", folder=tmp_path, redis_url=url)
+        await limiter.acquire()
+        assert warnings(caplog) == []
+        assert states_in(tmp_path) == []
+    await limiter.acquire()
+    assert warnings(caplog) == ["redis"]
+    assert len(states_in(tmp_path)) == 1
+    with pytest.raises(ConnectionError):
+        is_free(one)
+
+
+def test_an_address_that_is_not_a_redis_is_named():
+    pytest.importorskip("redis")
+    with pytest.raises(ConfigurationError, match="DEEPCRITICAL_REDIS_URL"):
+        SharedRedisStateStore("http://127.0.0.1:1", "line")
+
+
+@contextmanager
+def running(*commands: Sequence[str]) -> Generator[list[Popen[bytes]]]:
+    """Processes that end when the block is left."""
+    started = [Popen(command, cwd=ROOT, stdin=PIPE, stdout=PIPE, stderr=DEVNULL) for command in commands]
+    try:
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     DeepCriticalError,
@@ -15,37 +16,46 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
     RateLimitError,
 )
-from deepcritical_mcp.models import Citation, Evidence, ProviderReport
+from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.search.handler import SearchHandler
+from deepcritical_mcp.sources.base import Answer, Hit, Net, SearchRequest, Source
+from tests.publications import published
 from tests.search.web_fakes import page
 
-DOWN = ProviderUnavailableError("pubmed", "PubMed is out of order (HTTP 502).")
+DOWN = ProviderUnavailableError("pubmed", "PubMed is unavailable (HTTP 502).")
 WEB_DOWN = AllProvidersFailedError("No web search provider could answer.", [RateLimitError("brave", "Busy.")])
 
 
-class FakeTool:
-    """A source that gives or raises what it was given; None = it never answers."""
+class FakeSource(Source):
+    """A source that returns or raises what it was given; None = it never answers."""
 
-    def __init__(self, name: str, answer: Sequence[Evidence] | DeepCriticalError | None) -> None:
-        self.name = name
+    kind = "literature"
+
+    def __init__(self, name: str, answer: Sequence[Hit] | DeepCriticalError | None) -> None:
+        self.name = self.title = name
+        self.cited_as = "pubmed" if name == "pubmed" else "web"
         self.answer = answer
         self.asked: list[tuple[str, int]] = []
 
-    async def search(self, query: str, max_results: int) -> list[Evidence]:
-        self.asked.append((query, max_results))
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> FakeSource:
+        raise NotImplementedError
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        self.asked.append((variant, limit))
         if isinstance(self.answer, DeepCriticalError):
             raise self.answer
         if self.answer is None:
             await anyio.sleep_forever()
-        return list(self.answer or ())
+        return Answer.whole(self.answer or ())
 
 
-def record(pmid: str) -> Evidence:
-    return Evidence.of(Citation(source="pubmed", title=f"Record {pmid}", pmid=pmid), "Abstract.", provider="pubmed")
+def record(pmid: str) -> Hit:
+    return Hit(publication=published("Abstract.", source="pubmed", title=f"Record {pmid}", pmid=pmid))
 
 
 async def test_both_sources_answer_fused_by_rank():
-    pubmed, web = FakeTool("pubmed", [record("1"), record("2")]), FakeTool("web", [page("a"), page("b")])
+    pubmed, web = FakeSource("pubmed", [record("1"), record("2")]), FakeSource("web", [page("a"), page("b")])
     result = await SearchHandler([pubmed, web]).execute("metformin", 5)
     assert [item.citation.title for item in result.evidence] == ["Record 1", "Title of a", "Record 2", "Title of b"]
     assert pubmed.asked == web.asked == [("metformin", 5)]
@@ -58,8 +68,8 @@ async def test_both_sources_answer_fused_by_rank():
 
 
 async def test_the_same_publication_from_both_appears_once_as_the_first_has_it():
-    on_the_web = page("a", url="https://pubmed.ncbi.nlm.nih.gov/1/").model_copy(update={"id": "pubmed:1"})
-    result = await SearchHandler([FakeTool("pubmed", [record("1")]), FakeTool("web", [on_the_web])]).execute("q")
+    on_the_web = page("a", url="https://pubmed.ncbi.nlm.nih.gov/1/", pmid="1")
+    result = await SearchHandler([FakeSource("pubmed", [record("1")]), FakeSource("web", [on_the_web])]).execute("q")
     assert [item.citation.title for item in result.evidence] == ["Record 1"]
     assert result.duplicates_removed == 1
 
@@ -74,12 +84,12 @@ async def test_the_same_publication_from_both_appears_once_as_the_first_has_it()
     ],
 )
 async def test_the_loss_of_either_is_survived_and_told(
-    pubmed: Sequence[Evidence] | DeepCriticalError | None,
-    web: Sequence[Evidence] | DeepCriticalError | None,
+    pubmed: Sequence[Hit] | DeepCriticalError | None,
+    web: Sequence[Hit] | DeepCriticalError | None,
     lost: str,
     left: str,
 ):
-    result = await SearchHandler([FakeTool("pubmed", pubmed), FakeTool("web", web)], seconds=0.2).execute("q")
+    result = await SearchHandler([FakeSource("pubmed", pubmed), FakeSource("web", web)], seconds=0.2).execute("q")
     assert len(result.evidence) == 1
     assert result.sources_searched == (left,)
     assert len(result.errors) == 1
@@ -88,23 +98,26 @@ async def test_the_loss_of_either_is_survived_and_told(
 
 async def test_the_loss_of_all_is_one_error_with_each_cause_in_order():
     with pytest.raises(AllProvidersFailedError) as caught:
-        await SearchHandler([FakeTool("pubmed", DOWN), FakeTool("web", WEB_DOWN)]).execute("q")
-    assert caught.value.causes == (DOWN, WEB_DOWN)
-    assert caught.value.message.endswith("PubMed is out of order (HTTP 502). No web search provider could answer.")
+        await SearchHandler([FakeSource("pubmed", DOWN), FakeSource("web", WEB_DOWN)]).execute("q")
+    assert [type(cause) for cause in caught.value.causes] == [type(DOWN), type(WEB_DOWN)]
+    told = [cause.message for cause in caught.value.causes]
+    assert "PubMed is unavailable (HTTP 502)." in told[0]
+    assert told[1] == WEB_DOWN.message
+    assert caught.value.message == f"No source could answer: {told[0]} {told[1]}"
 
 
 async def test_tools_that_hang_end_before_the_deadline():
     with anyio.fail_after(1), pytest.raises(AllProvidersFailedError) as caught:
-        await SearchHandler([FakeTool("pubmed", None)]).execute("q")
+        await SearchHandler([FakeSource("pubmed", None)]).execute("q")
     assert isinstance(caught.value.causes[0], ProviderTimeoutError)
 
 
 async def test_finding_nothing_is_an_answer():
-    result = await SearchHandler([FakeTool("pubmed", []), FakeTool("web", [])]).execute("q")
+    result = await SearchHandler([FakeSource("pubmed", []), FakeSource("web", [])]).execute("q")
     assert result.evidence == ()
     assert result.sources_searched == ("pubmed", "web")
 
 
 async def test_a_blank_query_is_refused():
     with pytest.raises(InvalidInputError):
-        await SearchHandler([FakeTool("pubmed", [])]).execute("  ")
+        await SearchHandler([FakeSource("pubmed", [])]).execute("  ")

@@ -15,11 +15,12 @@ import pytest
 
 from deepcritical_mcp.errors import AllProvidersFailedError
 from deepcritical_mcp.net.client import RetryPolicy
-from deepcritical_mcp.search.web import WebRequest, WebSearch
+from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
+from deepcritical_mcp.sources.web.web_request import WebRequest
 from tests.net.stand_in import Answer, StandIn, stand_in
-from tests.search.web_fakes import FakeSession
+from tests.search.fake_session import FakeSession
 from tests.sources import wire
 from tests.sources.contestants import KEY, WEB_TOOLS
 from tests.sources.contract import PATIENT, QUICK
@@ -70,9 +71,9 @@ async def running(stack: AsyncExitStack) -> list[StandIn]:
 
 def search_with(
     providers: list[StandIn], http: httpx.AsyncClient, folder: Path, retry: RetryPolicy = PATIENT
-) -> WebSearch:
+) -> SourceSearch:
     tools = [make(provider.url, http, retry) for make, provider in zip(WEB_TOOLS, providers, strict=True)]
-    return WebSearch(ProviderChain(tools, WebCache(folder, ttl=60)))
+    return SourceSearch(ProviderChain(tools, WebCache(folder, ttl=60)))
 
 
 def on_disk(folder: Path) -> bytes:

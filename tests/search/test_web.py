@@ -9,28 +9,30 @@ import pytest
 
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
-    DeadlineExceededError,
     DeepCriticalError,
     EvidenceStoreError,
     InvalidInputError,
+    ProviderTimeoutError,
     ProviderUnavailableError,
 )
-from deepcritical_mcp.models import Evidence, ProviderReport, QueryReport
-from deepcritical_mcp.progress import no_progress
-from deepcritical_mcp.search.web import WebRequest, WebSearch
+from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport
+from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
 from deepcritical_mcp.sources.web.provider import WebAnswer
-from tests.search.web_fakes import FakeProvider, FakeSession, never, page
+from deepcritical_mcp.sources.web.web_request import WebRequest
+from tests.search.fake_session import FakeSession
+from tests.search.web_fakes import FakeProvider, never, page
 
-DOWN = ProviderUnavailableError("brave", "Brave is out of order (HTTP 503).")
-
-
-def web_search(folder: Path, *providers: FakeProvider, seconds: float = 45.0) -> WebSearch:
-    return WebSearch(ProviderChain(providers, WebCache(folder, ttl=60), seconds=seconds), seconds=seconds)
+DOWN = ProviderUnavailableError("brave", "Brave is unavailable (HTTP 503).")
 
 
-def by_query(answers: dict[str, Sequence[Evidence] | DeepCriticalError]) -> FakeProvider:
+def web_search(folder: Path, *providers: FakeProvider, seconds: float = 45.0) -> SourceSearch:
+    return SourceSearch(ProviderChain(providers, WebCache(folder, ttl=60), seconds=seconds), seconds=seconds)
+
+
+def by_query(answers: dict[str, Sequence[Hit] | DeepCriticalError]) -> FakeProvider:
     """A provider that answers each query with what is given for it."""
 
     async def answer(query: str) -> WebAnswer:
@@ -93,7 +95,7 @@ async def test_one_page_found_by_two_wordings_appears_once_with_the_best_of_both
     request = WebRequest(query="direct", variants=("variant",))
     result = await web_search(tmp_path, provider).search(request, FakeSession())
     (item,) = result.evidence
-    assert (item.relevance, item.content, item.found_by) == (0.8, "A longer text.", ("x", "y"))
+    assert (item.relevance, item.content, item.found_by) == (0.8, "A longer text.", ("direct", "variant"))
     assert item.citation.title == "Title of x"
     assert result.duplicates_removed == 1
 
@@ -118,10 +120,10 @@ async def test_a_wording_that_fails_is_named_and_the_others_go_on(tmp_path: Path
     assert [report.status for report in result.queries] == ["failed", "ok"]
     assert DOWN.message in result.queries[0].detail
     (error,) = result.errors
-    assert error.startswith('"direct": No web search provider could answer: Brave is out of order')
+    assert error.startswith('"direct": No web search provider could answer: Brave is unavailable')
     (report,) = result.providers
     assert (report.status, report.results) == ("ok", 1)
-    assert report.detail == "failed for 1 of 2 queries: Brave is out of order (HTTP 503)."
+    assert report.detail == "failed for 1 of 2 queries: Brave is unavailable (HTTP 503)."
 
 
 async def test_a_wording_that_hangs_leaves_the_others_their_results(tmp_path: Path):
@@ -143,8 +145,8 @@ async def test_when_every_wording_fails_one_error_keeps_each_providers_cause(tmp
 
 
 async def test_when_time_runs_out_before_anything_was_asked_that_is_said(tmp_path: Path):
-    searching = WebSearch(ProviderChain([FakeProvider("brave", never)], WebCache(tmp_path, ttl=60)), seconds=0.05)
-    with pytest.raises((DeadlineExceededError, AllProvidersFailedError)):
+    searching = SourceSearch(ProviderChain([FakeProvider("brave", never)], WebCache(tmp_path, ttl=60)), seconds=0.05)
+    with pytest.raises((ProviderTimeoutError, AllProvidersFailedError)):
         await searching.search(WebRequest(query="q"), FakeSession())
 
 
@@ -154,7 +156,7 @@ async def test_found_before_is_returned_again_and_its_queries_grow(tmp_path: Pat
     await searching.search(WebRequest(query="q"), session)
     session.kept = {id: item.model_copy(update={"found_by": ("earlier",)}) for id, item in session.kept.items()}
     result = await searching.search(WebRequest(query="q"), session)
-    assert result.evidence[0].found_by == ("earlier", "a")
+    assert result.evidence[0].found_by == ("earlier", "q")
     assert result.duplicates_removed == 0
 
 
@@ -168,11 +170,11 @@ async def test_with_only_new_what_was_found_before_is_left_out_and_counted(tmp_p
     assert provider.asked[1][1] == 4  # asked for more, since some will be known
     nothing = await searching.search(WebRequest(query="q", only_new=True), session)
     assert nothing.evidence == ()
-    assert "pass only_new=false" in nothing.warnings[0]
+    assert "only_new=false" in nothing.warnings[0]
 
 
 async def test_evidence_of_the_session_that_was_not_found_now_is_related(tmp_path: Path):
-    session = FakeSession(kept={"x": page("x")})
+    session = FakeSession(kept={"x": page("x").publication})
     result = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), session)
     assert [related.title for related in result.related] == ["Title of x"]
 
@@ -191,6 +193,16 @@ async def test_results_that_cannot_be_kept_are_not_lost(tmp_path: Path):
     assert result.errors == ("The results were found but not all could be kept: The disk is full.",)
 
 
+async def test_a_session_that_cannot_be_read_costs_no_results(tmp_path: Path):
+    class Unreadable(FakeSession):
+        async def known(self, publications: Sequence[Publication]) -> list[str]:
+            raise EvidenceStoreError("The disk is broken.")
+
+    found = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), Unreadable())
+    assert titles(found.evidence) == ["a"]
+    assert "The disk is broken." in found.errors[0]
+
+
 async def test_an_empty_answer_beside_an_outage_names_the_outage(tmp_path: Path):
     providers = (FakeProvider("brave", DOWN), FakeProvider("duckduckgo", []))
     result = await web_search(tmp_path, *providers).search(WebRequest(query="q"), FakeSession())
@@ -205,7 +217,7 @@ async def test_cached_results_are_marked(tmp_path: Path):
     result = await searching.search(WebRequest(query="metformin"), FakeSession())
     assert result.from_cache
     assert [report.name for report in result.providers] == ["brave", "cache"]
-    assert result.warnings[0].startswith('Nobody could answer "metformin" now; these are cached results')
+    assert result.warnings[0].startswith('No provider could answer "metformin" now; these are cached results')
     assert result.queries[0].detail == "answered by cache"
 
 
@@ -219,19 +231,17 @@ async def test_progress_is_told_at_each_phase(tmp_path: Path):
     request = WebRequest(query="q", variants=("r",))
     await web_search(tmp_path, provider).search(request, FakeSession(), progress=progress)
     assert told == [
-        (0.1, "searching the web for 2 queries"),
-        (0.4, "1 of 2 queries done"),
-        (0.7, "2 of 2 queries done"),
-        (0.7, "merging what was found"),
-        (0.8, "keeping 1 result in the session"),
+        (0.05, "Web search: asking 2 queries"),
+        (0.22, "1 of 2 queries answered"),
+        (0.4, "2 of 2 queries answered"),
+        (0.7, "keeping 1 result in the session"),
+        (1.0, "1 result found"),
     ]
 
 
-async def test_a_blank_query_and_a_domain_that_is_none_are_refused(tmp_path: Path):
+def test_a_blank_query_and_a_domain_that_is_not_one_are_refused():
     with pytest.raises(InvalidInputError, match="query is blank"):
-        await web_search(tmp_path, FakeProvider("brave", [])).search(
-            WebRequest(query=" \n", variants=("x",)), FakeSession(), progress=no_progress
-        )
+        WebRequest(query=" \n", variants=("x",))
     with pytest.raises(InvalidInputError, match='"not a domain" is not a domain'):
         WebRequest(query="q", include_domains=("not a domain",))
     assert WebRequest(query="q", include_domains=("", "https://www.NIH.gov/")).include_domains == ("nih.gov",)

@@ -9,10 +9,13 @@ import httpx
 import pytest
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.search.web import WebRequest, create_web_search
+from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
+from deepcritical_mcp.sources.web.web_request import WebRequest
 from tests.net.stand_in import StandIn, stand_in
-from tests.search.web_fakes import FakeSession
+from tests.search.fake_session import FakeSession
 from tests.sources import wire
 
 NO_KEYS = {"TAVILY_API_KEY": "", "BRAVE_API_KEY": "", "SERPAPI_API_KEY": ""}
@@ -28,7 +31,7 @@ async def test_without_keys_duckduckgo_answers_and_the_others_say_what_they_lack
     async with stand_in(wire.duckduckgo()) as duckduckgo, httpx.AsyncClient() as http:
         wired = settings(tmp_path, {}, duckduckgo=duckduckgo)
         # Services are built in a worker thread, away from the event loop that uses them.
-        searching = await anyio.to_thread.run_sync(create_web_search, wired, http)
+        searching = SourceSearch(await anyio.to_thread.run_sync(ProviderChain.create, wired, Net(http)))
         result = await searching.search(WebRequest(query="metformin", max_results=3), FakeSession())
     assert [(report.name, report.status) for report in result.providers] == [
         ("tavily", "skipped"),
@@ -37,9 +40,9 @@ async def test_without_keys_duckduckgo_answers_and_the_others_say_what_they_lack
         ("duckduckgo", "ok"),
     ]
     assert [report.detail for report in result.providers[:3]] == [
-        "no key: set TAVILY_API_KEY to use Tavily",
-        "no key: set BRAVE_API_KEY to use Brave Search",
-        "no key: set SERPAPI_API_KEY to use SerpAPI",
+        "no API key: set TAVILY_API_KEY to use Tavily",
+        "no API key: set BRAVE_API_KEY to use Brave Search",
+        "no API key: set SERPAPI_API_KEY to use SerpAPI",
     ]
     assert [item.citation.title for item in result.evidence] == [page.title for page in wire.PAGES]
     assert await WebCache(tmp_path, ttl=60).find("metformin", WebRequest(query="metformin").options)
@@ -50,7 +53,7 @@ async def test_each_key_switches_its_provider_on_before_those_after_it(tmp_path:
     keys = {f"{name.upper()}_API_KEY": "key-of-the-test" for name in ("tavily", "brave", "serpapi")}
     asked_for = dict(list(keys.items())[("tavily", "brave", "serpapi").index(first) :])
     async with stand_in(getattr(wire, first)()) as provider, httpx.AsyncClient() as http:
-        searching = create_web_search(settings(tmp_path, asked_for, **{first: provider}), http)
+        searching = SourceSearch(ProviderChain.create(settings(tmp_path, asked_for, **{first: provider}), Net(http)))
         result = await searching.search(WebRequest(query="metformin"), FakeSession())
     assert (result.providers[-1].name, result.providers[-1].status) == (first, "ok")
     assert len(provider.asked) == 1

@@ -16,7 +16,8 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.net.client import RetryPolicy
-from deepcritical_mcp.sources.base import SearchTool
+from deepcritical_mcp.sources.base import Hit
+from deepcritical_mcp.sources.web.provider import WebOptions, WebTool
 from tests.net.stand_in import Answer
 
 QUICK = RetryPolicy(attempts=3, first_backoff=0.0, attempt_timeout=0.4)
@@ -31,15 +32,20 @@ class Contestant:
     """A provider under test: how it is made, and how it says "here they are" and "there is nothing"."""
 
     name: str
-    make: Callable[[str, httpx.AsyncClient, RetryPolicy], SearchTool]
+    make: Callable[[str, httpx.AsyncClient, RetryPolicy], WebTool]
     success: Answer
     empty: Answer
     refusal: type[ProviderError] = AuthenticationError  # its meaning of 401 and 403
 
 
+async def found(tool: WebTool, query: str, max_results: int, **options: object) -> list[Hit]:
+    """What a provider finds with these options."""
+    return list((await tool.ask(query, max_results, WebOptions.model_validate(options))).hits)
+
+
 @dataclass(frozen=True)
 class Fault:
-    """An answer that is none, the error it must become, and how often it is worth asking."""
+    """A faulty answer, the error it must become, and how often it is worth asking."""
 
     name: str
     answer: Answer

@@ -15,9 +15,9 @@ from pydantic import SecretStr
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.eutils_answers import explain_refusal
-from deepcritical_mcp.sources.pubmed.source import PubMedTool
+from deepcritical_mcp.sources.pubmed.source import PubMed
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
-from tests.sources.contract import QUICK
+from tests.sources.contract import PATIENT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -180,13 +180,13 @@ async def ncbi(records: Mapping[str, str] | None = None) -> AsyncGenerator[Ncbi]
 
 
 def eutilities(
-    url: str, http: httpx.AsyncClient, *, key: str = "", email: str = "", retry: RetryPolicy = QUICK
+    url: str, http: httpx.AsyncClient, *, key: str = "", email: str = "", retry: RetryPolicy = PATIENT
 ) -> EUtilities:
-    """E-utilities that are not spaced and give up quickly."""
+    """E-utilities that are not spaced and try again at once."""
     client = ApiClient(http, provider="pubmed", title="PubMed", retry=retry, explain=explain_refusal)
-    return EUtilities(client, base_url=url, tool="deepcritical-mcp", email=email, api_key=SecretStr(key))
+    return EUtilities(client, base_url=url, email=email, api_key=SecretStr(key))
 
 
-def pubmed_tool(url: str, http: httpx.AsyncClient, *, key: str = "", retry: RetryPolicy = QUICK) -> PubMedTool:
-    """PubMed that is not spaced and gives up quickly."""
-    return PubMedTool(eutilities(url, http, key=key, retry=retry))
+def pubmed(url: str, http: httpx.AsyncClient, *, key: str = "", retry: RetryPolicy = PATIENT) -> PubMed:
+    """PubMed that is not spaced and tries again at once."""
+    return PubMed(eutilities(url, http, key=key, retry=retry))

@@ -11,7 +11,7 @@ from deepcritical_mcp.errors import DeepCriticalError, ProviderError, ProviderUn
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contestants import CONTESTANTS, KEY
-from tests.sources.contract import FAULTS, PATIENT, TRIES, Contestant, Fault
+from tests.sources.contract import FAULTS, PATIENT, TRIES, Contestant, Fault, found
 
 each_provider = pytest.mark.parametrize("contestant", CONTESTANTS, ids=lambda contestant: contestant.name)
 each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
@@ -21,31 +21,30 @@ each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.na
 async def test_results_come_as_evidence_with_citations(contestant: Contestant, http: httpx.AsyncClient):
     async with stand_in(contestant.success) as provider:
         tool = contestant.make(provider.url, http, PATIENT)
-        evidence = await tool.search("metformin cancer", 10)
+        evidence = await found(tool, "metformin cancer", 10)
     assert tool.name == contestant.name
-    assert [item.citation.title for item in evidence] == [page.title for page in wire.PAGES]
-    assert [item.citation.url for item in evidence] == [
+    assert [item.publication.title for item in evidence] == [page.title for page in wire.PAGES]
+    assert [item.publication.url for item in evidence] == [
         "https://www.agency.example/metformin",
         "https://journal.example.org/a/1",
         "https://wiki.example.net/Metformin_(drug)",
     ]
-    assert [item.content for item in evidence] == [page.text for page in wire.PAGES]
-    assert {item.provider for item in evidence} == {contestant.name}
-    assert {item.found_by for item in evidence} == {("metformin cancer",)}
-    assert all(0 <= item.relevance <= 1 and item.citation.source == "web" for item in evidence)
+    assert [item.publication.text.content for item in evidence] == [page.text for page in wire.PAGES]
+    assert {item.publication.text.provider for item in evidence} == {contestant.name}
+    assert all(0 <= item.score <= 1 and item.publication.source == "web" for item in evidence)
 
 
 @each_provider
 async def test_nothing_found_is_an_answer(contestant: Contestant, http: httpx.AsyncClient):
     async with stand_in(contestant.empty) as provider:
-        assert await contestant.make(provider.url, http, PATIENT).search("metformin cancer", 10) == []
+        assert await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10) == []
     assert len(provider.asked) == 1
 
 
 @each_provider
 async def test_no_more_results_than_wanted(contestant: Contestant, http: httpx.AsyncClient):
     async with stand_in(contestant.success) as provider:
-        assert len(await contestant.make(provider.url, http, PATIENT).search("metformin cancer", 2)) == 2
+        assert len(await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 2)) == 2
 
 
 @each_fault
@@ -53,7 +52,7 @@ async def test_no_more_results_than_wanted(contestant: Contestant, http: httpx.A
 async def test_a_fault_becomes_a_named_error(contestant: Contestant, fault: Fault, http: httpx.AsyncClient):
     async with stand_in(fault.answer) as provider:
         with pytest.raises(ProviderError) as caught:
-            await contestant.make(provider.url, http, fault.retry).search("metformin cancer", 10)
+            await found(contestant.make(provider.url, http, fault.retry), "metformin cancer", 10)
     error = caught.value
     assert type(error) is fault.error
     assert error.provider == contestant.name
@@ -67,7 +66,7 @@ async def test_a_fault_becomes_a_named_error(contestant: Contestant, fault: Faul
 async def test_a_refusal_is_not_asked_again(contestant: Contestant, status: int, http: httpx.AsyncClient):
     async with stand_in(Answer(status, b'{"error": "no"}')) as provider:
         with pytest.raises(contestant.refusal) as caught:
-            await contestant.make(provider.url, http, PATIENT).search("metformin cancer", 10)
+            await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10)
     assert len(provider.asked) == 1
     assert_reads_well(caught.value)
 
@@ -76,14 +75,14 @@ async def test_a_refusal_is_not_asked_again(contestant: Contestant, status: int,
 async def test_half_an_answer_is_none(contestant: Contestant, http: httpx.AsyncClient):
     async with stand_in(dataclasses.replace(contestant.success, conduct="half")) as provider:
         with pytest.raises(ProviderUnavailableError):
-            await contestant.make(provider.url, http, PATIENT).search("metformin cancer", 10)
+            await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10)
     assert len(provider.asked) == TRIES
 
 
 @each_provider
 async def test_an_outage_that_passes_is_waited_out(contestant: Contestant, http: httpx.AsyncClient):
     async with stand_in(Answer(503), Answer(conduct="reset"), contestant.success) as provider:
-        assert len(await contestant.make(provider.url, http, PATIENT).search("metformin cancer", 10)) == 3
+        assert len(await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10)) == 3
 
 
 @each_provider
@@ -91,7 +90,7 @@ async def test_nobody_at_the_address_is_an_outage(contestant: Contestant, http: 
     async with stand_in() as provider:
         url = provider.url
     with pytest.raises(ProviderUnavailableError):
-        await contestant.make(url, http, PATIENT).search("metformin cancer", 10)
+        await found(contestant.make(url, http, PATIENT), "metformin cancer", 10)
 
 
 @pytest.mark.parametrize("contestant", CONTESTANTS[:3], ids=lambda contestant: contestant.name)
@@ -99,14 +98,14 @@ async def test_a_key_is_not_carried_to_where_a_redirect_leads(contestant: Contes
     async with stand_in(contestant.success) as elsewhere, stand_in() as provider:
         provider.will(Answer(302, headers={"Location": elsewhere.url}))
         with pytest.raises(ProviderError):
-            await contestant.make(provider.url, http, PATIENT).search("metformin cancer", 10)
+            await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10)
     assert elsewhere.asked == []
 
 
 @pytest.mark.parametrize("contestant", CONTESTANTS[:3], ids=lambda contestant: contestant.name)
 async def test_the_pool_that_is_shared_keeps_no_key(contestant: Contestant, http: httpx.AsyncClient):
     async with stand_in(contestant.success) as provider:
-        await contestant.make(provider.url, http, PATIENT).search("metformin cancer", 10)
+        await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10)
     assert KEY.get_secret_value() not in repr(http.headers) + str(http.base_url) + repr(http.params)
 
 

@@ -68,10 +68,11 @@ async def test_a_field_that_cannot_be_right_rejects_its_item_alone(field: str, w
 
 async def test_notes_of_one_sentence_on_one_page_are_all_kept() -> None:
     url = "https://example.org/report"
-    answer, (piece,) = await add({"content": "First quote.", "url": url}, {"content": "Second quote.", "url": url})
-    assert [row["index"] for row in answer["duplicates"]] == [1]
-    assert piece["content"] == "First quote.\n\nSecond quote."
-    assert piece["citation"]["title"] == "First quote…"
+    answer, pieces = await add({"content": "First quote.", "url": url}, {"content": "Second quote.", "url": url})
+    assert answer["duplicates"] == []
+    assert [piece["content"] for piece in pieces] == ["First quote.", "Second quote."]
+    assert [piece["citation"]["title"] for piece in pieces] == ["First quote…", "Second quote…"]
+    assert {piece["citation"]["url"] for piece in pieces} == {url}
 
 
 async def test_what_was_rejected_is_not_said_to_be_findable() -> None:

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.tools.arguments import as_meant, invalid_arguments, known_arguments, nearest
+from deepcritical_mcp.tools.arguments import coerced, invalid_arguments, known_arguments, nearest
 
 NAMES = ["query", "variants", "max_results", "min_date", "session_id"]
 TEXT: dict[str, object] = {"type": "string"}
@@ -79,7 +79,7 @@ def test_of_many_unknown_arguments_a_few_are_named() -> None:
 def test_what_leaves_no_doubt_is_read_as_it_was_meant(
     written: object, schema: dict[str, object], meant: object
 ) -> None:
-    assert as_meant(written, schema) == meant
+    assert coerced(written, schema) == meant
 
 
 @pytest.mark.parametrize(
@@ -95,14 +95,14 @@ def test_what_leaves_no_doubt_is_read_as_it_was_meant(
     ],
 )
 def test_what_leaves_a_doubt_is_left_for_the_validation(written: object, schema: dict[str, object]) -> None:
-    assert as_meant(written, schema) == written
+    assert coerced(written, schema) == written
 
 
 def test_an_unknown_argument_is_an_error_that_names_it_and_what_the_tool_takes() -> None:
     with pytest.raises(InvalidInputError) as caught:
         known_arguments("pubmed_search", {"query": "x", "limit": 3}, NAMES)
     assert 'Unknown argument "limit": did you mean "max_results"?' in caught.value.message
-    assert "pubmed_search takes query, variants" in caught.value.message
+    assert "pubmed_search accepts query, variants" in caught.value.message
 
 
 def test_a_null_means_not_given() -> None:

@@ -9,26 +9,22 @@ import pytest
 from mcp.client import Client
 from mcp_types import TextContent
 
-from deepcritical_mcp.models import Citation, Evidence
+from deepcritical_mcp.models import Publication
 from tests.fakes import FakeSearch, fake_server
+from tests.publications import published
 
 LIMIT = 32_000
 FORMATS = ["bibtex", "ris", "csl-json", "markdown", "jsonl"]
 
 
-def paper(number: int, *, content: str, authors: int = 2) -> Evidence:
-    citation = Citation(
-        source="pubmed",
-        title=f"论文 {number}",
-        pmid=str(number),
-        authors=tuple(f"Author{n} Ada" for n in range(authors)),
-    )
-    return Evidence.of(citation, content, provider="pubmed")
+def paper(number: int, *, content: str, authors: int = 2) -> Publication:
+    names = (f"Author{n} Ada" for n in range(authors))
+    return published(content, source="pubmed", title=f"论文 {number}", pmid=str(number), authors=names)
 
 
-async def exported(*evidence: Evidence, **arguments: object) -> dict[str, Any]:
-    """The structured form of an export of this evidence, once both forms have been seen to fit."""
-    async with Client(fake_server(literature=FakeSearch(evidence))) as client:
+async def exported(*publications: Publication, **arguments: object) -> dict[str, Any]:
+    """The structured form of an export of these publications, once both forms have been seen to fit."""
+    async with Client(fake_server(literature=FakeSearch(publications))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         result = await client.call_tool("export_evidence", arguments)
     assert isinstance(result.content[0], TextContent)

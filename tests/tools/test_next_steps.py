@@ -9,10 +9,11 @@ import pytest
 from mcp.client import Client
 
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import Citation, Evidence, SearchResult
+from deepcritical_mcp.models import Evidence, SearchResult
 from tests.fakes import FakeSearch, Progress, fake_server
+from tests.publications import published
 
-PAPER = Evidence.of(Citation(source="pubmed", title="A paper", pmid="1"), "It says something.", provider="pubmed")
+PAPER = Evidence.of(published("It says something.", source="pubmed", title="A paper", pmid="1"))
 
 
 @dataclass
@@ -36,7 +37,7 @@ async def next_step(tool: str, found: dict[str, object], **arguments: object) ->
 @pytest.mark.parametrize(
     ("found", "arguments", "step"),
     [
-        ({}, {}, "Nothing found: try expand_queries for other wordings, fewer terms, or wider dates."),
+        ({}, {}, "Nothing found: try fewer terms, wider dates, or expand_queries for other queries."),
         (
             {"evidence": (PAPER,), "total_found": 9, "next_offset": 1},
             {},
@@ -45,19 +46,19 @@ async def next_step(tool: str, found: dict[str, object], **arguments: object) ->
         (
             {"evidence": (PAPER,), "total_found": 1},
             {},
-            "Other wordings: expand_queries. Find it again by meaning with semantic_search.",
+            "Other queries: expand_queries. Find it again by meaning with semantic_search.",
         ),
         (
             {"total_found": 9, "duplicates_removed": 5, "next_offset": 5},
             {"only_new": True},
             "More: offset=5. Find it again by meaning with semantic_search.",
         ),
-        ({"total_found": 9}, {"offset": 20}, "There are no results at this offset: take a smaller one."),
+        ({"total_found": 9}, {"offset": 20}, "There are no results at this offset: use a smaller one."),
         (
             {"total_found": 9, "next_offset": 2},
             {"include_retracted": False},
-            "What was found is left out, as the notes say: search with include_retracted=true to see it; or go on with "
-            "offset=2.",
+            "All results were left out (see the notes): search with include_retracted=true to see them; or continue "
+            "with offset=2.",
         ),
     ],
 )
@@ -68,12 +69,12 @@ async def test_after_a_search_of_pubmed(found: dict[str, object], arguments: dic
 @pytest.mark.parametrize(
     ("found", "step"),
     [
-        ({}, "Nothing found: try other wordings."),
+        ({}, "Nothing found: try other queries."),
         ({"evidence": (PAPER,)}, "Find it again by meaning with semantic_search."),
-        ({"errors": ("Tavily is down.",)}, "Not everybody could be asked: try again later, or other wordings now."),
+        ({"errors": ("Tavily is down.",)}, "Not every provider answered: try again later, or try other queries now."),
         (
             {"total_found": 3, "duplicates_removed": 3},
-            "What was found is left out, as the notes say: lower min_score, set only_new=false, or try other wordings.",
+            "All results were left out (see the notes): lower min_score, set only_new=false, or try other queries.",
         ),
     ],
 )
@@ -84,7 +85,7 @@ async def test_after_a_search_of_the_web(found: dict[str, object], step: str) ->
 @pytest.mark.parametrize(
     ("found", "max_results", "step"),
     [
-        ({}, 5, "PubMed links none: try another kind, or pubmed_search with the paper's title."),
+        ({}, 5, "PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."),
         (
             {"evidence": (PAPER,), "total_found": 300},
             5,

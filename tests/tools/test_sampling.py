@@ -1,4 +1,4 @@
-"""Wordings by the client's own model: off by default, asked in both protocol eras, never able to fail the call."""
+"""Queries by the client's own model: off by default, asked in both protocol eras, never able to fail the call."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def sources(model: ClientModel | None, *, mode: str, sampling: str = "on")
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_the_client_s_model_writes_wordings_where_it_may(mode: str) -> None:
+async def test_the_client_s_model_writes_queries_where_it_may(mode: str) -> None:
     model = ClientModel(GOOD)
     assert "sampling" in (await sources(model, mode=mode))[0]
     assert len(model.asked) == 1
@@ -55,7 +55,7 @@ async def test_it_is_not_asked_unless_the_user_switched_it_on(mode: str) -> None
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_a_client_that_cannot_sample_gets_the_rules(mode: str) -> None:
+async def test_a_client_that_cannot_sample_gets_the_server_s_queries(mode: str) -> None:
     assert set((await sources(None, mode=mode))[0]) == {"rules"}
 
 
@@ -63,9 +63,9 @@ async def test_a_client_that_cannot_sample_gets_the_rules(mode: str) -> None:
 async def test_an_answer_in_another_form_is_not_used_and_that_is_said(mode: str) -> None:
     found, warnings = await sources(ClientModel("Sure! Here are some ideas for you."), mode=mode)
     assert set(found) == {"rules"}
-    assert any("not in the form asked for" in warning for warning in warnings)
+    assert any("not in the format asked for" in warning for warning in warnings)
 
 
-async def test_a_refusal_by_the_user_leaves_the_rules() -> None:
+async def test_a_refusal_by_the_user_leaves_the_server_s_queries() -> None:
     found, _ = await sources(ClientModel(ErrorData(code=-1, message="the user said no")), mode="legacy")
     assert set(found) == {"rules"}

@@ -24,21 +24,26 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext, Services
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.models import Citation, Evidence, ProviderReport, SearchResult
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.models import ProviderReport, Publication, SearchResult
 from deepcritical_mcp.server import DeepCriticalServer
-from deepcritical_mcp.transports.http.app import HttpApplication, HttpServer, listen
+from deepcritical_mcp.transports.http.application import CallControl, HttpApplication
+from deepcritical_mcp.transports.http.uvicorn_server import HttpServer, listen
+from tests.publications import published
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deepcritical_mcp.evidence.embedding.calibration import Calibration
     from deepcritical_mcp.evidence.store import EvidenceStore
-    from deepcritical_mcp.search.web import WebRequest
+    from deepcritical_mcp.sources.web.web_request import WebRequest
 
 
 class WordEmbedder:
     """An embedding model in miniature: texts that share words are alike."""
 
     name = "words"
+    calibration: Calibration | None = None
 
     def __init__(self) -> None:
         self.broken = False
@@ -69,7 +74,7 @@ class WordEmbedder:
 class WebStandIn:
     """Finds what it was given; when `gate` is set it waits for that first."""
 
-    found: list[Evidence] = field(default_factory=list[Evidence])
+    found: list[Publication] = field(default_factory=list[Publication])
     gate: anyio.Event | None = None
     waiting: anyio.Event = field(default_factory=anyio.Event)
     error: Exception | None = None
@@ -95,10 +100,10 @@ class WebStandIn:
         )
 
 
-def page(text: str) -> Evidence:
+def page(text: str) -> Publication:
     """A web page that says `text`."""
     url = f"https://example.org/{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    return Evidence.of(Citation(source="web", title=text[:80], url=url), text, provider="duckduckgo")
+    return published(text, provider="duckduckgo", source="web", title=text[:80], url=url)
 
 
 @dataclass
@@ -159,12 +164,18 @@ def serving(tmp_path: Path) -> Serving:
     @asynccontextmanager
     async def serve(**settings: Any) -> AsyncGenerator[RunningServer]:
         web, embedder = WebStandIn(), WordEmbedder()
+        configured = Settings(cache_dir=tmp_path, **settings)
+        calls = CallControl(configured)
         app = AppContext(
-            Settings(cache_dir=tmp_path, **settings), build=lambda settings: _services(settings, web, embedder)
+            configured,
+            build=lambda settings: _services(settings, web, embedder),
+            admission=calls.admit,
         )
         listener = listen("127.0.0.1", 0)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        application = HttpApplication(DeepCriticalServer(app), app, app.settings.public_url or url)
+        application = HttpApplication(
+            DeepCriticalServer(app, middleware=[calls.observer]), app, calls, app.settings.public_url or url
+        )
         server = HttpServer(application, app.settings)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listener])
@@ -183,9 +194,9 @@ def _services(settings: Settings, web: WebStandIn, embedder: WordEmbedder) -> Se
     return Services(
         http=httpx.AsyncClient(trust_env=False),
         embedder=cast("Any", embedder),
-        sessions=SessionRegistry(settings, embedder),
-        literature=unused,
-        web=cast("Any", web),
+        sessions=SessionRegistry(settings, embedder, open_backend(settings)),
+        searches={"web": cast("Any", web)},
+        everywhere=unused,
         expander=unused,
     )
 

@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
-HEAVY = ("chromadb", "onnxruntime", "tokenizers", "tavily", "ddgs", "bm25s", "sentence_transformers", "torch", "lxml")
+HEAVY = (
+    *("chromadb", "onnxruntime", "tokenizers", "tavily", "ddgs", "primp", "sentence_transformers", "torch", "redis"),
+    *("lxml", "numpy", "httpx", "rapidfuzz", "xmltodict", "deepcritical_mcp.evidence.store"),
+)
 TIMEOUT = 30
 
 

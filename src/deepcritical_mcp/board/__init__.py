@@ -1,7 +1,7 @@
 """The evidence board: one self-contained page, shown by MCP hosts (MCP Apps) or written as a report.
 
-The page loads nothing from anywhere, builds itself from text nodes only, and its Content-Security-Policy lets no other
-script run. Its parts lie beside this module: board.html, board.css and js/, in the order of `SCRIPTS`.
+The page loads no resources, builds itself from text nodes only, and its Content-Security-Policy allows no other script.
+Its parts are in this folder: board.html, board.css and js/, the latter concatenated in the order of `SCRIPTS`.
 """
 
 from __future__ import annotations
@@ -14,69 +14,85 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from deepcritical_mcp._version import __version__
+from deepcritical_mcp.errors import EvidenceStoreError, SessionError
 from deepcritical_mcp.export import export_entries
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import STATUSES, Evidence, Publication
 from deepcritical_mcp.text import clean_line
 
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
 META_KEY = "deepcritical/board"
-MOST_POINTS = 300
+MAX_POINTS = 300
 SCRIPTS = ("dom", "evidence", "host", "board", "cards", "map", "timeline", "files", "main")
 
-Vectors = Mapping[str, Sequence[float]]
+Places = Mapping[str, tuple[float, float]]
+"""By evidence id, on a map: 0..1 from left to right and from bottom to top."""
 
 
-@cache
-def page() -> str:
-    """The page for the resource `ui://deepcritical/board.html`; it draws the tool result that its host hands it."""
+def board_page() -> str:
+    """The page for the resource `ui://deepcritical/board.html`; it shows the tool result that its host sends it."""
     return _assemble("Evidence board", None)
 
 
+async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mapping[str, object]:
+    """The `_meta` of a tool result that shows `shown`: the map of these and of the session's latest other evidence.
+
+    The map is optional: {} if the session cannot be read.
+    """
+    try:
+        total = await store.count()
+        latest = await store.page(max(0, total - MAX_POINTS), MAX_POINTS)
+        pieces = [*shown, *reversed(latest)]
+        places = await store.places([piece.id for piece in pieces], limit=MAX_POINTS)
+    except (EvidenceStoreError, SessionError):
+        return {}
+    return board_meta(store.session_id, pieces, places, total=total)
+
+
 def board_meta(
-    session_id: str, evidence: Sequence[Evidence], vectors: Vectors, *, total: int = 0
+    session_id: str, evidence: Sequence[Evidence], places: Places, *, total: int = 0
 ) -> dict[str, dict[str, object]]:
-    """What a tool result carries in `_meta` for the board: the session's map.
+    """The `_meta` of a tool result for the board: the session's map.
 
     Args:
-        evidence: what the map shows, of which the first `MOST_POINTS` with a vector are placed: put the result's own
-            pieces first, then others of the session.
-        vectors: by evidence id, all of one length.
-        total: how much evidence the session holds.
+        evidence: the evidence to show, of which the first `MAX_POINTS` with a place are used: the result's own first,
+            then more from the session.
+        total: number of pieces of evidence in the session.
     """
-    from deepcritical_mcp.board.projection import project
-
-    placed = list({piece.id: piece for piece in evidence if piece.id in vectors}.values())[:MOST_POINTS]
-    points = project([vectors[piece.id] for piece in placed])
-    spots = [{**_summary(piece), "x": point.x, "y": point.y} for piece, point in zip(placed, points, strict=True)]
+    placed = list({piece.id: piece for piece in evidence if piece.id in places}.values())[:MAX_POINTS]
+    spots = [{**_summary(piece), "x": places[piece.id][0], "y": places[piece.id][1]} for piece in placed]
     return {META_KEY: {"session_id": session_id, "total": total, "map": spots}}
 
 
-def report(
-    evidence: Sequence[Evidence],
+def board_report(
+    publications: Sequence[Publication],
     *,
+    evidence: Sequence[Evidence] = (),
     title: str = "Evidence report",
     session_id: str = "",
     created: str = "",
-    vectors: Vectors | None = None,
-    warnings: Sequence[str] = (),
+    places: Places | None = None,
 ) -> str:
-    """The same page as a document of its own that holds `evidence`, to be opened in any browser, offline.
+    """The same page as a standalone document that contains `publications`; opens in any browser, offline.
 
     Args:
-        created: when and how it was made, for the foot of the page.
-        vectors: by evidence id; without them the report has no map.
-        warnings: shown on top.
+        evidence: the same as their session shows them, with links and notes; without it, each stands alone.
+        created: when and how it was created, for the footer.
+        places: without them the report has no map.
     """
+    evidence = evidence or [Evidence.of(publication) for publication in publications]
     result = {
         "structuredContent": {
             "session_id": session_id,
-            "evidence": [piece.model_dump(mode="json", exclude={"keywords", "author_parts"}) for piece in evidence],
-            "warnings": list(warnings),
+            "evidence": [piece.model_dump(mode="json") for piece in evidence],
         },
-        "_meta": board_meta(session_id, evidence, vectors or {}),
+        "_meta": board_meta(session_id, evidence, places or {}),
     }
-    exports = {"ris": export_entries(evidence, "ris"), "bibtex": export_entries(evidence, "bibtex")}
+    exports = {"ris": export_entries(publications, "ris"), "bibtex": export_entries(publications, "bibtex")}
     title = clean_line(title)
     return _assemble(title, {"title": title, "created": clean_line(created), "result": result, "exports": exports})
 
@@ -99,12 +115,12 @@ def _assemble(title: str, data: object) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     parts = {"CSP": policy, "TITLE": html.escape(title), "STYLE": style, "SCRIPT": script, "DATA": _embedded(data)}
-    # In one pass, so that nothing in a title or in the data is taken for a place to fill.
+    # In one pass, so that a placeholder inside a title or the data is not filled.
     return re.sub(r"@([A-Z]+)@", lambda place: parts[place[1]], _source("board.html"))
 
 
 def _embedded(data: object) -> str:
-    """JSON that cannot end the element it stands in."""
+    """JSON that cannot close the HTML element around it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
@@ -119,7 +135,14 @@ def _style() -> str:
 @cache
 def _script() -> str:
     parts = "\n".join(_source(f"js/{name}.js") for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'.replace("@VERSION@", __version__)
+    script = f'(() => {{\n"use strict";\n{parts}}})();\n'
+    return script.replace("@VERSION@", __version__).replace("@STATUSES@", _status_labels())
+
+
+def _status_labels() -> str:
+    """The label of each status as JSON, the gravest first."""
+    gravest_first = sorted(STATUSES, key=lambda status: -STATUSES[status].gravity)
+    return json.dumps({status: STATUSES[status].label or "No notice" for status in gravest_first})
 
 
 def _source(name: str) -> str:

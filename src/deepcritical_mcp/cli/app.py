@@ -1,4 +1,7 @@
-"""The commands, one function each."""
+"""The commands, one function each.
+
+Each imports what it needs in its body, so that no command waits for the libraries of another.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,11 @@ from typing import Annotated, Literal
 import typer
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli import open_server, serve_stdio
 from deepcritical_mcp.config import load_settings, unknown_variables
 
 app = typer.Typer(
     name="deepcritical-mcp",
-    help="An MCP server for biomedical evidence. Without a command it serves over stdio, as MCP clients expect.",
+    help="An MCP server for biomedical evidence. Without a command, serves over stdio as MCP clients expect.",
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -29,10 +31,10 @@ def _version(value: bool) -> None:
 
 
 def run_command(*, debug: bool) -> None:
-    """Run the command that the command line names; `debug` reaches it as its context's object."""
+    """Run the command in `sys.argv`; it finds `debug` as `ctx.obj`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a title must not fail on a terminal that lacks a letter
+            stream.reconfigure(errors="replace")  # for characters that the terminal cannot show
     app(prog_name="deepcritical-mcp", obj=debug)
 
 
@@ -43,11 +45,11 @@ def options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where a failure came from (after a command too).")
+        bool, typer.Option("--debug", help="Show the traceback of a failure (also allowed after the command).")
     ] = False,
 ) -> None:
-    """Options before a command."""
-    if ctx.invoked_subcommand != "serve":  # the server names them in its log
+    """Options before a command; also warns about mistyped settings."""
+    if ctx.invoked_subcommand != "serve":  # the server logs them
         for name, nearest in unknown_variables().items():
             typer.echo(f"deepcritical-mcp: {name} is not a setting; did you mean {nearest}?", err=True)
 
@@ -57,34 +59,42 @@ def serve(
     transport: Annotated[Literal["stdio", "sse", "http"], typer.Option(help="How clients connect.")] = "stdio",
     host: Annotated[str, typer.Option(help="Interface to listen on (sse, http).")] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(help="Port to listen on (sse, http); 0 = any free one.", min=0, max=65535)
+        int, typer.Option(help="Port to listen on (sse, http); 0 = any free port.", min=0, max=65535)
     ] = 8000,
     profile: Annotated[
         Literal["research", "search-fetch"],
-        typer.Option(help="All tools, or just search and fetch, for hosts that require these two."),
+        typer.Option(help="All tools, or only search and fetch, for hosts that require these two."),
     ] = "research",
     insecure: Annotated[
-        bool, typer.Option("--insecure", help="Let other machines in without authentication (sse, http).")
+        bool, typer.Option("--insecure", help="Accept other machines without authentication (sse, http).")
     ] = False,
 ) -> None:
-    """Serve MCP clients. Paths: /mcp (streamable HTTP) and /sse (older clients)."""
+    """Serve MCP clients: over stdio, or over HTTP on /mcp (streamable HTTP) and /sse (older clients)."""
+    from deepcritical_mcp.cli.serve import serve_stdio, server_settings
+    from deepcritical_mcp.server import create_server
+
     if transport == "stdio":
         serve_stdio(profile)
     else:
-        from deepcritical_mcp.transports.http.app import run_http
+        from deepcritical_mcp.transports.http.application import CallControl
+        from deepcritical_mcp.transports.http.uvicorn_server import run_http
 
-        server = open_server(profile)
+        settings = server_settings()
+        calls = CallControl(settings)
+        server = create_server(settings, profile=profile, admission=calls.admit, middleware=[calls.observer])
         server.app.warm_up()
-        run_http(server, server.app, transport, host=host, port=port, insecure=insecure)
+        run_http(server, server.app, calls, transport, host=host, port=port, insecure=insecure)
 
 
 @app.command()
 def demo(
     ctx: typer.Context,
-    question: Annotated[str, typer.Argument(help="What you want to know; an example without it.")] = "",
-    offline: Annotated[bool, typer.Option("--offline", help="Use made-up sample data, ask nobody.")] = False,
+    question: Annotated[str, typer.Argument(help="Your question; an example question if omitted.")] = "",
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Use built-in sample data, without network access.")
+    ] = False,
 ) -> None:
-    """Play a whole research session: question, literature, web, evidence by meaning, a note of your own."""
+    """Run an example research session: expand a question, search, keep evidence, find it again by meaning."""
     from deepcritical_mcp.cli.demo import play
 
     play(question, offline=offline, debug=bool(ctx.obj))
@@ -92,9 +102,9 @@ def demo(
 
 @app.command()
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="For programs: the same as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Look at every part, say how to mend it; exit code 1 when the main job does not work."""
+    """Check every component and say how to fix problems; exit code 1 if the server cannot do its main job."""
     from deepcritical_mcp.cli.doctor import examine
 
     if not examine(as_json=as_json):
@@ -104,44 +114,44 @@ def doctor(
 @app.command()
 def install(
     client: Annotated[
-        Literal["claude-desktop", "claude-code", "cursor", "vscode"], typer.Option(help="The client to connect.")
+        Literal["claude-desktop", "claude-code", "cursor", "vscode"], typer.Option(help="The client to configure.")
     ],
-    undo: Annotated[bool, typer.Option("--undo", help="Take the server out again.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Remove the server again.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     env: Annotated[
-        list[str] | None, typer.Option(help="A setting to write there too: NAME=VALUE, or NAME for its value here.")
+        list[str] | None, typer.Option(help="A setting to add: NAME=VALUE, or NAME for its value in this environment.")
     ] = None,
 ) -> None:
-    """Write this server into a client's configuration: shows the change, asks, keeps a backup."""
-    from deepcritical_mcp.cli.connect import connect
+    """Add this server to a client's configuration: shows the change, asks first, keeps a backup."""
+    from deepcritical_mcp.cli.install import install_server
 
-    connect(client, undo=undo, yes=yes, variables=env or [])
+    install_server(client, undo=undo, yes=yes, variables=env or [])
 
 
 @app.command()
 def report(
     source: Annotated[
         str,
-        typer.Argument(help="A kept session (rs_…) or a JSON Lines export of one; - reads stdin.", show_default=False),
+        typer.Argument(help="A saved session (rs_…) or a JSON Lines export of one; - reads stdin.", show_default=False),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
     title: Annotated[str, typer.Option(help="The page's title.")] = "Evidence report",
 ) -> None:
-    """Write a session's evidence as one page that any browser opens, offline."""
+    """Write a session's evidence as a single HTML page that opens in any browser, offline."""
     from deepcritical_mcp.cli.report import write_report
 
     count = write_report(source, output, title=title)
-    typer.echo(f"{count:,} pieces of evidence written to {output}")
+    typer.echo(f"{count:,} {'piece' if count == 1 else 'pieces'} of evidence written to {output}")
 
 
-cache = typer.Typer(help="Web results kept on disk as a last resort.", no_args_is_help=True)
+cache = typer.Typer(help="Cached web results, used when all providers fail.", no_args_is_help=True)
 app.add_typer(cache, name="cache")
 
 
 @cache.command()
 def clear() -> None:
-    """Forget all cached web results."""
+    """Delete all cached web results."""
     from deepcritical_mcp.sources.web.earlier_results import clear_web_cache
 
     removed = clear_web_cache(load_settings().cache_dir)
-    typer.echo(f"{removed:,} cached answers removed")
+    typer.echo(f"Deleted {removed:,} cached {'search' if removed == 1 else 'searches'}.")

@@ -1,4 +1,4 @@
-"""The MCP clients that we know: where each keeps its servers on this machine, and how it writes one down."""
+"""The MCP clients that we can configure: where each keeps its servers, and in which format."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Knowledge = Literal["knows", "stale", "unknown", "unreadable"]
 
 @dataclass(frozen=True)
 class Machine:
-    """What the places depend on. `variables` is the environment: the clients' own variables, none of our settings."""
+    """What the paths depend on. `variables` is the environment, read for the clients' own variables only."""
 
     system: str = sys.platform
     home: Path = field(default_factory=Path.home)
@@ -29,7 +29,7 @@ class Machine:
 
     @property
     def settings_folder(self) -> Path:
-        """The folder in which programs with windows keep their settings."""
+        """The folder in which desktop applications keep their settings."""
         if self.system == "win32":
             return self._from("APPDATA", self.home / "AppData" / "Roaming")
         if self.system == "darwin":
@@ -38,7 +38,7 @@ class Machine:
 
     @property
     def packaged_claude_folder(self) -> Path | None:
-        """Where Windows redirects Claude Desktop's settings to, when it comes from the store."""
+        """Where Windows redirects Claude Desktop's settings if it was installed from the Microsoft Store."""
         packages = self._from("LOCALAPPDATA", self.home / "AppData" / "Local") / "Packages"
         if self.system != "win32":
             return None
@@ -57,15 +57,15 @@ class Machine:
 
 @dataclass(frozen=True)
 class McpClient:
-    """One client.
+    """An MCP client.
 
     Attributes:
-        path: the file in which it keeps the user's servers.
-        key: the object in that file that holds them.
-        signs: files or folders, any of which says that the client is on this machine.
-        comments: whether the client reads comments and trailing commas in that file.
-        names_transport: whether an entry says that it talks over stdio.
-        afterwards: what the user does to make the client read the file again.
+        path: the file with the user's servers.
+        key: the object in that file that contains them.
+        signs: files or folders; if any exists, the client is installed.
+        comments: whether the client accepts comments and trailing commas in that file.
+        names_transport: whether an entry states that it uses stdio.
+        afterwards: how the user makes the client read the file again.
     """
 
     name: ClientName
@@ -79,12 +79,12 @@ class McpClient:
 
     @property
     def is_here(self) -> bool:
-        """Whether this machine shows a sign of the client."""
+        """Whether the client seems to be installed on this machine."""
         return any(_exists(sign) for sign in (self.path, *self.signs))
 
 
 def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
-    """All clients that we know, with their places on this machine."""
+    """All supported clients, with their paths on this machine."""
     machine = machine or Machine()
     claude = machine.packaged_claude_folder or machine.settings_folder / "Claude"
     code = machine.settings_folder / "Code"
@@ -107,7 +107,7 @@ def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
             signs=(machine.home / ".claude",),
             comments=False,
             names_transport=True,
-            afterwards="Start Claude Code anew; /mcp lists the server.",
+            afterwards="Restart Claude Code; /mcp lists the server.",
         ),
         McpClient(
             name="cursor",
@@ -117,7 +117,7 @@ def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
             signs=(machine.home / ".cursor",),
             comments=True,
             names_transport=False,
-            afterwards="Switch the server on under Cursor Settings > MCP.",
+            afterwards="Enable the server under Cursor Settings > MCP.",
         ),
         McpClient(
             name="vscode",
@@ -127,24 +127,24 @@ def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
             signs=(code,),
             comments=True,
             names_transport=True,
-            afterwards="Run “MCP: List Servers” in VS Code's command palette and start it.",
+            afterwards="Run “MCP: List Servers” in VS Code's command palette and start the server.",
         ),
     )
 
 
 def client_named(name: str, machine: Machine | None = None) -> McpClient:
-    """The client of that name."""
+    """The client with that name."""
     return next(client for client in known_clients(machine) if client.name == name)
 
 
 def server_command() -> list[str]:
-    """The command that starts this very server, absolute, as a client needs it."""
-    beside = shutil.which("deepcritical-mcp", path=str(Path(sys.executable).parent))
-    return [beside] if beside else [sys.executable, "-m", "deepcritical_mcp"]
+    """The command that starts this installation's server, with an absolute path as clients need it."""
+    script = shutil.which("deepcritical-mcp", path=str(Path(sys.executable).parent))
+    return [script] if script else [sys.executable, "-m", "deepcritical_mcp"]
 
 
 def shell_command() -> str:
-    """What a person types in a terminal of this machine to run this very program."""
+    """What to type in a terminal to run this installation's command."""
     command = server_command()
     if shutil.which("deepcritical-mcp") == command[0]:
         return "deepcritical-mcp"
@@ -152,7 +152,7 @@ def shell_command() -> str:
 
 
 def server_entry(client: McpClient, env: Mapping[str, str] | None = None) -> dict[str, object]:
-    """How `client` writes this server down."""
+    """This server's entry in the configuration of `client`."""
     command, *arguments = server_command()
     entry: dict[str, object] = {"type": "stdio"} if client.names_transport else {}
     entry |= {"command": command, "args": arguments}
@@ -162,12 +162,12 @@ def server_entry(client: McpClient, env: Mapping[str, str] | None = None) -> dic
 
 
 def server_snippet(client: McpClient) -> str:
-    """The whole configuration of a client that knows no other server."""
+    """A complete configuration file of `client` with this server only."""
     return jsonc.with_member("", [client.key, SERVER_NAME], server_entry(client)).rstrip()
 
 
 def knowledge(client: McpClient) -> Knowledge:
-    """Whether `client` knows this server; "stale" when the command that it would start is gone."""
+    """Whether `client` is configured to use this server; "stale" if the configured command no longer exists."""
     try:
         text = client.path.read_text(encoding="utf-8-sig").strip()
         root = jsonc.parse(text or "{}", comments=client.comments).value

@@ -1,4 +1,4 @@
-"""The steps of the demo: what the client asks, what it shows of the answers."""
+"""The steps of the demo: what the client asks, and what it shows of the answers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from deepcritical_mcp.text import clean_line
 
 QUESTION = "Does metformin lower cardiovascular mortality in people with type 2 diabetes?"
 _ONLY_SAMPLES = (
-    "The sample library has nothing on this: it knows metformin, Parkinson's disease, gene editing for sickle cell "
-    "disease, long COVID and statins. With a network, real sources are asked."
+    "The sample library has nothing on this: it covers metformin, Parkinson's disease, gene editing for sickle cell "
+    "disease, long COVID and statins. Online, the real sources are searched."
 )
 ResultT = TypeVar("ResultT", bound=BaseModel)
 
 
 @dataclass(frozen=True)
 class Story:
-    """What is asked, the note that is added on the way, and the words in which it is looked for."""
+    """The question, the note that is added, and the words in which the note is searched for."""
 
     question: str
     note_title: str
@@ -32,7 +32,7 @@ class Story:
 
 
 def story(question: str) -> Story:
-    """The story about `question` or, where that is blank, about the example."""
+    """The story about `question` or, if that is blank, about the example."""
     question = clean_line(question)
     if not question:
         return Story(
@@ -51,7 +51,7 @@ def story(question: str) -> Story:
     )
 
 
-class Session:
+class DemoSession:
     """One session; `failed` names the tools that did not answer, in the order of the calls."""
 
     def __init__(self, client: Client, screen: Screen, *, is_sample: bool) -> None:
@@ -62,7 +62,7 @@ class Session:
         self._seen: set[str] = set()
 
     async def play(self, tale: Story) -> None:
-        """All steps; what fails is shown, and the next step goes on without it."""
+        """All steps; a failure is shown, and the next step continues without it."""
         self._screen.step(1, "A question")
         self._screen.say(tale.question, style="bold", indent=2)
         queries = await self._expand(tale.question)
@@ -72,7 +72,7 @@ class Session:
         await self._own_note(tale)
 
     async def _expand(self, question: str) -> list[str]:
-        self._screen.step(2, "Other wordings of it")
+        self._screen.step(2, "Other queries for it")
         expansion = await self._call(Expansion, "expand_queries", topic=question, count=3)
         if expansion is None:
             return [question]
@@ -96,10 +96,10 @@ class Session:
         if found is not None:
             self._screen.evidence(found.evidence, with_content=True)
             self._remarks(found.errors, found.warnings)
-            self._screen.good(f"{found.total_found} pieces of evidence are kept in this session.")
+            self._screen.good(f"{found.total_found} records are kept in this session.")
 
     async def _own_note(self, tale: Story) -> None:
-        self._screen.step(6, "A note of one's own")
+        self._screen.step(6, "Your own note")
         item: dict[str, object] = {"title": tale.note_title, "content": tale.note}
         added = await self._call(AddResult, "add_evidence", items=[item])
         for one in added.added if added else ():

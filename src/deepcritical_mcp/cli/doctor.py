@@ -1,10 +1,13 @@
-"""The command `doctor`: every part, its state, and how to mend it."""
+"""The command `doctor`: every part, its state, and how to fix it."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 import anyio
 from rich import box
@@ -26,33 +29,21 @@ _LOOKS: dict[State, tuple[str, str]] = {
     "look": ("!", "yellow"),
     "broken": ("✗", "bold red"),
 }
-# The order in which parts are shown, whoever answers first.
-_ORDER = (
-    *(
-        "Python",
-        "deepcritical-mcp",
-        "Settings",
-        "Server",
-        "Embedding model",
-        "Store (Chroma)",
-        "Chroma server",
-    ),
-    *("Cache folder", "Data folder", "Proxy", "PubMed", "Tavily", "Brave Search", "SerpAPI", "DuckDuckGo", "Redis"),
-)
 
 
 def examine(*, as_json: bool) -> bool:
-    """Look at every part and show it; whether the main job works: finding, keeping, and finding again by meaning."""
+    """Check every part and show it; returns whether the main job works: find, keep, and find again by meaning."""
+    logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the table says what went wrong
     console = Console(highlight=False)
     settings, found = _settings()
     if settings is not None:
         if console.is_terminal and not as_json:
-            with console.status("Looking at every part, and asking the providers…"):
+            with console.status("Checking every part…"):
                 found += anyio.run(_look, settings)
         else:
             found += anyio.run(_look, settings)
     found += [checks.client(one) for one in known_clients()]
-    found = [_without_keys(check, settings) for check in sorted(found, key=_place)]
+    found = [_without_keys(check, settings) for check in found]
     works = settings is not None and main_job_works(found)
     if as_json:
         _show_json(found, works=works)
@@ -62,48 +53,50 @@ def examine(*, as_json: bool) -> bool:
 
 
 def main_job_works(found: list[Check]) -> bool:
-    """The store works, and there is literature or a web provider to fill it."""
+    """The store works, and at least one source answers."""
     store = all(check.state != "broken" for check in found if check.area == "store")
-    sources = [check for check in found if check.area in ("literature", "web")]
+    sources = [check for check in found if check.area not in ("", "store")]
     return store and any(check.state in ("ok", "look") for check in sources)
 
 
 def _settings() -> tuple[Settings | None, list[Check]]:
     found = [*checks.python_and_package(), *checks.mistyped_settings(unknown_variables())]
     try:
-        return load_settings(), [*found, Check("Settings", "ok", "can be used")]
+        return load_settings(), [*found, Check("Settings", "ok", "are valid")]
     except ConfigurationError as error:
-        mend = "Correct or unset it; until then the server does not start and nothing more can be checked."
-        return None, [*found, Check("Settings", "broken", error.message.removesuffix(" Correct or unset it."), mend)]
+        advice = "Correct or unset it; until then the server does not start and nothing more can be checked."
+        return None, [*found, Check("Settings", "broken", error.message.removesuffix(" Correct or unset it."), advice)]
 
 
 async def _look(settings: Settings) -> list[Check]:
-    from deepcritical_mcp.cli.provider_checks import all_providers
-
-    found = [*checks.folders(settings), *checks.proxies()]
+    """All checks at the same time, in the order in which they are shown."""
     environment = {**os.environ, "DEEPCRITICAL_DATA_DIR": "", "DEEPCRITICAL_CHROMA_URL": ""}
+    servers: list[Callable[[], Awaitable[Check]]] = [partial(checks.server, environment)]
+    if settings.chroma_url:
+        servers.append(partial(checks.chroma_server, settings))
+    if settings.redis_url.get_secret_value():
+        servers.append(partial(checks.redis, settings))
+    found: dict[str, list[Check]] = {}
 
-    async def model_and_store() -> None:
-        found.append(await checks.model(settings))
-        found.append(await checks.store(settings))
+    async def ask_servers() -> None:
+        found["servers"] = await checks.side_by_side(servers)
 
-    async def server() -> None:
-        found.append(await checks.server(environment))
+    async def ask_sources() -> None:
+        found["sources"] = await checks.sources(settings)
+
+    async def use_model() -> None:  # one after the other: both import the same libraries
+        found["model"] = [await checks.model(settings), await checks.store(settings)]
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(model_and_store)
-        tasks.start_soon(server)
-        tasks.start_soon(all_providers, settings, found.append)
-    return found
-
-
-def _place(check: Check) -> int:
-    return _ORDER.index(check.part) if check.part in _ORDER else (2 if check.part.isupper() else len(_ORDER))
+        for ask in (ask_servers, ask_sources, use_model):
+            tasks.start_soon(ask)
+    local = [*found["servers"], *found["model"], *checks.folders(settings), *checks.proxies()]
+    return [*local, *found["sources"]]
 
 
 def _without_keys(check: Check, settings: Settings | None) -> Check:
     secrets = settings.secrets if settings else ()
-    return replace(check, finding=hide(check.finding, secrets), mend=hide(check.mend, secrets))
+    return replace(check, finding=hide(check.finding, secrets), advice=hide(check.advice, secrets))
 
 
 def _show_json(found: list[Check], *, works: bool) -> None:
@@ -112,7 +105,7 @@ def _show_json(found: list[Check], *, works: bool) -> None:
             "part": check.part,
             "state": check.state,
             "finding": check.finding,
-            "mend": check.mend,
+            "advice": check.advice,
             "seconds": round(check.seconds, 3),
         }
         for check in found
@@ -129,8 +122,8 @@ def _show_table(console: Console, found: list[Check], *, works: bool) -> None:
         mark, style = _LOOKS[check.state]
         took = f" ({check.seconds:.1f} s)" if check.seconds >= 0.05 else ""
         finding = Text(check.finding + took)
-        if check.mend:
-            finding.append(f"\n→ {check.mend}", style="yellow" if check.state == "look" else "")
+        if check.advice:
+            finding.append(f"\n→ {check.advice}", style="yellow" if check.state == "look" else "")
         table.add_row(
             Text(mark, style=style), Text(check.part, style=style if check.state == "broken" else ""), finding
         )
@@ -139,4 +132,4 @@ def _show_table(console: Console, found: list[Check], *, works: bool) -> None:
     if works:
         console.print(Text("The main job works: find, keep, and find again by meaning.", style="green"))
     else:
-        console.print(Text("The main job does not work yet: mend what is marked ✗ above.", style="bold red"))
+        console.print(Text("The main job does not work yet: fix what is marked ✗ above.", style="bold red"))

@@ -1,201 +1,88 @@
-"""Writing this server into a client's own configuration, and taking it out again."""
+"""The command `install`: shows the change to a client's configuration, asks, writes it, and can undo it."""
 
 from __future__ import annotations
 
-import contextlib
-import difflib
 import os
-import stat
-import tempfile
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import cast
+import sys
+from collections.abc import Iterable
 
-from deepcritical_mcp.cli import jsonc
-from deepcritical_mcp.cli.clients import SERVER_NAME, McpClient, server_entry
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from deepcritical_mcp.cli import client_config
+from deepcritical_mcp.cli.clients import ClientName, McpClient, client_named, shell_command
+from deepcritical_mcp.config import every_setting, load_settings
 from deepcritical_mcp.errors import ConfigurationError
 
-BACKUP_SUFFIX = ".before-deepcritical-mcp"
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-@dataclass(frozen=True)
-class Change:
-    """What a client's file holds and what it shall hold.
-
-    Attributes:
-        before: the file's bytes, None when there is no file.
-        after: its new bytes, None when the file shall go.
-        backup: the backup's bytes when one shall be written, None when one is there already or none is needed.
-        ends_backup: whether the backup has served its purpose and goes.
-    """
-
-    client: McpClient
-    before: bytes | None
-    after: bytes | None
-    backup: bytes | None = None
-    ends_backup: bool = False
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether the file would change at all."""
-        return self.before != self.after
-
-
-def installation(client: McpClient, env: Mapping[str, str]) -> Change:
-    """The change that makes `client` know this server. What else its entry holds (keys, switches) is kept.
+def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterable[str]) -> None:
+    """Add this server to the client's configuration, or remove it again.
 
     Raises:
-        ConfigurationError: the file cannot be read or understood; it is left alone.
+        ConfigurationError: the file is not valid, or `variables` names an unknown setting.
+        OSError: the file cannot be read or written.
     """
-    before = _read(client.path)
-    text = _text(client, before)
-    with _understood(client):
-        old = _entry(text, client)
-        entry = _completed(old, server_entry(client, env))
-        after = (
-            text
-            if old == entry
-            else jsonc.with_member(text, [client.key, SERVER_NAME], entry, comments=client.comments)
+    client = client_named(name)
+    env = _environment(variables)
+    change = client_config.removal(client) if undo else client_config.installation(client, env)
+    console = Console(highlight=False, soft_wrap=True)
+    if not change.is_needed:
+        state = "is not configured to use this server; nothing to undo" if undo else "is already configured"
+        console.print(f"{client.title} {state}: {client.path}", markup=False)
+        return
+    if not client.is_here:
+        console.print(
+            f"Note: {client.title} does not seem to be installed here; its configuration file would be new.",
+            markup=False,
         )
-    needs_backup = before is not None and (old is None or _read(backup_path(client)) is None)
-    return Change(client, before, after.encode(), backup=before if needs_backup else None)
+    for line in client_config.diff(change):
+        console.print(Text(line, style=_COLOURS.get(line[:1], "")))
+    if not yes:
+        _ask(client)
+    client_config.apply(change)
+    _report(console, change, undo=undo)
 
 
-def removal(client: McpClient) -> Change:
-    """The change that brings back what was there before `installation`; what others wrote since is kept.
-
-    Raises:
-        ConfigurationError: the file cannot be read or understood; it is left alone.
-    """
-    before, backup = _read(client.path), _read(backup_path(client))
-    if before is None:
-        return Change(client, None, None)
-    text, earlier = _text(client, before), _text(client, backup)
-    path = [client.key, SERVER_NAME]
-    with _understood(client):
-        entry = _entry(earlier, client)
-        if entry is not None:
-            after = jsonc.with_member(text, path, entry, comments=client.comments)
-        else:
-            after = jsonc.without_member(text, path, comments=client.comments)
-            had_servers = client.key in _document(earlier, client)
-            if not had_servers and after != text and _document(after, client).get(client.key) == {}:
-                after = jsonc.without_member(after, [client.key], comments=client.comments)
-        is_as_before = backup is not None and _document(after, client) == _document(earlier, client)
-        is_empty = backup is None and after != text and not _document(after, client)
-    if is_as_before:
-        return Change(client, before, backup, ends_backup=True)
-    return Change(client, before, None if is_empty else after.encode())
+def _environment(variables: Iterable[str]) -> dict[str, str]:
+    """The settings to write, from NAME=VALUE or NAME (for its value in this environment), validated."""
+    known = {setting.variable for setting in every_setting()}
+    env: dict[str, str] = {}
+    for variable in variables:
+        name, given, value = variable.partition("=")
+        if name not in known:
+            raise ConfigurationError(f"--env {name[:60]}: no such setting. The README lists all settings.")
+        env[name] = value if given else os.environ.get(name, "")
+        if not env[name]:
+            raise ConfigurationError(f"--env {name}: no value in this environment. Set it, or pass --env {name}=VALUE.")
+    os.environ.update(env)
+    load_settings()  # raises if a value is invalid
+    return env
 
 
-def apply(change: Change) -> None:
-    """Write the change, whole or not at all; the backup first.
-
-    Raises:
-        ConfigurationError: the client changed the file since it was read.
-        OSError: the file cannot be written.
-    """
-    path, backup = change.client.path, backup_path(change.client)
-    if _read(path) != change.before:
+def _ask(client: McpClient) -> None:
+    if not sys.stdin.isatty():
         raise ConfigurationError(
-            f"{path} changed in the meantime, and was left alone. Close {change.client.title}; try again."
+            "cannot ask for confirmation without a terminal; nothing was changed. Run the command again with --yes."
         )
+    try:
+        agreed = typer.confirm(f"Change {client.path}?")
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if not agreed:
+        typer.echo("Nothing was changed.")
+        raise typer.Exit
+
+
+def _report(console: Console, change: client_config.Change, *, undo: bool) -> None:
+    client = change.client
+    console.print(f"\nDone: the server was {'removed from' if undo else 'added to'} {client.title}.", markup=False)
     if change.backup is not None:
-        _write(backup, change.backup, like=path)
-    if change.after is None:
-        path.unlink(missing_ok=True)
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, change.after, like=path)
-    if change.ends_backup:
-        backup.unlink(missing_ok=True)
-
-
-def diff(change: Change) -> list[str]:
-    """The change as lines of a unified diff, in which no value but our own is shown: others may be keys."""
-    before, after = _shown(change.client, change.before), _shown(change.client, change.after)
-    name = str(change.client.path)
-    lines = difflib.unified_diff(before, after, fromfile=f"{name} (now)", tofile=f"{name} (then)", lineterm="")
-    return [line.rstrip("\r\n") for line in lines]
-
-
-def backup_path(client: McpClient) -> Path:
-    """Where the file as it was before us is kept."""
-    return client.path.with_name(client.path.name + BACKUP_SUFFIX)
-
-
-def _completed(old: object, new: dict[str, object]) -> dict[str, object]:
-    if not isinstance(old, Mapping):
-        return new
-    known = cast("Mapping[str, object]", old)
-    env = {**_mapping(known.get("env")), **_mapping(new.get("env"))}
-    kept = {name: value for name, value in known.items() if name not in ("type", "url", "headers")}
-    return {**kept, **new} | ({"env": env} if env else {})
-
-
-def _mapping(value: object) -> dict[str, object]:
-    return dict(cast("Mapping[str, object]", value)) if isinstance(value, Mapping) else {}
-
-
-def _document(text: str, client: McpClient) -> dict[str, object]:
-    return _mapping(jsonc.parse(text, comments=client.comments).value) if text.strip("\ufeff \t\r\n") else {}
-
-
-def _entry(text: str, client: McpClient) -> object:
-    return _mapping(_document(text, client).get(client.key)).get(SERVER_NAME)
-
-
-def _shown(client: McpClient, content: bytes | None) -> list[str]:
-    text = _text(client, content)
-    if not text:
-        return []
-    keep = (0, 0)
-    servers = jsonc.parse(text, comments=client.comments).member(client.key)
-    ours = servers.element.member(SERVER_NAME) if servers else None
-    if ours:
-        keep = (ours.start, ours.element.end)
-    return jsonc.without_values(text, keep).splitlines(keepends=True)
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-
-
-def _text(client: McpClient, content: bytes | None) -> str:
-    try:
-        return (content or b"").decode()
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{client.path} is not a text in UTF-8, and was left alone.") from None
-
-
-@contextlib.contextmanager
-def _understood(client: McpClient) -> Generator[None]:
-    try:
-        yield
-    except jsonc.JsonError as error:
-        raise ConfigurationError(
-            f"{client.path} is no JSON that {client.title} could read ({error}), and was left alone. "
-            "Mend it there, then try again."
-        ) from error
-
-
-def _write(path: Path, content: bytes, *, like: Path) -> None:
-    """Write beside the file, then put it in its place; a link stays a link, and who may read it stays the same."""
-    target = path.resolve()
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if like.exists():
-            Path(name).chmod(stat.S_IMODE(like.stat().st_mode))
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+        console.print(f"Backup of the original file: {client_config.backup_path(client)}", markup=False)
+    if undo:
+        console.print(f"Restart {client.title} for this to take effect.", markup=False)
+        return
+    console.print(client.afterwards, markup=False)
+    console.print(f"To undo this: {shell_command()} install --client {client.name} --undo", markup=False)

@@ -1,6 +1,6 @@
-"""Edits of a JSON file that keep every other character of it: comments, order, indentation, line ends.
+"""Edits of a JSON file that keep everything else in it: comments, order, indentation and line endings.
 
-Reads JSON and, where a client allows it, JSON with comments and trailing commas ("JSONC", as VS Code writes it).
+Reads JSON and, if allowed, JSON with comments and trailing commas ("JSONC", as used by VS Code).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _TOKEN = re.compile(
       | (?P<literal>[^\s{}\[\],:"/]+)""",
     re.VERBOSE | re.DOTALL,
 )
-_DEEPEST = 200
+_MAX_DEPTH = 200
 
 
 class JsonError(ValueError):
-    """The text is not JSON, or not of the shape that an edit needs; the message says where."""
+    """The text is not valid JSON or lacks the structure that an edit needs; the message says where."""
 
 
 @dataclass(frozen=True)
-class Element:
-    """A value and the place `text[start:end]` where it stands."""
+class JsonNode:
+    """A value and its position `text[start:end]`."""
 
     value: object
     start: int
@@ -35,17 +35,17 @@ class Element:
     members: tuple[Member, ...] = ()
 
     def member(self, name: str) -> Member | None:
-        """The member of that name; the last one, where there are several, as every JSON reader takes it."""
+        """The member of that name; the last one if there are several, as JSON parsers do."""
         return next((one for one in reversed(self.members) if one.name == name), None)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A `"name": value` of an object; `comma` is the place of the comma after it, -1 where there is none."""
+    """A `"name": value` of an object; `comma` is the position of the comma after it, -1 if there is none."""
 
     name: str
     start: int
-    element: Element
+    element: JsonNode
     comma: int = -1
 
 
@@ -80,29 +80,29 @@ class _Reader:
         return token
 
 
-def parse(text: str, *, comments: bool = False) -> Element:
-    """The document in `text`, with the place of everything in it.
+def parse(text: str, *, comments: bool = False) -> JsonNode:
+    """The document in `text`, with the positions of its values.
 
     Raises:
-        JsonError: it is not JSON (with `comments`: not JSON with comments and trailing commas).
+        JsonError: `text` is not JSON (with `comments`: not JSONC).
     """
     reader = _Reader(text, comments)
     for token in _tokens(text):
         if token.kind == "comment" and not comments:
-            raise JsonError(f"{_where(text, token.start)}: a comment, which this file may not hold")
+            raise JsonError(f"{_where(text, token.start)}: comments are not allowed in this file")
         if token.kind not in ("space", "comment"):
             reader.tokens.append(token)
     element = _element(reader, 0)
     if reader.peek().kind != "end":
-        raise JsonError(f"{_where(text, reader.peek().start)}: more text after the end")
+        raise JsonError(f"{_where(text, reader.peek().start)}: unexpected text after the end")
     return element
 
 
 def with_member(text: str, path: Sequence[str], value: object, *, comments: bool = False) -> str:
-    """`text` in which the member at `path` has `value`; objects on the way are made where they are missing.
+    """`text` with the member at `path` set to `value`; missing objects on the path are created.
 
     Raises:
-        JsonError: `text` is not JSON, or something on the way is not an object.
+        JsonError: `text` is not JSON, or something on the path is not an object.
     """
     if not text.strip("\ufeff \t\r\n"):
         mark = "\ufeff" if text.startswith("\ufeff") else ""
@@ -116,10 +116,10 @@ def with_member(text: str, path: Sequence[str], value: object, *, comments: bool
 
 
 def without_member(text: str, path: Sequence[str], *, comments: bool = False) -> str:
-    """`text` without the member at `path`; unchanged where there is none.
+    """`text` without the member at `path`; unchanged if there is none.
 
     Raises:
-        JsonError: `text` is not JSON, or something on the way is not an object.
+        JsonError: `text` is not JSON, or something on the path is not an object.
     """
     if not text.strip("\ufeff \t\r\n"):
         return text
@@ -175,8 +175,8 @@ def _tokens(text: str) -> Iterator[_Token]:
         place = match.end()
 
 
-def _element(reader: _Reader, depth: int) -> Element:
-    if depth > _DEEPEST:
+def _element(reader: _Reader, depth: int) -> JsonNode:
+    if depth > _MAX_DEPTH:
         raise JsonError("nested too deeply")
     token = reader.take()
     if token.text == "{":
@@ -186,12 +186,12 @@ def _element(reader: _Reader, depth: int) -> Element:
     if token.kind not in ("string", "literal"):
         raise JsonError(f"{_where(reader.text, token.start)}: expected a value")
     try:
-        return Element(json.loads(token.text), token.start, token.end)
+        return JsonNode(json.loads(token.text), token.start, token.end)
     except ValueError:
-        raise JsonError(f"{_where(reader.text, token.start)}: {token.text[:20]} is no JSON value") from None
+        raise JsonError(f"{_where(reader.text, token.start)}: {token.text[:20]} is not a JSON value") from None
 
 
-def _object(reader: _Reader, opening: _Token, depth: int) -> Element:
+def _object(reader: _Reader, opening: _Token, depth: int) -> JsonNode:
     members: list[Member] = []
     while reader.peek().text != "}":
         name = reader.take()
@@ -201,10 +201,10 @@ def _object(reader: _Reader, opening: _Token, depth: int) -> Element:
         element = _element(reader, depth + 1)
         members.append(Member(str(json.loads(name.text)), name.start, element, _comma(reader, "}")))
     value = {one.name: one.element.value for one in members}
-    return Element(value, opening.start, reader.take("}").end, tuple(members))
+    return JsonNode(value, opening.start, reader.take("}").end, tuple(members))
 
 
-def _array(reader: _Reader, opening: _Token, depth: int) -> Element:
+def _array(reader: _Reader, opening: _Token, depth: int) -> JsonNode:
     values: list[object] = []
     comma = 0
     while reader.peek().text != "]":
@@ -212,16 +212,16 @@ def _array(reader: _Reader, opening: _Token, depth: int) -> Element:
             raise JsonError(f"{_where(reader.text, reader.peek().start)}: expected , or ]")
         values.append(_element(reader, depth + 1).value)
         comma = _comma(reader, "]")
-    return Element(values, opening.start, reader.take("]").end)
+    return JsonNode(values, opening.start, reader.take("]").end)
 
 
 def _comma(reader: _Reader, closing: str) -> int:
-    """The place of the comma that comes now, -1 if none does."""
+    """The position of the next token if it is a comma, else -1."""
     if reader.peek().text != ",":
         return -1
     comma = reader.take()
     if reader.peek().text == closing and not reader.comments:
-        raise JsonError(f"{_where(reader.text, comma.start)}: a comma before the end")
+        raise JsonError(f"{_where(reader.text, comma.start)}: trailing comma")
     return comma.start
 
 
@@ -230,8 +230,8 @@ def _where(text: str, place: int) -> str:
     return f"line {line}, column {place - (text.rfind(chr(10), 0, place) + 1) + 1}"
 
 
-def _deepest(text: str, root: Element, path: Sequence[str]) -> tuple[Element, Sequence[str]]:
-    """The innermost object on `path` that is there, and what is left of the path in it (one name at least)."""
+def _deepest(text: str, root: JsonNode, path: Sequence[str]) -> tuple[JsonNode, Sequence[str]]:
+    """The innermost object on `path` that exists, and the rest of the path (at least one name)."""
     element, rest = root, list(path)
     while True:
         if not isinstance(element.value, Mapping):
@@ -248,7 +248,7 @@ def _nested(path: Sequence[str], value: object) -> object:
     return value
 
 
-def _inserted(text: str, parent: Element, name: str, value: object) -> str:
+def _inserted(text: str, parent: JsonNode, name: str, value: object) -> str:
     newline = _newline(text)
     outer = _indent(text, parent.start)
     if not parent.members:
@@ -278,12 +278,12 @@ def _newline(text: str) -> str:
 
 
 def _indent(text: str, place: int) -> str:
-    """The white space at the beginning of the line of `place`."""
+    """The white space at the start of the line of `place`."""
     line = text[text.rfind("\n", 0, place) + 1 : place]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _unit(text: str) -> str:
-    """One step of indentation, as the file has it."""
+    """One level of indentation, as used in the file."""
     match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
     return match.group(1) if match else "  "

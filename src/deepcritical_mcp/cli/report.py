@@ -1,4 +1,4 @@
-"""`deepcritical-mcp report`: the evidence board as a page of its own."""
+"""The command `report`: writes the evidence board as a standalone page."""
 
 from __future__ import annotations
 
@@ -6,38 +6,45 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
-from deepcritical_mcp.board import Vectors, report
-from deepcritical_mcp.board.session_map import embedded
+from deepcritical_mcp.board import MAX_POINTS, Places, board_report
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.errors import InvalidInputError, SessionNotFoundError
+from deepcritical_mcp.errors import EmbeddingError, InvalidInputError, SessionNotFoundError
+from deepcritical_mcp.evidence.chunking import passages
+from deepcritical_mcp.evidence.projection import project
 from deepcritical_mcp.export import read_jsonl
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import Evidence, Publication
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.passage_embedder import Embedder
 
 SESSION_PREFIX = "rs_"
 
 
 def write_report(source: str, output: Path, *, title: str) -> int:
-    """Write the evidence of a kept session or of a JSON Lines export ("-" = stdin) to `output`; gives how much it was.
+    """Write the evidence of a saved session or of a JSON Lines export ("-" = stdin) to `output`; returns its number.
 
     Raises:
-        InvalidInputError: `source` is neither, or holds no evidence.
+        InvalidInputError: `source` is neither, or has no evidence.
         EvidenceStoreError, SessionBusyError: the session cannot be read.
         OSError: a file cannot be read or written.
     """
-    evidence, vectors, session_id = anyio.run(_read, source, load_settings())
-    if not evidence:
-        raise InvalidInputError("There is no evidence in it, so there is nothing to report.")
+    publications, evidence, places, session_id = anyio.run(_read, source, load_settings())
+    if not publications:
+        raise InvalidInputError("It contains no evidence, so there is nothing to report.")
     created = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    page = report(evidence, title=title, session_id=session_id, created=created, vectors=vectors)
+    page = board_report(
+        publications, evidence=evidence, title=title, session_id=session_id, created=created, places=places
+    )
     output.write_text(page, encoding="utf-8")
-    return len(evidence)
+    return len(publications)
 
 
-async def _read(source: str, settings: Settings) -> tuple[Sequence[Evidence], Vectors, str]:
+async def _read(source: str, settings: Settings) -> tuple[Sequence[Publication], Sequence[Evidence], Places, str]:
     app = AppContext(settings)
     try:
         services = await app.services()
@@ -45,16 +52,29 @@ async def _read(source: str, settings: Settings) -> tuple[Sequence[Evidence], Ve
             if settings.data_dir is None and not settings.chroma_url:
                 raise InvalidInputError(
                     "Sessions are kept in memory unless DEEPCRITICAL_DATA_DIR or DEEPCRITICAL_CHROMA_URL is set, so "
-                    "another process cannot read one. Export it with export_evidence (jsonl) and give that file."
+                    "another process cannot read them. Export the session with export_evidence (format jsonl) and "
+                    "pass that file instead."
                 )
             try:
                 store = await services.sessions.get(source)
             except SessionNotFoundError:
-                raise InvalidInputError(f"There is no session {source} where sessions are kept.") from None
-            evidence = await store.page(0, await store.count())
-            return evidence, await store.vectors([piece.id for piece in evidence]), source
+                raise InvalidInputError(f"There is no session {source} in the configured storage.") from None
+            ids = await store.ids()
+            kept, shown = await store.publications(ids), await store.get(ids)
+            return list(kept.values()), list(shown.values()), await store.places(ids, limit=MAX_POINTS), source
         text = sys.stdin.read() if source == "-" else await anyio.Path(source).read_text(encoding="utf-8")
-        evidence = read_jsonl(text)
-        return evidence, await embedded(evidence, services.embedder), ""
+        publications = read_jsonl(text)
+        return publications, (), await places_of(publications, services.embedder), ""
     finally:
         await app.aclose()
+
+
+async def places_of(publications: Sequence[Publication], embedder: Embedder) -> Places:
+    """A map of the first publications that the board has room for; {} if the model cannot be loaded."""
+    shown = list({one.id: one for one in publications}.values())[:MAX_POINTS]
+    try:
+        rows = await embedder.vectors([passages(one)[0].content for one in shown])
+    except EmbeddingError:
+        return {}
+    points = project([[float(number) for number in row] for row in rows])
+    return {one.id: point for one, point in zip(shown, points, strict=True)}

@@ -1,4 +1,4 @@
-"""How the demo looks: steps, calls, evidence. Plain text when nobody watches a terminal; any width from 60 columns."""
+"""The output of the demo: steps, calls, evidence. Plain text without a terminal; any width from 60 columns."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.rule import Rule
 from rich.text import Text
 
-from deepcritical_mcp.models import Evidence, Expansion
+from deepcritical_mcp.models import Evidence, Expansion, status_label
 from deepcritical_mcp.text import clean_line, cut_at_sentence
 
-_STATUS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
-_LONGEST_ARGUMENT = 44
+_MAX_ARGUMENT_LENGTH = 44
 
 
 class Screen:
@@ -26,20 +25,20 @@ class Screen:
         self._console = Console(highlight=False)
 
     def say(self, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
-        """A paragraph; `hang` is by how much more its later lines are indented."""
+        """Print a paragraph; `hang` is the extra indentation of its second and later lines."""
         self._print(Text(text, style=style), indent=indent, hang=hang)
 
     def exactly(self, text: str) -> None:
-        """Text that must be copied as it is: no line breaks of ours in it."""
+        """Print text to be copied, without wrapping."""
         self._console.print(Text(text), soft_wrap=True)
 
     def step(self, number: int, title: str) -> None:
-        """The head of a step."""
+        """Print the heading of a step."""
         self._console.print()
         self._console.print(Rule(Text(f" {number}  {title} ", style="bold"), align="left", style="blue"))
 
     def call(self, tool: str, arguments: dict[str, object]) -> None:
-        """What the client asks the server."""
+        """Print a tool call."""
         line = Text("→ ", style="cyan")
         line.append(tool, style="bold cyan")
         line.append(f"({', '.join(f'{name}={_shortened(value)}' for name, value in arguments.items())})", style="cyan")
@@ -47,7 +46,7 @@ class Screen:
 
     @asynccontextmanager
     async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
-        """Show that something goes on until the block ends; the report given moves it on."""
+        """Show progress until the block ends; yields the function that reports it."""
         if not self._console.is_terminal:
             yield self._plainly(title)
             return
@@ -72,7 +71,7 @@ class Screen:
         return report
 
     def queries(self, expansion: Expansion) -> None:
-        """Proposed wordings and the concepts behind them."""
+        """Print proposed queries and the concepts behind them."""
         if expansion.corrected_query:
             self.say(f"Did you mean: {expansion.corrected_query}", style="yellow", indent=2)
         for number, query in enumerate(expansion.queries, start=1):
@@ -85,21 +84,21 @@ class Screen:
     def evidence(
         self, pieces: tuple[Evidence, ...], *, with_content: bool = False, known: Collection[str] = ()
     ) -> None:
-        """Numbered evidence, a retraction first; what is among the `known` ids says so."""
+        """Print numbered evidence, each with its status first; ids in `known` are marked as already kept."""
         for number, piece in enumerate(pieces, start=1):
             title = Text(f"{number}. ")
             if piece.citation.status != "ok":
                 colour = "yellow" if piece.citation.status == "corrected" else "red"
-                title.append(f"{_STATUS[piece.citation.status]} ", style=f"bold {colour}")
+                title.append(f"{status_label(piece.citation.status)} ", style=f"bold {colour}")
             title.append(piece.citation.title, style="bold")
             self._print(title, indent=2, hang=3)
-            origin = _origin(piece) + (" · in the session already" if piece.id in known else "")
+            origin = _origin(piece) + (" · already in the session" if piece.id in known else "")
             self.say(origin, style="dim", indent=5)
             if with_content:
                 self.say(f"“{cut_at_sentence(clean_line(piece.content), 220)}”", indent=5)
 
     def _print(self, text: Text, *, indent: int = 0, hang: int = 0) -> None:
-        """Wrapped here, since the console would fill every line with blanks up to its end."""
+        """Wrap here, because the console would pad every line with spaces."""
         width = max(self._console.width - indent - hang, 20)
         for number, line in enumerate(text.wrap(self._console, width)):
             line.rstrip()
@@ -107,15 +106,15 @@ class Screen:
             self._console.print(Text(blanks).append_text(line), soft_wrap=True)
 
     def trouble(self, sentence: str) -> None:
-        """Something failed, and the demo goes on."""
+        """Print a failure after which the demo continues."""
         self.say(sentence, style="red", indent=2)
 
     def note(self, sentence: str) -> None:
-        """What the server remarks."""
+        """Print a warning of the server."""
         self.say(sentence, style="yellow", indent=2)
 
     def good(self, sentence: str) -> None:
-        """What came of a step."""
+        """Print the outcome of a step."""
         self.say(sentence, style="green", indent=2)
 
 
@@ -139,7 +138,7 @@ def _shortened(value: object) -> str:
         pairs = cast("dict[str, object]", value).items()
         return f"{{{', '.join(f'{name}: {_shortened(one)}' for name, one in pairs)}}}"
     text = str(value)
-    cut = text if len(text) <= _LONGEST_ARGUMENT else f"{text[:_LONGEST_ARGUMENT].rstrip()}…"
+    cut = text if len(text) <= _MAX_ARGUMENT_LENGTH else f"{text[:_MAX_ARGUMENT_LENGTH].rstrip()}…"
     return f"“{cut}”" if isinstance(value, str) else cut
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import passages
+from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import (
-    FOLDS_AT,
-    SAME_MEANING,
-    SAME_TITLE,
     Identity,
     Match,
     conflict,
@@ -23,36 +21,34 @@ from deepcritical_mcp.evidence.identity import (
     opposed,
     title_similarity,
 )
-from deepcritical_mcp.evidence.merging import complete
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Record, now
+from deepcritical_mcp.evidence.storage.rows import KeptItem, Record, Vector, now
 from deepcritical_mcp.evidence.storage.space import Space
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import Publication, merged
 
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.storage.rows import Vector
-
+SAME_TITLE = 0.9
+"""Token sort ratio from which two publications close in meaning are versions of one another."""
 NEIGHBOURS = 10
 """Kept passages near a new one that are looked at."""
 
 
 @dataclass(frozen=True)
 class NewPiece:
-    """Evidence to add with the vectors of its passages; none when it is known already, or without a model."""
+    """A publication to add with the vectors of its passages; none when it is known already, or without a model."""
 
-    evidence: Evidence
+    publication: Publication
     vectors: Sequence[Vector] = ()
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What became of a new piece: kept as `evidence`, or merged into it because of `match`; or there was no room.
+    """What became of a new piece: kept as `publication`, or merged into it because of `match`; or there was no room.
 
     Attributes:
-        folds: kept pieces that say nearly the same, with their cosines.
-        changed: whether the kept text changed, so that it must be embedded again.
+        folds: ids of what says nearly the same, with their cosines.
+        changed: whether the kept texts changed, so that they must be embedded again.
     """
 
-    evidence: Evidence
+    publication: Publication
     match: Match | None = None
     folds: tuple[tuple[str, float], ...] = ()
     changed: bool = False
@@ -63,10 +59,18 @@ class Batch:
     """One batch on its way into a session."""
 
     def __init__(
-        self, space: Space, catalogue: Catalogue, *, max_evidence: int, dedup_threshold: float | None = None
+        self,
+        space: Space,
+        catalogue: Catalogue,
+        *,
+        calibration: Calibration | None,
+        max_evidence: int,
+        dedup_threshold: float | None = None,
     ) -> None:
         self._space = space
         self._catalogue = catalogue
+        self._same_meaning = calibration.same_meaning if calibration else math.inf
+        self._folds_at = calibration.folds_at if calibration else math.inf
         self._max_evidence = max_evidence
         self._dedup_threshold = dedup_threshold
         self._now = now()
@@ -86,8 +90,9 @@ class Batch:
         if embedded and limit:
             found = self._space.nearest([pieces[index].vectors[0] for index in embedded], limit)
             for index, rows in zip(embedded, found, strict=True):
-                for id, cosine in (row for row in rows if row[0] in self._catalogue):
-                    near[index][id] = max(cosine, near[index].get(id, -1.0))
+                for row in rows:
+                    if row.id in self._catalogue:
+                        near[index][row.id] = max(row.cosine, near[index].get(row.id, -1.0))
         return near
 
     def _decide(self, piece: NewPiece, near: dict[str, float]) -> Decision:
@@ -95,13 +100,13 @@ class Batch:
         for id, staged in self._staged.items():
             if piece.vectors and staged.vectors:
                 similarities.known[id] = float(np.dot(_array(piece.vectors[0]), _array(staged.vectors[0])))
-        identity = identity_of(piece.evidence)
-        close = similarities.from_(SAME_MEANING)
+        identity = identity_of(piece.publication)
+        close = similarities.from_(self._same_meaning)
         match = self._catalogue.match(identity, similarities, close) or self._by_meaning(piece, similarities)
         if match is not None:
             return self._merge(piece, match)
         if len(self._catalogue) >= self._max_evidence:
-            return Decision(piece.evidence, full=True)
+            return Decision(piece.publication, full=True)
         return self._keep(piece, identity, similarities)
 
     def _by_meaning(self, piece: NewPiece, similarities: _Similarities) -> Match | None:
@@ -109,57 +114,58 @@ class Batch:
         if self._dedup_threshold is None:
             return None
         for id in similarities.from_(self._dedup_threshold):
-            if not opposed(piece.evidence, self._kept(id)):
+            if not opposed(piece.publication, self._kept(id)):
                 return Match(id, similarities(id), f"nearly the same meaning (cosine {similarities(id):.2f})")
         return None
 
     def _merge(self, piece: NewPiece, match: Match) -> Decision:
         kept = self._kept(match.id)
-        completed = complete(kept, piece.evidence)
+        completed = merged(kept, piece.publication)
+        changed = passages(completed) != passages(kept)
         if completed != kept:
             entry, staged = self._catalogue[match.id], self._staged.get(match.id)
-            vectors = staged.vectors if staged else ()
-            item = KeptItem(completed, entry.order, entry.parts, entry.embedded, self._now)
-            self._stage(_Staged(item, vectors, is_new=staged is not None and staged.is_new))
-        return Decision(completed, match, changed=passages(completed) != passages(kept))
+            item = replace(entry, publication=completed, written=self._now)
+            self._stage(_Staged(item, staged.vectors if staged else (), is_new=staged is not None and staged.is_new))
+        return Decision(completed, match, changed=changed)
 
     def _keep(self, piece: NewPiece, identity: Identity, similarities: _Similarities) -> Decision:
         folds = tuple((id, similarities(id)) for id in self._folds(piece, identity, similarities))
-        evidence = piece.evidence.model_copy(
-            update={"id": self._free_id(piece.evidence), "similar": tuple(id for id, _ in folds), "relevance": 0.0}
-        )
+        publication = piece.publication.model_copy(update={"id": self._free_id(piece.publication)})
         parts, embedded = max(len(piece.vectors), 1), bool(piece.vectors)
-        item = KeptItem(evidence, self._catalogue.next_order(), parts, embedded, self._now)
+        order, similar = self._catalogue.next_order(), tuple(id for id, _ in folds)
+        item = KeptItem(publication, order, parts, embedded, self._now, similar)
         self._stage(_Staged(item, piece.vectors, is_new=True))
-        return Decision(evidence, folds=folds)
+        return Decision(publication, folds=folds)
 
     def _folds(self, piece: NewPiece, identity: Identity, similarities: _Similarities) -> list[str]:
         """What says nearly the same, and what is another version of it (a preprint and its article)."""
         return [
             id
-            for id in similarities.from_(SAME_MEANING)
-            if (similarities(id) >= FOLDS_AT or _is_version(identity, self._catalogue.identity(id)))
+            for id in similarities.from_(self._same_meaning)
+            if (similarities(id) >= self._folds_at or _is_version(identity, self._catalogue.identity(id)))
             and self._catalogue[id].parts == len(piece.vectors)
-            and not opposed(piece.evidence, self._kept(id))
+            and not opposed(piece.publication, self._kept(id))
         ]
 
-    def _free_id(self, evidence: Evidence) -> str:
-        """The evidence's own id; where another publication has it (a conference book's DOI), that with a digest."""
-        if evidence.id not in self._catalogue:
-            return evidence.id
-        text = f"{evidence.citation.title}\n{evidence.content}"
-        return f"{evidence.id}#{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    def _free_id(self, publication: Publication) -> str:
+        """The publication's own id; where another one has it (a conference book's DOI, the same note on two papers),
+        that with a digest."""
+        if publication.id not in self._catalogue:
+            return publication.id
+        about = publication.pmid + publication.doi + publication.url
+        text = f"{publication.title}\n{publication.text.content}\n{about}"
+        return f"{publication.id}#{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
-    def _kept(self, id: str) -> Evidence:
-        return self._catalogue[id].evidence
+    def _kept(self, id: str) -> Publication:
+        return self._catalogue[id].publication
 
     def _stage(self, staged: _Staged) -> None:
-        self._staged[staged.item.evidence.id] = staged
+        self._staged[staged.item.publication.id] = staged
         self._catalogue.put(staged.item)
 
     def _write(self) -> None:
         new = [
-            Record(row.item.evidence, row.item.order, row.item.written, row.vectors)
+            Record(row.item.publication, row.item.order, row.item.written, row.item.similar, row.vectors)
             for row in self._staged.values()
             if row.is_new
         ]

@@ -1,27 +1,28 @@
-"""What a session holds in memory beside the vectors in Chroma: its evidence, and what this is recognised by."""
+"""What a session holds in memory next to the vectors in Chroma: its publications, and what they are recognised by."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable
 
-from deepcritical_mcp.evidence.chunking import own_title
+from deepcritical_mcp.evidence.chunking import indexed_text
+from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import Identity, IdentityIndex, Match, Similarity, identity_of
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, words_of
 from deepcritical_mcp.evidence.storage.rows import KeptItem
-from deepcritical_mcp.models import Evidence, Source
+from deepcritical_mcp.models import Evidence, Publication, Source, Text
 
 
 class Catalogue:
-    """A session's evidence with its identities, words and links. Thread-safe.
+    """A session's publications with their identities, words and links. Thread-safe.
 
-    What the event loop may call waits for no lock: `list` of a dict is one step for other threads.
+    Methods that the event loop calls take no lock: copying a dict to a list is atomic for other threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, calibration: Calibration | None = None) -> None:
         self._lock = threading.Lock()
         self._items: dict[str, KeptItem] = {}
-        self._identities = IdentityIndex()
+        self._identities = IdentityIndex(calibration)
         self._words = LexicalIndex()
         self._links: dict[str, dict[str, None]] = {}
         self._waiting: dict[str, None] = {}
@@ -30,12 +31,12 @@ class Catalogue:
         self._passages = 0
 
     @classmethod
-    def of(cls, items: Iterable[KeptItem]) -> Catalogue:
-        """The catalogue of items read back, whatever their order; of two under one id the first counts."""
-        catalogue = cls()
+    def of(cls, items: Iterable[KeptItem], calibration: Calibration | None) -> Catalogue:
+        """The catalogue of items read back, whatever their order; of two with one id the first counts."""
+        catalogue = cls(calibration)
         kept: dict[str, KeptItem] = {}
         for item in items:
-            kept.setdefault(item.evidence.id, item)
+            kept.setdefault(item.publication.id, item)
         for item in sorted(kept.values(), key=lambda item: item.order):
             catalogue.put(item)
         return catalogue
@@ -51,18 +52,18 @@ class Catalogue:
 
     @property
     def passages(self) -> int:
-        """Vectors kept in all."""
+        """How many vectors are kept."""
         return self._passages
 
     @property
     def latest(self) -> int:
-        """When the last of it was written (Unix milliseconds); 0 when there is none."""
+        """When the last item was written (Unix milliseconds); 0 when there is none."""
         return self._latest
 
     def put(self, item: KeptItem) -> None:
-        """Enter evidence, or its new state under the same id."""
-        evidence, id = item.evidence, item.evidence.id
-        identity, words = identity_of(evidence), words_of(indexed_text(evidence))
+        """Enter a publication, or its new state under the same id."""
+        publication, id = item.publication, item.publication.id
+        identity, words = identity_of(publication), words_of(indexed_text(publication))
         with self._lock:
             earlier = self._items.get(id)
             self._passages += _vectors(item) - (_vectors(earlier) if earlier else 0)
@@ -75,25 +76,46 @@ class Catalogue:
             self._words.add(id, words)
             self._next = max(self._next, item.order + 1)
             self._latest = max(self._latest, item.written)
-            for other in evidence.similar:
+            for other in item.similar:
                 self._links.setdefault(id, {})[other] = None
                 self._links.setdefault(other, {})[id] = None
 
     def update(self, items: Iterable[KeptItem]) -> list[str]:
-        """Enter what another process has written meanwhile; the ids of what is new or has changed."""
+        """Enter what another process has written meanwhile; returns the ids that are new or have changed."""
         news = [
             item
             for item in items
-            if item.evidence.id not in self._items or self._items[item.evidence.id].written < item.written
+            if item.publication.id not in self._items or self._items[item.publication.id].written < item.written
         ]
         for item in news:
             self.put(item)
-        return [item.evidence.id for item in news]
+        return [item.publication.id for item in news]
+
+    def resolve(self, id: str) -> str:
+        """The id under which a publication is kept that goes by `id`, "" when there is none.
+
+        A publication keeps the id under which it came in, so that a PMID or DOI that became known later leads there.
+        """
+        if id in self._items:
+            return id
+        kind, _, value = id.partition(":")
+        with self._lock:
+            return self._identities.by_number(kind, value)
+
+    def publications(self, ids: Iterable[str]) -> list[Publication]:
+        """The publications of those ids that are kept."""
+        return [self._items[id].publication for id in ids if id in self._items]
 
     def evidence(self, ids: Iterable[str]) -> list[Evidence]:
         """The evidence of those ids that are kept, each naming what says nearly the same."""
-        kept = [self._items[id].evidence for id in ids if id in self._items]
-        return [piece.model_copy(update={"similar": self.links(piece.id)}) for piece in kept]
+        return [self.shown(publication) for publication in self.publications(ids)]
+
+    def shown(self, publication: Publication, text: Text | None = None) -> Evidence:
+        """A kept publication as evidence (by `text`, if given), with its links and the user's notes on it."""
+        with self._lock:
+            about = self._identities.notes_on(publication.id)
+        notes = [text.content for note in self.publications(about) for text in note.texts]
+        return Evidence.of(publication, text, similar=self.links(publication.id), notes=notes)
 
     def next_order(self) -> int:
         """The next free place in the order of arrival."""
@@ -109,10 +131,10 @@ class Catalogue:
 
     def of_source(self, source: Source) -> list[str]:
         """The ids of one source."""
-        return [id for id, item in list(self._items.items()) if item.evidence.citation.source == source]
+        return [id for id, item in list(self._items.items()) if item.publication.source == source]
 
     def links(self, id: str) -> tuple[str, ...]:
-        """The evidence that says nearly the same as `id`."""
+        """The ids of what says nearly the same as `id`."""
         return tuple(other for other in list(self._links.get(id, ())) if other in self._items)
 
     def identity(self, id: str) -> Identity:
@@ -132,9 +154,3 @@ class Catalogue:
 
 def _vectors(item: KeptItem) -> int:
     return item.parts if item.embedded else 0
-
-
-def indexed_text(evidence: Evidence) -> str:
-    """What of a piece of evidence is found by its words."""
-    title = own_title(evidence)
-    return f"{title}. {evidence.content}" if title else evidence.content

@@ -1,10 +1,11 @@
-"""What of a piece of evidence is embedded, and what is indexed by its words."""
+"""What of a publication is embedded, and what is indexed by its words."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from deepcritical_mcp.models import NO_TITLE, Evidence
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication, Text
 
 WHOLE_LIMIT = 4_000
 """Characters up to which a text is one vector: longer than nearly every abstract."""
@@ -16,18 +17,39 @@ CHUNK_OVERLAP = 200
 _BREAK = re.compile(r"(?<=[.!?])\s|\n")
 
 
-def passages(evidence: Evidence) -> list[str]:
-    """The texts to embed, one vector each: title and content as one, or, of a long content, overlapping chunks with
-    the title in front of each."""
-    title, content = own_title(evidence), evidence.content
-    chunks = [content] if len(content) <= WHOLE_LIMIT else split(content)
-    return [f"{title}. {chunk}" if title else chunk for chunk in chunks]
+@dataclass(frozen=True)
+class Passage:
+    """A part of a text that has a vector of its own; `content` is what is embedded."""
+
+    text: Text
+    content: str
 
 
-def own_title(evidence: Evidence) -> str:
-    """The title, unless it says nothing that the content does not: a missing one, or the content's own beginning."""
-    title = evidence.citation.title
-    if title == NO_TITLE or evidence.content.startswith(title.rstrip("….")):
+def passages(publication: Publication) -> list[Passage]:
+    """What is embedded of a publication, one vector each, text after text: title and content as one, or, of a long
+    content, overlapping chunks with the title in front of each."""
+    return [passage for text in publication.texts for passage in _passages_of(publication, text)]
+
+
+def _passages_of(publication: Publication, text: Text) -> list[Passage]:
+    if text.content == NO_ABSTRACT:
+        return [Passage(text, publication.title)]
+    title = own_title(publication, text)
+    chunks = [text.content] if len(text.content) <= WHOLE_LIMIT else split(text.content)
+    return [Passage(text, f"{title}. {chunk}" if title else chunk) for chunk in chunks]
+
+
+def indexed_text(publication: Publication) -> str:
+    """What of a publication is found by its words."""
+    contents = [text.content for text in publication.texts if text.content != NO_ABSTRACT]
+    title = own_title(publication, publication.text)
+    return "\n".join(filter(None, (title and f"{title}.", *contents))) or publication.title
+
+
+def own_title(publication: Publication, text: Text) -> str:
+    """The title, unless it is missing or the text begins with it."""
+    title = publication.title
+    if title == NO_TITLE or text.content.startswith(title.rstrip("….")):
         return ""
     return title.rstrip(".")
 

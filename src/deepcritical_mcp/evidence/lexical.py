@@ -1,8 +1,7 @@
-"""BM25 over stemmed words, kept in step with a session as it grows.
+"""BM25 over stemmed words, for a session that grows.
 
-The scores are those of bm25s with its default method ("lucene", after Kamphuis et al., ECIR 2020). bm25s itself
-precomputes all scores, so that one new document means all of them again (half a second at 10,000 abstracts); here the
-postings are kept, and a query scores its few terms on the fly.
+The formula is Lucene's variant of BM25 (Kamphuis et al., ECIR 2020). Scores are computed when a query comes, from the
+postings of its few terms: precomputed ones would all change with every document that is added.
 """
 
 from __future__ import annotations
@@ -18,28 +17,46 @@ from zlib import crc32
 
 import numpy as np
 import Stemmer
-from bm25s.stopwords import STOPWORDS_EN  # pyright: ignore[reportMissingTypeStubs]
 from numpy.typing import NDArray
 
+STOP_WORDS = frozenset(
+    """
+    a an the this that these those
+    he she it they we you his her its their our your him them
+    is are was were be been being am do does did has have had will would shall should could might must
+    of in on at by for from to into with as
+    and or but if then so
+    which what when where how there here such
+    """.split()
+)
+"""English function words, which are not indexed. Indexed are negations, words that relate what is compared (than,
+between, during), and words that are also names or abbreviations in medicine: WHO, US, ALL, CAN, I."""
 K1 = 1.2
 B = 0.75
 SORT_AT = 20_000
-"""Postings that wait unsorted for the next search."""
+"""Number of unsorted postings that forces a sort before the next search does."""
 
 
-class _Stemmer(Protocol):
+class SnowballStemmer(Protocol):
+    """What we use of PyStemmer, which has no type hints. Not thread-safe."""
+
     def stemWords(self, words: list[str], /) -> list[str]: ...
 
 
 _WORD = re.compile(r"\w+")
-_STOP_WORDS = frozenset(STOPWORDS_EN)
-_stemmer: _Stemmer = Stemmer.Stemmer("english")  # pyright: ignore  # comes without types
+_stemmer: SnowballStemmer = Stemmer.Stemmer("english")  # pyright: ignore  # no type hints
 _stemming = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text's words as the index keeps them: the hash of each stem, and how often it occurs."""
+    """A text's words as the index keeps them.
+
+    Attributes:
+        terms: the hash of each different stem.
+        counts: how often each occurs.
+        length: number of words.
+    """
 
     terms: NDArray[np.uint32]
     counts: NDArray[np.uint16]
@@ -47,9 +64,9 @@ class Words:
 
 
 def words_of(text: str) -> Words:
-    """The stems of a text without English stop words; IC₅₀ is IC50."""
+    """The stems of a text, without stop words. IC₅₀ is read as IC50."""
     plain = unicodedata.normalize("NFKC", text).lower()
-    words = [word for word in _WORD.findall(plain) if word not in _STOP_WORDS]
+    words = [word for word in _WORD.findall(plain) if word not in STOP_WORDS]
     with _stemming:
         stems = _stemmer.stemWords(words)
     counts = Counter(stems)
@@ -62,7 +79,7 @@ def words_of(text: str) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class LexicalScores:
-    """BM25 of a query's words, scaled by the most that any document could reach, so that it lies in 0..1.
+    """The BM25 scores of all documents for one query, divided by the highest possible score, so in 0..1.
 
     Attributes:
         terms: how many different words the query has.
@@ -80,7 +97,7 @@ class LexicalScores:
         if only is not None:
             allowed = np.zeros(len(scores), np.bool_)
             slots = (self._slots.get(document, len(scores)) for document in only)
-            allowed[[slot for slot in slots if slot < len(scores)]] = True  # others came after the scoring
+            allowed[[slot for slot in slots if slot < len(scores)]] = True  # the others were added later
             scores = np.where(allowed, scores, 0.0)
         found = np.flatnonzero(scores > 0)
         if len(found) > limit:
@@ -89,8 +106,8 @@ class LexicalScores:
         return {self._ids[int(slot)]: float(scores[slot]) for slot in best}
 
     def at(self, document: str) -> tuple[float, float]:
-        """The score of one document, and which part of the query's words, weighed by their rarity, it has: both in
-        0..1, and 0.0 when it is unknown."""
+        """The score of a document and its coverage, the share of the query's words that it has, weighted by their
+        rarity. Both are in 0..1, and 0.0 for an unknown document."""
         slot = self._slots.get(document, len(self._scores))
         if slot >= len(self._scores):
             return 0.0, 0.0
@@ -100,8 +117,8 @@ class LexicalScores:
 class LexicalIndex:
     """The postings of one session. Not thread-safe.
 
-    They lie in a few sorted segments, each at least twice as long as the next, so that adding sorts little and finding
-    a term looks at little.
+    They are kept in a few sorted segments, each at least twice as long as the next, so that adding sorts few postings
+    and a lookup searches few segments.
     """
 
     def __init__(self) -> None:
@@ -119,7 +136,7 @@ class LexicalIndex:
         return len(self._slots)
 
     def add(self, document: str, words: Words) -> None:
-        """Index `document` under its words, in place of earlier ones."""
+        """Index `document` under its words; replaces earlier ones."""
         self.remove(document)
         slot = len(self._ids)
         if slot == len(self._lengths):
@@ -136,7 +153,7 @@ class LexicalIndex:
             self._sort()
 
     def remove(self, document: str) -> None:
-        """Forget `document`, if it is known."""
+        """Remove `document`, if it is indexed."""
         slot = self._slots.pop(document, None)
         if slot is not None:
             self._alive[slot] = False
@@ -144,7 +161,7 @@ class LexicalIndex:
             self._norms = None
 
     def score(self, query: str) -> LexicalScores:
-        """How well every document matches the query's words."""
+        """Score every document for a query."""
         words = words_of(query)
         if self._unsorted:
             self._sort()
@@ -158,7 +175,7 @@ class LexicalIndex:
         return LexicalScores(scores, coverage, self._ids, self._slots, len(weights))
 
     def _length_norms(self) -> NDArray[np.float32]:
-        """How much each document's length damps the counts of its words."""
+        """BM25's length normalisation: what is added to a word's count in the denominator, per document."""
         if self._norms is None:
             mean = max(self._words / max(len(self._slots), 1), 1.0)
             self._norms = (K1 * (1 - B) + K1 * B / mean * self._lengths[: len(self._ids)]).astype(np.float32)
@@ -167,7 +184,7 @@ class LexicalIndex:
     def _occurrences(
         self, terms: NDArray[np.uint32]
     ) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.float32]]:
-        """Every occurrence of a term in a document: which of the terms, the document's slot, how often."""
+        """Every posting of the terms, as three columns: index into `terms`, slot of the document, count."""
         found = [segment.of(terms) for segment in self._segments or [_NOTHING]]
         which = np.concatenate([part for part, _ in found])
         slots = np.concatenate([part.slots for _, part in found])
@@ -178,7 +195,7 @@ class LexicalIndex:
         return which[living], slots[living], counts[living]
 
     def _sort(self) -> None:
-        """Make a segment of what is unsorted, together with segments not twice as long."""
+        """Make a segment of the unsorted postings, merged with the segments less than twice as long."""
         merged = _Postings.joined(self._unsorted)
         while self._segments and len(self._segments[-1]) < 2 * len(merged):
             merged = _Postings.joined([self._segments.pop(), merged])
@@ -188,7 +205,7 @@ class LexicalIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """Which term occurs in which document (by slot), and how often: three columns."""
+    """Which term occurs in which document (by slot) and how often, as three columns."""
 
     terms: NDArray[np.uint32]
     slots: NDArray[np.int32]
@@ -206,13 +223,13 @@ class _Postings:
         return len(self.terms)
 
     def sorted(self, alive: NDArray[np.bool_]) -> _Postings:
-        """By term, without those of documents that are gone."""
+        """Sorted by term, without removed documents."""
         order = np.flatnonzero(alive[self.slots])
         order = order[np.argsort(self.terms[order], kind="stable")]
         return _Postings(self.terms[order], self.slots[order], self.counts[order])
 
     def of(self, terms: NDArray[np.uint32]) -> tuple[NDArray[np.intp], _Postings]:
-        """The postings of these terms, and to which of them each belongs; self must be sorted."""
+        """The postings of these terms, and the index into `terms` of each; self must be sorted."""
         first, last = (np.searchsorted(self.terms, terms, side=side) for side in ("left", "right"))
         which = np.repeat(np.arange(len(terms)), last - first)
         starts = first - np.cumsum(last - first) + (last - first)

@@ -1,4 +1,4 @@
-"""Sessions: opened, found again by their id, dropped when idle or when there are too many."""
+"""Sessions: opened, found by their id, closed or deleted when idle or when there are too many."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import anyio
@@ -15,56 +14,57 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.backends import Backend, create_backend
+from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, new_session_id
+from deepcritical_mcp.evidence.storage.space import Space
 from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.storage.space import Space
 
 logger = logging.getLogger(__name__)
 
 WRITES_PER_TTL = 100
-"""How exactly a session's last use is written down: to a hundredth of its time to live."""
+"""A session's last use is recorded to within a hundredth of its time to live."""
 SWEEPS_PER_TTL = 24
-"""How often sessions that nobody uses any more are looked for."""
+"""How often expired sessions are looked for."""
 
 
 class SessionRegistry:
     """All sessions of the process. Constructing it opens nothing.
 
     Args:
-        settings: where sessions are kept, how many and for how long.
+        settings: how many sessions there may be, how large, and how long they live.
         embedder: the model, shared by all sessions.
+        backend: where sessions are kept; closed with the registry.
         clock: Unix seconds.
     """
 
-    def __init__(self, settings: Settings, embedder: Embedder, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, settings: Settings, embedder: Embedder, backend: Backend, *, clock: Callable[[], float] = time.time
+    ) -> None:
         self._settings = settings
         self._embedder = embedder
+        self._backend = backend
         self._clock = clock
-        self._backend: Backend = create_backend(settings)
-        self._sessions: dict[str, _Session] = {}
+        self._sessions: dict[str, _OpenSession] = {}
         self._defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         self._lock = anyio.Lock()
         self._next_sweep = 0.0
 
     async def open(self, *, owner: str = "") -> EvidenceStore:
-        """A fresh session that belongs to `owner`.
+        """Open a fresh session that belongs to `owner`.
 
         Raises:
-            SessionFullError: the owner's sessions hold all the evidence they may.
+            SessionFullError: the owner's open sessions hold as much evidence as they may.
             EvidenceStoreError: it cannot be created.
         """
         async with self._lock:
             return (await self._create(_digest(owner))).store
 
     async def get(self, session_id: str, *, owner: str = "") -> EvidenceStore:
-        """The session of that id.
+        """The session with this id, opened if it is not open.
 
         Raises:
-            SessionNotFoundError: unknown, expired, dropped, or not `owner`'s.
+            SessionNotFoundError: it is unknown, expired, deleted, or another owner's.
             SessionBusyError: another process has it open.
             EvidenceStoreError: it cannot be read.
         """
@@ -74,27 +74,27 @@ class SessionRegistry:
             return (await self._find(session_id, _digest(owner))).store
 
     async def default(self, key: str, *, owner: str = "") -> EvidenceStore:
-        """The one default session of `key` (a connection, a process) and `owner`, opened when there is none."""
+        """The default session of `key` (a connection or a process) and `owner`; a fresh one if there is none."""
         name = (key, owner)
         async with self._lock:
             if name in self._defaults:
                 try:
                     return (await self._find(self._defaults[name], _digest(owner))).store
                 except SessionNotFoundError:
-                    logger.info("a default session has gone; opening a fresh one")
+                    logger.info("the default session is gone, opening a fresh one")
             session = await self._create(_digest(owner))
             self._defaults[name] = session.store.session_id
             return session.store
 
     def default_id(self, key: str, *, owner: str = "") -> str:
-        """The id of `key`'s default session, "" when it has not been opened; opens nothing."""
+        """The id of `key`'s default session, "" if there is none; opens nothing."""
         return self._defaults.get((key, owner), "")
 
     async def drop(self, session_id: str, *, owner: str = "") -> None:
         """Delete a session with all its evidence.
 
         Raises:
-            SessionNotFoundError: unknown, expired, dropped, or not `owner`'s.
+            SessionNotFoundError: it is unknown, expired, deleted, or another owner's.
         """
         if not is_session_id(session_id):
             raise SessionNotFoundError()
@@ -107,7 +107,7 @@ class SessionRegistry:
         return len(self._sessions)
 
     async def check(self) -> None:
-        """Return if sessions can be kept.
+        """Check that sessions can be kept.
 
         Raises:
             EvidenceStoreError: they cannot.
@@ -115,20 +115,20 @@ class SessionRegistry:
         await run_sync(self._backend.check, abandon_on_cancel=True)
 
     async def sweep(self) -> None:
-        """Drop the sessions that are idle too long, for times when no call does."""
+        """Drop expired sessions. Every call does so too; this is for times without calls."""
         async with self._lock:
             await self._drop_idle()
             if not self._backend.lasting:
                 self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
 
     async def aclose(self) -> None:
-        """Close all sessions; where sessions last, they can be opened again."""
+        """Close all sessions and the backend. If the backend is lasting, they can be opened again."""
         async with self._lock:
             for session in list(self._sessions.values()):
                 await self._close(session)
             await run_sync(self._backend.close)
 
-    async def _create(self, owner: str) -> _Session:
+    async def _create(self, owner: str) -> _OpenSession:
         await self._make_room()
         if owner:
             await self._make_room_for(owner)
@@ -136,7 +136,7 @@ class SessionRegistry:
         info = SessionInfo(owner, self._embedder.name, self._clock())
         return await self._opened(session_id, lambda: self._backend.create(session_id, info))
 
-    async def _find(self, session_id: str, owner: str) -> _Session:
+    async def _find(self, session_id: str, owner: str) -> _OpenSession:
         await self._drop_idle()
         session = self._sessions.get(session_id)
         if session is not None and session.store.lost:
@@ -151,7 +151,7 @@ class SessionRegistry:
         await self._use(session)
         return session
 
-    async def _reopen(self, session_id: str) -> _Session:
+    async def _reopen(self, session_id: str) -> _OpenSession:
         await self._make_room()
         session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
         if session.space.info.used < self._clock() - self._settings.session_ttl:
@@ -159,11 +159,11 @@ class SessionRegistry:
             raise SessionNotFoundError()
         return session
 
-    async def _opened(self, session_id: str, work: Callable[[], Space]) -> _Session:
+    async def _opened(self, session_id: str, work: Callable[[], Space]) -> _OpenSession:
         space = await run_sync(work)
         store = self._stores.get(session_id) or self._store(session_id)
         store.attach(space)
-        session = _Session(store, space, used=self._clock(), written=space.info.used)
+        session = _OpenSession(store, space, used=self._clock(), recorded=space.info.used)
         self._sessions[session_id] = session
         return session
 
@@ -180,7 +180,7 @@ class SessionRegistry:
         return store
 
     async def _attach(self, store: EvidenceStore) -> None:
-        """Open the session of a store that was closed while a call still held it."""
+        """Open the session of a store again, which was closed while a call still held the store."""
         async with self._lock:
             session = self._sessions.get(store.session_id)
             if session is not None and store.lost:
@@ -189,13 +189,13 @@ class SessionRegistry:
             if session is None:
                 await self._reopen(store.session_id)
 
-    async def _use(self, session: _Session) -> None:
+    async def _use(self, session: _OpenSession) -> None:
         now = self._clock()
         session.used = now
-        self._sessions[session.store.session_id] = self._sessions.pop(session.store.session_id)  # now the latest
-        if now - session.written >= self._settings.session_ttl / WRITES_PER_TTL:
+        self._sessions[session.store.session_id] = self._sessions.pop(session.store.session_id)  # the latest goes last
+        if now - session.recorded >= self._settings.session_ttl / WRITES_PER_TTL:
             await run_sync(self._backend.touch, session.space, now)
-            session.written = now
+            session.recorded = now
 
     async def _drop_idle(self) -> None:
         now = self._clock()
@@ -204,14 +204,14 @@ class SessionRegistry:
             if session.used >= since:
                 break
             if not session.store.busy:
-                # What lasts may have been used by another process: the sweep below looks at what is written down.
+                # A lasting session may have been used by another process: the sweep below checks its recorded use.
                 await (self._close(session) if self._backend.lasting else self._delete(session))
         if now >= self._next_sweep:
             self._next_sweep = now + self._settings.session_ttl / SWEEPS_PER_TTL
             try:
                 await run_sync(self._backend.delete_unused, since)
             except EvidenceStoreError as error:
-                logger.warning("old sessions could not be swept: %s", error)
+                logger.warning("cannot delete expired sessions: %s", error)
 
     async def _make_room(self) -> None:
         await self._drop_idle()
@@ -220,24 +220,24 @@ class SessionRegistry:
             await self._close(session)
 
     async def _make_room_for(self, owner: str) -> None:
-        """Close the caller's own oldest sessions, so that nobody's others are pushed out by one who opens many."""
+        """Close the owner's least recently used sessions, so that opening many does not push out other owners'."""
         own = [session for session in self._sessions.values() if session.space.info.owner == owner]
         if sum(session.store.size for session in own) >= self._settings.max_evidence_per_caller:
             raise SessionFullError(
-                f"Your open sessions hold {self._settings.max_evidence_per_caller:,} pieces of evidence together, the "
-                "most that you may have. Go on in one of them, or empty one with clear_session."
+                f"Your open sessions together hold {self._settings.max_evidence_per_caller:,} items of evidence, which "
+                "is the limit. Continue in one of them, or empty one with clear_session."
             )
         idle = [session for session in own if not session.store.busy]
         for session in idle[: max(len(own) - self._settings.max_sessions_per_caller + 1, 0)]:
             await self._close(session)
 
-    async def _close(self, session: _Session) -> None:
-        await self._let_go(session, self._backend.release)
+    async def _close(self, session: _OpenSession) -> None:
+        await self._detach(session, self._backend.release)
 
-    async def _delete(self, session: _Session) -> None:
-        await self._let_go(session, self._backend.delete)
+    async def _delete(self, session: _OpenSession) -> None:
+        await self._detach(session, self._backend.delete)
 
-    async def _let_go(self, session: _Session, work: Callable[[Space], None]) -> None:
+    async def _detach(self, session: _OpenSession, work: Callable[[Space], None]) -> None:
         session.store.detach()
         del self._sessions[session.store.session_id]
         with anyio.CancelScope(shield=True):
@@ -245,13 +245,13 @@ class SessionRegistry:
 
 
 @dataclass
-class _Session:
-    """An open session: when it was last used, and when that was last written down (Unix seconds)."""
+class _OpenSession:
+    """An open session, when it was last used, and the last use that the backend has recorded (Unix seconds)."""
 
     store: EvidenceStore
     space: Space
     used: float
-    written: float
+    recorded: float
 
 
 def _digest(owner: str) -> str:

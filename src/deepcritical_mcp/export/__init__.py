@@ -1,4 +1,4 @@
-"""Evidence in the forms that reference managers, word processors and other programs read."""
+"""Publications in the forms that reference managers, word processors and other programs read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 from deepcritical_mcp.export import bibtex, csl, jsonl, markdown, ris
 from deepcritical_mcp.export.jsonl import read_jsonl
 from deepcritical_mcp.export.reference import Reference, references
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import Publication
 
 __all__ = ["EXPORT_FILES", "ExportFile", "ExportFormat", "export", "export_entries", "export_part", "read_jsonl"]
 
@@ -39,23 +39,25 @@ EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
 }
 
 
-def export(evidence: Sequence[Evidence], format: ExportFormat) -> str:
-    """`evidence`, in its order, as one text file of `format`, with "\\n" between lines and at the end.
+def export(publications: Sequence[Publication], format: ExportFormat) -> str:
+    """`publications`, in their order, as one text file of `format`, with "\\n" between lines and at the end.
 
     A retracted publication is marked as such in its title and in a note. Citation keys (BibTeX, CSL-JSON) depend only
-    on the evidence and on what precedes it, so that they stay when a session grows. `jsonl` is the one format that
+    on the publication and on what precedes it, so that they stay when a session grows. `jsonl` is the one format that
     `read_jsonl` takes back whole.
     """
-    return _file(format, map(EXPORT_FILES[format].entry, references(evidence)))
+    return _file(format, map(EXPORT_FILES[format].entry, references(publications)))
 
 
-def export_part(evidence: Sequence[Evidence], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int]:
+def export_part(
+    publications: Sequence[Publication], format: ExportFormat, *, start: int, limit: int
+) -> tuple[str, int]:
     """As many whole records from `start` on as stay within `limit` characters, at least one, and how many they are.
 
     Each part is a file of its own; keys and numbers are those of the whole export, so that parts can be put together.
     """
     file, entries, length = EXPORT_FILES[format], list[str](), 0
-    for reference in references(evidence, start):
+    for reference in references(publications, start):
         text = file.entry(reference)
         length += len(text) + len(file.separator)
         if entries and length + len(file.head) + len(file.tail) > limit:
@@ -64,9 +66,9 @@ def export_part(evidence: Sequence[Evidence], format: ExportFormat, *, start: in
     return _file(format, iter(entries)), len(entries)
 
 
-def export_entries(evidence: Sequence[Evidence], format: Literal["bibtex", "ris"]) -> dict[str, str]:
+def export_entries(publications: Sequence[Publication], format: Literal["bibtex", "ris"]) -> dict[str, str]:
     """Each piece's own record by its id; records with an empty line between them are a file again."""
-    return {reference.evidence.id: EXPORT_FILES[format].entry(reference) for reference in references(evidence)}
+    return {reference.publication.id: EXPORT_FILES[format].entry(reference) for reference in references(publications)}
 
 
 def _file(format: ExportFormat, entries: Iterator[str]) -> str:

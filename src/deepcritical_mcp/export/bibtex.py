@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from deepcritical_mcp.export.reference import Reference
+from deepcritical_mcp.export.reference import PLAIN_FIELDS, Reference
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.text import clean_line
 
@@ -38,21 +38,19 @@ def entry(reference: Reference) -> str:
 
 
 def _fields(reference: Reference) -> list[tuple[str, str]]:
-    piece, citation = reference.evidence, reference.evidence.citation
+    publication = reference.publication
     year, month, day = (*reference.date, 0, 0, 0)[:3]
     return [
         ("title", f"{{{_title(reference.title)}}}"),
         ("author", f"{{{' and '.join(_name(author) for author in reference.authors)}}}"),
         ("year", f"{{{year:04d}}}" if year else ""),
         ("month", _MONTHS[month - 1] if 1 <= month <= 12 else ""),
-        ("date", f"{{{citation.date}}}" if day else ""),
-        ("journal", f"{{{_text(citation.journal)}}}"),
-        ("volume", f"{{{_text(piece.volume)}}}"),
-        ("number", f"{{{_text(piece.issue)}}}"),
+        ("date", f"{{{publication.date}}}" if day else ""),
+        *((plain.bibtex, f"{{{_text(getattr(publication, plain.field))}}}") for plain in PLAIN_FIELDS),
         ("pages", f"{{{_text('--'.join(filter(None, reference.pages)), dashes=True)}}}"),
-        ("doi", f"{{{_address(citation.doi)}}}"),
-        ("pmid", f"{{{_text(citation.pmid)}}}"),
-        ("pmcid", f"{{{_text(citation.pmcid)}}}"),
+        ("doi", f"{{{_address(publication.doi)}}}"),
+        ("pmid", f"{{{_text(publication.pmid)}}}"),
+        ("pmcid", f"{{{_text(publication.pmcid)}}}"),
         ("url", f"{{{_address(reference.url)}}}"),
         ("note", f"{{{_text(reference.status_note)}}}"),
         ("keywords", f"{{{', '.join(_keyword(word) for word in reference.keywords)}}}"),

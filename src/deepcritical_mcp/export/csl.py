@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from deepcritical_mcp.export.reference import Reference
+from deepcritical_mcp.export.reference import PLAIN_FIELDS, Reference
 from deepcritical_mcp.models import AuthorName
 
 # Zotero refuses a whole file over one type that it does not know, as "document" was until lately.
@@ -17,22 +17,20 @@ def entry(reference: Reference) -> str:
 
 
 def _item(reference: Reference) -> dict[str, object]:
-    piece, citation = reference.evidence, reference.evidence.citation
+    publication = reference.publication
     item: dict[str, object] = {
         "id": reference.key,
         "type": _TYPES[reference.kind],
         "title": reference.title,
         "author": [_name(author) for author in reference.authors],
         "issued": {"date-parts": [list(reference.date)]} if reference.date else {},
-        "container-title": citation.journal,
-        "volume": piece.volume,
-        "issue": piece.issue,
+        **{plain.csl: getattr(publication, plain.field) for plain in PLAIN_FIELDS},
         "page": "-".join(filter(None, reference.pages)),
-        "DOI": citation.doi,
-        "PMID": citation.pmid,
-        "PMCID": citation.pmcid,
+        "DOI": publication.doi,
+        "PMID": publication.pmid,
+        "PMCID": publication.pmcid,
         "URL": reference.url,
-        "status": "retracted" if citation.status == "retracted" else "",
+        "status": "retracted" if publication.status == "retracted" else "",
         "note": "\n".join(filter(None, (reference.status_note, reference.remark))),
         "keyword": "; ".join(reference.keywords),
         "abstract": reference.abstract,

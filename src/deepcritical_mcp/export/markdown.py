@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from deepcritical_mcp.export.reference import Reference, status_label
-from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.export.reference import Reference
+from deepcritical_mcp.models import AuthorName, Source, status_label
 from deepcritical_mcp.text import clean_line
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&!^@])")
 # What makes a list, a heading or a rule of a line that begins with it.
 _AT_LINE_START = re.compile(r"^(\s*)(?:([-+=:])|(\d+)([.)]))", re.MULTILINE)
 _SHOWN_AUTHORS = 6
+_SOURCES: Mapping[Source, str] = {
+    "pubmed": "PubMed",
+    "preprint": "preprint",
+    "trial": "trial registration",
+    "web": "web page",
+    "user": "own note",
+}
 
 
 def entry(reference: Reference) -> str:
@@ -24,27 +31,30 @@ def entry(reference: Reference) -> str:
 
 def _paragraphs(reference: Reference) -> Iterator[str]:
     if reference.status_note:
-        label = status_label(reference.evidence)
+        label = status_label(reference.publication.status)
         yield f"**{label}**{_text(reference.status_note.removeprefix(label))}"
     yield _citation(reference)
     links = _links(reference)
     if links:
         yield " · ".join(links)
-    text = reference.abstract or reference.remark
-    if text:
-        yield _quotation(text)
+    if reference.abstract:
+        yield _quotation(reference.abstract)
+    if reference.remark:
+        if not reference.publication.is_users:
+            yield "The user's note, not part of the source:"
+        yield _quotation(reference.remark)
 
 
 def _citation(reference: Reference) -> str:
-    piece, citation = reference.evidence, reference.evidence.citation
+    publication = reference.publication
     authors = ", ".join(_name(author) for author in reference.authors[:_SHOWN_AUTHORS])
     more = " et al." if len(reference.authors) > _SHOWN_AUTHORS else ""
-    volume = piece.volume + (f"({piece.issue})" if piece.issue else "")
+    volume = publication.volume + (f"({publication.issue})" if publication.issue else "")
     where = ", ".join(filter(None, (volume, "–".join(filter(None, reference.pages)))))
-    journal = f"*{_text(citation.journal)}*" if citation.journal else ""
-    date = citation.date if citation.date != "Unknown" else "no date"
+    journal = f"*{_text(publication.journal)}*" if publication.journal else ""
+    date = publication.date if publication.date != "Unknown" else "no date"
     published = " ".join(filter(None, (journal, _text(where))))
-    source = {"pubmed": "PubMed", "web": "web page", "user": "own note"}[citation.source]
+    source = _SOURCES[publication.source]
     parts = (_text(authors + more), f"({date})", published, f"[{source}]".translate({91: r"\[", 93: r"\]"}))
     return " ".join(filter(None, parts))
 
@@ -54,17 +64,19 @@ def _name(author: AuthorName) -> str:
 
 
 def _links(reference: Reference) -> list[str]:
-    citation = reference.evidence.citation
+    publication = reference.publication
     links: list[str] = []
-    if citation.pmid:
-        links.append(f"[PMID {_text(citation.pmid)}](https://pubmed.ncbi.nlm.nih.gov/{quote(citation.pmid, safe='')}/)")
-    if citation.pmcid:
+    if publication.pmid:
         links.append(
-            f"[{_text(citation.pmcid)}](https://pmc.ncbi.nlm.nih.gov/articles/{quote(citation.pmcid, safe='')}/)"
+            f"[PMID {_text(publication.pmid)}](https://pubmed.ncbi.nlm.nih.gov/{quote(publication.pmid, safe='')}/)"
         )
-    if citation.doi:
-        links.append(f"[doi:{_text(citation.doi)}](https://doi.org/{quote(citation.doi, safe='/')})")
-    if reference.url and not citation.pmid:
+    if publication.pmcid:
+        links.append(
+            f"[{_text(publication.pmcid)}](https://pmc.ncbi.nlm.nih.gov/articles/{quote(publication.pmcid, safe='')}/)"
+        )
+    if publication.doi:
+        links.append(f"[doi:{_text(publication.doi)}](https://doi.org/{quote(publication.doi, safe='/')})")
+    if reference.url and not publication.pmid:
         links.append(_web_link(reference.url))
     return links
 

@@ -1,21 +1,33 @@
-"""What every citation format asks for, worked out once from a piece of evidence."""
+"""What every citation format needs, worked out once from a publication."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from deepcritical_mcp.export.names import author_names
-from deepcritical_mcp.models import NO_TITLE, AuthorName, Evidence
+from deepcritical_mcp.models import (
+    NO_ABSTRACT,
+    NO_TITLE,
+    UNKNOWN_DATE,
+    AuthorName,
+    NoticeKind,
+    Publication,
+    status_label,
+)
 
 Kind = Literal["article", "webpage", "other"]
 
-_STATUS_LABELS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
-_NOTICE_LABELS = {"retraction": "Retraction", "concern": "Expression of concern", "erratum": "Erratum"}
+_NOTICE_LABELS: Mapping[NoticeKind, str] = {
+    "retraction": "Retraction",
+    "concern": "Expression of concern",
+    "erratum": "Erratum",
+    "update": "Newer version",
+    "about": "About",
+}
 _MARKED_AS_RETRACTED = re.compile(r"\W*retract(?:ed|ion)\b", re.IGNORECASE)
 _PAGES = re.compile(r"(\w+)\s*[-‐-―−]+\s*(\w+)")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
@@ -29,9 +41,25 @@ _UNTELLING = re.compile(
 )
 
 
+class PlainField(NamedTuple):
+    """A field of a publication that reference managers store as it is, and its name in each format."""
+
+    field: str
+    bibtex: str
+    ris: str
+    csl: str
+
+
+PLAIN_FIELDS = (
+    PlainField("journal", "journal", "T2", "container-title"),
+    PlainField("volume", "volume", "VL", "volume"),
+    PlainField("issue", "number", "IS", "issue"),
+)
+
+
 @dataclass(frozen=True)
 class Reference:
-    """A piece of evidence as a citation.
+    """A publication as a citation.
 
     Attributes:
         number: its place in the export, from 1.
@@ -45,7 +73,7 @@ class Reference:
         remark: what the user wrote.
     """
 
-    evidence: Evidence
+    publication: Publication
     number: int
     key: str
     kind: Kind
@@ -60,67 +88,65 @@ class Reference:
     keywords: tuple[str, ...]
 
 
-def references(evidence: Sequence[Evidence], start: int = 0) -> Iterator[Reference]:
-    """A reference for each piece from `start` on, in order, with keys that are unique among all of `evidence`."""
+def references(publications: Sequence[Publication], start: int = 0) -> Iterator[Reference]:
+    """A reference for each publication from `start` on, in order, with keys that are unique among all of them."""
     uses: Counter[str] = Counter()
-    for position, piece in enumerate(evidence):
-        key = _key(piece)
+    for position, publication in enumerate(publications):
+        key = _key(publication)
         uses[key] += 1
         if position >= start:
-            yield _reference(piece, key if uses[key] == 1 else f"{key}-{uses[key]}", position + 1)
+            yield _reference(publication, key if uses[key] == 1 else f"{key}-{uses[key]}", position + 1)
 
 
-def status_label(evidence: Evidence) -> str:
-    """E.g. "RETRACTED"; "" when nothing is wrong with the publication."""
-    return _STATUS_LABELS.get(evidence.citation.status, "")
-
-
-def _reference(piece: Evidence, key: str, number: int) -> Reference:
-    citation = piece.citation
-    is_remark = citation.source == "user"
-    content = "" if piece.content.rstrip(".") == citation.title.rstrip(".") else piece.content
+def _reference(publication: Publication, key: str, number: int) -> Reference:
     return Reference(
-        evidence=piece,
+        publication=publication,
         number=number,
         key=key,
-        kind=_kind(piece),
-        title=_title(piece),
-        authors=author_names(piece),
-        date=tuple(int(part) for part in citation.date.split("-")) if citation.date != "Unknown" else (),
-        url=_url(piece),
-        pages=_page_range(piece.pages),
-        status_note=_status_note(piece),
-        abstract="" if is_remark else content,
-        remark=content if is_remark else "",
-        keywords=tuple(dict.fromkeys((*citation.mesh_terms, *piece.keywords))),
+        kind=_kind(publication),
+        title=_marked_title(publication),
+        authors=publication.authors,
+        date=tuple(int(part) for part in publication.date.split("-")) if publication.date != UNKNOWN_DATE else (),
+        url=_url(publication),
+        pages=_page_range(publication.pages),
+        status_note=_status_note(publication),
+        abstract=_abstract(publication),
+        remark="\n\n".join(text.content for text in publication.texts if text.is_users),
+        keywords=tuple(dict.fromkeys((*publication.mesh_terms, *publication.keywords))),
     )
 
 
-def _kind(piece: Evidence) -> Kind:
-    if piece.citation.journal:
+def _abstract(publication: Publication) -> str:
+    """What the source says, never what the user wrote about it."""
+    said = [text.content for text in publication.texts if not text.is_users and text.content != NO_ABSTRACT]
+    return said[0] if said and said[0].rstrip(".") != publication.title.rstrip(".") else ""
+
+
+def _kind(publication: Publication) -> Kind:
+    if publication.journal:
         return "article"
-    return "webpage" if _url(piece) and not (piece.citation.pmid or piece.citation.doi) else "other"
+    return "webpage" if _url(publication) and not (publication.pmid or publication.doi) else "other"
 
 
-def _url(piece: Evidence) -> str:
-    return piece.citation.url if _WEB_ADDRESS.match(piece.citation.url) else ""
+def _url(publication: Publication) -> str:
+    return publication.url if _WEB_ADDRESS.match(publication.url) else ""
 
 
-def _title(piece: Evidence) -> str:
-    title = piece.citation.title
+def _marked_title(publication: Publication) -> str:
+    title = publication.title
     if title.endswith(".") and not title.endswith(("..", ". .")):
         title = title[:-1].rstrip() or title
-    retracted = piece.citation.status == "retracted" and not _MARKED_AS_RETRACTED.match(title)
-    return f"RETRACTED: {title}" if retracted else title
+    retracted = publication.status == "retracted" and not _MARKED_AS_RETRACTED.match(title)
+    return f"{status_label(publication.status)}: {title}" if retracted else title
 
 
-def _status_note(piece: Evidence) -> str:
-    label = status_label(piece)
+def _status_note(publication: Publication) -> str:
+    label = status_label(publication.status)
     if not label:
         return ""
     notices = [
         f"{_NOTICE_LABELS[notice.kind]}: " + ", ".join(filter(None, (notice.reference.rstrip("."), _pmid(notice.pmid))))
-        for notice in piece.citation.status_notices
+        for notice in publication.status_notices
         if notice.reference or notice.pmid
     ]
     return ". ".join([label, *notices]) + "."
@@ -141,15 +167,14 @@ def _page_range(pages: str) -> tuple[str, str]:
     return first, last
 
 
-def _key(piece: Evidence) -> str:
+def _key(publication: Publication) -> str:
     """First author's family name, year and first telling word of the title, e.g. "garcialopez2021metformin"."""
-    names = author_names(piece)
-    family = _ascii_letters(names[0].family)[:30] if names else ""
-    year = piece.citation.date[:4] if piece.citation.date != "Unknown" else ""
-    title = "" if piece.citation.title == NO_TITLE else piece.citation.title
+    family = _ascii_letters(publication.authors[0].family)[:30] if publication.authors else ""
+    year = publication.date[:4] if publication.date != UNKNOWN_DATE else ""
+    title = "" if publication.title == NO_TITLE else publication.title
     words = [_ascii_letters(word) for word in re.split(r"[\s/:–—-]+", title)]
     word = next((word for word in words if not _UNTELLING.fullmatch(word)), "")[:30]
-    return f"{family}{year}{word}" if family else f"{word or _ascii_letters(piece.id)[:30]}{year}"
+    return f"{family}{year}{word}" if family else f"{word or _ascii_letters(publication.id)[:30]}{year}"
 
 
 def _ascii_letters(text: str) -> str:

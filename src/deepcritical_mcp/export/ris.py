@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deepcritical_mcp.export.reference import Reference
+from deepcritical_mcp.export.reference import PLAIN_FIELDS, Reference
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.text import clean_line
 
@@ -18,24 +18,23 @@ def entry(reference: Reference) -> str:
 
 
 def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
-    piece, citation = reference.evidence, reference.evidence.citation
+    publication = reference.publication
     yield "TI", reference.title
     for author in reference.authors:
         yield "AU", _name(author)
     if reference.date:
         yield "PY", f"{reference.date[0]:04d}"
         # Year, month, day and a free part, of which any may be empty.
-        yield "DA", "/".join((citation.date.replace("-", "/"), *[""] * (4 - len(reference.date))))
+        yield "DA", "/".join((publication.date.replace("-", "/"), *[""] * (4 - len(reference.date))))
     first, last = reference.pages
-    yield "T2", citation.journal
-    yield "VL", piece.volume
-    yield "IS", piece.issue
+    for plain in PLAIN_FIELDS:
+        yield plain.ris, getattr(publication, plain.field)
     yield "SP", first
     yield "EP", last
-    yield "DO", citation.doi
-    yield "AN", citation.pmid
-    yield "DB", "PubMed" if citation.pmid else ""
-    yield "C2", citation.pmcid
+    yield "DO", publication.doi
+    yield "AN", publication.pmid
+    yield "DB", "PubMed" if publication.pmid else ""
+    yield "C2", publication.pmcid
     yield "UR", reference.url
     yield "N1", reference.status_note
     yield "N1", reference.remark

@@ -1,20 +1,31 @@
-"""The frozen values of the package; their field names are the wire names."""
+"""The frozen values of the package; field names are the wire names."""
 
-from deepcritical_mcp.models.evidence import Evidence, evidence_id
-from deepcritical_mcp.models.publication import (
-    LINE_LIMIT,
-    NO_TITLE,
-    TITLE_LIMIT,
-    URL_LIMIT,
-    AuthorName,
+from deepcritical_mcp.models.author_names import (
+    split_name,
+)
+from deepcritical_mcp.models.evidence import (
+    NO_ABSTRACT,
+    USER,
     Citation,
-    Line,
+    Evidence,
+    Publication,
+    Text,
+    TextKind,
+    merged,
+    publication_id,
+)
+from deepcritical_mcp.models.publication import (
+    NO_TITLE,
+    STATUSES,
+    UNKNOWN_DATE,
+    AuthorName,
+    Bibliography,
     NoticeKind,
     PublicationStatus,
     Source,
     StatusNotice,
-    Url,
     Value,
+    status_label,
 )
 from deepcritical_mcp.models.results import (
     AddedItem,
@@ -38,13 +49,15 @@ from deepcritical_mcp.models.results import (
 )
 
 __all__ = [
-    "LINE_LIMIT",
+    "NO_ABSTRACT",
     "NO_TITLE",
-    "TITLE_LIMIT",
-    "URL_LIMIT",
+    "STATUSES",
+    "UNKNOWN_DATE",
+    "USER",
     "AddResult",
     "AddedItem",
     "AuthorName",
+    "Bibliography",
     "Citation",
     "ClearResult",
     "Concept",
@@ -56,9 +69,9 @@ __all__ = [
     "ExpandedQuery",
     "Expansion",
     "ExportResult",
-    "Line",
     "NoticeKind",
     "ProviderReport",
+    "Publication",
     "PublicationStatus",
     "QueryReport",
     "RejectedItem",
@@ -68,7 +81,11 @@ __all__ = [
     "Source",
     "SourceCount",
     "StatusNotice",
-    "Url",
+    "Text",
+    "TextKind",
     "Value",
-    "evidence_id",
+    "merged",
+    "publication_id",
+    "split_name",
+    "status_label",
 ]

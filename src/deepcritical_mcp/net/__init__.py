@@ -1,1 +1,1 @@
-"""Requests to the outside: paced, retried, bounded; and what is cached of their answers. Knows no source."""
+"""Requests to external services: paced, retried, limited, cached. Knows no particular source."""

@@ -1,4 +1,4 @@
-"""A circuit breaker: a provider that keeps failing is left alone for a while, then tried once."""
+"""A circuit breaker: a provider that keeps failing is skipped for a while, then probed with a single call."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from contextlib import contextmanager
 from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError, may_pass
 
 
-class Circuit:
-    """Closed, open after `threshold` failures in a row, and half open once every `cooldown` seconds.
+class CircuitBreaker:
+    """Closed, open after `threshold` failures in a row, and half open `cooldown` seconds after the last one.
 
-    Half open, one call is let through as a probe; the others are refused until it has an answer.
+    Half open, one call is let through as a probe; the others are refused until the probe has ended.
 
     Args:
+        provider: wire name, e.g. "brave".
+        title: name for people, used in messages.
+        threshold: failures in a row.
+        cooldown: seconds.
         clock: monotonic seconds.
     """
 
@@ -37,12 +41,12 @@ class Circuit:
 
     @contextmanager
     def guard(self) -> Generator[None]:
-        """Watch one call to the provider.
+        """Let one call to the provider through and count its failure.
 
         A refused request (`ProviderRequestError`) and a cancelled call say nothing about the provider's health.
 
         Raises:
-            CircuitOpenError: the provider is not asked now.
+            CircuitOpenError: the provider is skipped for now.
         """
         self.check()
         probe = self._probing = self._failures >= self._threshold
@@ -61,22 +65,22 @@ class Circuit:
             self._probing = self._probing and not probe
 
     def check(self) -> None:
-        """Whether `guard` would let a call through now.
+        """Raise what `guard` would raise now.
 
         Raises:
-            CircuitOpenError: the provider is not asked now; it says why, and whether waiting can help, as the last
-                failure did.
+            CircuitOpenError: the provider is skipped for now; the message includes the last failure, which also decides
+                whether waiting can help.
         """
         wait = self._last_failure + self._cooldown - self._clock()
         if self._failures >= self._threshold and (wait > 0 or self._probing):
             raise self._open(wait)
 
     def _open(self, wait: float) -> CircuitOpenError:
-        reason = f" Its last failure: {self._last_error.message}" if self._last_error else ""
+        reason = f" Last failure: {self._last_error.message}" if self._last_error else ""
         error = CircuitOpenError(
             self._provider,
-            f"{self._title} failed {self._failures} times in a row and is not asked for now; "
-            f"it is tried again in {max(1, math.ceil(wait))} seconds.{reason}",
+            f"{self._title} failed {self._failures} times in a row and is skipped for now; "
+            f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}",
             retry_after=max(wait, 1.0),
         )
         if self._last_error and not may_pass(self._last_error):

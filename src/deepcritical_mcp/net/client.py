@@ -1,20 +1,21 @@
-"""The one place that retries, waits and turns failures of the network into our errors."""
+"""The one place that retries, waits, and turns network failures into our errors."""
 
 from __future__ import annotations
 
 import email.utils
+import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import anyio
 import httpx
-import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from deepcritical_mcp._version import __version__
+from deepcritical_mcp.deadline import TO_REPORT_FAILURE, seconds_before, seconds_left
 from deepcritical_mcp.errors import (
     AuthenticationError,
     ProviderError,
@@ -28,18 +29,17 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.logs import hide_keys_in_addresses
 
 T = TypeVar("T")
-SPARE_SHARE, MOST_SPARE = 0.2, 1.5
-"""Part of the time before a deadline, and at most so many seconds, in which the caller says what failed."""
 
+ONE_DAY = 86_400.0
 USER_AGENT = f"deepcritical-mcp/{__version__}"
-logger = structlog.stdlib.get_logger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long one question to a provider is worth asking. All times in seconds.
+    """How often and how long to try one request. All times in seconds, sizes in bytes.
 
-    A `Retry-After` longer than `longest_wait` is not waited out: the error goes to the caller at once.
+    A `Retry-After` longer than `longest_wait` is not waited for: the error goes to the caller at once.
     """
 
     attempts: int = 3
@@ -59,18 +59,17 @@ class RequestLimiter(Protocol):
 
 
 class ApiClient:
-    """Requests to one provider: spaced, bounded in time, retried, and every failure a `ProviderError`.
+    """Requests to one provider: spaced, limited in time, retried, with every failure raised as a `ProviderError`.
 
     Args:
         http: the process's connection pool; closed by its owner.
         provider: wire name, e.g. "pubmed".
         title: name for people, used in messages, e.g. "PubMed".
-        limiter: asked before every attempt.
-        starting: awaited when the connection stands and the request is about to leave, which may be long after the
-            limiter said yes.
-        explain: reads an answer other than 2xx whose body tells more than its status; gives the error it means, or
-            None where the status says it all.
-        follow_redirects: false where a redirect would carry a key elsewhere; None = as `http` does.
+        limiter: awaited before every attempt.
+        starting: awaited once connected, right before the request is sent, which may be long after `limiter` returned.
+        explain: reads a response other than 2xx whose body says more than its status; returns the error it means, or
+            None if the status says it all.
+        follow_redirects: False where a redirect would carry a key elsewhere; None = as `http` is configured.
     """
 
     def __init__(
@@ -106,10 +105,10 @@ class ApiClient:
         json: object = None,
         headers: Mapping[str, str] | None = None,
     ) -> T:
-        """Send a request and give `parse(response)`; `parse` sees 2xx answers only and raises ProviderErrors itself.
+        """Send a request and return `parse(response)`; `parse` gets 2xx responses only and may raise ProviderErrors.
 
         Raises:
-            ProviderError: after the last attempt, or at once where another attempt cannot help.
+            ProviderError: after the last attempt, or at once if another attempt cannot help.
         """
 
         async def attempt() -> T:
@@ -118,10 +117,13 @@ class ApiClient:
         return await self.run(attempt)
 
     async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
-        """Run `operation` under the limiter, the attempt's time-out and the retry policy.
+        """Run `operation` with the limiter, the timeout of an attempt and the retry policy.
 
-        For providers that bring their own client; `operation` must raise ProviderErrors only. All attempts end a
-        little before the deadline around the call, so that the caller still learns what failed.
+        For providers with a client of their own; `operation` must raise ProviderErrors only. All attempts end a little
+        before the deadline around the call, so that the caller still learns what failed.
+
+        Raises:
+            ProviderError: after the last attempt, or at once if another attempt cannot help.
         """
         failures: list[ProviderError] = []
         retrying = AsyncRetrying(
@@ -145,9 +147,8 @@ class ApiClient:
             except TimeoutError as error:
                 raise self._late() from error
 
-        left = seconds_left()
         try:
-            with anyio.fail_after(left - min(SPARE_SHARE * left, MOST_SPARE)):
+            with anyio.fail_after(seconds_before(TO_REPORT_FAILURE)):
                 return await retrying(attempt)
         except TimeoutError as error:
             raise (failures[-1] if failures else self._late()) from error
@@ -165,10 +166,10 @@ class ApiClient:
         json: object = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        """One attempt, a step of an operation under `run`; gives a 2xx answer, read to its end.
+        """Make one attempt, as part of an operation under `run`; returns a 2xx response, completely read.
 
         Raises:
-            ProviderError: the request failed; the message never shows its address.
+            ProviderError: the request failed; the message never contains its URL.
         """
         try:
             async with self._http.stream(
@@ -190,7 +191,7 @@ class ApiClient:
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             raise ProviderRequestError(
-                self.provider, f"{self.title} could not be asked ({type(error).__name__})."
+                self.provider, f"The request to {self.title} could not be sent ({type(error).__name__})."
             ) from error
         error = self._explain(response) if self._explain and not response.is_success else None
         if error is not None:
@@ -208,14 +209,14 @@ class ApiClient:
         async for chunk in response.aiter_bytes():
             received += chunk
             if len(received) > self._retry.largest_answer:
-                raise ProviderResponseError(self.provider, f"{self.title} sent more than can be read at once.")
+                raise ProviderResponseError(self.provider, f"{self.title} sent a response that is too large.")
         response._content = bytes(received)  # pyright: ignore[reportPrivateUsage]  # what aread() does, but bounded
 
     def raise_for_status(self, status: int, headers: Mapping[str, str]) -> None:
-        """Raise the error that an HTTP status other than 2xx means.
+        """Raise the error for an HTTP status other than 2xx.
 
         Raises:
-            ProviderError: of the fitting kind.
+            ProviderError: of the matching class.
         """
         if 200 <= status < 300:
             return
@@ -223,7 +224,7 @@ class ApiClient:
             wait = retry_after_seconds(headers.get("retry-after", ""))
             again = f"Try again in {math.ceil(wait)} seconds." if wait else "Try again in a minute."
             raise RateLimitError(
-                self.provider, f"{self.title} allows no more requests for now (HTTP 429). {again}", retry_after=wait
+                self.provider, f"{self.title}'s rate limit has been reached (HTTP 429). {again}", retry_after=wait
             )
         if status in (401, 403):
             raise AuthenticationError(self.provider, f"{self.title} refused access (HTTP {status}). Check its API key.")
@@ -232,7 +233,7 @@ class ApiClient:
         if status == 408 or status >= 500:
             raise ProviderUnavailableError(
                 self.provider,
-                f"{self.title} is out of order (HTTP {status}).",
+                f"{self.title} is unavailable (HTTP {status}).",
                 retry_after=retry_after_seconds(headers.get("retry-after", "")),
             )
         raise ProviderRequestError(self.provider, f"{self.title} refused the request (HTTP {status}).")
@@ -251,28 +252,16 @@ class ApiClient:
     def _log(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
         code = error.code if isinstance(error, ProviderError) else "error"
-        logger.info("asking again", provider=self.provider, attempt=state.attempt_number, code=code)
-
-
-def seconds_left() -> float:
-    """Seconds until the innermost deadline around the caller; infinity where there is none."""
-    return anyio.current_effective_deadline() - anyio.current_time()
+        logger.info("attempt %d at %s failed (%s), trying again", state.attempt_number, self.provider, code)
 
 
 def retry_after_seconds(value: str) -> float:
-    """Seconds that a `Retry-After` header asks for, in either of its forms; 0.0 when absent or unreadable."""
+    """Seconds that a `Retry-After` header asks for, in either form, at most a day; 0.0 if absent or unreadable."""
     value = value.strip()
     if value.isdecimal():
-        return float(value)
+        return min(float(value), ONE_DAY)
     try:
         moment = email.utils.parsedate_to_datetime(value).timestamp()
     except (ValueError, TypeError, OverflowError):
         return 0.0
-    return max(0.0, moment - time.time())
-
-
-def without_secrets(text: str, secrets: Sequence[str]) -> str:
-    """`text` with every secret in it replaced by "***"."""
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
+    return min(max(0.0, moment - time.time()), ONE_DAY)

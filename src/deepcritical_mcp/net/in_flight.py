@@ -1,4 +1,4 @@
-"""Identical questions that are open at the same time, asked once."""
+"""Identical requests at the same time, sent once."""
 
 from __future__ import annotations
 
@@ -14,34 +14,38 @@ T = TypeVar("T")
 
 
 @dataclass
-class _Asked:
-    over: anyio.Event = field(default_factory=anyio.Event)
+class _Pending:
+    done: anyio.Event = field(default_factory=anyio.Event)
     answer: tuple[object] | None = None
     error: ProviderError | None = None
 
 
 class InFlight:
-    """Lets whoever asks what is being asked already wait for that answer, or share its ProviderError."""
+    """Lets a caller whose request is already under way share its answer or its ProviderError."""
 
     def __init__(self) -> None:
-        self._asked: dict[Hashable, _Asked] = {}
+        self._pending: dict[Hashable, _Pending] = {}
 
     async def ask(self, key: Hashable, operation: Callable[[], Awaitable[T]]) -> T:
-        """What `operation` gives, from the one caller that runs it; when that one is cancelled, the next one does."""
-        while (asked := self._asked.get(key)) is not None:
-            await asked.over.wait()
-            if asked.error is not None:
-                raise asked.error
-            if asked.answer is not None:
-                return cast("T", asked.answer[0])
-        asked = self._asked[key] = _Asked()
+        """What `operation` returns for `key`; the first caller runs it, or the next one if that one is cancelled.
+
+        Raises:
+            ProviderError: raised by `operation`, to every caller that waited for it.
+        """
+        while (pending := self._pending.get(key)) is not None:
+            await pending.done.wait()
+            if pending.error is not None:
+                raise pending.error
+            if pending.answer is not None:
+                return cast("T", pending.answer[0])
+        pending = self._pending[key] = _Pending()
         try:
             answer = await operation()
-            asked.answer = (answer,)
+            pending.answer = (answer,)
             return answer
         except ProviderError as error:
-            asked.error = error
+            pending.error = error
             raise
         finally:
-            del self._asked[key]
-            asked.over.set()
+            del self._pending[key]
+            pending.done.set()

@@ -1,115 +1,125 @@
-"""Several sources at once: whoever answers counts, and the loss of one is told."""
+"""Several sources at once: each that answers counts, and each that does not is named."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import anyio
 
-from deepcritical_mcp.errors import (
-    AllProvidersFailedError,
-    DeepCriticalError,
-    InvalidInputError,
-    ProviderTimeoutError,
-)
-from deepcritical_mcp.models import Evidence, ProviderReport, QueryReport, SearchResult
+from deepcritical_mcp.errors import AllProvidersFailedError, DeepCriticalError
+from deepcritical_mcp.evidence.store import AddOutcome
+from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, SearchResult
+from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.fusion import fuse
-from deepcritical_mcp.sources.base import SearchTool
-from deepcritical_mcp.text import clean_line
-
-# Part of the time, and at most so many seconds, that is kept for what the caller does with the results.
-_SHARE_FOR_THE_CALLER, _MOST_FOR_THE_CALLER = 0.1, 3.0
-
-
-@dataclass(frozen=True)
-class _Finding:
-    """What one tool found, or why it did not."""
-
-    name: str
-    evidence: Sequence[Evidence] = ()
-    error: DeepCriticalError | None = None
-
-    @property
-    def report(self) -> ProviderReport:
-        if self.error is None:
-            return ProviderReport(name=self.name, status="ok", results=len(self.evidence))
-        return ProviderReport(name=self.name, status="failed", detail=self.error.message)
+from deepcritical_mcp.search.gathering import SearchSession
+from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.sources.base import Source
 
 
 class SearchHandler:
-    """Runs tools side by side, each a source of its own, and survives the loss of any.
+    """Searches all sources side by side.
 
     Args:
-        tools: in the order in which equally ranked results appear.
+        sources: in the order in which equally ranked results appear.
         seconds: longest time for a search where no deadline is set around it.
     """
 
-    def __init__(self, tools: Sequence[SearchTool], *, seconds: float = 45.0) -> None:
-        self._tools = tuple(tools)
-        self._seconds = seconds
+    def __init__(self, sources: Sequence[Source], *, seconds: float = 45.0) -> None:
+        self._searches = [SourceSearch(source, seconds=seconds) for source in sources]
 
     async def execute(self, query: str, max_results_per_tool: int = 10) -> SearchResult:
-        """The results of all tools, fused by rank, each page once; `errors` and `providers` name the tools that failed.
-
-        Nothing is kept: `session_id` is "".
+        """What `search` finds; nothing is kept, and `session_id` is "". For Python programs.
 
         Raises:
             InvalidInputError: the query is blank.
-            AllProvidersFailedError: no tool answered; it holds each one's error in order.
+            AllProvidersFailedError: no source answered; it holds each one's error in order.
         """
-        if not clean_line(query):
-            raise InvalidInputError("query is blank: say what to search for.")
-        findings = await self._ask_all(query, max_results_per_tool)
-        causes = [finding.error for finding in findings if finding.error]
-        if len(causes) == len(findings):
-            raise AllProvidersFailedError(
-                "No source could answer: " + " ".join(cause.message for cause in causes), causes
-            )
-        return _result(query, findings)
+        return await self.search(query, max_results_per_tool, _NoSession())
 
-    async def _ask_all(self, query: str, max_results: int) -> list[_Finding]:
-        findings = [_Finding(tool.name, error=_too_slow(tool.name)) for tool in self._tools]
+    async def search(
+        self, query: str, max_results: int, session: SearchSession, *, progress: Progress = no_progress
+    ) -> SearchResult:
+        """The results of all sources, fused by rank, each record once; `errors` and `providers` name those that failed.
 
-        async def ask(index: int, tool: SearchTool) -> None:
+        Raises:
+            InvalidInputError: the query is blank.
+            AllProvidersFailedError: no source answered; it holds each one's error in order.
+        """
+        searches = self._searches
+        requests = [search.source.request(query=query, max_results=max_results) for search in searches]
+        results: dict[int, SearchResult] = {}
+        failures: dict[int, DeepCriticalError] = {}
+
+        async def run(index: int) -> None:
             try:
-                findings[index] = _Finding(tool.name, await tool.search(query, max_results))
+                results[index] = await searches[index].search(requests[index], session, progress=progress)
             except DeepCriticalError as error:
-                findings[index] = _Finding(tool.name, error=error)
+                failures[index] = error
 
-        with anyio.move_on_after(self._seconds_for_asking()):
-            async with anyio.create_task_group() as tasks:
-                for index, tool in enumerate(self._tools):
-                    tasks.start_soon(ask, index, tool)
-        return findings
-
-    def _seconds_for_asking(self) -> float:
-        left = anyio.current_effective_deadline() - anyio.current_time()
-        seconds = self._seconds if math.isinf(left) else left
-        return seconds - min(_SHARE_FOR_THE_CALLER * seconds, _MOST_FOR_THE_CALLER)
-
-
-def _too_slow(name: str) -> ProviderTimeoutError:
-    return ProviderTimeoutError(name, f"{name} did not answer in time.")
+        async with anyio.create_task_group() as tasks:
+            for index in range(len(searches)):
+                tasks.start_soon(run, index)
+        causes = [failures[index] for index in sorted(failures)]
+        if not results:
+            message = "No source could answer: " + " ".join(cause.message for cause in causes)
+            raise AllProvidersFailedError(message, causes)
+        reports = [
+            _report(search.source, results.get(index), failures.get(index)) for index, search in enumerate(searches)
+        ]
+        return _fused(query, session.session_id, [results[index] for index in sorted(results)], causes, reports)
 
 
-def _result(query: str, findings: Sequence[_Finding]) -> SearchResult:
-    pages: dict[str, Evidence] = {}
-    for finding in findings:
-        for item in finding.evidence:
-            pages.setdefault(item.id, item)
-    order = fuse([[item.id for item in finding.evidence] for finding in findings])
-    found = sum(len(finding.evidence) for finding in findings)
-    answered = [finding for finding in findings if finding.error is None]
+def _report(source: Source, result: SearchResult | None, error: DeepCriticalError | None) -> ProviderReport:
+    if result is None:
+        return ProviderReport(name=source.name, status="failed", detail=error.message if error else "")
+    return ProviderReport(name=source.name, status="ok", results=len(result.evidence))
+
+
+def _fused(
+    query: str,
+    session_id: str,
+    results: Sequence[SearchResult],
+    causes: Sequence[DeepCriticalError],
+    reports: Sequence[ProviderReport],
+) -> SearchResult:
+    by_id: dict[str, Evidence] = {}
+    for result in results:
+        for item in result.evidence:
+            by_id.setdefault(item.id, item)
+    order = fuse([[item.id for item in result.evidence] for result in results])
+    count = sum(len(result.evidence) for result in results)
     return SearchResult(
-        session_id="",
+        session_id=session_id,
         query=query,
-        evidence=tuple(pages[id] for id in order),
-        sources_searched=tuple(dict.fromkeys("pubmed" if each.name == "pubmed" else "web" for each in answered)),
-        total_found=found,
-        queries=(QueryReport(query=query, status="ok", results=len(pages)),),
-        errors=tuple(finding.error.message for finding in findings if finding.error),
-        duplicates_removed=found - len(pages),
-        providers=tuple(finding.report for finding in findings),
+        evidence=tuple(by_id[id] for id in order),
+        sources_searched=tuple(dict.fromkeys(source for result in results for source in result.sources_searched)),
+        total_found=count,
+        queries=(QueryReport(query=query, status="ok", results=len(by_id)),),
+        errors=(*(cause.message for cause in causes), *(text for result in results for text in result.errors)),
+        duplicates_removed=count - len(by_id),
+        providers=tuple(reports),
     )
+
+
+@dataclass(frozen=True)
+class _NoSession:
+    """Keeps nothing and knows nothing."""
+
+    session_id: str = ""
+    warnings: tuple[str, ...] = ()
+
+    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
+        return {}
+
+    async def known(self, publications: Sequence[Publication]) -> list[str]:
+        return [""] * len(publications)
+
+    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
+        return tuple(AddOutcome(index, "added", one, Evidence.of(one)) for index, one in enumerate(publications))
+
+    async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:
+        return [0.0] * len(publications)
+
+    async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
+        return ()

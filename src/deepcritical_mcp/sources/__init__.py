@@ -1,1 +1,33 @@
-"""The sources of evidence, one folder or file each."""
+"""Where evidence comes from: one source a row of `SOURCES`.
+
+To add one: its file or folder here, its row below, its tests.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class SourceRow(NamedTuple):
+    """A source by dotted names, so that reading its settings imports nothing but those.
+
+    Attributes:
+        source: the `Source` class, "package.module:Class".
+        settings: its `SourceSettings` class; "" when it has none.
+    """
+
+    source: str
+    settings: str = ""
+
+
+SOURCES: tuple[SourceRow, ...] = (
+    SourceRow(
+        "deepcritical_mcp.sources.pubmed.source:PubMed",
+        "deepcritical_mcp.sources.pubmed.pubmed_settings:PubMedSettings",
+    ),
+    SourceRow(
+        "deepcritical_mcp.sources.web.chain:ProviderChain",
+        "deepcritical_mcp.sources.web.web_settings:WebSettings",
+    ),
+)
+"""In the order in which they are shown and searched."""

@@ -1,24 +1,290 @@
-"""What every source offers to the search handler."""
+"""The one door to every source of evidence: what a source offers, how it is asked, and what it answers."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
-from deepcritical_mcp.models import Evidence
+from pydantic import model_validator
+
+from deepcritical_mcp import sources
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.models import ProviderReport, Publication, Value
+from deepcritical_mcp.models import Source as CitationSource
+from deepcritical_mcp.text import clean_line
+
+if TYPE_CHECKING:
+    import httpx
+
+    from deepcritical_mcp.config import Settings
+    from deepcritical_mcp.net.client import RetryPolicy
+    from deepcritical_mcp.sources import SourceRow
+
+SourceKind = Literal["literature", "preprints", "trials", "web"]
+LONGEST_QUERY = 4_000
+MOST_VARIANTS = 7
+CHECK_THE_NETWORK = "Check the network and, if there is one, the proxy (HTTPS_PROXY)."
 
 
-class SearchTool(Protocol):
-    """One source of evidence. Options of a source are keyword-only parameters with defaults."""
+class Hit(Value):
+    """A publication that a source found, and how well it fits by the source's own measure (0..1; 0 if it has none)."""
+
+    publication: Publication
+    score: float = 0.0
 
     @property
-    def name(self) -> str:
-        """The wire name, e.g. "pubmed"."""
+    def id(self) -> str:
+        """The publication's id."""
+        return self.publication.id
+
+
+class SearchRequest(Value):
+    """What to search for; each source adds its own filters. Construction checks everything.
+
+    `variants` are other phrasings of the same question, searched too and fused; `only_new` leaves out what the session
+    already holds. Raises InvalidInputError for what cannot be right; the message says what would be.
+    """
+
+    MOST_RESULTS: ClassVar[int] = 100
+    LAST_RESULT: ClassVar[int] = 10_000
+    """The source returns no result beyond this one."""
+    NARROWING: ClassVar[str] = "Narrow the search."
+    """What to do where `LAST_RESULT` is in the way."""
+
+    query: str
+    variants: tuple[str, ...] = ()
+    max_results: int = 10
+    offset: int = 0
+    only_new: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not clean_line(self.query):
+            raise InvalidInputError("query is blank: say what to search for.")
+        if len(self.variants) > MOST_VARIANTS:
+            raise InvalidInputError(f"variants: at most {MOST_VARIANTS}, got {len(self.variants)}.")
+        for text in self.queries:
+            if len(text) > LONGEST_QUERY:
+                raise InvalidInputError(
+                    f"A query has at most {LONGEST_QUERY:,} characters, this one {len(text):,}: keep the essential "
+                    "terms."
+                )
+        self._check_page()
+        return self
+
+    def _check_page(self) -> None:
+        if not 1 <= self.max_results <= self.MOST_RESULTS:
+            raise InvalidInputError(f"max_results: 1 to {self.MOST_RESULTS}, got {self.max_results}.")
+        if self.offset < 0:
+            raise InvalidInputError(f"offset: 0 or more, got {self.offset}.")
+        last = self.offset + self.max_results
+        if last > self.LAST_RESULT:
+            left = self.LAST_RESULT - self.offset
+            nearly = f" At this offset max_results may be at most {left}." if left > 0 else ""
+            raise InvalidInputError(
+                f"Results {self.offset + 1:,} to {last:,} are out of reach. {self.NARROWING}{nearly}"
+            )
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The query, then its variants, each on one line and once."""
+        lines: dict[str, str] = {}
+        for text in (self.query, *self.variants):
+            line = clean_line(text)
+            lines.setdefault(line.casefold(), line)
+        lines.pop("", None)
+        return tuple(lines.values())
+
+    def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
+        """`found` without what this request does not want, and a remark on what was left out."""
+        return list(found), ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a source answers to one variant.
+
+    Attributes:
+        ids: in rank order; the source's own ids, or those of `records`.
+        total: results in all, of which `ids` is one page.
+        records: the records that came with the answer, by id; the others are fetched.
+        remarks: what the source left out of the query, or could not do.
+        reports: what each provider behind the source did; () for a source that is its own provider.
+        detail: who answered, for the report on this variant.
+        translation: the query as the source ran it, "" if it does not say.
+        from_cache: whether these are results of an earlier search.
+    """
+
+    ids: tuple[str, ...]
+    total: int
+    records: Mapping[str, Hit] = field(default_factory=dict[str, Hit])
+    remarks: tuple[str, ...] = ()
+    reports: tuple[ProviderReport, ...] = ()
+    detail: str = ""
+    translation: str = ""
+    from_cache: bool = False
+
+    @classmethod
+    def whole(cls, hits: Sequence[Hit], *, total: int = 0) -> Answer:
+        """An answer that needs no second step."""
+        records = {hit.id: hit for hit in hits}
+        return cls(tuple(records), max(total, len(records)), records)
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Records by the source's ids, and what became of the others.
+
+    Attributes:
+        records: what could be read.
+        losses: why an id has no record, a sentence each.
+        unnamed: sentences about losses whose id could not be told.
+    """
+
+    records: Mapping[str, Publication]
+    losses: Mapping[str, str] = field(default_factory=dict[str, str])
+    unnamed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found: "off" is not configured and need not be, "look" works but could be better."""
+
+    text: str
+    state: Literal["ok", "off", "look", "broken"] = "ok"
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class SourceCheck:
+    """One line of `doctor`.
+
+    Attributes:
+        title: the part that is checked, e.g. "PubMed".
+        examine: asks as cheaply as the provider allows; a DeepCriticalError means that the part is broken.
+        advice: what to do about that.
+        key_variable: the environment variable to correct when the key is refused; "" when no key was sent.
+    """
+
+    title: str
+    examine: Callable[[], Awaitable[Finding]]
+    advice: str = CHECK_THE_NETWORK
+    key_variable: str = ""
+
+
+class QueryCalibration(Protocol):
+    """What was measured with an embedding model about the closeness of queries."""
+
+    @property
+    def close_query(self) -> float:
+        """Cosine from which two queries ask for the same thing."""
         ...
 
-    async def search(self, query: str, max_results: int) -> list[Evidence]:
-        """At most `max_results` pieces of evidence, best first; [] when the source knows none.
+
+class QueryEmbedder(Protocol):
+    """Compares queries by meaning."""
+
+    @property
+    def calibration(self) -> QueryCalibration | None:
+        """None for a model without measured thresholds: then queries are compared by their words."""
+        ...
+
+    async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector of length 1 for each text.
 
         Raises:
-            ProviderError: the source gave no usable answer. An outage is never an empty list.
+            EmbeddingError: the model cannot be loaded or run.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Net:
+    """What all sources of a process share.
+
+    Attributes:
+        http: the connection pool.
+        retry: how long a question to a provider is worth asking; None = as `ApiClient` does by default.
+        embedder: the embedding model, if there is one.
+    """
+
+    http: httpx.AsyncClient
+    retry: RetryPolicy | None = None
+    embedder: QueryEmbedder | None = None
+
+
+class Source(ABC):
+    """A source of evidence. Its methods raise ProviderError or AllProvidersFailedError and nothing else; an outage is
+    never an empty answer.
+
+    Attributes:
+        name: wire name, e.g. "pubmed"; key of `Services.searches`.
+        title: name for people, e.g. "PubMed".
+        kind: what it holds.
+        cited_as: the `source` of its citations.
+        request: how it is asked.
+        two_step: whether `ask` returns ids only, whose records `fetch` gets.
+        scored: whether its records carry a relevance of their own (and come with the answer); otherwise the session
+            computes it.
+        block: results of each variant that are fused at a time, so that pages of one search neither repeat nor miss a
+            record; 0 if only a first page is available.
+        id_name: what an id is called, e.g. "PMID".
+        links: kinds of links between records, each with what it lists, e.g. "articles similar to".
+    """
+
+    name: str
+    title: str
+    kind: SourceKind
+    cited_as: CitationSource
+    request: type[SearchRequest] = SearchRequest
+    two_step: bool = False
+    scored: bool = False
+    block: int = 200
+    id_name: str = "id"
+    links: Mapping[str, str] = {}
+
+    @classmethod
+    @abstractmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        """The source as the settings describe it. Opens no connection yet."""
+
+    @abstractmethod
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        """At most `limit` results of one variant from `offset` on, under the filters of `request`."""
+
+    async def fetch(self, ids: Sequence[str]) -> Fetched:
+        """The records of `ids`, for a source that answers in two steps."""
+        raise NotImplementedError
+
+    def stub(self, id: str) -> Publication:
+        """A record that has not been fetched yet; enough to recognise it in a session."""
+        raise NotImplementedError
+
+    def known_id(self, text: str) -> str:
+        """An id as the source spells it, from what a caller wrote.
+
+        Raises:
+            InvalidInputError: `text` is not an id.
+        """
+        raise NotImplementedError
+
+    async def related(self, id: str, kind: str) -> Sequence[str]:
+        """The ids that are linked to `id`, best first; `kind` is one of `links`."""
+        raise NotImplementedError
+
+    async def spelling(self, query: str) -> str:
+        """Another spelling for a query that found nothing, "" if the source suggests none."""
+        return ""
+
+    def checks(self) -> Sequence[SourceCheck]:
+        """What `doctor` asks."""
+        return ()
+
+
+def create_sources(settings: Settings, net: Net, rows: Sequence[SourceRow] | None = None) -> list[Source]:
+    """The sources of `rows`, of `SOURCES` by default, as the settings describe them."""
+    kinds: list[type[Source]] = [pkgutil.resolve_name(row.source) for row in rows or sources.SOURCES]
+    return [kind.create(settings, net) for kind in kinds]

@@ -1,4 +1,4 @@
-"""The MCP tools, one a file. To add one: a file with a `TOOL`, and its line here."""
+"""The MCP tools, one per file. To add one, write a file with a `TOOL` and add a line here."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ PROFILES: dict[Profile, tuple[ToolSpec, ...]] = {
     "research": TOOLS,
     "search-fetch": (search_fetch.SEARCH, search_fetch.FETCH),
 }
-"""Which tools are offered: all, or the two that some hosts require, under the names that they require."""
+"""The tools to offer: all, or the two that some hosts require, under the names that those expect."""

@@ -5,21 +5,22 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.identifiers import normalise_doi, normalise_pmid
+from deepcritical_mcp.identifiers import normalise_doi, normalise_pmid, record_ids
 from deepcritical_mcp.models import (
+    UNKNOWN_DATE,
+    USER,
     AddedItem,
     AddResult,
-    Citation,
     DuplicateItem,
-    Evidence,
+    Publication,
     RejectedItem,
     SimilarItem,
-    Source,
+    split_name,
 )
 from deepcritical_mcp.text import clean_line, clean_text, cut_at_sentence
 from deepcritical_mcp.tools.call_session import ToolContext, session_for
@@ -46,7 +47,7 @@ class EvidenceItem(BaseModel):
     content: str
     title: str = ""
     url: str = ""
-    source: Source = "user"
+    source: Literal["pubmed", "web", "user"] = "user"
     date: Annotated[str, Field(description="YYYY[-MM[-DD]]")] = ""
     authors: list[str] = []
     pmid: str = ""
@@ -65,14 +66,14 @@ async def add_evidence(
             f"items: at most {LONGEST_CALL:,} characters in one call; nothing was added. Send them in several calls."
         )
     session = await session_for(ctx, session_id)
-    evidence: list[tuple[int, Evidence]] = []
+    evidence: list[tuple[int, Publication]] = []
     rejected: list[RejectedItem] = []
     for index, item in enumerate(items):
         problem = _problem(item)
         if problem:
             rejected.append(RejectedItem(index=index, reason=problem))
         else:
-            evidence.append((index, _evidence(item)))
+            evidence.append((index, _publication(item)))
     progress = progress_of(ctx)
     await progress(0.1, f"keeping {len(evidence)} items")
     result = await _add(session.store, evidence, rejected)
@@ -87,7 +88,7 @@ def _next_step(result: AddResult) -> str:
 
 
 async def _add(
-    store: EvidenceStore, evidence: Sequence[tuple[int, Evidence]], rejected: list[RejectedItem]
+    store: EvidenceStore, evidence: Sequence[tuple[int, Publication]], rejected: list[RejectedItem]
 ) -> AddResult:
     outcomes = await store.add_evidence([piece for _, piece in evidence])
     added: list[AddedItem] = []
@@ -165,18 +166,22 @@ def _beginning(content: str) -> str:
     return f"{title.rstrip('.')}…" if title == content else title
 
 
-def _evidence(item: EvidenceItem) -> Evidence:
-    content = clean_text(item.content)
-    citation = Citation(
+def _publication(item: EvidenceItem) -> Publication:
+    content, url = clean_text(item.content), clean_url(clean_line(item.url))
+    ids = record_ids(url)
+    return Publication.of(
+        "note" if item.source == "user" else "page",
+        content,
+        provider=USER,
         source=item.source,
         title=clean_line(item.title) or _beginning(clean_line(content)),
-        url=clean_url(clean_line(item.url)),
-        date=_date(item) or "Unknown",
-        authors=tuple(author for author in map(clean_line, item.authors) if author),
-        pmid=normalise_pmid(clean_line(item.pmid)),
-        doi=_doi(item),
+        url=url,
+        date=_date(item) or UNKNOWN_DATE,
+        authors=tuple(split_name(author) for author in map(clean_line, item.authors) if author),
+        pmid=normalise_pmid(clean_line(item.pmid)) or ids.pmid,
+        doi=_doi(item) or ids.doi,
+        pmcid=ids.pmcid,
     )
-    return Evidence.of(citation, content, provider="user")
 
 
 TOOL = ToolSpec(add_evidence, "Add evidence", AddResult, keeping(), changes_session=True)

@@ -1,4 +1,4 @@
-"""Arguments as a model writes them: read with patience, refused in sentences that it can act on."""
+"""Tool arguments as models write them: obvious slips are corrected, the rest is refused with a helpful message."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from deepcritical_mcp.errors import InvalidInputError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-# Our names -> what models write instead, by habit from other tools. Where a tool has two of them, the first is meant.
-_HABITS = {
+# Our names -> the names that models know from other tools. If a tool has two matching ones, the first one wins.
+_ALIASES = {
     "max_results": "limit n k top_k num_results n_results retmax page_size size count number",
     "count": "limit n k top_k num_results n_results max_results number",
     "query": "q question term text search topic keywords",
@@ -38,33 +38,33 @@ _HABITS = {
     "ids": "id evidence_ids pmid pmids",
     "url": "link uri",
 }
-_MOST_NAMED = 5
-_LONGEST_NAME = 80
+_MAX_PROBLEMS_LISTED = 5
+_MAX_NAME_LENGTH = 80
 
 
 def known_arguments(tool: str, arguments: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """`arguments` without nulls (a null means "not given").
+    """`arguments` without nulls, which mean "not given".
 
     Raises:
-        InvalidInputError: for names that the tool does not have, each with the nearest one that it has.
+        InvalidInputError: some names are unknown; the message suggests the nearest known name for each.
     """
     names = list(names)
     unknown = [name for name in arguments if name not in names]
     if unknown:
         hints = _first_few([_hint(name, names) for name in unknown])
-        raise InvalidInputError(f"{hints} {tool} takes {', '.join(names)}.")
+        raise InvalidInputError(f"{hints} {tool} accepts {', '.join(names)}.")
     return {name: value for name, value in arguments.items() if value is not None}
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The name that `name` was probably meant to be; "" when none is near."""
+    """The known name that `name` probably stands for; "" if none is close."""
     own = {_plain(candidate): candidate for candidate in names}
-    ours = [one for one in reversed(_HABITS) if one in own.values()]
-    habits = {_plain(word): one for one in ours for word in _HABITS[one].split()}
+    ours = [one for one in reversed(_ALIASES) if one in own.values()]
+    aliases = {_plain(word): one for one in ours for word in _ALIASES[one].split()}
     plain = _plain(name)
-    if plain in habits:
-        return habits[plain]
-    for known, cutoff in ((own, 0.6), (habits, 0.8)):
+    if plain in aliases:
+        return aliases[plain]
+    for known, cutoff in ((own, 0.6), (aliases, 0.8)):
         if close := get_close_matches(plain, known, n=1, cutoff=cutoff):
             return known[close[0]]
     return ""
@@ -76,27 +76,27 @@ def _plain(name: str) -> str:
 
 def _hint(name: str, names: Iterable[str]) -> str:
     near = nearest(name, names)
-    return f'Unknown argument "{name[:_LONGEST_NAME]}"' + (f': did you mean "{near}"?' if near else ".")
+    return f'Unknown argument "{name[:_MAX_NAME_LENGTH]}"' + (f': did you mean "{near}"?' if near else ".")
 
 
-def as_meant(value: object, schema: Mapping[str, Any]) -> object:
-    """`value` as `schema` wants it, where what a model wrote instead leaves no doubt.
+def coerced(value: object, schema: Mapping[str, Any]) -> object:
+    """`value` converted to what `schema` requires, where the intention is unambiguous.
 
-    A number stands for its digits, one item for a list of it, a JSON text for what it holds, another case for a word
-    of a closed set, and a null inside an object for nothing. What stays wrong is for the validation to refuse.
+    Converts an integer to its digits, a single item to a list, a JSON string to its value and the case of an enum word,
+    and drops nulls inside objects. Anything else is returned unchanged, for validation to refuse.
     """
     match schema.get("type"):
         case "string":
             return _as_text(value, schema.get("enum", ()))
         case "array":
             items = _as_list(value, schema["items"])
-            return [as_meant(item, schema["items"]) for item in items] if items is not None else value
+            return [coerced(item, schema["items"]) for item in items] if items is not None else value
         case "object":
             fields, properties = _as_object(value), schema["properties"]
             if fields is None:
                 return value
             return {
-                name: as_meant(field, properties.get(name, {})) for name, field in fields.items() if field is not None
+                name: coerced(field, properties.get(name, {})) for name, field in fields.items() if field is not None
             }
         case _:
             return value
@@ -127,7 +127,7 @@ def _as_object(value: object) -> dict[str, object] | None:
 
 
 def _parsed(text: str, opening: str) -> object:
-    """What `text` holds as JSON that begins with `opening`, else None."""
+    """The value of `text` if it is JSON that starts with `opening`, else None."""
     try:
         return json.loads(text) if text.lstrip().startswith(opening) else None
     except (ValueError, RecursionError):
@@ -135,12 +135,15 @@ def _parsed(text: str, opening: str) -> object:
 
 
 def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
-    """One sentence for each wrong field: what was expected and what came. `schema` tells the names of nested fields."""
+    """An error with one sentence per invalid field: what was expected and what was given.
+
+    `schema` supplies the names of nested fields, for suggestions.
+    """
     rows: dict[str, str] = {}
     for row in error.errors(include_url=False):
-        field = ".".join(str(part)[:_LONGEST_NAME] for part in row["loc"])
+        field = ".".join(str(part)[:_MAX_NAME_LENGTH] for part in row["loc"])
         if row["type"] == "extra_forbidden":
-            near = nearest(str(row["loc"][-1]), _names_beside(row["loc"], schema or {}))
+            near = nearest(str(row["loc"][-1]), _sibling_names(row["loc"], schema or {}))
             rows[field] = f"{field} is not a known field" + (f': did you mean "{near}"?' if near else ".")
         else:
             rows[field] = f"{field}{_problem(row)}."
@@ -148,12 +151,12 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
 
 
 def _first_few(sentences: Sequence[str]) -> str:
-    more = [f"And {len(sentences) - _MOST_NAMED} more."] if len(sentences) > _MOST_NAMED else []
-    return " ".join([*sentences[:_MOST_NAMED], *more])
+    more = [f"And {len(sentences) - _MAX_PROBLEMS_LISTED} more."] if len(sentences) > _MAX_PROBLEMS_LISTED else []
+    return " ".join([*sentences[:_MAX_PROBLEMS_LISTED], *more])
 
 
-def _names_beside(place: Sequence[str | int], schema: Mapping[str, Any]) -> Iterable[str]:
-    """The names of the fields at `place`, the path to one that does not exist."""
+def _sibling_names(place: Sequence[str | int], schema: Mapping[str, Any]) -> Iterable[str]:
+    """The names of the known fields next to the unknown one at path `place`."""
     for part in place[:-1]:
         schema = schema.get("items", {}) if isinstance(part, int) else schema.get("properties", {}).get(part, {})
     return schema.get("properties", {})

@@ -11,23 +11,20 @@ from pydantic import BaseModel
 from deepcritical_mcp.models import AddResult, Evidence, EvidenceList, EvidencePage, SearchResult
 from deepcritical_mcp.text import cut_at_sentence
 from deepcritical_mcp.tools.render import MOST_SIMILAR
-from deepcritical_mcp.tools.schema import INTERNAL_FIELDS
 
 LEAST_CONTENT = 160
 FEWEST_AUTHORS = 10
 LATEST_QUERIES = 3
+MOST_NOTES, LONGEST_NOTE = 3, 300
 LONGEST_QUERY, LONGEST_TRANSLATION, LONGEST_REMARK, LONGEST_ID = 200, 2_000, 500, 100
 MOST_REMARKS = 20
 """Of what a result repeats of its question, when room is short."""
 ResultT = TypeVar("ResultT", bound=BaseModel)
 
-_WITHOUT_INTERNALS = {"evidence": {"__all__": set(INTERNAL_FIELDS)}}
-
 
 def structured(result: BaseModel) -> dict[str, Any]:
     """The wire form of a result."""
-    exclude = _WITHOUT_INTERNALS if isinstance(result, SearchResult | EvidenceList) else None
-    return result.model_dump(mode="json", exclude=exclude)  # type: ignore[arg-type]
+    return result.model_dump(mode="json")
 
 
 def wire_length(result: BaseModel) -> int:
@@ -98,9 +95,11 @@ def _brief(result: ResultT) -> ResultT:
 
 
 def with_latest_queries(piece: Evidence) -> Evidence:
-    """`piece`, found by no more than the latest few queries, none of them long, and with few that say the same."""
+    """`piece`, found by no more than the latest few queries, none of them long, with few that say the same and few
+    notes, cut at a sentence end."""
     latest = tuple(_clip(query, LONGEST_QUERY) for query in piece.found_by[-LATEST_QUERIES:])
-    return piece.model_copy(update={"found_by": latest, "similar": piece.similar[:MOST_SIMILAR]})
+    notes = tuple(cut_at_sentence(note, LONGEST_NOTE) for note in piece.notes[:MOST_NOTES])
+    return piece.model_copy(update={"found_by": latest, "similar": piece.similar[:MOST_SIMILAR], "notes": notes})
 
 
 def _clip(text: str, limit: int) -> str:
@@ -164,6 +163,8 @@ def _note(result: ResultT, before: Sequence[Evidence], after: Sequence[Evidence]
         notes.append(f"found_by is shortened to the latest {LATEST_QUERIES} queries.")
     if any(one.similar != whole.similar for one, whole in zip(after, before, strict=False)):
         notes.append(f"similar is shortened to {MOST_SIMILAR} ids.")
+    if any(one.notes != whole.notes for one, whole in zip(after, before, strict=False)):
+        notes.append('Notes are shortened: semantic_search with source="user" finds them whole.')
     short = [
         one.id for one, whole in zip(after, before, strict=False) if one.citation.authors != whole.citation.authors
     ]

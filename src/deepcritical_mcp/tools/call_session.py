@@ -1,4 +1,4 @@
-"""Which session a call belongs to, on every transport and in both protocol eras."""
+"""The session that a call belongs to, on every transport and in both protocol eras."""
 
 from __future__ import annotations
 
@@ -26,43 +26,43 @@ ToolContext = Context[AppContext, Any]
 
 
 @dataclass(frozen=True)
-class Session:
-    """The store of a call's session; `announce` when the client must pass the id to continue it."""
+class CallSession:
+    """The session of a call: its store, and whether the client must pass the id to continue it (`announce`)."""
 
     store: EvidenceStore
     announce: bool
 
     @property
     def hint(self) -> str:
-        """What the model must know to come back to this session; "" where it comes back by itself."""
+        """How the model continues this session; "" if later calls find it by default."""
         return f'Pass session_id="{self.store.session_id}" to continue in this session.' if self.announce else ""
 
 
-async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = True) -> Session:
-    """The session that `session_id` names, else the connection's default one, else a new one.
+async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = True) -> CallSession:
+    """The session with that id, or a new one for "new", else the connection's default session, else a new one.
 
     Raises:
         SessionNotFoundError: `session_id` is unknown, expired or someone else's.
-        SessionRequiredError: none given, none by default, and `may_open` is false.
+        SessionRequiredError: no id was given, there is no default session, and `may_open` is False.
     """
     registry = (await application(ctx).services()).sessions
     owner = caller()
     if session_id == NEW:
-        return Session(await registry.open(owner=owner), announce=True)
+        return CallSession(await registry.open(owner=owner), announce=True)
     if session_id:
-        return Session(await registry.get(session_id, owner=owner), announce=False)
+        return CallSession(await registry.get(session_id, owner=owner), announce=False)
     key = _default_key(ctx)
     if key:
-        # Another replica, which may get this caller's next call, has another default session for it.
+        # The caller's next call may reach another replica, which has a default session of its own.
         elsewhere = key.startswith(CALLER_KEY) and bool(application(ctx).settings.chroma_url)
-        return Session(await registry.default(key, owner=owner), announce=elsewhere)
+        return CallSession(await registry.default(key, owner=owner), announce=elsewhere)
     if not may_open:
         raise SessionRequiredError()
-    return Session(await registry.open(owner=owner), announce=True)
+    return CallSession(await registry.open(owner=owner), announce=True)
 
 
 async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
-    """The connection's default session when it has been opened already; opens none."""
+    """The connection's default session if it has been opened already, else None."""
     key = _default_key(ctx)
     if not key:
         return None
@@ -82,23 +82,23 @@ def application(ctx: ToolContext) -> AppContext:
 
 
 def caller() -> str:
-    """The authenticated caller's name; "" without authentication."""
+    """The name of the authenticated caller; "" without authentication."""
     token = get_access_token()
     return caller_of(token) if token else ""
 
 
 def caller_of(token: AccessToken) -> str:
-    """The name of the caller that `token` was given to: with OAuth the client, the issuer and the user together."""
+    """The name of the caller that `token` belongs to; with OAuth made of client, issuer and user."""
     return "|".join(part for part in principal_components(token) if part)
 
 
 def _default_key(ctx: ToolContext) -> str:
-    """What the default session hangs on; "" where the connection has nothing that the client cannot forge."""
+    """The key of the default session; "" if nothing about the connection is safe from forgery."""
     request: Request | None = ctx.request_context.request
     if request is None:
         return "process"
     if request.url.path.startswith(SSE_MESSAGES_PATH):
-        # The SSE transport has checked that this connection exists and belongs to the caller.
+        # The SSE transport has already checked that this connection belongs to the caller.
         return f"sse:{request.query_params.get('session_id', '')}"
     if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
         header = request.headers.get("mcp-session-id", "")

@@ -11,13 +11,15 @@ from deepcritical_mcp.tools.spec import ToolSpec
 
 
 async def clear_session(ctx: ToolContext, session_id: SessionId = "") -> ClearResult:
-    """End a session and delete all its evidence for good. Export it first if it is worth keeping."""
+    """Delete a session and all its evidence permanently. Export first what is worth keeping."""
     session = await session_for(ctx, session_id, may_open=False)
     removed = await session.store.count()
     services = await application(ctx).services()
     await services.sessions.drop(session.store.session_id, owner=caller())
     return ClearResult(
-        session_id=session.store.session_id, removed=removed, next_step="The next search or add opens a fresh session."
+        session_id=session.store.session_id,
+        removed=removed,
+        next_step="The next search or add_evidence opens a new session.",
     )
 
 

@@ -24,19 +24,20 @@ async def expand_queries(
     count: Annotated[int, Field(ge=1, le=8)] = 3,
     session_id: SessionId = "",
 ) -> Expansion:
-    """Propose other wordings of a research topic (direct, broader, specific), with MeSH concepts and synonyms. Use them
-    as queries or, with your own wordings, as `variants` of a search."""
+    """Propose `count` queries for a research topic (direct, broader, specific), with MeSH concepts and synonyms; fewer
+    where nothing else fits. Use them as queries or, with your own, as `variants` of a search."""
     session = await session_for(ctx, session_id)
     services = await application(ctx).services()
     expansion = await services.expander.expand(
-        topic, description=description, count=count, store=session.store, progress=progress_of(ctx)
+        topic,
+        description=description,
+        count=count,
+        store=session.store,
+        sampled=text_of(reply),
+        progress=progress_of(ctx),
     )
-    if written := text_of(reply):
-        from deepcritical_mcp.search.expansion.sampled_queries import with_sampled
-
-        expansion = with_sampled(expansion, written)
     step = (
-        "pubmed_search: the first pubmed_query as query, the others (better: wordings of your own) as variants. "
+        "pubmed_search: the first pubmed_query as query, the others and some of your own as variants. "
         "web_search and semantic_search: the same with each query."
     )
     return expansion.model_copy(update={"next_step": f"{session.hint} {step}".strip()})

@@ -11,9 +11,10 @@ from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import Evidence, ExportResult
+from deepcritical_mcp.export import export_part
+from deepcritical_mcp.models import ExportResult, Publication
 from deepcritical_mcp.text import cut_at_sentence
-from deepcritical_mcp.tools.budget import FEWEST_AUTHORS, LEAST_CONTENT, with_latest_queries
+from deepcritical_mcp.tools.budget import FEWEST_AUTHORS, LATEST_QUERIES, LEAST_CONTENT
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import SessionId, evidence_ids
 from deepcritical_mcp.tools.spec import ToolSpec, reading
@@ -36,11 +37,11 @@ async def export_evidence(
     session = await session_for(ctx, session_id, may_open=False)
     wanted = evidence_ids(ids)
     if wanted:
-        found = await session.store.get(wanted)
-        pieces = [found[one] for one in wanted if one in found]
-        missing = tuple(one for one in wanted if one not in found)
+        found = await session.store.publications(wanted)
     else:
-        pieces, missing = await session.store.page(0, await session.store.count()), ()
+        found = await session.store.publications(await session.store.ids())
+    pieces = list({one.id: one for one in found.values()}.values())
+    missing = tuple(one for one in wanted if one not in found)
     if not pieces:
         raise InvalidInputError(
             "There is nothing to export: none of this is in the session. list_evidence shows what is."
@@ -69,16 +70,14 @@ async def export_evidence(
     )
 
 
-def _part(pieces: Sequence[Evidence], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int, bool]:
+def _part(pieces: Sequence[Publication], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int, bool]:
     """The records from `start` on that fit into `limit`, how many they are, and whether the only one had to be cut."""
-    from deepcritical_mcp.export import export_part
-
     text, count = export_part(pieces, format, start=start, limit=limit)
     while (excess := len(json.dumps(text)) / limit) > 1 and count > 1:
         text, count = export_part(pieces, format, start=start, limit=int(len(text) / excess * 0.95))
     if excess <= 1:
         return text, count, False
-    room = len(pieces[start].content)
+    room = len(pieces[start].text.content)
     while True:
         brief = _brief(pieces[start], room)
         text, count = export_part([*pieces[:start], brief], format, start=start, limit=limit)
@@ -88,16 +87,16 @@ def _part(pieces: Sequence[Evidence], format: ExportFormat, *, start: int, limit
         room = max(LEAST_CONTENT, int(room / excess * 0.9))
 
 
-def _brief(piece: Evidence, room: int) -> Evidence:
-    """`piece` with its first authors, its latest queries and a content of at most `room` characters."""
-    authors, parts = piece.citation.authors[:FEWEST_AUTHORS], piece.author_parts[:FEWEST_AUTHORS]
-    update = {
-        "content": cut_at_sentence(piece.content, room),
-        "content_truncated": True,
-        "citation": piece.citation.model_copy(update={"authors": authors}),
-        "author_parts": parts,
-    }
-    return with_latest_queries(piece).model_copy(update=update)
+def _brief(publication: Publication, room: int) -> Publication:
+    """`publication` with its first authors, its latest queries and one text of at most `room` characters."""
+    content = cut_at_sentence(publication.text.content, room)
+    return publication.model_copy(
+        update={
+            "texts": (publication.text.model_copy(update={"content": content}),),
+            "authors": publication.authors[:FEWEST_AUTHORS],
+            "found_by": publication.found_by[-LATEST_QUERIES:],
+        }
+    )
 
 
 def _first(ids: Sequence[str], limit: int) -> tuple[str, ...]:

@@ -10,15 +10,15 @@ from pydantic import AfterValidator, Field
 from deepcritical_mcp.identifiers import normalise_doi, normalise_pmid
 from deepcritical_mcp.text import clean_line
 
-LONGEST_QUERY = 4_000
+MAX_QUERY_LENGTH = 4_000
 
 
 def _query(value: str) -> str:
     query = clean_line(value)
     if not query:
-        raise ValueError("say what to search for; it is blank")
-    if len(query) > LONGEST_QUERY:
-        raise ValueError(f"at most {LONGEST_QUERY:,} characters, got {len(query):,}; keep the essential terms")
+        raise ValueError("must not be blank; say what to search for")
+    if len(query) > MAX_QUERY_LENGTH:
+        raise ValueError(f"at most {MAX_QUERY_LENGTH:,} characters, got {len(query):,}; keep the essential terms")
     return query
 
 
@@ -27,7 +27,7 @@ def _variants(values: list[str]) -> list[str]:
 
 
 def evidence_ids(given: Iterable[str]) -> list[str]:
-    """Evidence ids as the session spells them, each once; a PMID or a DOI may stand for its id."""
+    """Evidence ids in the session's spelling, without duplicates; a PMID or DOI is accepted as an id."""
     return list(dict.fromkeys(map(_evidence_id, given)))
 
 
@@ -43,8 +43,8 @@ Query = Annotated[str, AfterValidator(_query)]
 Variants = Annotated[
     list[str],
     AfterValidator(_variants),
-    Field(max_length=7, description="other wordings of the same question, searched too and fused"),
+    Field(max_length=7, description="rephrasings of the query, also searched; results are merged"),
 ]
 SessionId = Annotated[
-    str, AfterValidator(clean_line), Field(max_length=64, description='"" = your session, "new" = a fresh one')
+    str, AfterValidator(clean_line), Field(max_length=64, description='"" = current session, "new" = start a new one')
 ]

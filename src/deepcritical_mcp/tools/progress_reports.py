@@ -8,7 +8,7 @@ from deepcritical_mcp.tools.call_session import ToolContext
 
 
 def progress_of(ctx: ToolContext) -> Callable[[float, str], Awaitable[None]]:
-    """A function that reports the fraction done (0 to 1) and a message; silent where nobody listens."""
+    """A function that reports the fraction done (0 to 1) and a message; silent for clients that did not ask."""
 
     async def report(fraction: float, message: str) -> None:
         await ctx.report_progress(fraction, 1.0, message)

@@ -22,17 +22,19 @@ async def pubmed_related(
     max_results: Annotated[int, Field(ge=1, le=MOST_RESULTS)] = 10,
     session_id: SessionId = "",
 ) -> SearchResult:
-    """Papers that PubMed links to one paper: similar ones, those that cite it, or its references. Kept in the
-    session."""
+    """Papers that PubMed links to one paper: similar papers, papers that cite it, or its references. Keeps them in
+    the session."""
     session = await session_for(ctx, session_id)
     services = await application(ctx).services()
-    result = await services.literature.related(pmid, kind, max_results, session.store, progress=progress_of(ctx))
+    result = await services.searches["pubmed"].related(
+        pmid, kind, max_results, session.store, progress=progress_of(ctx)
+    )
     return result.model_copy(update={"next_step": f"{session.hint} {_next_step(result, max_results)}".strip()})
 
 
 def _next_step(result: SearchResult, max_results: int) -> str:
     if not result.evidence:
-        return "PubMed links none: try another kind, or pubmed_search with the paper's title."
+        return "PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."
     more = min(MOST_RESULTS, result.total_found)
     further = f"More: max_results={more}. " if max_results < more else ""
     return f"{further}Find it again by meaning with semantic_search."

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
 from deepcritical_mcp.tools.progress_reports import progress_of
@@ -29,16 +30,14 @@ async def pubmed_search(
     ] = [],  # noqa: B006
     has_abstract: bool = False,
     include_retracted: Annotated[bool, Field(description="retracted papers are marked as such")] = True,
-    only_new: Annotated[bool, Field(description="leave out what this session has already")] = False,
+    only_new: Annotated[bool, Field(description="leave out what this session already has")] = False,
     session_id: SessionId = "",
 ) -> SearchResult:
-    """Search PubMed. Takes plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts with full
+    """Search PubMed with plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts with full
     citations, retractions marked, and keeps them in the session. Page with offset=next_offset."""
-    from deepcritical_mcp.search.literature_request import LiteratureRequest
-
     session = await session_for(ctx, session_id)
     services = await application(ctx).services()
-    request = LiteratureRequest(
+    request = PubMedRequest(
         query=query,
         variants=tuple(variants),
         max_results=max_results,
@@ -51,21 +50,21 @@ async def pubmed_search(
         include_retracted=include_retracted,
         only_new=only_new,
     )
-    result = await services.literature.search(request, session.store, progress=progress_of(ctx))
+    result = await services.searches["pubmed"].search(request, session.store, progress=progress_of(ctx))
     return result.model_copy(update={"next_step": f"{session.hint} {_next_step(result, offset)}".strip()})
 
 
 def _next_step(result: SearchResult, offset: int) -> str:
     found_before = result.duplicates_removed > 0
     if result.evidence or found_before:
-        more = f"More: offset={result.next_offset}." if result.next_offset >= 0 else "Other wordings: expand_queries."
+        more = f"More: offset={result.next_offset}." if result.next_offset >= 0 else "Other queries: expand_queries."
         return f"{more} Find it again by meaning with semantic_search."
     if not result.total_found:
-        return "Nothing found: try expand_queries for other wordings, fewer terms, or wider dates."
+        return "Nothing found: try fewer terms, wider dates, or expand_queries for other queries."
     if offset >= result.total_found:
-        return "There are no results at this offset: take a smaller one."
-    further = f"; or go on with offset={result.next_offset}" if result.next_offset >= 0 else ""
-    return f"What was found is left out, as the notes say: search with include_retracted=true to see it{further}."
+        return "There are no results at this offset: use a smaller one."
+    further = f"; or continue with offset={result.next_offset}" if result.next_offset >= 0 else ""
+    return f"All results were left out (see the notes): search with include_retracted=true to see them{further}."
 
 
 TOOL = ToolSpec(pubmed_search, "Search PubMed", SearchResult, searching(), changes_session=True, on_board=True)

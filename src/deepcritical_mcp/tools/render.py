@@ -22,10 +22,10 @@ from deepcritical_mcp.models import (
     Expansion,
     ExportResult,
     SearchResult,
+    status_label,
 )
 
 MOST_SIMILAR = 10
-MARKS = {"retracted": "RETRACTED", "concern": "EXPRESSION OF CONCERN", "corrected": "CORRECTED"}
 
 
 def to_markdown(result: BaseModel) -> str:
@@ -98,7 +98,7 @@ def _evidence_list(result: EvidenceList) -> list[str]:
 
 def _piece(number: int, piece: Evidence, *, whole_from: str = "get_evidence") -> list[str]:
     citation = piece.citation
-    marks = [f"**{MARKS[citation.status]}{_notices(citation)}**"] if citation.status != "ok" else []
+    marks = [f"**{status_label(citation.status)}{_notices(citation)}**"] if citation.status != "ok" else []
     facts = [
         piece.id,
         f"relevance {piece.relevance:.2f}" if piece.relevance else "",
@@ -113,6 +113,8 @@ def _piece(number: int, piece: Evidence, *, whole_from: str = "get_evidence") ->
     lines += _quote(piece.content)
     if piece.content_truncated:
         lines.append(f'(cut here; whole: {whole_from} ids=["{piece.id}"])' if whole_from else "(cut here)")
+    for note in piece.notes:
+        lines += ["The user's note on it:", *_quote(note)]
     return lines
 
 
@@ -188,7 +190,7 @@ def _page(result: EvidencePage) -> list[str]:
     lines = [f"# {_pieces(result.total)}{_detail(counts)}", f"session_id: {result.session_id}"]
     lines += _problems((), result.warnings)
     for item in result.items:
-        mark = f"**{MARKS[item.status]}** " if item.status != "ok" else ""
+        mark = f"**{status_label(item.status)}** " if item.status != "ok" else ""
         lines.append(f"- {item.id}: {mark}{item.title} ({item.date})")
     if result.next_offset >= 0:
         lines += ["", f"More: offset={result.next_offset}"]

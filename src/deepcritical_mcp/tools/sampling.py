@@ -1,4 +1,4 @@
-"""Asking the client's own model for wordings, where the client offers it and the user switched it on."""
+"""Asking the client's own model for queries, where the client offers sampling and the user switched it on."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types import CreateMessageRequest, CreateMessageResult, SamplingMessage, TextContent
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from deepcritical_mcp.deadline import CLIENT_MODEL, seconds_for
 from deepcritical_mcp.tools.call_session import ToolContext, application
-
-SHARE_OF_DEADLINE = 0.5
-"""A person may have to approve the request; the rest of the call's time stays for the rules."""
 
 logger = logging.getLogger(__name__)
 
 
 async def ask_client_model(ctx: ToolContext, topic: str, description: str, count: int) -> Sample | str:
-    """What the client's model answers; "" where nobody asks it or it does not answer.
+    """What the client's model answers; "" where it is not asked or does not answer.
 
     Under 2026-07-28 the SDK carries the question in the call's own result. On the handshake versions it is a request
-    to the client in mid-call, whose refusal must not fail the call.
+    to the client during the call, whose refusal must not fail the call.
     """
     capabilities = ctx.client_capabilities
     if application(ctx).settings.sampling == "off" or capabilities is None or capabilities.sampling is None:
         return ""
-    question = _question(topic, description, count)
+    services = await application(ctx).services()
+    request = services.expander.sampling_request(topic, description=description, count=count)
+    message = SamplingMessage(role="user", content=TextContent(type="text", text=request.text))
+    question = Sample([message], max_tokens=request.max_tokens, system_prompt=request.system_prompt)
     if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
         return question
-    with anyio.move_on_after(SHARE_OF_DEADLINE * application(ctx).settings.deadline):
+    with anyio.move_on_after(seconds_for(CLIENT_MODEL, most=application(ctx).settings.deadline)):
         try:
             answer = await ctx.session.send_request(
                 CreateMessageRequest(params=question.params),
@@ -49,12 +50,3 @@ def text_of(reply: CreateMessageResult | str) -> str:
     if isinstance(reply, str):
         return reply
     return reply.content.text if isinstance(reply.content, TextContent) else ""
-
-
-def _question(topic: str, description: str, count: int) -> Sample:
-    from deepcritical_mcp.search.expansion.sampled_queries import sampling_request
-
-    # From the arguments alone: the question must read the same in every round of a call.
-    request = sampling_request(topic, description=description, count=count)
-    message = SamplingMessage(role="user", content=TextContent(type="text", text=request.text))
-    return Sample([message], max_tokens=request.max_tokens, system_prompt=request.system_prompt)

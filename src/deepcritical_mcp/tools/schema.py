@@ -1,4 +1,4 @@
-"""JSON Schemas as clients take them best: no `$ref`, no `anyOf`, nothing that a model need not read."""
+"""JSON Schemas that every client supports: no `$ref`, no `anyOf`, and nothing that a model does not need."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from pydantic import BaseModel
-
-# Fields that are kept with the evidence but never sent.
-INTERNAL_FIELDS = frozenset({"keywords", "author_parts", "volume", "issue", "pages"})
 
 _NOISE_IN_INPUT = frozenset({"title"})
 _NOISE_IN_OUTPUT = frozenset(
@@ -23,6 +20,7 @@ _NOISE_IN_OUTPUT = frozenset(
         "pattern",
         "additionalProperties",
         "required",
+        "enum",
     }
 )
 
@@ -33,7 +31,8 @@ def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The shape of a tool's structured result; bounds and prose are left out, since the server keeps them itself."""
+    """The shape of a tool's structured result. Bounds, closed sets and prose are left out: the server keeps to them
+    itself, and a client that validates must not break when a set grows."""
     schema = model.model_json_schema(mode="serialization")
     plain = _plain(schema, schema.get("$defs", {}), _NOISE_IN_OUTPUT)
     return {**plain, "required": schema.get("required", [])}
@@ -52,7 +51,6 @@ def _plain(node: Mapping[str, Any], definitions: Mapping[str, Any], noise: froze
             plain[key] = {
                 name: _plain(child, definitions, noise)
                 for name, child in cast("Mapping[str, Mapping[str, Any]]", value).items()
-                if name not in INTERNAL_FIELDS
             }
         elif key == "items":
             plain[key] = _plain(value, definitions, noise)

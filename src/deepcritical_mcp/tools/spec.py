@@ -1,4 +1,4 @@
-"""What a tool module offers to the server."""
+"""How a tool module describes its tool to the server."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class ToolSpec:
     """One MCP tool.
 
     Attributes:
-        run: the function; its docstring is what the model reads, its parameters are the input schema.
-        title: for people.
-        result: the value it returns, and so its output schema.
+        run: the function; its docstring is the description, its parameters are the input schema.
+        title: shown to people.
+        result: the type that it returns, and so its output schema.
         annotations: hints for the client.
         render: the readable form of the result.
-        changes_session: whether it may change what a session holds.
-        on_board: whether hosts that show MCP Apps draw its result as the evidence board.
+        changes_session: whether it may change a session's evidence.
+        on_board: whether hosts that support MCP Apps show its result on the evidence board.
     """
 
     run: Callable[..., Awaitable[BaseModel]]
@@ -43,7 +43,7 @@ class ToolSpec:
 
 
 def searching() -> ToolAnnotations:
-    """Hints for a tool that asks the outside world and keeps what it finds, destroying nothing."""
+    """Hints for a tool that queries external services and keeps the results."""
     return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
 
 
@@ -55,5 +55,5 @@ def reading(*, open_world: bool = False) -> ToolAnnotations:
 
 
 def keeping() -> ToolAnnotations:
-    """Hints for a tool that adds to the session and to nothing else; twice is once."""
+    """Hints for a tool that only adds to the session; repeating a call changes nothing."""
     return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)

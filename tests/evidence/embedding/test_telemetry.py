@@ -1,4 +1,4 @@
-"""The model's library keeps its own telemetry; ours must not."""
+"""onnxruntime has telemetry of its own, which must stay off."""
 
 from __future__ import annotations
 

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deepcritical_mcp.models import Citation, Evidence
-from deepcritical_mcp.search.expansion.stems import stems
+from deepcritical_mcp.models import Evidence, Publication
+from deepcritical_mcp.search.expansion.phrases import stems
+from tests.publications import published
 
 
-def paper(pmid: int, title: str, abstract: str, *, mesh: Sequence[str] = (), keywords: Sequence[str] = ()) -> Evidence:
+def paper(
+    pmid: int, title: str, abstract: str, *, mesh: Sequence[str] = (), keywords: Sequence[str] = ()
+) -> Publication:
     """A PubMed record."""
-    citation = Citation(source="pubmed", title=title, pmid=str(pmid), mesh_terms=tuple(mesh))
-    return Evidence.of(citation, abstract, provider="pubmed", keywords=keywords)
+    return published(
+        abstract, source="pubmed", title=title, pmid=str(pmid), mesh_terms=tuple(mesh), keywords=tuple(keywords)
+    )
 
 
-def page(url: str, title: str, text: str) -> Evidence:
+def page(url: str, title: str, text: str) -> Publication:
     """A web page, which has neither MeSH terms nor keywords."""
-    return Evidence.of(Citation(source="web", title=title, url=url), text, provider="duckduckgo")
+    return published(text, provider="duckduckgo", source="web", title=title, url=url)
 
 
 class FakeStore:
     """Evidence in a list; relevance is the share of the query's stems that a piece has."""
 
-    def __init__(self, evidence: Sequence[Evidence] = (), *, error: Exception | None = None) -> None:
+    def __init__(self, publications: Sequence[Publication] = (), *, error: Exception | None = None) -> None:
         self.session_id = "rs_test"
-        self._evidence = list(evidence)
+        self._evidence = [Evidence.of(publication) for publication in publications]
         self._error = error
 
     async def count(self) -> int:

@@ -21,6 +21,8 @@ from deepcritical_mcp.search.expansion.abbreviations import definitions
         ("the lace plant (Aponogeton madagascariensis)", {}),
         ("nothing in parentheses", {}),
         ("heart (XYZ)", {}),
+        ("a gap (not closed [myocardial infarction (MI)]", {"MI": "myocardial infarction"}),
+        (f"heart failure{' ' * 100}(HF)", {"HF": "heart failure"}),
     ],
 )  # fmt: skip
 def test_an_abbreviation_is_found_where_the_text_defines_it(text: str, found: dict[str, str]):
@@ -29,6 +31,21 @@ def test_an_abbreviation_is_found_where_the_text_defines_it(text: str, found: di
 
 def test_the_first_definition_stands():
     assert definitions(["multiple sclerosis (MS)", "mitral stenosis (MS)"]) == {"MS": "multiple sclerosis"}
+
+
+def test_a_long_run_of_blanks_is_read_in_one_pass(monkeypatch: pytest.MonkeyPatch):
+    steps = 0
+
+    class Counted(str):
+        __slots__ = ()
+
+        def __getitem__(self, key: object) -> str:
+            nonlocal steps
+            steps += 1
+            return str.__getitem__(self, key)  # pyright: ignore[reportArgumentType]
+
+    assert definitions([Counted(f"metformin{' ' * 2_000}memory treatment in mice (" * 50)]) == {}
+    assert steps <= 200
 
 
 @given(st.text(alphabet=st.sampled_from("aA bB()[]-;,.1"), max_size=120))

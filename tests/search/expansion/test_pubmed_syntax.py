@@ -29,7 +29,7 @@ def test_pubmed_syntax_is_told_from_plain_words(text: str, is_syntax: bool):
 
 
 @pytest.mark.parametrize(
-    ("text", "mended"),
+    ("text", "repaired"),
     [
         ('"metformin alzheimer', "metformin alzheimer"),
         ("“heart failure”[tiab]", '"heart failure"[tiab]'),
@@ -47,8 +47,8 @@ def test_pubmed_syntax_is_told_from_plain_words(text: str, is_syntax: bool):
         (")(", ""),
     ],
 )
-def test_a_malformed_query_is_mended(text: str, mended: str):
-    assert pubmed_syntax.repair(text) == mended
+def test_a_malformed_query_is_repaired(text: str, repaired: str):
+    assert pubmed_syntax.repair(text) == repaired
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_a_list_is_cut_before_it_is_too_long():
 
 
 @given(st.text(alphabet=st.sampled_from('ab "()[]*:ANDORNOT tiab,“”'), max_size=80))
-def test_what_is_mended_is_valid_and_stays_so(text: str):
-    mended = pubmed_syntax.repair(text)
-    assert pubmed_syntax.repair(mended) == mended
-    assert not mended or is_well_formed(mended)
+def test_what_is_repaired_is_valid_and_stays_so(text: str):
+    repaired = pubmed_syntax.repair(text)
+    assert pubmed_syntax.repair(repaired) == repaired
+    assert not repaired or is_well_formed(repaired)
 
 
 @given(st.text(max_size=200))

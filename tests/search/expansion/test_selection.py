@@ -41,6 +41,21 @@ def test_a_missing_strategy_takes_the_place_of_the_last_that_can_be_spared():
     assert [one.query for one in choose(DIRECT, pool, count=3)] == ["metformin dementia", "how", "wider"]
 
 
-def test_a_kind_that_runs_out_is_made_up_for_by_the_other():
+def test_a_kind_that_runs_out_is_replaced_by_the_other():
     pool = [query(f"a{number}", "broader", "syntactic") for number in range(4)]
     assert len(choose(DIRECT, pool, count=4)) == 4
+
+
+def test_nothing_is_made_up_where_little_was_proposed():
+    assert choose(DIRECT, [], count=8) == (DIRECT,)
+    assert len(choose(DIRECT, [query("wider", "broader", "syntactic")], count=8)) == 2
+
+
+def test_no_two_queries_ask_the_same_of_pubmed():
+    first = query("metformin dementia biguanides", "broader", "syntactic").model_copy(update={"pubmed_query": "a OR b"})
+    second = query("metformin dementia glucophage", "broader", "semantic").model_copy(update={"pubmed_query": "A or B"})
+    assert choose(DIRECT, [first, second], count=3) == (DIRECT, first)
+
+
+def test_a_negation_makes_another_query():
+    assert same_words_key("kidney without diabetes") != same_words_key("kidney diabetes")

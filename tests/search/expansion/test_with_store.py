@@ -3,6 +3,7 @@ from __future__ import annotations
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.search.expansion import QueryExpander
 from tests.search.expansion.session_fakes import NEUROPROTECTION
 
@@ -10,7 +11,7 @@ from tests.search.expansion.session_fakes import NEUROPROTECTION
 async def test_a_real_session_leads_metformin_alzheimer_to_ampk_activation_and_neuroprotection():
     settings = Settings()
     embedder = EmbeddingService(settings)
-    sessions = SessionRegistry(settings, embedder)
+    sessions = SessionRegistry(settings, embedder, open_backend(settings))
     try:
         store = await sessions.open()
         await store.add_evidence(NEUROPROTECTION)

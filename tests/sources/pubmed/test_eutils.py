@@ -56,7 +56,7 @@ async def test_a_key_travels_in_the_body_and_never_in_an_address(http: httpx.Asy
     async with ncbi({"7": ""}) as played:
         eutils = eutilities(played.url, http, key=KEY)
         await eutils.esearch("zinc")
-        await eutils.efetch(["7"])
+        await eutils.efetch(["7"], bytes)
     for asked in played.server.asked:
         assert asked.method == "POST"
         assert asked.query == {}
@@ -66,8 +66,8 @@ async def test_a_key_travels_in_the_body_and_never_in_an_address(http: httpx.Asy
 async def test_many_ids_and_long_terms_travel_in_the_body(http: httpx.AsyncClient):
     async with ncbi() as played:
         eutils = eutilities(played.url, http)
-        await eutils.efetch([str(number) for number in range(1, 202)])
-        await eutils.efetch(["1", "2"])
+        await eutils.efetch([str(number) for number in range(1, 202)], bytes)
+        await eutils.efetch(["1", "2"], bytes)
         await eutils.esearch("zinc " * 500)
         await eutils.esearch("zinc")
     assert [asked.method for asked in played.server.asked] == ["POST", "GET", "POST", "GET"]

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 import httpx
 import pytest
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
-from deepcritical_mcp.net.answer_cache import AnswerCache
-from deepcritical_mcp.sources.pubmed.mesh import A_YEAR, MappedTerm
+from deepcritical_mcp.sources.pubmed.mesh import CACHE_FILE, MappedTerm
 from tests.search.expansion.ncbi_stand_in import ALZHEIMER, DEMENTIA, METFORMIN, NcbiStandIn, Record
 
 
@@ -88,7 +88,7 @@ async def test_answers_are_kept_for_other_processes(tmp_path: Path):
 
 async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path):
     (tmp_path / "file").write_text("not a folder")
-    (tmp_path / "mesh.sqlite3").write_text("not a database, but long enough to be taken for one" * 20)
+    (tmp_path / CACHE_FILE).write_text("not a database, but long enough to be taken for one" * 20)
     for folder in (tmp_path / "file" / "below", tmp_path):
         concepts = NcbiStandIn().concepts(folder)
         for _ in range(2):
@@ -99,34 +99,22 @@ async def test_a_cached_answer_that_cannot_be_read_is_asked_for_again(tmp_path: 
     concepts = NcbiStandIn().concepts(tmp_path)
     await concepts.mapped("metformin")
     await concepts.descriptors(["metformin"])
-    with sqlite3.connect(tmp_path / "mesh.sqlite3") as database:
-        database.execute('UPDATE answers SET answer = \'{"of": "another version"}\'')
+    with sqlite3.connect(tmp_path / CACHE_FILE) as database:
+        database.execute('UPDATE entries SET value = \'{"of": "another version"}\'')
     database.close()
     assert len(await concepts.mapped("metformin")) == 1
     assert list(await concepts.descriptors(["metformin"])) == ["metformin"]
 
 
 async def test_an_answer_is_good_for_a_year(tmp_path: Path):
-    now = [0.0]
-    cache = AnswerCache(tmp_path / "answers.sqlite3", ttl=A_YEAR, now=lambda: now[0])
-    await cache.put({"old": "1"})
-    now[0] = 364 * 86_400
-    await cache.put({"new": "2"})
-    assert await cache.get(["old", "new", "other"]) == {"old": "1", "new": "2"}
-    now[0] = 366 * 86_400
-    assert await cache.get(["old", "new"]) == {"new": "2"}
-
-
-async def test_a_locked_cache_is_no_answer_and_no_error(tmp_path: Path):
-    cache = AnswerCache(tmp_path / "answers.sqlite3", ttl=A_YEAR, wait=0.01)
-    await cache.put({"key": "1"})
-    other = sqlite3.connect(tmp_path / "answers.sqlite3", isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    assert await cache.get(["key"]) == {}
-    await cache.put({"key": "2"})
-    other.execute("ROLLBACK")
-    other.close()
-    assert await cache.get(["key"]) == {"key": "1"}
+    await NcbiStandIn().concepts(tmp_path).mapped("metformin")
+    later = NcbiStandIn()
+    for days, requests in ((364, 0), (366, 1)):
+        with sqlite3.connect(tmp_path / CACHE_FILE) as database:
+            database.execute("UPDATE entries SET stored = ?", (time.time() - days * 86_400,))
+        database.close()
+        assert len(await later.concepts(tmp_path).mapped("metformin")) == 1
+        assert len(later.requests) == requests
 
 
 @pytest.mark.parametrize(

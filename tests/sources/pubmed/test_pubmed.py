@@ -21,10 +21,15 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
     RateLimitError,
 )
+from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.source import PubMed
 from tests.net.stand_in import Answer, Asked
-from tests.sources.contract import QUICK, TRIES
-from tests.sources.ncbi import KEY, Ncbi, article, as_json, as_xml, efetch, ncbi, pubmed_tool
+from tests.search.fake_session import FakeSession
+from tests.sources.contract import PATIENT, QUICK, TRIES
+from tests.sources.ncbi import KEY, Ncbi, article, as_json, as_xml, efetch, ncbi, pubmed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -37,8 +42,8 @@ steps = pytest.mark.parametrize("step", ["esearch", "efetch"])
 async def test_a_search_takes_two_requests_and_keeps_pubmeds_order(http: httpx.AsyncClient):
     async with ncbi(RECORDS) as played:
         played.hits["zinc"] = ["13", "11", "12"]
-        tool = pubmed_tool(played.url, http)
-        evidence = await tool.search("zinc", 2)
+        tool = pubmed(played.url, http)
+        evidence = await search(tool, "zinc", 2)
     assert tool.name == "pubmed"
     assert [(piece.id, piece.citation.title, piece.provider) for piece in evidence] == [
         ("pubmed:13", "Third.", "pubmed"),
@@ -51,23 +56,30 @@ async def test_a_search_takes_two_requests_and_keeps_pubmeds_order(http: httpx.A
 async def test_twenty_two_records_take_two_requests(http: httpx.AsyncClient):
     records = {str(number): article(str(number)) for number in range(100, 122)}
     async with ncbi(records) as played:
-        assert len(await pubmed_tool(played.url, http).search("zinc", 22)) == 22
+        assert len(await search(pubmed(played.url, http), "zinc", 22)) == 22
     assert played.utilities == ["esearch", "efetch"]
 
 
 async def test_nothing_found_is_an_answer_and_nothing_is_fetched(http: httpx.AsyncClient):
     async with ncbi() as played:
-        assert await pubmed_tool(played.url, http).search("zinc", 10) == []
-    assert played.utilities == ["esearch"]
+        assert await search(pubmed(played.url, http), "zinc", 10) == ()
+    assert played.utilities == ["esearch", "espell"]
+
+
+async def search(source: PubMed, query: str, max_results: int) -> tuple[Evidence, ...]:
+    """What a search through the pipeline finds."""
+    request = PubMedRequest(query=query, max_results=max_results)
+    return (await SourceSearch(source).search(request, FakeSession())).evidence
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """An answer that is none, the error it becomes when it stays, and how often it is worth asking."""
+    """A faulty answer, the error it becomes when it stays, and how often it is worth asking."""
 
     answer: Answer
     error: type[ProviderError]
     tries: int = TRIES
+    retry: RetryPolicy = PATIENT
 
 
 RATE_LIMIT = as_json({"error": "API rate limit exceeded", "api-key": KEY, "count": "4", "limit": "3"}, 429)
@@ -93,7 +105,7 @@ FAULTS = {
     "502": Fault(Answer(502), ProviderUnavailableError),
     "503": Fault(Answer(503), ProviderUnavailableError),
     "reset": Fault(Answer(conduct="reset"), ProviderUnavailableError),
-    "silence": Fault(Answer(conduct="silent"), ProviderTimeoutError),
+    "silence": Fault(Answer(conduct="silent"), ProviderTimeoutError, retry=QUICK),
     "a web page": Fault(Answer(200, b"<!DOCTYPE html><html><body>Sorry</body></html>"), ProviderUnavailableError),
     "a web page in XML": Fault(Answer(200, PAGE, "text/html"), ProviderUnavailableError),
     "nothing at all": Fault(Answer(200), ProviderResponseError),
@@ -110,7 +122,7 @@ FAULTS = {
 async def test_a_fault_that_stays_becomes_a_named_error(fault: Fault, step: str, http: httpx.AsyncClient):
     async with ncbi(RECORDS) as played:
         played.always[step] = fault.answer
-        error = await _failure(played, http)
+        error = await _failure(played, http, fault.retry)
     assert type(error) is fault.error
     assert played.utilities.count(step) == fault.tries
 
@@ -123,7 +135,7 @@ PASSING = {name: fault for name, fault in FAULTS.items() if fault.tries > 1}
 async def test_a_fault_that_passes_is_overcome(fault: Fault, step: str, http: httpx.AsyncClient):
     async with ncbi(RECORDS) as played:
         played.first[step] = [fault.answer] * (TRIES - 1)
-        assert len(await pubmed_tool(played.url, http, key=KEY).search("zinc", 10)) == 3
+        assert len(await search(pubmed(played.url, http, key=KEY, retry=fault.retry), "zinc", 10)) == 3
 
 
 WHOLE = efetch(*RECORDS.values())
@@ -154,52 +166,53 @@ async def test_records_that_cannot_be_read_at_all_are_an_error(answer: Answer, h
 async def test_records_that_could_not_be_read_are_fetched_again(answer: Answer, http: httpx.AsyncClient):
     async with ncbi(RECORDS) as played:
         played.first["efetch"] = [answer]
-        assert len(await pubmed_tool(played.url, http).search("zinc", 10)) == 3
+        assert len(await search(pubmed(played.url, http), "zinc", 10)) == 3
 
 
 async def test_an_empty_set_is_an_error_where_records_were_promised(http: httpx.AsyncClient):
     async with ncbi() as played:
         played.hits["zinc"] = ["11"]
         with pytest.raises(ProviderResponseError):
-            await pubmed_tool(played.url, http).search("zinc", 10)
+            await search(pubmed(played.url, http), "zinc", 10)
 
 
 async def test_a_record_that_is_no_xml_costs_itself_alone(http: httpx.AsyncClient):
     async with ncbi(RECORDS | {"12": RECORDS["12"].replace("</Journal>", "")}) as played:
-        records = await pubmed_tool(played.url, http).fetch(["11", "12", "13"])
-    assert [piece.id for piece in records.evidence] == ["pubmed:11", "pubmed:13"]
-    assert [one.pmid for one in records.unreadable] == ["12"]
+        fetched = await pubmed(played.url, http).fetch(["11", "12", "13"])
+    assert list(fetched.records) == ["11", "13"]
+    assert list(fetched.losses) == ["12"]
+    assert fetched.losses["12"].startswith("PMID 12 could not be read")
     assert len(played.asked) == TRIES
 
 
 async def test_a_record_that_was_no_xml_once_is_fetched_whole(http: httpx.AsyncClient):
     async with ncbi(RECORDS) as played:
         played.first["efetch"] = [efetch(RECORDS["11"], RECORDS["12"].replace("</Journal>", ""))]
-        records = await pubmed_tool(played.url, http).fetch(["11", "12"])
-    assert [piece.id for piece in records.evidence] == ["pubmed:11", "pubmed:12"]
-    assert records.well_formed
+        fetched = await pubmed(played.url, http).fetch(["11", "12"])
+    assert list(fetched.records) == ["11", "12"]
+    assert not fetched.losses
 
 
 async def test_unknown_ids_are_missing(http: httpx.AsyncClient):
     async with ncbi(RECORDS) as played:
-        tool = pubmed_tool(played.url, http)
-        assert [piece.id for piece in (await tool.fetch(["11", "99999999"])).evidence] == ["pubmed:11"]
-        assert (await tool.fetch(["99999999"])).evidence == ()
+        tool = pubmed(played.url, http)
+        assert list((await tool.fetch(["11", "99999999"])).records) == ["11"]
+        assert not (await tool.fetch(["99999999"])).records
         played.always["efetch"] = as_xml("<ERROR>ID list is empty! Possibly it has no correct IDs.</ERROR>", 400)
-        assert (await tool.fetch(["0"])).evidence == ()
+        assert not (await tool.fetch(["0"])).records
 
 
 async def test_nobody_at_the_address_is_an_outage(http: httpx.AsyncClient):
     async with ncbi() as played:
         url = played.url
     with pytest.raises(ProviderUnavailableError):
-        await pubmed_tool(url, http).search("zinc", 10)
+        await search(pubmed(url, http), "zinc", 10)
 
 
 async def test_an_answer_that_drips_is_given_up(http: httpx.AsyncClient):
     async with dripping() as url:
         with pytest.raises(ProviderTimeoutError):
-            await pubmed_tool(url, http).search("zinc", 10)
+            await search(pubmed(url, http, retry=QUICK), "zinc", 10)
 
 
 async def test_an_outage_is_named_before_the_deadline(http: httpx.AsyncClient):
@@ -207,14 +220,14 @@ async def test_an_outage_is_named_before_the_deadline(http: httpx.AsyncClient):
         played.always["esearch"] = Answer(conduct="silent")
         patient = RetryPolicy(attempts=3, first_backoff=0.01, attempt_timeout=60)
         with anyio.fail_after(2), pytest.raises(ProviderTimeoutError):
-            await pubmed_tool(played.url, http, retry=patient).search("zinc", 10)
+            await search(pubmed(played.url, http, retry=patient), "zinc", 10)
 
 
 async def test_more_than_can_be_read_at_once_is_refused(http: httpx.AsyncClient):
     async with ncbi(RECORDS) as played:
         small = dataclasses.replace(QUICK, largest_answer=500)
         with pytest.raises(ProviderResponseError):
-            await pubmed_tool(played.url, http, retry=small).fetch(["11", "12"])
+            await pubmed(played.url, http, retry=small).fetch(["11", "12"])
 
 
 async def test_a_cancelled_search_lets_go_of_ncbi(http: httpx.AsyncClient):
@@ -227,7 +240,7 @@ async def test_a_cancelled_search_lets_go_of_ncbi(http: httpx.AsyncClient):
 
         played.server.answer = silent
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(pubmed_tool(played.url, http, retry=RetryPolicy()).search, "zinc", 10)
+            tasks.start_soon(search, pubmed(played.url, http, retry=RetryPolicy()), "zinc", 10)
             await asked.wait()
             tasks.cancel_scope.cancel()
     assert len(played.asked) == 1
@@ -261,10 +274,10 @@ async def dripping() -> AsyncGenerator[str]:
         await asyncio.gather(*at_work)
 
 
-async def _failure(played: Ncbi, http: httpx.AsyncClient) -> ProviderError:
+async def _failure(played: Ncbi, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> ProviderError:
     """The error of a search: a sentence for a model, without addresses, keys and markup."""
     with pytest.raises(ProviderError) as caught:
-        await pubmed_tool(played.url, http, key=KEY).search("zinc", 10)
+        await search(pubmed(played.url, http, key=KEY, retry=retry), "zinc", 10)
     error = caught.value
     assert error.provider == "pubmed"
     assert error.message.endswith(".")

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.sources.pubmed.xml import Records, read_records
 
 FOLDER = os.environ.get("DEEPCRITICAL_RECORDED_DIR", "")
@@ -44,7 +44,7 @@ def test_every_recorded_record_is_read(readings: dict[str, list[Reading]]):
         records = answer(file)
         assert records.well_formed, file
         assert not records.unreadable, file
-        read = [piece.citation.pmid for piece in records.evidence]
+        read = [piece.pmid for piece in records.publications]
         assert read[: len(expected)] == [reading["pmid"] for reading in expected], file
 
 
@@ -52,35 +52,34 @@ def test_every_field_equals_the_independent_reading(readings: dict[str, list[Rea
     differences = [
         f"{file} {reading['pmid']} {difference}"
         for file, expected in readings.items()
-        for piece, reading in zip(answer(file).evidence, expected, strict=False)
+        for piece, reading in zip(answer(file).publications, expected, strict=False)
         for difference in differences_of(piece, reading)
     ]
     assert differences == []
 
 
-def differences_of(piece: Evidence, reading: Reading) -> Iterator[str]:
-    citation = piece.citation
-    title = reading["title"] or "[No title]"
+def differences_of(piece: Publication, reading: Reading) -> Iterator[str]:
+    title = reading["title"] or NO_TITLE
     corrections = [one for one in reading["corrections"] if one["ref_type"] in KINDS]
     kinds = {KINDS[one["ref_type"]] for one in corrections}
-    yield from _difference("title", citation.title, title)
-    yield from _difference("content", piece.content, reading["abstract_text"] or title)
+    yield from _difference("title", piece.title, title)
+    yield from _difference("content", piece.text.content, reading["abstract_text"] or NO_ABSTRACT)
     # The independent reading leaves suffixes out.
     yield from _difference(
         "authors",
-        [SUFFIX.sub("", name) for name in citation.authors],
+        [SUFFIX.sub("", str(name)) for name in piece.authors],
         [SUFFIX.sub("", name) for name in reading["authors"]],
     )
-    yield from _difference("journal", citation.journal, reading["journal"] or "")
-    yield from _difference("date", citation.date, _date(reading))
-    yield from _difference("doi", citation.doi, reading["doi"] or "")
-    yield from _difference("pmcid", citation.pmcid, reading["pmcid"] or "")
-    yield from _difference("types", list(citation.publication_types), reading["publication_types"])
-    yield from _difference("mesh", list(citation.mesh_terms), [one["descriptor"] for one in reading["mesh"]])
-    yield from _difference("status", citation.status, _status(reading["is_retracted"], kinds))
+    yield from _difference("journal", piece.journal, reading["journal"] or "")
+    yield from _difference("date", piece.date, _date(reading))
+    yield from _difference("doi", piece.doi, reading["doi"] or "")
+    yield from _difference("pmcid", piece.pmcid, reading["pmcid"] or "")
+    yield from _difference("types", list(piece.publication_types), reading["publication_types"])
+    yield from _difference("mesh", list(piece.mesh_terms), [one["descriptor"] for one in reading["mesh"]])
+    yield from _difference("status", piece.status, _status(reading["is_retracted"], kinds))
     yield from _difference(
         "notices",
-        sorted((one.kind, one.pmid) for one in citation.status_notices),
+        sorted((one.kind, one.pmid) for one in piece.status_notices),
         sorted((KINDS[one["ref_type"]], one["pmid"] or "") for one in corrections),
     )
     yield from _difference("volume", piece.volume, reading.get("volume") or piece.volume)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from deepcritical_mcp.errors import ProviderUnavailableError
-from deepcritical_mcp.models import AuthorName, Evidence, StatusNotice
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName, Publication, StatusNotice
 from deepcritical_mcp.sources.pubmed.xml import Records, read_records
 from tests.sources.ncbi import article, as_xml, efetch, notice
 
@@ -16,8 +16,8 @@ def read(*records: str) -> Records:
     return read_records(efetch(*records).body)
 
 
-def read_one(record: str) -> Evidence:
-    (evidence,) = read(record).evidence
+def read_one(record: str) -> Publication:
+    (evidence,) = read(record).publications
     return evidence
 
 
@@ -38,16 +38,19 @@ def test_a_complete_record():
             ),
         )
     )
-    citation = evidence.citation
-    assert (evidence.id, evidence.provider, evidence.content) == ("pubmed:41", "pubmed", "Zinc speeds up repair.")
-    assert (citation.source, citation.pmid, citation.doi, citation.pmcid) == ("pubmed", "41", "10.1000/ABC.9", "PMC77")
-    assert (citation.title, citation.journal) == ("Zinc in wound repair.", "Journal of made-up results")
-    assert (citation.url, citation.date) == ("https://pubmed.ncbi.nlm.nih.gov/41/", "2021-03-04")
-    assert citation.publication_types == ("Journal Article", "Review")
-    assert citation.mesh_terms == ("Wound Healing", "Zinc")
+    assert (evidence.id, evidence.text.provider, evidence.text.content) == (
+        "pubmed:41",
+        "pubmed",
+        "Zinc speeds up repair.",
+    )
+    assert (evidence.source, evidence.pmid, evidence.doi, evidence.pmcid) == ("pubmed", "41", "10.1000/ABC.9", "PMC77")
+    assert (evidence.title, evidence.journal) == ("Zinc in wound repair.", "Journal of made-up results")
+    assert (evidence.url, evidence.date) == ("https://pubmed.ncbi.nlm.nih.gov/41/", "2021-03-04")
+    assert evidence.publication_types == ("Journal Article", "Review")
+    assert evidence.mesh_terms == ("Wound Healing", "Zinc")
     assert evidence.keywords == ("repair", "Zn²⁺", "Zinc")
     assert (evidence.volume, evidence.issue, evidence.pages) == ("9", "2", "11-9")
-    assert (citation.status, citation.status_notices) == ("ok", ())
+    assert (evidence.status, evidence.status_notices) == ("ok", ())
 
 
 MATH = (
@@ -81,8 +84,8 @@ MARKUP = {
 @pytest.mark.parametrize(("xml", "text"), MARKUP.items(), ids=MARKUP.values())
 def test_markup_becomes_text_where_it_stands(xml: str, text: str):
     evidence = read_one(article("1", xml, f"<AbstractText>Before {xml} after.</AbstractText>"))
-    assert evidence.citation.title == text
-    assert evidence.content == f"Before {text} after."
+    assert evidence.title == text
+    assert evidence.text.content == f"Before {text} after."
 
 
 def test_labelled_sections_stand_on_lines_of_their_own():
@@ -98,13 +101,13 @@ def test_labelled_sections_stand_on_lines_of_their_own():
             ),
         )
     )
-    assert evidence.content == "AIM & SCOPE: To see.\nNo label.\nRESULTS: We saw.\nThe end."
+    assert evidence.text.content == "AIM & SCOPE: To see.\nNo label.\nRESULTS: We saw.\nThe end."
 
 
 def test_abstracts_in_other_languages_are_not_the_abstract():
     other = '<OtherAbstract Language="ger"><AbstractText>Zink hilft.</AbstractText></OtherAbstract>'
     evidence = read_one(article("1", "[Zinc helps].", "", citation=other))
-    assert evidence.content == "[Zinc helps]."
+    assert (evidence.title, evidence.text.content) == ("[Zinc helps].", NO_ABSTRACT)
 
 
 def person(last: str, fore: str = "", initials: str = "", suffix: str = "", valid: str = "Y") -> str:
@@ -126,14 +129,14 @@ def test_authors_come_in_order_with_suffixes_groups_and_initials():
         + person("Mistaken", "Name", valid="N")
     )
     evidence = read_one(article("1", authors=authors))
-    assert evidence.citation.authors == (
+    assert [str(author) for author in evidence.authors] == [
         "Ruiz Ana María",
         "Zinc Study Group (ZSG)",
         "Doe John 3rd",
         "Muster XY",
         "Plato",
-    )
-    assert evidence.author_parts == (
+    ]
+    assert evidence.authors == (
         AuthorName("Ruiz", "Ana María"),
         AuthorName("Zinc Study Group (ZSG)"),
         AuthorName("Doe", "John", "3rd"),
@@ -146,7 +149,7 @@ def test_a_thousand_authors_are_all_there_and_investigators_are_none():
     authors = "".join(person(f"Name{number}", "A") for number in range(1_000))
     investigators = f"<InvestigatorList>{person('Other', 'B').replace('Author', 'Investigator')}</InvestigatorList>"
     evidence = read_one(article("1", authors=authors, citation=investigators))
-    assert evidence.citation.authors == tuple(f"Name{number} A" for number in range(1_000))
+    assert evidence.authors == tuple(AuthorName(f"Name{number}", "A") for number in range(1_000))
 
 
 DATES = {
@@ -176,11 +179,11 @@ DATES = {
 @pytest.mark.parametrize(("xml", "date"), DATES.items())
 def test_dates_of_every_shape(xml: str, date: str):
     electronic = '<ArticleDate DateType="Electronic"><Year>2020</Year><Month>11</Month><Day>10</Day></ArticleDate>'
-    assert read_one(article("1", date=xml, entry=electronic)).citation.date == date
+    assert read_one(article("1", date=xml, entry=electronic)).date == date
 
 
 def test_a_date_that_nobody_gives_is_unknown():
-    assert read_one(article("1", date="")).citation.date == "Unknown"
+    assert read_one(article("1", date="")).date == "Unknown"
 
 
 def test_a_doi_is_the_records_own():
@@ -189,13 +192,13 @@ def test_a_doi_is_the_records_own():
         '</ArticleId><ArticleId IdType="pmc">PMC1</ArticleId></ArticleIdList></Reference></ReferenceList>'
     )
     location = '<ELocationID EIdType="{}" ValidYN="{}">{}</ELocationID>'
-    without = read_one(article("1", data=elsewhere)).citation
+    without = read_one(article("1", data=elsewhere))
     assert (without.doi, without.pmcid) == ("", "")
     locations = location.format("pii", "Y", "S1") + location.format("doi", "N", "10.1/wrong")
-    assert read_one(article("1", entry=locations)).citation.doi == ""
+    assert read_one(article("1", entry=locations)).doi == ""
     locations += location.format("doi", "Y", "10.1/right")
-    assert read_one(article("1", entry=locations, data=elsewhere)).citation.doi == "10.1/right"
-    assert read_one(article("1", entry=locations, doi="10.1/listed")).citation.doi == "10.1/listed"
+    assert read_one(article("1", entry=locations, data=elsewhere)).doi == "10.1/right"
+    assert read_one(article("1", entry=locations, doi="10.1/listed")).doi == "10.1/listed"
 
 
 Statuses = list[tuple[tuple[str, ...], str, str, list[tuple[str, str, str]]]]
@@ -216,7 +219,7 @@ STATUSES: Statuses = [
 
 @pytest.mark.parametrize(("types", "xml", "status", "notices"), STATUSES)
 def test_what_became_of_a_paper(types: Sequence[str], xml: str, status: str, notices: Sequence[tuple[str, str, str]]):
-    citation = read_one(article("1", types=types, citation=xml)).citation
+    citation = read_one(article("1", types=types, citation=xml))
     assert citation.status == status
     assert [(one.kind, one.pmid, one.reference) for one in citation.status_notices] == notices
 
@@ -224,7 +227,7 @@ def test_what_became_of_a_paper(types: Sequence[str], xml: str, status: str, not
 def test_the_gravest_comes_first():
     several = notice("ErratumIn", "A", "1") + notice("ExpressionOfConcernIn", "B", "2") + notice("RetractionIn", "C")
     one_list = several.replace("</CommentsCorrectionsList><CommentsCorrectionsList>", "")
-    citation = read_one(article("9", citation=one_list)).citation
+    citation = read_one(article("9", citation=one_list))
     assert citation.status == "retracted"
     assert citation.status_notices == (
         StatusNotice(kind="retraction", reference="C"),
@@ -235,13 +238,14 @@ def test_the_gravest_comes_first():
 
 def test_titles_that_are_missing_foreign_or_long():
     nothing = read_one(article("1", "", "", authors=""))
-    assert (nothing.citation.title, nothing.content, nothing.citation.authors) == ("[No title]", "[No title]", ())
+    assert (nothing.title, nothing.text.content, nothing.authors) == (NO_TITLE, NO_ABSTRACT, ())
     foreign = "<VernacularTitle>Zink bei Wunden.</VernacularTitle>"
-    assert read_one(article("1", "[Zinc for wounds].", entry=foreign)).citation.title == "[Zinc for wounds]."
-    assert read_one(article("1", "", entry=foreign)).citation.title == "Zink bei Wunden."
+    assert read_one(article("1", "[Zinc for wounds].", entry=foreign)).title == "[Zinc for wounds]."
+    assert read_one(article("1", "", entry=foreign)).title == "Zink bei Wunden."
     long = read_one(article("1", "word " * 200, ""))
-    assert len(long.citation.title) <= 500
-    assert long.content == ("word " * 200).strip()
+    assert len(long.title) <= 500
+    assert long.title.startswith("word word")
+    assert long.text.content == NO_ABSTRACT
 
 
 BOOK = (
@@ -260,11 +264,10 @@ EDITORS = f'<AuthorList Type="editors">{person("Editor", "E")}</AuthorList>'
 def test_a_whole_book():
     authors = f'<AuthorList Type="authors">{person("Writer", "W")}</AuthorList>'
     evidence = read_one(BOOK.format(pmid="51", ids="", inside=EDITORS + authors, chapter=""))
-    citation = evidence.citation
-    assert (evidence.id, citation.title, citation.date) == ("pubmed:51", "Handbook of Zinc", "2015-09")
-    assert (citation.authors, citation.doi, citation.journal) == (("Writer W",), "10.9/book", "")
-    assert (citation.publication_types, evidence.keywords) == (("Review",), ("zinc",))
-    assert evidence.content == "About zinc."
+    assert (evidence.id, evidence.title, evidence.date) == ("pubmed:51", "Handbook of Zinc", "2015-09")
+    assert (evidence.authors, evidence.doi, evidence.journal) == ((AuthorName("Writer", "W"),), "10.9/book", "")
+    assert (evidence.publication_types, evidence.keywords) == (("Review",), ("zinc",))
+    assert evidence.text.content == "About zinc."
 
 
 def test_a_chapter_has_its_own_title_authors_and_doi():
@@ -272,10 +275,10 @@ def test_a_chapter_has_its_own_title_authors_and_doi():
     chapter = (
         f'<ArticleTitle>Zinc <b>fingers</b></ArticleTitle><AuthorList Type="authors">{person("Own", "O")}</AuthorList>'
     )
-    citation = read_one(BOOK.format(pmid="52", ids=ids, inside=EDITORS, chapter=chapter)).citation
-    assert (citation.title, citation.authors, citation.doi) == ("Zinc fingers", ("Own O",), "")
+    citation = read_one(BOOK.format(pmid="52", ids=ids, inside=EDITORS, chapter=chapter))
+    assert (citation.title, citation.authors, citation.doi) == ("Zinc fingers", (AuthorName("Own", "O"),), "")
     ids += '<ArticleId IdType="doi">10.9/chapter</ArticleId>'
-    assert read_one(BOOK.format(pmid="52", ids=ids, inside="", chapter=chapter)).citation.doi == "10.9/chapter"
+    assert read_one(BOOK.format(pmid="52", ids=ids, inside="", chapter=chapter)).doi == "10.9/chapter"
 
 
 def test_records_outside_of_the_usual_set():
@@ -286,14 +289,14 @@ def test_records_outside_of_the_usual_set():
         f"<MedlineCitationSet>{inner}</MedlineCitationSet>",
         f"<PubmedArticle>{inner}</PubmedArticle>",
     ):
-        (evidence,) = read_records(as_xml(body).body).evidence
+        (evidence,) = read_records(as_xml(body).body).publications
         assert evidence.id == "pubmed:61"
 
 
 def test_deleted_records_are_named_beside_the_others():
     deleted = "<DeleteCitation><PMID>71</PMID><PMID>72</PMID></DeleteCitation>"
     records = read(article("70"), deleted)
-    assert [piece.id for piece in records.evidence] == ["pubmed:70"]
+    assert [piece.id for piece in records.publications] == ["pubmed:70"]
     assert records.deleted == ("71", "72")
 
 
@@ -314,7 +317,7 @@ ODD = {
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 def test_an_unreadable_record_costs_itself_alone(odd: str):
     records = read(article("1"), odd, article("2"))
-    assert [piece.id for piece in records.evidence] == ["pubmed:1", "pubmed:2"]
+    assert [piece.id for piece in records.publications] == ["pubmed:1", "pubmed:2"]
     assert len(records.unreadable) == 1
     assert records.well_formed
 
@@ -324,7 +327,7 @@ def test_control_characters_and_broken_encodings_cost_nothing():
     body = body.replace(b"CTRL", b"\x02").replace(b"BYTES", b"\xff\xfe")
     records = read_records(b"\n" + body)
     assert records.well_formed
-    assert records.evidence[0].citation.title.startswith("Zinc and copper")
+    assert records.publications[0].title.startswith("Zinc and copper")
 
 
 def test_a_maintenance_page_is_an_outage():

@@ -35,9 +35,9 @@ MARKED: st.SearchStrategy[tuple[str, str]] = st.one_of(
 def test_no_character_of_a_text_is_lost_or_moved(parts: list[tuple[tuple[str, str], str]]):
     xml = "".join(marked + blank for (marked, _), blank in parts)
     text = "".join(plain + blank for (_, plain), blank in parts).strip()
-    (evidence,) = read_records(efetch(article("1", xml, f"<AbstractText>{xml}</AbstractText>")).body).evidence
-    assert evidence.citation.title == text
-    assert evidence.content == text
+    (evidence,) = read_records(efetch(article("1", xml, f"<AbstractText>{xml}</AbstractText>")).body).publications
+    assert evidence.title == text
+    assert evidence.text.content == text
 
 
 PERSON = "<Author><LastName>L{0}</LastName><ForeName>F{0}</ForeName></Author>", "L{0} F{0}"
@@ -49,9 +49,9 @@ NOBODY = '<Author ValidYN="Y"/>', ""
 @given(st.lists(st.sampled_from([PERSON, GROUP, NOBODY]), max_size=20))
 def test_every_author_is_kept_in_order(forms: list[tuple[str, str]]):
     xml = "".join(form.format(number) for number, (form, _) in enumerate(forms))
-    (evidence,) = read_records(efetch(article("1", authors=xml)).body).evidence
-    assert evidence.citation.authors == tuple(name.format(number) for number, (_, name) in enumerate(forms) if name)
-    assert len(evidence.author_parts) == len(evidence.citation.authors)
+    (evidence,) = read_records(efetch(article("1", authors=xml)).body).publications
+    named = [name.format(number) for number, (_, name) in enumerate(forms) if name]
+    assert [str(author) for author in evidence.authors] == named
 
 
 GOOD, ODD, NO_XML = (
@@ -71,7 +71,7 @@ def test_bad_records_never_cost_good_ones(forms: list[str]):
             read_records(body)
         return
     records = read_records(body)
-    assert [piece.citation.pmid for piece in records.evidence] == good
+    assert [piece.pmid for piece in records.publications] == good
     assert len(records.unreadable) == len(forms) - len(good)
     assert records.well_formed is (NO_XML not in forms)
 
@@ -81,7 +81,7 @@ def test_bad_records_never_cost_good_ones(forms: list[str]):
 def test_junk_is_never_taken_for_records(junk: bytes):
     for body in (junk, b"<PubmedArticleSet>" + junk + b"</PubmedArticleSet>"):
         with contextlib.suppress(ProviderError):
-            assert read_records(body).evidence == ()
+            assert read_records(body).publications == ()
 
 
 NAMES = st.sampled_from(
@@ -125,9 +125,9 @@ TREES: st.SearchStrategy[str] = st.recursive(
 @given(st.lists(TREES, max_size=4))
 def test_elements_in_any_order_are_read_or_named(trees: list[str]):
     records = read_records(f"<PubmedArticleSet>{''.join(trees)}</PubmedArticleSet>".encode())
-    for piece in records.evidence:
-        assert piece.citation.title
-        assert piece.content
+    for piece in records.publications:
+        assert piece.title
+        assert piece.text.content
 
 
 @in_its_own_time
@@ -139,4 +139,4 @@ def test_half_an_answer_is_never_a_whole_one(start: int, length: int):
         records = read_records(cut)
     except ProviderError:
         return
-    assert len(records.evidence) == 3 or not records.well_formed
+    assert len(records.publications) == 3 or not records.well_formed

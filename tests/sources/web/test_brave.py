@@ -21,7 +21,7 @@ from deepcritical_mcp.sources.web.brave import BraveTool, explain_refusal
 from deepcritical_mcp.sources.web.provider import WebOptions
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources import wire
-from tests.sources.contract import PATIENT, TRIES
+from tests.sources.contract import PATIENT, TRIES, found
 
 NOT_IN_PLAN = wire.brave_refusal(400, "OPTION_NOT_IN_PLAN", "The option is not part of the plan.")
 
@@ -35,7 +35,8 @@ def brave(url: str, http: httpx.AsyncClient) -> BraveTool:
 
 async def test_options_are_braves_own_and_the_key_is_a_header(http: httpx.AsyncClient):
     async with stand_in(wire.brave()) as provider:
-        await brave(provider.url, http).search(
+        await found(
+            brave(provider.url, http),
             "metformin cancer",
             7,
             recency="month",
@@ -57,10 +58,10 @@ async def test_options_are_braves_own_and_the_key_is_a_header(http: httpx.AsyncC
 async def test_news_have_their_own_endpoint_and_dates(http: httpx.AsyncClient):
     page = wire.Page("News", "https://a.example/n", "Text.", date="3 days ago")
     async with stand_in(wire.brave_news([page])) as provider:
-        (item,) = await brave(provider.url, http).search("metformin", 30, topic="news", search_depth="basic")
+        (item,) = await found(brave(provider.url, http), "metformin", 30, topic="news", search_depth="basic")
     assert provider.asked[0].path == "/news/search"
     assert provider.asked[0].query == {"q": "metformin", "count": "30", "offset": "0"}
-    assert item.citation.date == "2026-03-12"
+    assert item.publication.date == "2026-03-12"
 
 
 async def test_more_than_a_page_is_read_page_by_page(http: httpx.AsyncClient):
@@ -72,17 +73,17 @@ async def test_more_than_a_page_is_read_page_by_page(http: httpx.AsyncClient):
 
     async with stand_in() as provider:
         provider.answer = answer
-        evidence = await brave(provider.url, http).search("metformin", 50)
+        evidence = await found(brave(provider.url, http), "metformin", 50)
     assert [asked.query["offset"] for asked in provider.asked] == ["0", "1", "2"]
-    assert [item.citation.title for item in evidence] == [page.title for page in pages]
-    assert (evidence[0].relevance, evidence[-1].relevance) == (1.0, 0.5)
+    assert [item.publication.title for item in evidence] == [page.title for page in pages]
+    assert (evidence[0].score, evidence[-1].score) == (1.0, 0.5)
 
 
 async def test_a_later_page_that_fails_leaves_the_first_and_a_warning(http: httpx.AsyncClient):
     first = wire.brave([wire.Page(f"P{n}", f"https://a.example/{n}", "Text.") for n in range(20)], more=True)
     async with stand_in(first, Answer(403)) as provider:
         answer = await brave(provider.url, http).ask("metformin", 40, WebOptions())
-    assert len(answer.evidence) == 20
+    assert len(answer.hits) == 20
     assert answer.warnings == (
         "Further results are missing: Brave Search refused access (HTTP 403). Check its API key.",
     )
@@ -91,8 +92,8 @@ async def test_a_later_page_that_fails_leaves_the_first_and_a_warning(http: http
 async def test_a_plan_without_extra_snippets_is_remembered(http: httpx.AsyncClient):
     async with stand_in(NOT_IN_PLAN, wire.brave()) as provider:
         tool = brave(provider.url, http)
-        assert len(await tool.search("metformin", 5)) == 3
-        assert len(await tool.search("aspirin", 5)) == 3
+        assert len(await found(tool, "metformin", 5)) == 3
+        assert len(await found(tool, "aspirin", 5)) == 3
     assert ["extra_snippets" in asked.query for asked in provider.asked] == [True, False, False]
 
 
@@ -105,10 +106,10 @@ async def test_extra_snippets_are_part_of_the_text(http: httpx.AsyncClient):
         "page_age": "2023-05-25T15:48:12",
     }
     async with stand_in(wire.as_json({"type": "search", "web": {"results": [row]}})) as provider:
-        (item,) = await brave(provider.url, http).search("metformin", 5)
-    assert item.citation.title == "A & B"
-    assert item.content == "First snippet.\nSecond."
-    assert item.citation.date == "2023-05-25"
+        (item,) = await found(brave(provider.url, http), "metformin", 5)
+    assert item.publication.title == "A & B"
+    assert item.publication.text.content == "First snippet.\nSecond."
+    assert item.publication.date == "2023-05-25"
 
 
 async def test_long_queries_and_many_domains_are_cut_and_told(http: httpx.AsyncClient):
@@ -117,8 +118,8 @@ async def test_long_queries_and_many_domains_are_cut_and_told(http: httpx.AsyncC
         answer = await brave(provider.url, http).ask("word " * 80, 5, WebOptions(include_domains=domains))
     assert provider.asked[0].query["q"] == " ".join(["word"] * 50)
     assert [warning.split(":")[0] for warning in answer.warnings] == [
-        "So many domains cannot be asked of Brave Search",
-        "Brave Search reads no more of the query than",
+        "Brave Search accepts fewer domains than these",
+        "Brave Search accepts no longer query than",
     ]
 
 
@@ -146,7 +147,7 @@ TOKEN_IN_META = {"errors": [{"loc": ["header", "x-subscription-token"], "msg": "
 async def test_refusals_are_told_apart(http: httpx.AsyncClient, answer: Answer, error: type[ProviderError], tries: int):
     async with stand_in(answer) as provider:
         with pytest.raises(ProviderError) as caught:
-            await brave(provider.url, http).search("metformin", 5)
+            await found(brave(provider.url, http), "metformin", 5)
     assert type(caught.value) is error
     assert len(provider.asked) == tries
 
@@ -154,4 +155,4 @@ async def test_refusals_are_told_apart(http: httpx.AsyncClient, answer: Answer, 
 async def test_a_short_wait_that_brave_names_is_waited_out(http: httpx.AsyncClient):
     limited = wire.brave_refusal(429, "RATE_LIMITED", "Slow down.", X_RateLimit_Reset="0.01, 9000")
     async with stand_in(limited, wire.brave()) as provider:
-        assert len(await brave(provider.url, http).search("metformin", 5)) == 3
+        assert len(await found(brave(provider.url, http), "metformin", 5)) == 3

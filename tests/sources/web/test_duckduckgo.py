@@ -13,7 +13,7 @@ from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.provider import WebOptions
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
-from tests.sources.contract import PATIENT
+from tests.sources.contract import PATIENT, found
 
 
 def duckduckgo(url: str, http: httpx.AsyncClient) -> DuckDuckGoTool:
@@ -23,8 +23,13 @@ def duckduckgo(url: str, http: httpx.AsyncClient) -> DuckDuckGoTool:
 
 async def test_the_form_is_sent_to_the_address_of_the_settings(http: httpx.AsyncClient):
     async with stand_in(wire.duckduckgo()) as provider:
-        await duckduckgo(provider.url, http).search(
-            "metformin cancer", 1, recency="week", include_domains=["nih.gov", "example.org"], exclude_domains=["x.org"]
+        await found(
+            duckduckgo(provider.url, http),
+            "metformin cancer",
+            1,
+            recency="week",
+            include_domains=["nih.gov", "example.org"],
+            exclude_domains=["x.org"],
         )
     (asked,) = provider.asked
     assert (asked.method, asked.path) == ("POST", "/html/")
@@ -39,34 +44,38 @@ async def test_the_form_is_sent_to_the_address_of_the_settings(http: httpx.Async
 async def test_redirects_are_resolved_to_the_address_as_it_was(http: httpx.AsyncClient):
     address = "https://a.example/find?q=a%26b&id=5#top"
     async with stand_in(wire.duckduckgo([wire.Page("A page", address, "Text.")])) as provider:
-        (item,) = await duckduckgo(provider.url, http).search("metformin", 5)
-    assert item.citation.url == "https://a.example/find?q=a%26b&id=5"
+        (item,) = await found(duckduckgo(provider.url, http), "metformin", 5)
+    assert item.publication.url == "https://a.example/find?q=a%26b&id=5"
 
 
 async def test_results_without_a_snippet_and_with_a_date_are_kept(http: httpx.AsyncClient):
     page = wire.Page("A <b>bold</b> title", "https://a.example/1", "", date="2025-11-02")
     async with stand_in(wire.duckduckgo([page])) as provider:
-        (item,) = await duckduckgo(provider.url, http).search("metformin", 5)
-    assert (item.citation.title, item.content, item.citation.date) == ("A bold title", "A bold title", "2025-11-02")
+        (item,) = await found(duckduckgo(provider.url, http), "metformin", 5)
+    assert (item.publication.title, item.publication.text.content, item.publication.date) == (
+        "A bold title",
+        "A bold title",
+        "2025-11-02",
+    )
 
 
 async def test_the_lite_layout_is_read_as_well(http: httpx.AsyncClient):
     async with stand_in(wire.duckduckgo_lite()) as provider:
-        evidence = await duckduckgo(provider.url, http).search("metformin", 3)
-    assert [item.content for item in evidence] == [page.text for page in wire.PAGES]
+        evidence = await found(duckduckgo(provider.url, http), "metformin", 3)
+    assert [item.publication.text.content for item in evidence] == [page.text for page in wire.PAGES]
 
 
 async def test_a_layout_without_todays_classes_is_read_by_its_headings(http: httpx.AsyncClient):
     link = f"//duckduckgo.com/l/?uddg={quote('https://a.example/1', safe='')}&rut=1"
     page = f'<div class="body"><h2><a href="{link}">Title</a></h2><a href="{link}">Text.</a></div>'
     async with stand_in(wire.html(page)) as provider:
-        (item,) = await duckduckgo(provider.url, http).search("metformin", 1)
-    assert (item.citation.title, item.citation.url) == ("Title", "https://a.example/1")
+        (item,) = await found(duckduckgo(provider.url, http), "metformin", 1)
+    assert (item.publication.title, item.publication.url) == ("Title", "https://a.example/1")
 
 
 async def test_advertisements_alone_are_no_results(http: httpx.AsyncClient):
     async with stand_in(wire.duckduckgo(())) as provider:
-        assert await duckduckgo(provider.url, http).search("metformin", 5) == []
+        assert await found(duckduckgo(provider.url, http), "metformin", 5) == []
 
 
 async def test_an_advanced_search_reads_up_to_three_pages(http: httpx.AsyncClient):
@@ -76,54 +85,54 @@ async def test_an_advanced_search_reads_up_to_three_pages(http: httpx.AsyncClien
 
     async with stand_in(pages(0), pages(10), pages(20), pages(30)) as provider:
         tool = duckduckgo(provider.url, http)
-        assert len(await tool.search("metformin", 50)) == 30
+        assert len(await found(tool, "metformin", 50)) == 30
         assert [asked.form.get("s") for asked in provider.asked] == [None, "10", "25"]
         provider.will(pages(0))
-        assert len(await tool.search("metformin", 50, search_depth="basic")) == 10
+        assert len(await found(tool, "metformin", 50, search_depth="basic")) == 10
 
 
 async def test_news_alone_cannot_be_searched_and_that_is_told(http: httpx.AsyncClient):
     async with stand_in(wire.duckduckgo()) as provider:
         answer = await duckduckgo(provider.url, http).ask("metformin", 3, WebOptions(topic="news"))
-    assert answer.warnings == ("DuckDuckGo cannot search the news alone: these are results of every kind.",)
+    assert answer.warnings == ("DuckDuckGo has no news search: these are results of every kind.",)
 
 
 @pytest.mark.parametrize("status", [200, 202, 403])
 async def test_a_challenge_is_a_block_and_not_an_empty_page(http: httpx.AsyncClient, status: int):
     async with stand_in(wire.duckduckgo_challenge(status)) as provider:
-        with pytest.raises(BlockedError, match="takes this machine for a robot"):
-            await duckduckgo(provider.url, http).search("metformin", 5)
+        with pytest.raises(BlockedError, match="as automated traffic"):
+            await found(duckduckgo(provider.url, http), "metformin", 5)
     assert len(provider.asked) == 1
 
 
 async def test_an_empty_page_with_status_202_is_still_an_empty_page(http: httpx.AsyncClient):
     empty = wire.duckduckgo_empty()
     async with stand_in(Answer(202, empty.body, empty.content_type)) as provider:
-        assert await duckduckgo(provider.url, http).search("metformin", 5) == []
+        assert await found(duckduckgo(provider.url, http), "metformin", 5) == []
 
 
 async def test_a_result_about_challenges_is_no_challenge(http: httpx.AsyncClient):
     page = wire.Page("anomaly.js and the anomaly-modal", "https://a.example/1", "Bots use DuckDuckGo too.")
     async with stand_in(wire.duckduckgo([page])) as provider:
-        assert len(await duckduckgo(provider.url, http).search("metformin", 1)) == 1
+        assert len(await found(duckduckgo(provider.url, http), "metformin", 1)) == 1
 
 
 async def test_a_page_that_says_neither_is_an_error(http: httpx.AsyncClient):
     async with stand_in(wire.html("<h1>Welcome</h1>")) as provider:
         with pytest.raises(ProviderResponseError):
-            await duckduckgo(provider.url, http).search("metformin", 5)
+            await found(duckduckgo(provider.url, http), "metformin", 5)
 
 
 async def test_a_page_that_breaks_off_gives_what_is_there_and_a_warning(http: httpx.AsyncClient):
     whole = wire.duckduckgo()
     async with stand_in(Answer(200, whole.body[: whole.body.rindex(b"Metformin_")], whole.content_type)) as provider:
         answer = await duckduckgo(provider.url, http).ask("metformin", 2, WebOptions())
-    assert len(answer.evidence) == 2
-    assert answer.warnings == ("DuckDuckGo's page broke off: some results may be missing.",)
+    assert len(answer.hits) == 2
+    assert answer.warnings == ("DuckDuckGo's page was cut off: some results may be missing.",)
 
 
 async def test_a_page_that_breaks_off_before_its_results_is_an_error(http: httpx.AsyncClient):
     whole = wire.duckduckgo()
     async with stand_in(Answer(200, whole.body[:150], whole.content_type)) as provider:
         with pytest.raises(ProviderError):
-            await duckduckgo(provider.url, http).search("metformin", 2)
+            await found(duckduckgo(provider.url, http), "metformin", 2)

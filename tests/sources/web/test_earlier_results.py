@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -12,11 +12,14 @@ import anyio.to_process
 import pytest
 
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.models import Citation, Evidence
-from deepcritical_mcp.sources.web.earlier_results import FILE, CachedAnswer, WebCache, clear_web_cache
+from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
+from deepcritical_mcp.sources.base import Hit
+from deepcritical_mcp.sources.web.earlier_results import CACHE_FILE, CachedAnswer, WebCache, clear_web_cache
 from deepcritical_mcp.sources.web.provider import WebOptions
+from tests.publications import published
 
 ANY = WebOptions()
+CALIBRATION = replace(MINILM, close_query=0.85)
 
 
 class Clock:
@@ -27,23 +30,28 @@ class Clock:
 
 
 class FakeEmbedder:
-    """Knows the directions of a few texts; all others lie apart."""
+    """Knows the directions of a few texts; all others have the same."""
 
-    def __init__(self, directions: dict[str, tuple[float, float]]) -> None:
+    def __init__(
+        self, directions: dict[str, tuple[float, float]], calibration: Calibration | None = CALIBRATION
+    ) -> None:
         self.directions = directions
+        self.calibration = calibration
 
     async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         return [list(self.directions.get(text, (0.0, 1.0))) for text in texts]
 
 
 class BrokenEmbedder:
+    calibration = CALIBRATION
+
     async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         raise EmbeddingError("The model cannot be loaded.")
 
 
-def page(url: str = "https://a.example/1", content: str = "Text.") -> Evidence:
-    citation = Citation(source="web", title="Title", url=url)
-    return Evidence.of(citation, content, provider="brave", relevance=0.7, found_by=("q",))
+def page(url: str = "https://a.example/1", content: str = "Text.") -> Hit:
+    publication = published(content, provider="brave", source="web", title="Title", url=url)
+    return Hit(publication=publication, score=0.7)
 
 
 async def found(cache: WebCache, query: str, options: WebOptions = ANY) -> str:
@@ -51,8 +59,8 @@ async def found(cache: WebCache, query: str, options: WebOptions = ANY) -> str:
     return answer.query if answer else ""
 
 
-async def put(cache: WebCache, query: str, options: WebOptions = ANY, *pages: Evidence) -> None:
-    await cache.put(query, options, provider="brave", evidence=pages or (page(),))
+async def put(cache: WebCache, query: str, options: WebOptions = ANY, *pages: Hit) -> None:
+    await cache.put(query, options, provider="brave", hits=pages or (page(),))
 
 
 @pytest.fixture
@@ -68,7 +76,7 @@ def cache(tmp_path: Path, clock: Clock) -> WebCache:
 async def test_the_same_query_finds_what_it_found(cache: WebCache, clock: Clock):
     await put(cache, "Metformin and cancer")
     assert await cache.find("  metformin AND cancer? ", ANY) == CachedAnswer(
-        query="Metformin and cancer", provider="brave", asked=clock.now, evidence=(page(),)
+        query="Metformin and cancer", provider="brave", asked=clock.now, hits=(page(),)
     )
 
 
@@ -77,7 +85,7 @@ async def test_the_last_answer_counts(cache: WebCache):
     await put(cache, "metformin", ANY, page(content="New."))
     answer = await cache.find("metformin", ANY)
     assert answer is not None
-    assert [item.content for item in answer.evidence] == ["New."]
+    assert [hit.publication.text.content for hit in answer.hits] == ["New."]
 
 
 async def test_old_answers_are_gone(cache: WebCache, clock: Clock):
@@ -104,6 +112,25 @@ async def test_with_a_model_the_closest_in_meaning_is_found(tmp_path: Path, cloc
     assert await found(cache, "myalgia") == "muscle pain"
     embedder.directions["myalgia"] = (0.0, -1.0)
     assert not await found(cache, "myalgia")
+
+
+@pytest.mark.parametrize(("threshold", "answered"), [(0.79, "sore muscles"), (0.81, "")])
+async def test_the_model_s_calibration_says_what_is_close_enough(
+    threshold: float, answered: str, tmp_path: Path, clock: Clock
+):
+    directions = {"myalgia": (1.0, 0.0), "sore muscles": (0.8, 0.6)}
+    embedder = FakeEmbedder(directions, replace(MINILM, close_query=threshold))
+    cache = WebCache(tmp_path, ttl=3600, embedder=embedder, now=clock)
+    await put(cache, "sore muscles")
+    assert await found(cache, "myalgia") == answered
+
+
+async def test_a_model_without_calibration_leaves_the_words(tmp_path: Path, clock: Clock):
+    everything_alike = FakeEmbedder({}, calibration=None)
+    cache = WebCache(tmp_path, ttl=3600, embedder=everything_alike, now=clock)
+    await put(cache, "metformin breast cancer risk")
+    assert await found(cache, "breast cancer risk metformin")
+    assert not await found(cache, "metformin in pregnancy")
 
 
 async def test_a_model_that_cannot_be_loaded_leaves_the_words(tmp_path: Path, clock: Clock):
@@ -133,21 +160,19 @@ async def test_only_what_lies_in_the_domains_is_given(cache: WebCache):
     await put(cache, "metformin", ANY, page("https://www.nih.gov/1"), page("https://a.example/1"))
     answer = await cache.find("metformin", WebOptions(include_domains=("nih.gov",)))
     assert answer is not None
-    assert [item.citation.url for item in answer.evidence] == ["https://www.nih.gov/1"]
+    assert [hit.publication.url for hit in answer.hits] == ["https://www.nih.gov/1"]
     assert not await found(cache, "metformin", WebOptions(include_domains=("who.int",)))
     await put(cache, "aspirin", WebOptions(include_domains=("nih.gov",)), page("https://www.nih.gov/2"))
     assert not await found(cache, "aspirin")
 
 
 async def test_the_oldest_go_when_it_grows_too_large(tmp_path: Path, clock: Clock):
-    cache = WebCache(tmp_path, ttl=3600, most_bytes=4000, now=clock)
-    for number in range(10):
+    cache = WebCache(tmp_path, ttl=3600, max_bytes=100_000, now=clock)
+    for number in range(50):
         clock.now += 1
-        await put(cache, f"word{number}", ANY, page(content="x" * 1000))
+        await put(cache, f"word{number}", ANY, page(content="x" * 5_000))
     assert not await found(cache, "word0")
-    assert await found(cache, "word9")
-    with sqlite3.connect(tmp_path / FILE) as database:
-        assert database.execute("SELECT SUM(bytes) FROM answers").fetchone()[0] <= 4000
+    assert await found(cache, "word49")
 
 
 async def test_clearing_forgets_everything_and_counts_it(tmp_path: Path, clock: Clock):
@@ -169,25 +194,11 @@ async def test_a_folder_that_cannot_be_made_is_no_cache_and_no_error(tmp_path: P
     assert clear_web_cache(tmp_path / "file" / "cache") == 0
 
 
-async def test_a_file_that_is_no_database_is_replaced(tmp_path: Path, clock: Clock):
-    (tmp_path / FILE).write_bytes(b"no database at all, but long enough to be looked at" * 100)
-    cache = WebCache(tmp_path, ttl=3600, now=clock)
+async def test_an_answer_that_cannot_be_read_counts_as_not_cached(tmp_path: Path, cache: WebCache):
+    await put(cache, "metformin")
+    with sqlite3.connect(tmp_path / "cache" / CACHE_FILE) as database:
+        database.execute("UPDATE entries SET value = '{}'")
     assert not await found(cache, "metformin")
-    await put(cache, "metformin")
-    assert await found(cache, "metformin")
-
-
-async def test_a_row_that_cannot_be_read_is_none(tmp_path: Path, cache: WebCache):
-    await put(cache, "metformin")
-    with sqlite3.connect(tmp_path / "cache" / FILE) as database:
-        database.execute("UPDATE answers SET answer = '{}'")
-    assert not await found(cache, "metformin")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
-async def test_others_cannot_read_what_was_asked(tmp_path: Path, cache: WebCache):
-    await put(cache, "metformin")
-    assert (tmp_path / "cache" / FILE).stat().st_mode & 0o077 == 0
 
 
 def _fill(folder: str, name: str) -> int:

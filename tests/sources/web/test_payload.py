@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.web.payload import hit_of, number_of, read_hits, text_of, without_markdown, without_markup
-from deepcritical_mcp.sources.web.provider import as_evidence
+from deepcritical_mcp.sources.web.provider import as_hits
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -71,13 +71,10 @@ def test_a_publications_page_carries_its_ids_and_its_own_title():
         hit_of(title="Metformin in older adults - PubMed", url="https://pubmed.ncbi.nlm.nih.gov/123/", content="Text."),
         hit_of(title="A page about PubMed - PubMed", url="https://blog.example/pubmed", content="Text."),
     ]
-    record, page = as_evidence(hits, provider="brave", query="q", max_results=5)
-    assert (record.id, record.citation.pmid, record.citation.title) == (
-        "pubmed:123",
-        "123",
-        "Metformin in older adults",
-    )
-    assert (page.citation.pmid, page.citation.title) == ("", "A page about PubMed - PubMed")
+    record, page = as_hits(hits, provider="brave", max_results=5)
+    assert record.id == "pubmed:123"
+    assert (record.publication.pmid, record.publication.title) == ("123", "Metformin in older adults")
+    assert (page.publication.pmid, page.publication.title) == ("", "A page about PubMed - PubMed")
 
 
 @given(JSON)
@@ -92,7 +89,7 @@ def test_no_payload_whatever_raises_anything_but_a_provider_error(payload: objec
 
     try:
         hits = read_hits("p", "P", [{"title": payload, "url": payload, "content": payload, "score": payload}], hit)  # pyright: ignore[reportArgumentType]
-        evidence = as_evidence(hits, provider="p", query="q", max_results=5)
+        found = as_hits(hits, provider="p", max_results=5)
     except ProviderResponseError:
         return
-    assert all(isinstance(item, Evidence) for item in evidence)
+    assert all(isinstance(hit, Hit) for hit in found)

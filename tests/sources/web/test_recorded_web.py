@@ -21,6 +21,7 @@ from deepcritical_mcp.errors import (
 )
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.contestants import make_brave, make_duckduckgo, make_serpapi, make_tavily
+from tests.sources.contract import found
 
 FOLDER = Path(os.environ.get("DEEPCRITICAL_RECORDED_DIR", ""))
 pytestmark = pytest.mark.skipif(
@@ -56,43 +57,47 @@ def shown(url: str) -> str:
 async def test_brave(file: Path, http: httpx.AsyncClient):
     rows = payload(file)["web"]["results"]
     async with stand_in(sent(file)) as provider:
-        evidence = await make_brave(provider.url, http).search("q", 50)
-    assert [shown(item.citation.url) for item in evidence] == list(addresses(rows, "url"))
-    assert not any(mark in item.content for item in evidence for mark in ("<strong>", "&amp;", "&quot;", "&#"))
+        evidence = await found(make_brave(provider.url, http), "q", 50)
+    assert [shown(item.publication.url) for item in evidence] == list(addresses(rows, "url"))
+    assert not any(
+        mark in item.publication.text.content for item in evidence for mark in ("<strong>", "&amp;", "&quot;", "&#")
+    )
 
 
 @pytest.mark.parametrize("file", recorded("serpapi/*-google-*.json"))
 async def test_serpapi(file: Path, http: httpx.AsyncClient):
     rows = payload(file)["organic_results"]
     async with stand_in(sent(file)) as provider:
-        evidence = await make_serpapi(provider.url, http).search("q", 50)
-    assert [shown(item.citation.url) for item in evidence] == list(addresses(rows, "link"))
+        evidence = await found(make_serpapi(provider.url, http), "q", 50)
+    assert [shown(item.publication.url) for item in evidence] == list(addresses(rows, "link"))
 
 
 @pytest.mark.parametrize("file", recorded("tavily/*.response.json"))
 async def test_tavily(file: Path, http: httpx.AsyncClient):
     rows = payload(file)["results"]
     async with stand_in(sent(file)) as provider:
-        evidence = await make_tavily(provider.url, http).search("q", 20)
-    assert [shown(item.citation.url) for item in evidence] == list(addresses(rows, "url"))
-    assert [item.relevance for item in evidence] == [pytest.approx(row["score"]) for row in rows]
-    assert all(item.content.count("**") <= 1 for item in evidence)  # one has a lone mark
+        evidence = await found(make_tavily(provider.url, http), "q", 20)
+    assert [shown(item.publication.url) for item in evidence] == list(addresses(rows, "url"))
+    assert [item.score for item in evidence] == [pytest.approx(row["score"]) for row in rows]
+    assert all(item.publication.text.content.count("**") <= 1 for item in evidence)  # one has a lone mark
 
 
 @pytest.mark.parametrize("file", recorded("duckduckgo/ddg_*.html"))
 async def test_duckduckgo(file: Path, http: httpx.AsyncClient):
     async with stand_in(sent(file)) as provider:
-        evidence = await make_duckduckgo(provider.url, http).search("q", 10)
+        evidence = await found(make_duckduckgo(provider.url, http), "q", 10)
     assert len(evidence) == 10
-    assert all(item.citation.url.startswith("http") and "duckduckgo" not in item.citation.url for item in evidence)
-    assert all(len(item.content) > 40 for item in evidence)
+    assert all(
+        item.publication.url.startswith("http") and "duckduckgo" not in item.publication.url for item in evidence
+    )
+    assert all(len(item.publication.text.content) > 40 for item in evidence)
 
 
 @pytest.mark.parametrize("file", recorded("duckduckgo/interstitial_*.html"))
 async def test_duckduckgos_challenge(file: Path, http: httpx.AsyncClient):
     async with stand_in(sent(file)) as provider:
         with pytest.raises(BlockedError):
-            await make_duckduckgo(provider.url, http).search("q", 10)
+            await found(make_duckduckgo(provider.url, http), "q", 10)
 
 
 REFUSALS = {
@@ -114,5 +119,5 @@ async def test_refusals(name: str, http: httpx.AsyncClient):
     status = int(name.split("-")[1].removesuffix(".json"))
     async with stand_in(sent(FOLDER / "errors_transcribed" / name, status)) as provider:
         with pytest.raises(ProviderError) as caught:
-            await make(provider.url, http).search("q", 10)
+            await found(make(provider.url, http), "q", 10)
     assert type(caught.value) is error

@@ -21,7 +21,7 @@ from deepcritical_mcp.sources.web.provider import WebOptions
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool, explain_refusal
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources import wire
-from tests.sources.contract import PATIENT, TRIES
+from tests.sources.contract import PATIENT, TRIES, found
 
 
 def serpapi(url: str, http: httpx.AsyncClient) -> SerpApiTool:
@@ -33,8 +33,13 @@ def serpapi(url: str, http: httpx.AsyncClient) -> SerpApiTool:
 
 async def test_options_are_googles_own(http: httpx.AsyncClient):
     async with stand_in(wire.serpapi()) as provider:
-        await serpapi(provider.url, http).search(
-            "metformin cancer", 7, recency="year", include_domains=["nih.gov"], exclude_domains=["x.example"]
+        await found(
+            serpapi(provider.url, http),
+            "metformin cancer",
+            7,
+            recency="year",
+            include_domains=["nih.gov"],
+            exclude_domains=["x.example"],
         )
     (asked,) = provider.asked
     assert (asked.method, asked.path) == ("GET", "/search.json")
@@ -51,16 +56,16 @@ async def test_options_are_googles_own(http: httpx.AsyncClient):
 async def test_news_are_read_from_their_own_list(http: httpx.AsyncClient):
     page = wire.Page("News", "https://a.example/n", "Text.", date="2 weeks ago")
     async with stand_in(wire.serpapi([page], rows="news_results")) as provider:
-        (item,) = await serpapi(provider.url, http).search("metformin", 5, topic="news")
+        (item,) = await found(serpapi(provider.url, http), "metformin", 5, topic="news")
     assert provider.asked[0].query["tbm"] == "nws"
-    assert item.citation.date == "2026-03"
+    assert item.publication.date == "2026-03"
 
 
 async def test_googles_count_is_told(http: httpx.AsyncClient):
     async with stand_in(wire.serpapi()) as provider:
         answer = await serpapi(provider.url, http).ask("metformin", 2, WebOptions())
     assert answer.total_found == 4210
-    assert len(answer.evidence) == 2
+    assert len(answer.hits) == 2
 
 
 @pytest.mark.parametrize(("depth", "requests"), [("advanced", 3), ("basic", 1)])
@@ -75,12 +80,12 @@ async def test_only_an_advanced_search_reads_further_pages(http: httpx.AsyncClie
         options = WebOptions.model_validate({"search_depth": depth})
         found = await serpapi(provider.url, http).ask("metformin", 25, options)
     assert len(provider.asked) == requests
-    assert len(found.evidence) == min(25, 10 * requests)
+    assert len(found.hits) == min(25, 10 * requests)
 
 
 async def test_a_server_that_repeats_a_page_is_not_asked_on(http: httpx.AsyncClient):
     async with stand_in(wire.serpapi(more=True)) as provider:
-        assert len(await serpapi(provider.url, http).search("metformin", 25)) == 3
+        assert len(await found(serpapi(provider.url, http), "metformin", 25)) == 3
     assert len(provider.asked) == 2
 
 
@@ -99,18 +104,18 @@ async def test_a_server_that_repeats_a_page_is_not_asked_on(http: httpx.AsyncCli
 async def test_refusals_are_told_apart(http: httpx.AsyncClient, answer: Answer, error: type[ProviderError], tries: int):
     async with stand_in(answer) as provider:
         with pytest.raises(ProviderError) as caught:
-            await serpapi(provider.url, http).search("metformin", 5)
+            await found(serpapi(provider.url, http), "metformin", 5)
     assert type(caught.value) is error
     assert len(provider.asked) == tries
 
 
 async def test_an_answer_without_organic_results_found_nothing(http: httpx.AsyncClient):
     async with stand_in(wire.as_json({"search_metadata": {"status": "Success"}, "knowledge_graph": {}})) as provider:
-        assert await serpapi(provider.url, http).search("metformin", 5) == []
+        assert await found(serpapi(provider.url, http), "metformin", 5) == []
 
 
 async def test_a_key_that_is_repeated_in_a_result_is_blotted_out(http: httpx.AsyncClient):
     page = wire.Page("serp-key", "https://a.example/?api_key=serp-key", "Your key is serp-key.")
     async with stand_in(wire.serpapi([page])) as provider:
-        (item,) = await serpapi(provider.url, http).search("metformin", 5)
+        (item,) = await found(serpapi(provider.url, http), "metformin", 5)
     assert "serp-key" not in item.model_dump_json()

@@ -1,4 +1,4 @@
-"""The end: running calls may finish, the rest get a clear error, streams close, the process exits."""
+"""Shutdown: running calls may finish, the rest get a clear error, streams close, the process exits."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from mcp.client.client import Client
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError, ShuttingDownError
 from deepcritical_mcp.server import create_server
-from deepcritical_mcp.transports.http.app import run_http
+from deepcritical_mcp.transports.http.application import CallControl
 from deepcritical_mcp.transports.http.draining import RunningCalls
+from deepcritical_mcp.transports.http.uvicorn_server import run_http
 from tests.transports.conftest import Serving, content, error
 from tests.transports.processes import serving_process
 
@@ -131,7 +132,7 @@ def client_of(url: str) -> httpx.Client:
 def refusal_to_start(host: str, port: int, **settings: Any) -> str:
     server = create_server(Settings(**settings))
     with pytest.raises(ConfigurationError) as caught:
-        run_http(server, server.app, "http", host=host, port=port)
+        run_http(server, server.app, CallControl(server.app.settings), "http", host=host, port=port)
     return caught.value.message
 
 

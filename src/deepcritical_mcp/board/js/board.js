@@ -1,12 +1,12 @@
-// What the board knows and which of it is shown.
+// The board's state: all known evidence, and which of it is shown.
 
 const board = {
   sessionId: "",
   query: "",
   total: 0,
-  records: new Map(), // everything known, by id
-  given: [], // ids in the order of the results that brought them
-  found: null, // {query, ids} while a search by meaning made from this page is shown
+  records: new Map(), // all known records by id
+  given: [], // ids in the order in which results returned them
+  found: null, // {query, ids} while results of a search from this page are shown
   places: new Map(), // id -> {x, y}
   related: [],
   chosen: new Set(),
@@ -29,7 +29,7 @@ function remember(record) {
   if (!board.given.includes(record.id)) board.given.push(record.id);
 }
 
-// The records that the list holds before the filters, in the order that they came in.
+// The records to list, before filters, in the order in which they arrived.
 function collection() {
   return (board.found ? board.found.ids : board.given).map((id) => board.records.get(id));
 }
@@ -74,7 +74,7 @@ function passes(record, { words, sources, statuses, from, to }) {
   return words.every((word) => text.includes(word));
 }
 
-// Check boxes for the values that occur; those that were ticked stay ticked.
+// Checkboxes for the values that occur; those that were checked stay checked.
 function offerFilters() {
   offerChoices("filter-source", SOURCES, (record) => record.source);
   offerChoices("filter-status", STATUSES, (record) => record.status);
@@ -83,19 +83,19 @@ function offerFilters() {
 function offerChoices(id, names, valueOf) {
   const counts = {};
   for (const record of collection()) counts[valueOf(record)] = (counts[valueOf(record)] ?? 0) + 1;
-  const ticked = checkedIn(id);
+  const checked = checkedIn(id);
   const group = byId(id);
   const choices = Object.keys(names)
     .filter((value) => counts[value])
     .map((value) => {
-      const box = element("input", { type: "checkbox", value, checked: ticked.has(value) });
+      const box = element("input", { type: "checkbox", value, checked: checked.has(value) });
       return element("label", { class: "choice" }, box, `${sentence(names[value])} (${counts[value]})`);
     });
   group.replaceChildren(group.querySelector("legend"), ...choices);
   group.hidden = choices.length < 2;
 }
 
-// "EXPRESSION OF CONCERN" as words in running text.
+// "EXPRESSION OF CONCERN" in sentence case.
 function sentence(name) {
   return name === name.toUpperCase() ? name[0] + name.slice(1).toLowerCase() : name;
 }

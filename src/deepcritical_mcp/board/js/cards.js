@@ -1,4 +1,4 @@
-// One piece of evidence as a card.
+// A piece of evidence as a card.
 
 const EXCERPT = 300;
 
@@ -61,13 +61,13 @@ function noticeLine(record, notice) {
 
 function said(record, id) {
   if (!record.whole) {
-    return host.connected ? [element("p", { class: "said" }, button("Show its text", () => fetchWhole(record), { class: "plain" }))] : [];
+    return host.connected ? [element("p", { class: "said" }, button("Show text", () => fetchWhole(record), { class: "plain" }))] : [];
   }
   if (sameText(record.content, record.title)) return [];
   const isLong = record.content.length > EXCERPT;
   const text = element("p", { class: "said", id: `${id}-text`, dir: "auto" }, isLong ? excerpt(record.content) : record.content);
   if (isLong) {
-    const more = button("Show the whole text", () => toggleText(record, text, more), {
+    const more = button("Read more", () => toggleText(record, text, more), {
       class: "plain",
       "aria-expanded": "false",
       "aria-controls": `${id}-text`,
@@ -75,7 +75,7 @@ function said(record, id) {
     return [text, more];
   }
   const fetches = record.truncated && host.connected;
-  return fetches ? [text, button("Show the whole text", () => fetchWhole(record), { class: "plain" })] : [text];
+  return fetches ? [text, button("Read more", () => fetchWhole(record), { class: "plain" })] : [text];
 }
 
 const sameText = (one, other) => one.replace(/\.$/, "") === other.replace(/\.$/, "");
@@ -93,7 +93,7 @@ function toggleText(record, text, more) {
     return;
   }
   more.setAttribute("aria-expanded", String(opens));
-  more.textContent = opens ? "Show less" : "Show the whole text";
+  more.textContent = opens ? "Show less" : "Read more";
   text.textContent = opens ? record.content + (record.truncated ? " […]" : "") : excerpt(record.content);
 }
 
@@ -103,7 +103,7 @@ function links(record) {
   return all.length ? [element("span", { class: "links" }, ...between(all, " · "))] : [];
 }
 
-// Words for a screen reader, which hears a link without its surroundings.
+// Text for screen readers, which announce a link without its context.
 function hidden(text) {
   return element("span", { class: "unseen" }, text.slice(0, 120));
 }
@@ -115,10 +115,10 @@ function between(nodes, text) {
 function sameAs(record) {
   if (!record.similar.length) return null;
   const others = record.similar.map((id) => button(board.records.get(id)?.title ?? id, () => reveal(id), { class: "plain", dir: "auto" }));
-  return element("p", { class: "same-as" }, "Says nearly the same: ", ...between(others, "; "));
+  return element("p", { class: "same-as" }, "Nearly the same content: ", ...between(others, "; "));
 }
 
-// The queries that found it, unless the page's title says the same.
+// The queries that found it, except the one in the page's title.
 function foundBy(record) {
   const queries = record.foundBy.filter((query) => query !== board.query);
   if (!queries.length) return null;
@@ -128,7 +128,7 @@ function foundBy(record) {
 function acts(record) {
   const parts = links(record);
   if (canSearch()) parts.push(button("More like this", () => searchByMeaning(record.title), { class: "plain" }));
-  if (points.has(record.id)) parts.push(button("On the map", () => showOnMap(record.id), { class: "plain" }));
+  if (points.has(record.id)) parts.push(button("Show on map", () => showOnMap(record.id), { class: "plain" }));
   if (canExport()) {
     const box = element("input", { type: "checkbox", checked: board.chosen.has(record.id) });
     box.addEventListener("change", () => choose(record.id, box.checked));
@@ -137,7 +137,7 @@ function acts(record) {
   return parts.length ? element("div", { class: "acts" }, ...parts) : null;
 }
 
-// The whole text of a piece that a result had to cut, or of which only the title is known.
+// Fetches the complete text of evidence that was cut or of which only the title is known.
 async function fetchWhole(record) {
   await withHost("get_evidence", { ids: [record.id], session_id: board.sessionId }, (result) => {
     for (const fresh of result.records) remember(fresh);

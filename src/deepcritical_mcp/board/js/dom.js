@@ -1,7 +1,7 @@
-// Building the page. Text from outside only ever becomes text nodes and checked attributes, never markup.
+// Builds the page. External text becomes text nodes and checked attributes only, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
-// Characters that reorder or hide the text around them.
+// Characters that reorder or hide text.
 const DIRECTION_MARKS = /[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
 const byId = (id) => document.getElementById(id);
@@ -33,7 +33,7 @@ function button(label, onclick, attributes = {}) {
   return element("button", { type: "button", onclick, ...attributes }, label);
 }
 
-// The address if it leads to the web, else "": no script, no file, no name or password in it.
+// The URL if it is http or https without credentials, else "".
 function webAddress(text) {
   let url;
   try {
@@ -45,7 +45,7 @@ function webAddress(text) {
   return safe ? url.href : "";
 }
 
-// A link that opens outside: through the host where there is one.
+// A link that opens in a new window, through the host if there is one.
 function link(address, ...children) {
   const href = webAddress(address);
   if (!href) return element("span", {}, ...children);
@@ -59,7 +59,7 @@ function link(address, ...children) {
   return node;
 }
 
-// One stop for the Tab key in a group of controls; the arrow keys move inside.
+// Roving tabindex: one Tab stop for a group of controls; arrow keys move inside it.
 function rove(controls, current) {
   for (const control of controls) control.setAttribute("tabindex", control === current ? "0" : "-1");
 }

@@ -1,7 +1,7 @@
-// What a tool's result says, as records that the rest of the page can trust.
+// Parses tool results into records that the rest of the page can rely on.
 
 const SOURCES = { pubmed: "PubMed", web: "Web", user: "Own note" };
-const STATUSES = { retracted: "RETRACTED", concern: "EXPRESSION OF CONCERN", corrected: "CORRECTED", ok: "No notice" };
+const STATUSES = JSON.parse('@STATUSES@');
 const NOTICES = { retraction: "Retraction", concern: "Expression of concern", erratum: "Erratum" };
 const META_KEY = "deepcritical/board";
 
@@ -14,7 +14,7 @@ const short = (value, limit = 500) => {
 };
 const isObject = (value) => typeof value === "object" && value !== null;
 
-// From an Evidence value, a line of list_evidence, or a point of the map: the last two know less.
+// From an Evidence value, an item of list_evidence or a point of the map; the last two have fewer fields.
 function readRecord(value) {
   const citation = isObject(value.citation) ? value.citation : value;
   const date = clean(citation.date);
@@ -63,10 +63,10 @@ function readResult(result) {
 function problemsOf(result, data) {
   if (result.isError) {
     const error = isObject(data.error) ? clean(data.error.message) : "";
-    return [["bad", short(error, 2000) || textOf(result) || "The tool failed and did not say why."]];
+    return [["bad", short(error, 2000) || textOf(result) || "The tool failed without a message."]];
   }
   const problems = [...texts(data.errors).map((text) => ["bad", short(text)]), ...texts(data.warnings).map((text) => ["warn", short(text)])];
-  if (!isObject(result.structuredContent)) problems.push(["warn", "This result holds no structured evidence to draw."]);
+  if (!isObject(result.structuredContent)) problems.push(["warn", "This result contains no evidence to show."]);
   return problems;
 }
 
@@ -74,7 +74,7 @@ function textOf(result) {
   return list(result.content).filter(isObject).map((block) => clean(block.text)).join("\n");
 }
 
-// The better known of two records of one piece.
+// Two records of the same evidence combined, the more complete values first.
 function merged(old, fresh) {
   if (!old) return fresh;
   if (!fresh.whole) return old;

@@ -1,4 +1,4 @@
-// Taking evidence away: through the server's export_evidence, or from the records that a report carries.
+// Exporting evidence: through the server's export_evidence, or from the records in a report.
 
 const FORMATS = {
   ris: ["RIS", "ris", "application/x-research-info-systems"],
@@ -17,7 +17,7 @@ function offerFormats() {
   byId("export").hidden = formats.length === 0;
 }
 
-// The ids to export: those selected, else those shown; [] stands for the whole session.
+// The ids to export: those selected, else those shown; [] means the whole session.
 function exportIds() {
   const all = collection().length;
   if (board.chosen.size) return [...board.chosen];
@@ -58,7 +58,7 @@ async function exportFile() {
   }
 }
 
-// Long exports come in parts that follow one another.
+// Long exports arrive in parts.
 async function exportedParts(format, ids) {
   const parts = [];
   let offset = 0;
@@ -90,7 +90,7 @@ async function handOver(format, text) {
         return;
       }
     } catch {
-      // Then the person copies it.
+      // Fall back to copying.
     }
   }
   byId("file-name").textContent = fileName(format);
@@ -114,7 +114,7 @@ async function copyFile() {
     await navigator.clipboard.writeText(area.value);
     copied = true;
   } catch {
-    // A frame may lack the permission; the old way often still works.
+    // The frame may lack the permission; execCommand often still works.
     copied = document.execCommand("copy");
   }
   byId("file-copied").textContent = copied ? "Copied." : "Press Ctrl+C to copy.";

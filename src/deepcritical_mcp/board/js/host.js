@@ -1,4 +1,4 @@
-// The MCP Apps protocol (version 2026-01-26): JSON-RPC 2.0 with the window that shows this page.
+// The MCP Apps protocol (version 2026-01-26): JSON-RPC 2.0 with the host window.
 
 const PROTOCOL_VERSION = "2026-01-26";
 const CALL_LIMIT_MS = 90_000;
@@ -26,13 +26,13 @@ const host = {
     this.notify("ui/notifications/initialized", {});
   },
 
-  // What the host answers; an Error with its words when it refuses or says nothing in time.
+  // Resolves to the host's result; rejects with its error message, or after CALL_LIMIT_MS.
   request(method, params) {
     const id = ++this.lastId;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting.delete(id);
-        reject(new Error("The host did not answer in time."));
+        reject(new Error("The host did not respond in time."));
       }, CALL_LIMIT_MS);
       this.waiting.set(id, { resolve, reject, timer });
       this.send({ id, method, params });
@@ -59,11 +59,11 @@ const host = {
     if (!call) return;
     this.waiting.delete(message.id);
     clearTimeout(call.timer);
-    if (message.error) call.reject(new Error(clean(message.error.message) || "The host refused."));
+    if (message.error) call.reject(new Error(clean(message.error.message) || "The host rejected the request."));
     else call.resolve(message.result ?? {});
   },
 
-  // A tool of the server, called through the host; throws with the tool's own words when it failed.
+  // Calls a tool of the server through the host; throws with the tool's message if it failed.
   async callTool(name, args) {
     const result = await this.request("tools/call", { name, arguments: args });
     if (result.isError) throw new Error(readResult(result).problems[0][1]);
@@ -74,9 +74,9 @@ const host = {
 async function openOutside(url) {
   try {
     const answer = await host.request("ui/open-link", { url });
-    if (answer.isError) throw new Error("The host does not open links.");
+    if (answer.isError) throw new Error("The host cannot open links.");
   } catch (error) {
-    tell("warn", `${error.message} The address is ${url}`);
+    tell("warn", `${error.message} The link is ${url}`);
   }
 }
 
@@ -91,7 +91,7 @@ function applyContext(change) {
   root.toggleAttribute("data-scrolls", displayMode === "fullscreen");
   const full = byId("fullscreen");
   full.hidden = !list(availableDisplayModes).includes("fullscreen");
-  full.textContent = displayMode === "fullscreen" ? "Leave full screen" : "Full screen";
+  full.textContent = displayMode === "fullscreen" ? "Exit full screen" : "Full screen";
 }
 
 async function toggleFullscreen() {
@@ -104,7 +104,7 @@ async function toggleFullscreen() {
   }
 }
 
-// The host gives the frame the height that the page asks for.
+// Tells the host the page's size, so that it can resize the frame.
 function reportSize() {
   let last = "";
   const observer = new ResizeObserver(() => {

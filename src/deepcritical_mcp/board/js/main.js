@@ -1,4 +1,4 @@
-// Drawing the whole, and what its controls do.
+// Draws the page and handles its controls.
 
 const canCallTools = () => host.connected && Boolean(host.capabilities.serverTools);
 const canSearch = () => canCallTools() && Boolean(board.sessionId);
@@ -10,7 +10,7 @@ function draw() {
   drawRelated();
 }
 
-// What depends on the filters.
+// Draws everything that depends on the filters.
 function drawShown() {
   const shown = visible();
   board.limit = Math.max(board.limit, board.step);
@@ -21,7 +21,7 @@ function drawShown() {
   const all = collection().length;
   byId("count").textContent = shown.length === all ? plural(all, "piece") : `${shown.length} of ${plural(all, "piece")}`;
   byId("empty").hidden = shown.length > 0;
-  byId("empty").textContent = all ? "Nothing passes these filters." : "There is no evidence to show.";
+  byId("empty").textContent = all ? "No evidence matches these filters." : "There is no evidence to show.";
   drawTimeline(shown);
   labelExport();
 }
@@ -64,7 +64,7 @@ function drawRelated() {
         element("p", { class: "facts" }, `relevance ${number(value.relevance).toFixed(2)}`),
         element("h3", { dir: "auto" }, link(value.url, clean(value.title) || clean(value.id))),
         element("p", { class: "by", dir: "auto" }, clean(value.snippet)),
-        canSearch() ? button("Show it here", () => reveal(clean(value.id)), { class: "plain" }) : null,
+        canSearch() ? button("Show here", () => reveal(clean(value.id)), { class: "plain" }) : null,
       ),
     ),
   );
@@ -76,11 +76,11 @@ function filtered() {
   drawShown();
 }
 
-// Bring a card into view and give it the focus, whatever hides it now.
+// Scrolls to a card and focuses it; changes filters if they hide it.
 function reveal(id, { opens = false } = {}) {
   if (!board.records.has(id) || !board.given.includes(id)) {
     if (host.connected && board.sessionId) fetchWhole(board.records.get(id) ?? readRecord({ id, title: id }));
-    else tell("note", `${id} is not part of this page.`);
+    else tell("note", `${id} is not on this page.`);
     return;
   }
   if (!collection().some((record) => record.id === id)) leaveFound();
@@ -106,7 +106,7 @@ function tell(tone, text) {
   byId("notices").append(note);
 }
 
-// A call to the server whose failure is told and whose result goes to `use`.
+// Calls a tool; passes the result to `use` or shows the error.
 async function withHost(name, args, use) {
   document.body.setAttribute("aria-busy", "true");
   try {
@@ -169,7 +169,7 @@ function listen() {
   byId("fullscreen").addEventListener("click", toggleFullscreen);
   byId("file-copy").addEventListener("click", copyFile);
   byId("file-close").addEventListener("click", () => byId("file").close());
-  // No forms: a host's frame may forbid sending them, and with it the event.
+  // No forms: a sandboxed frame may block their submission, and with it the event.
   byId("ask-button").addEventListener("click", () => searchByMeaning(byId("question").value));
   byId("question").addEventListener("keydown", (event) => {
     if (event.key === "Enter") searchByMeaning(byId("question").value);
@@ -198,7 +198,7 @@ function showMore() {
 
 const narrow = window.matchMedia("(max-width: 759px)");
 
-// On a small screen the evidence comes first and the rest on demand.
+// On small screens the evidence comes first; the panels are closed.
 function fitPanels() {
   for (const panel of document.querySelectorAll(".panel")) panel.open = !narrow.matches;
 }
@@ -211,7 +211,7 @@ async function openInHost() {
     board.step = host.context.displayMode === "fullscreen" ? 30 : 6;
   };
   host.handlers["ui/notifications/tool-cancelled"] = () => {
-    byId("summary").textContent = "The call was cancelled: there is nothing to show.";
+    byId("summary").textContent = "The call was cancelled.";
   };
   try {
     await host.connect();
@@ -234,10 +234,10 @@ function openReport(data) {
 }
 
 listen();
-// A host may show its frame before it has its size.
+// A host may show the frame before it has its final size.
 narrow.addEventListener("change", fitPanels);
 fitPanels();
 const carried = JSON.parse(byId("data").textContent);
 if (carried) openReport(carried);
 else if (window.parent !== window) openInHost();
-else byId("summary").textContent = "This page is drawn by an MCP host that supports MCP Apps.";
+else byId("summary").textContent = "Open this page in an MCP host that supports MCP Apps.";

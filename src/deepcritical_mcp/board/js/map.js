@@ -1,8 +1,8 @@
-// The session on a plane: what lies close together is alike in meaning.
+// The session as a map: evidence that is close together is similar in meaning.
 
 const MAP_WIDTH = 400;
 const MAP_EDGE = 18;
-const points = new Map(); // id -> drawn group
+const points = new Map(); // id -> SVG group
 
 function drawMap(shown) {
   const ids = [...board.places.keys()].filter((id) => board.records.has(id));
@@ -16,7 +16,7 @@ function drawMap(shown) {
   const lit = new Set(shown.map((record) => record.id));
   const crowded = ids.length > 100 ? 0.75 : 1;
   const rank = (id) => 2 * lit.has(id) + (board.records.get(id).status === "retracted");
-  // What is shown, and what is retracted, is drawn last, on top.
+  // Draw listed and retracted evidence last, on top.
   const order = ids.sort((a, b) => rank(a) - rank(b));
   for (const id of order) {
     const record = board.records.get(id);
@@ -28,7 +28,7 @@ function drawMap(shown) {
   drawLegend(ids, listed);
 }
 
-// A function from ids to places in the drawing, whose height follows the points; both axes keep one scale.
+// Maps ids to drawing coordinates. Both axes have the same scale; the height depends on the points.
 function scale(ids) {
   const ys = ids.map((id) => board.places.get(id).y);
   const low = Math.min(...ys);
@@ -64,7 +64,7 @@ function pointOf(record, { x, y }, size, isListed, isShown) {
   return group;
 }
 
-// A shape for each source, so that colour is not all that tells them apart.
+// One shape per source, so that they differ by more than color.
 function mark(source, size) {
   if (source === "web") return drawn("rect", { class: "mark", x: -size * 0.9, y: -size * 0.9, width: size * 1.8, height: size * 1.8, rx: 1 });
   if (source === "user") return drawn("path", { class: "mark", d: `M0 ${-size * 1.25}L${size * 1.25} 0L0 ${size * 1.25}L${-size * 1.25} 0Z` });
@@ -120,7 +120,7 @@ function moveOnMap(event, id) {
   points.get(target).focus();
 }
 
-// The closest point in a direction; what lies off the direction counts as farther.
+// The closest point in a direction; sideways distance counts double.
 function nearest(id, dx, dy) {
   const here = board.places.get(id);
   let best = "";

@@ -1,4 +1,4 @@
-// How much evidence comes from which years.
+// Evidence by year.
 
 const MOST_BARS = 40;
 

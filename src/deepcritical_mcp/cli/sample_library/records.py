@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+
+from deepcritical_mcp.models import PublicationStatus
 
 JOURNAL = "Sample data of deepcritical-mcp"
 MARK = "[sample data]"
@@ -12,7 +13,7 @@ FIRST_PMID = 900_000_001
 
 @dataclass(frozen=True)
 class Article:
-    """A record as PubMed would hold it; `title` without the mark."""
+    """A record such as PubMed holds; `title` without the mark."""
 
     title: str
     abstract: tuple[tuple[str, str], ...]
@@ -21,25 +22,16 @@ class Article:
     mesh: tuple[str, ...]
     types: tuple[str, ...] = ("Journal Article",)
     group: str = ""
-    notice: Literal["", "RetractionIn", "ErratumIn", "ExpressionOfConcernIn"] = ""
+    status: PublicationStatus = "ok"
 
 
 @dataclass(frozen=True)
-class WebPage:
+class SamplePage:
     """A page as a web search would list it."""
 
     title: str
     address: str
     snippet: str
-
-
-@dataclass(frozen=True)
-class Descriptor:
-    """A MeSH descriptor: name and identifier are real; the synonyms are everyday names, not MeSH's own list."""
-
-    ui: str
-    name: str
-    synonyms: tuple[str, ...]
 
 
 def _plain(text: str) -> tuple[tuple[str, str], ...]:
@@ -108,7 +100,7 @@ ARTICLES: tuple[Article, ...] = (
         "2019-09",
         ("Metformin", "Cardiovascular Diseases"),
         ("Journal Article", "Retracted Publication"),
-        notice="RetractionIn",
+        status="retracted",
     ),
     Article(
         "How metformin might protect blood vessels: AMPK, endothelium and a good deal of guessing",
@@ -134,7 +126,7 @@ ARTICLES: tuple[Article, ...] = (
         "2022-07-20",
         ("Metformin", "Heart Failure", "Diabetes Mellitus, Type 2"),
         group="Paper Cohort Study Group",
-        notice="ErratumIn",
+        status="corrected",
     ),
     Article(
         "Metformin and the heart: a letter without an abstract",
@@ -300,7 +292,7 @@ ARTICLES: tuple[Article, ...] = (
         "2024-05-22",
         ("Post-Acute COVID-19 Syndrome",),
         _TRIAL,
-        notice="ExpressionOfConcernIn",
+        status="concern",
     ),
     # Statins and muscle
     Article(
@@ -350,87 +342,64 @@ ARTICLES: tuple[Article, ...] = (
     ),
 )
 
-PAGES: tuple[WebPage, ...] = (
-    WebPage(
+PAGES: tuple[SamplePage, ...] = (
+    SamplePage(
         "Metformin and heart disease: guideline of an agency that does not exist",
         "guidelines.sample.example/diabetes/metformin",
         "An invented guideline: begin with metformin in type 2 diabetes unless kidney function forbids it; add "
         "an SGLT2 "
         "inhibitor where heart failure or cardiovascular disease is known.",
     ),
-    WebPage(
+    SamplePage(
         "Metformin and death from cardiovascular causes in type 2 diabetes: a trial that was never run",
         "preprints.sample.example/2023/metformin-trial",
         "A preprint of our own invention: 3,210 imaginary adults with type 2 diabetes, metformin or placebo, and "
         "cardiovascular mortality after six years.",
     ),
-    WebPage(
+    SamplePage(
         "Can metformin prevent heart attacks? Questions and answers for patients",
         "patients.sample.example/metformin-heart",
         "In plain words, and made up: what metformin does for blood sugar, what is and is not known about heart "
         "attacks, "
         "and when to ask a doctor.",
     ),
-    WebPage(
+    SamplePage(
         "Parkinson's disease and the gut: a news story nobody wrote",
         "news.sample.example/parkinson-gut",
         "Researchers who do not exist found other bacteria in the gut of people with Parkinson's disease; they warn "
         "against probiotics bought on the internet.",
     ),
-    WebPage(
+    SamplePage(
         "Gene editing for sickle cell disease: who may get it, and where",
         "patients.sample.example/sickle-cell-gene-editing",
         "A made-up leaflet about CRISPR gene therapy for sickle cell disease: hospital stays, chemotherapy before the "
         "infusion, fertility, costs.",
     ),
-    WebPage(
+    SamplePage(
         "Agency statement on gene editing medicines: long follow-up demanded",
         "agency.sample.example/statements/gene-editing",
         "An agency of our invention asks for fifteen years of follow-up after gene editing of blood stem cells.",
     ),
-    WebPage(
+    SamplePage(
         "Long COVID clinics: pacing guide",
         "clinics.sample.example/long-covid-pacing",
         "How to pace with long COVID fatigue: plan, rest before you must, keep a diary. Sample text, no medical "
         "advice.",
     ),
-    WebPage(
+    SamplePage(
         "Long COVID in numbers: the dashboard of a country on no map",
         "statistics.sample.example/long-covid",
         "Invented counts of people with long COVID by age, month and vaccination.",
     ),
-    WebPage(
+    SamplePage(
         "Statins and muscle pain: what to ask before you stop",
         "patients.sample.example/statins-muscle-pain",
         "Muscle pain on a statin may have other causes. A made-up list of questions for your next visit.",
     ),
-    WebPage(
+    SamplePage(
         "Guideline on statins for prevention, edition zero",
         "guidelines.sample.example/lipids/statins",
         "Invented thresholds of risk for starting a statin, and what to do when creatine kinase rises.",
-    ),
-)
-
-DESCRIPTORS: tuple[Descriptor, ...] = (
-    Descriptor("D008687", "Metformin", ("Metformin Hydrochloride", "Glucophage", "Dimethylbiguanidine")),
-    Descriptor(
-        "D003924",
-        "Diabetes Mellitus, Type 2",
-        ("Type 2 Diabetes", "Type 2 Diabetes Mellitus", "Diabetes Mellitus, Noninsulin-Dependent", "NIDDM"),
-    ),
-    Descriptor("D002318", "Cardiovascular Diseases", ("Cardiovascular Disease", "Cardiac Events")),
-    Descriptor("D010300", "Parkinson Disease", ("Parkinson's Disease", "Idiopathic Parkinson Disease")),
-    Descriptor(
-        "D000069196", "Gastrointestinal Microbiome", ("Gut Microbiome", "Gut Microbiota", "Intestinal Microbiome")
-    ),
-    Descriptor(
-        "D000755", "Anemia, Sickle Cell", ("Sickle Cell Anemia", "Sickle Cell Disease", "Sickle Cell Disorders")
-    ),
-    Descriptor("D000094024", "Post-Acute COVID-19 Syndrome", ("Long COVID", "Post-COVID Condition", "Long Haul COVID")),
-    Descriptor(
-        "D019161",
-        "Hydroxymethylglutaryl-CoA Reductase Inhibitors",
-        ("Statins", "Statin", "HMG-CoA Reductase Inhibitors"),
     ),
 )
 

@@ -1,1 +1,1 @@
-"""Texts into vectors, with one model per process."""
+"""Text embeddings: one model per process."""

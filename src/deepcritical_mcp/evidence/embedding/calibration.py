@@ -1,25 +1,35 @@
-"""What was measured with an embedding model: cosines mean something else with every model."""
+"""The shipped embedding model's facts, and what was measured with a model.
+
+A cosine of 0.8 means something different with every model.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+UNCALIBRATED = (
+    "This embedding model has no calibration: evidence with nearly the same meaning is neither folded nor merged, "
+    "related evidence is not listed, and web queries count as the same only if their words are."
+)
+"""For `doctor` and for warnings in results."""
+EVEN_WORDS_WEIGHT = 0.5
+"""`Calibration.words_weight` for a model without a calibration: words and meaning count equally."""
+
 
 @dataclass(frozen=True)
 class Calibration:
-    """Thresholds and weights that hold for one model only. All are cosines in 0..1 unless said otherwise.
+    """Thresholds and weights that hold for one model only; thresholds are cosines in 0..1.
 
-    A model without a calibration is used without them: nothing is folded or merged by meaning, no related evidence is
-    named, queries are compared by their words.
+    Without a calibration a model is used as `UNCALIBRATED` says.
 
     Attributes:
         folds_at: from here on two texts say nearly the same.
-        same_meaning: two records with nearly the same title need this to be one publication.
+        same_meaning: two records with nearly the same title must reach this to be one publication.
         like_meaning: from here on two records under one DOI are the same article.
-        related_from: the least similarity of related evidence.
+        related_from: lowest similarity of related evidence.
         close_query: from here on two web queries ask for the same thing.
-        nothing_close: below it no evidence answers a query.
-        words_weight: weight (0..1) of BM25 in hybrid ranking for a query of many words; the rest is the cosine's.
+        nothing_close: below this no evidence answers a query.
+        words_weight: weight (0..1) of BM25 in hybrid ranking for a query of many words; the cosine has the rest.
     """
 
     folds_at: float
@@ -38,10 +48,16 @@ MINILM = Calibration(
     like_meaning=0.8,
     # bench/retrieval.py: where relevant pairs begin.
     related_from=0.3,
-    # Queries that ask for the same thing lie at 0.72 to 0.94, others of the same field at 0.46 to 0.76.
+    # Queries that ask for the same thing score 0.72 to 0.94, other queries in the same field 0.46 to 0.76.
     close_query=0.76,
     nothing_close=0.15,
     # bench/retrieval.py, on MED and PubMedQA.
     words_weight=0.65,
 )
 """all-MiniLM-L6-v2, as shipped (int8)."""
+
+SHIPPED_NAME = "all-MiniLM-L6-v2-int8"
+SHIPPED_DIMENSION = 384
+SHIPPED_TOKENS = 256
+"""How much of a text is read, [CLS] and [SEP] included: the limit that the model was published with."""
+SHIPPED_CALIBRATION = MINILM

@@ -1,8 +1,8 @@
-"""The shipped model on onnxruntime.
+"""The shipped model, all-MiniLM-L6-v2 as int8 ONNX, on onnxruntime.
 
-Each text runs alone, on one thread: dynamic quantisation finds its scales over all that runs together, so that a text's
-vector would otherwise depend on its neighbours (measured: cosine 0.994 to the vector found alone, least 0.987). Alone
-there is no padding either, and threads side by side, each with its own text, are as fast as batches.
+Each text is embedded alone, on one thread. Dynamic quantisation computes its scales over the whole batch, so in a batch
+a text's vector would depend on its neighbours (measured: mean cosine 0.994 to the vector computed alone, lowest 0.987).
+Single texts need no padding either, and several threads with one text each are as fast as batches.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 from unicodedata import normalize
@@ -19,33 +20,71 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.embedding.calibration import (
+    SHIPPED_CALIBRATION,
+    SHIPPED_DIMENSION,
+    SHIPPED_NAME,
+    SHIPPED_TOKENS,
+    Calibration,
+)
 from deepcritical_mcp.evidence.embedding.model_source import Kind
 
-CHARACTERS_PER_TOKEN = 16  # of the piece of a text that is read first; ordinary text has 4 to 6
+SHIPPED_FOLDER = Path(__file__).parent / "model"
+MAX_WORKERS = 4
+CHARACTERS_PER_TOKEN = 16
+"""How much of a text is tokenised at first; ordinary text has 4 to 6 characters per token."""
 FATAL = 4
+"""onnxruntime's log level."""
 
 
-class Session(Protocol):
-    """What we use of `onnxruntime.InferenceSession`, which comes without types."""
+class InferenceSession(Protocol):
+    """What we use of `onnxruntime.InferenceSession`, which has no type hints."""
 
     def run(self, output_names: Sequence[str], inputs: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]: ...
 
 
-class OnnxModel:
-    """A loaded model and its tokenizer. `load` makes it."""
+@dataclass(frozen=True)
+class ShippedModel:
+    """The model in this package; see `ModelSource`."""
 
-    def __init__(self, session: Session, tokenizer: Tokenizer, *, max_tokens: int, dimension: int) -> None:
-        self.dimension = dimension
+    folder: Path = SHIPPED_FOLDER
+
+    @property
+    def name(self) -> str:
+        return SHIPPED_NAME
+
+    @property
+    def dimension(self) -> int:
+        return SHIPPED_DIMENSION
+
+    @property
+    def workers(self) -> int:
+        return min(_available_cpus(), MAX_WORKERS)
+
+    @property
+    def calibration(self) -> Calibration:
+        return SHIPPED_CALIBRATION
+
+    def load(self) -> OnnxModel:
+        return OnnxModel.load(self.folder, max_tokens=SHIPPED_TOKENS)
+
+
+class OnnxModel:
+    """A loaded model and its tokenizer, made by `load`."""
+
+    dimension = SHIPPED_DIMENSION
+
+    def __init__(self, session: InferenceSession, tokenizer: Tokenizer, *, max_tokens: int) -> None:
         self._session = session
         self._tokenizer = tokenizer
         self._max_tokens = max_tokens
 
     @classmethod
-    def load(cls, folder: Path, *, max_tokens: int, dimension: int) -> OnnxModel:
+    def load(cls, folder: Path, *, max_tokens: int) -> OnnxModel:
         """Load `model.onnx` and `tokenizer.json` from a folder.
 
         Raises:
-            EmbeddingError: a file is missing or broken.
+            EmbeddingError: a file is missing or damaged, or onnxruntime cannot be imported.
         """
         try:
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -57,10 +96,10 @@ class OnnxModel:
                 f"The embedding model that comes with deepcritical-mcp cannot be loaded ({type(error).__name__}). "
                 "Reinstall the package: pip install --force-reinstall --no-deps deepcritical-mcp"
             ) from error
-        return cls(session, tokenizer, max_tokens=max_tokens, dimension=dimension)
+        return cls(session, tokenizer, max_tokens=max_tokens)
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """One unit vector a text; queries and documents are read alike. A blank text has a vector too."""
+        """One unit vector per text, blank texts included; queries and documents are embedded alike."""
         vectors = np.empty((len(texts), self.dimension), np.float32)
         try:
             for row, tokens in enumerate(self.tokenise(texts)):
@@ -72,7 +111,8 @@ class OnnxModel:
         return vectors
 
     def tokenise(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of each text, at most `max_tokens`, as if the whole text had been tokenised."""
+        """The token ids of each text, at most `max_tokens`. Only the start of a long text is tokenised; the result is
+        the same as for the whole text."""
         length = self._max_tokens * CHARACTERS_PER_TOKEN
         found = self._encode([_start(text, length) for text in texts])
         for row, text in enumerate(texts):
@@ -83,28 +123,35 @@ class OnnxModel:
         return found
 
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        # Unlike `encode`, `encode_batch_fast` lets other threads run. Lone surrogates are no text for it, and the
-        # vocabulary lacks the small letters and digits of IC₅₀ or Ca²⁺.
+        # `encode_batch_fast` releases the GIL, unlike `encode`. It rejects lone surrogates. NFKC because the vocabulary
+        # lacks the subscripts and superscripts of IC₅₀ and Ca²⁺.
         readable = [normalize("NFKC", text.encode("utf-8", "ignore").decode("utf-8")) for text in texts]
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(readable)]
 
 
 def _start(text: str, length: int) -> str:
-    """The first `length` characters, less the word that this cuts in two."""
+    """The first `length` characters, cut back to the end of a word."""
     if len(text) <= length:
         return text
     head = text[:length]
     return head[: max(head.rfind(" "), head.rfind("\n")) + 1] or head
 
 
-def _open_session(path: Path) -> Session:
-    # Its telemetry writes to the home folder and sends to its maker from the import on; only this keeps it from both.
+def _open_session(path: Path) -> InferenceSession:
+    # From its import on, onnxruntime's telemetry writes to the home folder and sends data; only this prevents both.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    onnxruntime: Any = importlib.import_module("onnxruntime")  # without types
+    onnxruntime: Any = importlib.import_module("onnxruntime")  # heavy, and without type hints
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # the run stays in the calling thread: no pool, no spinning
+    options.intra_op_num_threads = 1  # run in the calling thread: no thread pool, no spinning
     options.inter_op_num_threads = 1
     options.log_severity_level = FATAL
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return cast(Session, session)
+    return cast(InferenceSession, session)
+
+
+def _available_cpus() -> int:
+    """The CPUs that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -8,23 +8,29 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
 from deepcritical_mcp.evidence.embedding.model_source import Kind
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+CALIBRATIONS = {"sentence-transformers/all-MiniLM-L6-v2": MINILM, "all-MiniLM-L6-v2": MINILM}
+"""By hub id. The original of the shipped model: on recorded abstracts every cosine between the two is >= 0.98. A local
+folder has no calibration, whatever its name, because its prompts and token limit may differ."""
 BATCH = 16
-MOST_TOKENS = 8192  # read by a model that names no limit
-CHARACTERS_PER_TOKEN = 16  # more than any text has; what lies beyond is not even tokenised
-SAMPLE = 1024 * 1024  # bytes read at either end of a file to tell two models apart
+DEFAULT_TOKENS = 8192
+"""Token limit of a model that states none."""
+CHARACTERS_PER_TOKEN = 16
+"""More than any real text has; a longer text is cut before it is tokenised."""
+SAMPLE = 1024 * 1024
+"""Bytes read at each end of a file to tell two models apart."""
 
 
-class Encoder(Protocol):
-    """What we use of `sentence_transformers.SentenceTransformer`, since version 5."""
+class SentenceEncoder(Protocol):
+    """What we use of `sentence_transformers.SentenceTransformer`, version 5 or later."""
 
     max_seq_length: int | None
 
@@ -33,14 +39,15 @@ class Encoder(Protocol):
     def encode_document(self, inputs: list[str], **options: Any) -> NDArray[np.float32]: ...
 
 
-class Library(Protocol):
+class SentenceTransformersLibrary(Protocol):
     """What we use of the package `sentence_transformers`, which may not be installed."""
 
-    def SentenceTransformer(self, model: str) -> Encoder: ...
+    def SentenceTransformer(self, model: str) -> SentenceEncoder: ...
 
 
 class SentenceTransformerSource:
-    """A local folder or a hub id, e.g. "BAAI/bge-small-en-v1.5"; its prompts for queries and documents are its own."""
+    """A local folder or a hub id, e.g. "BAAI/bge-small-en-v1.5", with the model's own prompts for queries and
+    documents; see `ModelSource`."""
 
     dimension = 0
     workers = 1
@@ -51,7 +58,7 @@ class SentenceTransformerSource:
 
     @property
     def name(self) -> str:
-        """The hub id, or the folder's name with a hash of what is in it."""
+        """The hub id, or the folder's name with a hash of its contents."""
         return self._name
 
     @cached_property
@@ -60,11 +67,15 @@ class SentenceTransformerSource:
             return f"{self._folder.resolve().name}-{_digest(self._folder)}"
         return self._model
 
+    @property
+    def calibration(self) -> Calibration | None:
+        return None if self._folder.is_dir() else CALIBRATIONS.get(self._model)
+
     def load(self) -> SentenceTransformerModel:
         """Load the model; a hub id is downloaded the first time.
 
         Raises:
-            EmbeddingError: the extra is not installed, or there is no such model, or it cannot be read.
+            EmbeddingError: the extra is not installed, or the model does not exist or cannot be read.
         """
         if not self._folder.is_dir() and _is_path(self._model):
             raise EmbeddingError(
@@ -76,7 +87,7 @@ class SentenceTransformerSource:
             return SentenceTransformerModel(
                 library.SentenceTransformer(str(self._folder) if self._folder.is_dir() else self._model)
             )
-        except Exception as error:  # a border: torch, transformers, the hub and the network raise of all kinds
+        except Exception as error:  # torch, transformers, the hub and the network each raise their own
             raise EmbeddingError(
                 f"The model that DEEPCRITICAL_EMBEDDING_MODEL names cannot be loaded ({type(error).__name__}). "
                 "It must be a sentence-transformers folder or hub id; a hub id needs the internet the first time."
@@ -84,17 +95,17 @@ class SentenceTransformerSource:
 
 
 class SentenceTransformerModel:
-    """A loaded model. Its tokenizer is not safe between threads, so one text batch runs at a time."""
+    """A loaded model. Its tokenizer is not thread-safe, so one batch runs at a time."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: SentenceEncoder) -> None:
         self._encoder = encoder
         self._running = threading.Lock()
-        self._longest = (encoder.max_seq_length or MOST_TOKENS) * CHARACTERS_PER_TOKEN
+        self._max_characters = (encoder.max_seq_length or DEFAULT_TOKENS) * CHARACTERS_PER_TOKEN
         self.dimension = int(self.embed([""], "document").shape[1])
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """One unit vector for each text, read with the model's own prompt for queries or for documents."""
-        readable = [text[: self._longest].encode("utf-8", "ignore").decode("utf-8") for text in texts]
+        """One unit vector per text, with the model's own prompt for queries or for documents."""
+        readable = [text[: self._max_characters].encode("utf-8", "ignore").decode("utf-8") for text in texts]
         encode = self._encoder.encode_query if kind == "query" else self._encoder.encode_document
         try:
             with self._running:
@@ -103,11 +114,11 @@ class SentenceTransformerModel:
             raise EmbeddingError(f"The embedding model failed on a text ({type(error).__name__}).") from error
 
 
-def _library() -> Library:
+def _library() -> SentenceTransformersLibrary:
     try:
         importlib.import_module("transformers.utils.logging").disable_progress_bar()
-        return cast(Library, importlib.import_module("sentence_transformers"))
-    except Exception as error:  # absent, or a broken torch, which raises of all kinds
+        return cast(SentenceTransformersLibrary, importlib.import_module("sentence_transformers"))
+    except Exception as error:  # not installed, or a broken torch, which raises many kinds
         raise EmbeddingError(
             "DEEPCRITICAL_EMBEDDING_MODEL needs an extra that is not installed, or cannot be imported "
             f"({type(error).__name__}): pip install 'deepcritical-mcp[sentence-transformers]'. "
@@ -116,14 +127,14 @@ def _library() -> Library:
 
 
 def _is_path(model: str) -> bool:
-    """Whether a name can only be a folder: hub ids have one slash at most, and none at either end."""
+    """Whether a name can only be a folder: a hub id has at most one slash, and not at either end."""
     return (
         model.startswith((".", "~", "/")) or model.endswith("/") or model.count("/") > 1 or bool({"\\", ":"} & {*model})
     )
 
 
 def _digest(folder: Path) -> str:
-    """Tells two models apart by their files' names, sizes and ends, without reading gigabytes."""
+    """A hash of the names, sizes and both ends of the files, so that gigabytes need not be read."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         size = path.stat().st_size

@@ -1,6 +1,6 @@
-"""Texts into vectors: one model in a process, asked in worker threads, with a memory.
+"""The embedding service: one model per process, called in worker threads, with a cache.
 
-Importing this module imports no library of weight; the model is loaded by the first text, or by `warm_up`.
+The first text loads the model, or `warm_up` does.
 """
 
 from __future__ import annotations
@@ -14,37 +14,51 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
+import numpy as np
+from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel, Kind, ModelSource, model_source
-from deepcritical_mcp.evidence.embedding.vector_cache import FileCache, MemoryCache, cache_key
+from deepcritical_mcp.evidence.embedding.calibration import Calibration
+from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel, Kind, ModelSource
+from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
+from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
+from deepcritical_mcp.evidence.embedding.vector_cache import MemoryCache
+from deepcritical_mcp.net.cache import Cache, cache_key
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from deepcritical_mcp.config import Settings
 
 logger = logging.getLogger(__name__)
 
-CACHE_FILE = "embeddings.sqlite3"
-SLICE = 4  # texts that a worker takes at a time: about 50 ms
+SLICE = 4
+"""Texts that a worker takes at a time: about 50 ms of work."""
+CACHE_FILE = "vectors-2.sqlite3"
+CACHE_BYTES = 200 * 1024 * 1024  # about 100,000 vectors of the shipped model
+CACHE_PATIENCE = 0.25  # seconds: queries must not wait long for a file that only saves time
 QUERY_WORKERS = 2
-LAST_WAIT = 2.0  # seconds; the shipped model takes 0.3
-RETRY_SECONDS = 60.0  # a model that could not be loaded is not tried again before
+EXIT_WAIT = 2.0
+"""Seconds that a process waits at exit for a model that is loading; the shipped one takes 0.3."""
+RETRY_SECONDS = 60.0
+"""Pause after a failed load before the next attempt."""
+
+
+def model_source(setting: str) -> ModelSource:
+    """The model that `DEEPCRITICAL_EMBEDDING_MODEL` names, a folder or a hub id; the shipped one if it is empty."""
+    name = setting.strip()
+    return SentenceTransformerSource(name) if name else ShippedModel()
 
 
 class EmbeddingService:
-    """Vectors of unit length for documents and for queries; the dot product of two is their similarity.
+    """Unit vectors for documents and queries; the dot product of two is their similarity.
 
-    Documents are cut into small pieces of work that share a few threads, so that calls get in between each other, and
-    queries have threads of their own, so that they never wait for documents. The event loop is never blocked, and a
-    cancelled call ends at once. Every method raises EmbeddingError when the model cannot be loaded or run.
+    Documents are split into small pieces of work that share a few threads, so that concurrent calls interleave. Queries
+    have their own threads and never wait for documents. The event loop is never blocked, and a cancelled call ends at
+    once. Every embedding method raises EmbeddingError if the model cannot be loaded or run.
 
     Args:
-        settings: which model, and where vectors are kept; the shipped model, in memory, without them.
-        source: the model, if not the settings'.
-        clock: seconds from any start, for the time between two attempts to load.
+        settings: the model, and the folder that caches vectors; by default the shipped model, cached in memory only.
+        source: the model, instead of the one that the settings name.
+        clock: monotonic seconds, for the pause between two attempts to load.
     """
 
     def __init__(
@@ -58,18 +72,23 @@ class EmbeddingService:
         self._loader = _Loader(self._source, clock)
         self._memory = MemoryCache()
         folder = settings.data_dir if settings else None
-        self._file = FileCache(folder / CACHE_FILE) if folder else None
+        self._file = Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES, patience=CACHE_PATIENCE) if folder else None
         self._document_workers = anyio.CapacityLimiter(self._source.workers)
         self._query_workers = anyio.CapacityLimiter(QUERY_WORKERS)
 
     @property
     def name(self) -> str:
-        """Identifies the model: vectors of two names must never be compared."""
+        """Identifies the model. Vectors of models with different names must never be compared."""
         return self._source.name
 
     @property
+    def calibration(self) -> Calibration | None:
+        """The thresholds and weights measured with the model; None if there are none (see `UNCALIBRATED`)."""
+        return self._source.calibration
+
+    @property
     def dimension(self) -> int:
-        """Length of a vector; 0 while a model other than the shipped one is not loaded."""
+        """Length of a vector; 0 for a model other than the shipped one until it is loaded."""
         return self._loader.dimension
 
     async def embed(self, text: str) -> list[float]:
@@ -77,33 +96,33 @@ class EmbeddingService:
         return (await self.vectors([text]))[0].tolist()
 
     async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        """The vectors of documents, in their order."""
+        """The vectors of documents, in the same order."""
         return (await self.vectors(texts)).tolist()
 
     async def embed_query(self, text: str) -> list[float]:
-        """The vector of one query; some models read queries otherwise than documents."""
+        """The vector of one query; some models embed queries and documents differently."""
         return (await self.query_vectors([text]))[0].tolist()
 
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of documents, [texts, dimension], in their order. Equal texts are embedded once."""
+        """The vectors of documents, [texts, dimension], in the same order. Equal texts are embedded once."""
         return await self._vectors(texts, "document")
 
     async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The vectors of a few queries, [texts, dimension]; they go before all documents."""
+        """The vectors of a few queries, [texts, dimension]; they never wait for documents."""
         return await self._vectors(texts, "query")
 
     def warm_up(self) -> None:
-        """Begin to load the model in the background; a failure shows in the first call.
+        """Start loading the model in the background. A failure shows in the first call.
 
-        In a daemon thread: an executor's thread would hold up the process's end. But an interpreter that ends by itself
-        in mid-load aborts in onnxruntime (seen), so it waits for a moment.
+        The thread is a daemon, because an executor's thread would delay the end of the process. But onnxruntime aborts
+        an interpreter that exits in the middle of a load (seen), so the exit waits for a moment.
         """
         thread = threading.Thread(target=self._warm_up, name="embedding-warm-up", daemon=True)
         thread.start()
-        atexit.register(thread.join, LAST_WAIT)
+        atexit.register(thread.join, EXIT_WAIT)
 
     def close(self) -> None:
-        """Close the file of kept vectors."""
+        """Close the cache file."""
         if self._file is not None:
             self._file.close()
 
@@ -111,7 +130,7 @@ class EmbeddingService:
         try:
             self._loader.model()
         except EmbeddingError:
-            logger.debug("warming up failed")  # the loader has said why
+            logger.debug("warm-up failed")  # the loader has logged the reason
 
     async def _vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         keys = [cache_key(self.name, kind, text) for text in texts]
@@ -120,14 +139,12 @@ class EmbeddingService:
         if missing and kind == "query":
             found.update(await self._in_thread(missing, kind, self._query_workers))
         elif missing:
-            found.update(await self._share_out(missing))
-        import numpy as np  # loaded by now, in a worker thread
-
+            found.update(await self._embed_documents(missing))
         joined = bytearray().join(found[key] for key in keys)
         return np.frombuffer(joined, np.float32).reshape(len(keys), -1 if keys else self.dimension)
 
-    async def _share_out(self, missing: Mapping[bytes, str]) -> dict[bytes, bytes]:
-        """Embed documents on all workers, longest first, so that all end together."""
+    async def _embed_documents(self, missing: Mapping[bytes, str]) -> dict[bytes, bytes]:
+        """Embed documents on all workers, longest first, so that they finish at about the same time."""
         workers = self._source.workers
         pieces = _cut(missing, min(SLICE, -(-len(missing) // workers)))
         found: dict[bytes, bytes] = {}
@@ -154,9 +171,7 @@ class EmbeddingService:
         return await anyio.to_thread.run_sync(self._find, texts, kind, limiter=limiter, abandon_on_cancel=True)
 
     def _find(self, texts: Mapping[bytes, str], kind: Kind) -> dict[bytes, bytes]:
-        """The vectors of `texts`, from the file or the model, and kept from now on."""
-        import numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  # for `_vectors`, which must not wait
-
+        """The vectors of `texts`, from the cache file or the model; both caches have them afterwards."""
         found = self._file.get(texts) if self._file else {}
         missing = [key for key in texts if key not in found]
         if missing:
@@ -170,7 +185,7 @@ class EmbeddingService:
 
 
 class _Loader:
-    """Loads a model once, by whoever comes first, while the others wait; and remembers a failure for a while."""
+    """Loads a model once: the first caller loads, the others wait. A failure is remembered for `RETRY_SECONDS`."""
 
     def __init__(self, source: ModelSource, clock: Callable[[], float]) -> None:
         self._source = source
@@ -188,7 +203,7 @@ class _Loader:
         """The loaded model.
 
         Raises:
-            EmbeddingError: it cannot be loaded, now or at the last attempt, less than `RETRY_SECONDS` ago.
+            EmbeddingError: it cannot be loaded, or could not be less than `RETRY_SECONDS` ago.
         """
         if self._model is not None:
             return self._model

@@ -1,4 +1,4 @@
-"""The values that pass between a session's store and the place where it is kept."""
+"""The values that pass between a session's store and the place where it is kept, and how they are written down."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from deepcritical_mcp.models import AuthorName, Citation, Evidence, StatusNotice
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text
 
-    Vector = Sequence[float] | NDArray[np.float32]
+Vector = Sequence[float] | NDArray[np.float32]
 
 _SESSION_ID = re.compile(r"rs_[0-9a-f]{32}")
 
@@ -32,33 +31,31 @@ def now() -> int:
 
 
 def is_session_id(text: str) -> bool:
-    """Whether `text` has the form of a session's id; only such text may become part of a path."""
+    """Whether `text` has the form of a session id; only such text may become part of a path."""
     return _SESSION_ID.fullmatch(text) is not None
 
 
-def dumped(evidence: Evidence) -> str:
-    """Evidence as it is written down; `relevance` belongs to a search, not to the evidence."""
-    return evidence.model_copy(update={"relevance": 0.0}).model_dump_json(exclude_defaults=True)
+def dumped(publication: Publication) -> str:
+    """A publication as it is written down."""
+    return publication.model_dump_json(exclude_defaults=True)
 
 
-def restored(text: str) -> Evidence:
-    """Evidence out of what `dumped` made. It was validated then; doing it again would take twice as long.
+def restored(text: str) -> Publication:
+    """The publication that `dumped` wrote. It was validated then; validating again would take twice as long.
 
     Raises:
-        ValueError: the text is none of ours.
+        ValueError: the text was not written by `dumped`.
     """
-    row: dict[str, Any] = json.loads(text)
     try:
-        citation: dict[str, Any] = _with_tuples(row.pop("citation"))
-        notices = [StatusNotice.model_construct(**notice) for notice in citation.pop("status_notices", ())]
-        parts = [AuthorName(*part) for part in row.pop("author_parts", ())]
-        return Evidence.model_construct(
-            citation=Citation.model_construct(status_notices=tuple(notices), **citation),
-            author_parts=tuple(parts),
-            **_with_tuples(row),
-        )
+        row = cast("dict[str, Any]", json.loads(text))
+        nested = {
+            "texts": tuple(Text.model_construct(**one) for one in row.pop("texts")),
+            "authors": tuple(AuthorName(*one) for one in row.pop("authors", ())),
+            "status_notices": tuple(StatusNotice.model_construct(**one) for one in row.pop("status_notices", ())),
+        }
+        return Publication.model_construct(**nested, **_with_tuples(row))
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError("not a piece of evidence") from error
+        raise ValueError("not a publication") from error
 
 
 def _with_tuples(row: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +64,7 @@ def _with_tuples(row: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """What is written beside a session: its owner, the model of its vectors, when it was last used (Unix seconds)."""
+    """What is written next to a session: its owner, the model of its vectors, when it was last used (Unix seconds)."""
 
     owner: str
     model: str
@@ -76,22 +73,25 @@ class SessionInfo:
 
 @dataclass(frozen=True)
 class Record:
-    """A piece of evidence to keep: its place in the order of arrival, when it is written (Unix milliseconds), and a
-    vector for each passage. Without vectors it waits to be embedded and is found by its words alone."""
+    """A publication to keep: its place in the order of arrival, when it is written (Unix milliseconds), what says
+    nearly the same, and a vector for each passage. Without vectors it waits to be embedded and is found by its words
+    alone."""
 
-    evidence: Evidence
+    publication: Publication
     order: int
     written: int
+    similar: tuple[str, ...] = ()
     vectors: Sequence[Vector] = ()
 
 
 @dataclass(frozen=True)
 class KeptItem:
-    """A piece of evidence as read back: how many passages it has, whether they have vectors, and when it was written
-    (Unix milliseconds)."""
+    """A publication as read back: what says nearly the same, how many passages it has, whether they have vectors, and
+    when it was written (Unix milliseconds)."""
 
-    evidence: Evidence
+    publication: Publication
     order: int
     parts: int
     embedded: bool
     written: int
+    similar: tuple[str, ...] = ()

@@ -1,10 +1,10 @@
 """Where sessions are kept: Chroma in memory, in a folder of their own each, or on a server.
 
-Everything here blocks and runs in worker threads. A session is one collection under the session's id, with cosine
-distance and our own vectors. A piece of evidence is one record for each of its passages; the first carries the whole
-`Evidence` as JSON in its metadata (Chroma's documents are full-text indexed, which doubles the cost of adding), so that
-everything can be read back from the collection alone. What has no vector (the model could not be loaded, or was another
-one) waits in a second collection, `<id>-words`, under placeholder vectors that are never searched.
+Everything here blocks and runs in worker threads. A session is one collection named after the session, with cosine
+distance and our own vectors. A publication is one record for each of its passages; the first carries the whole
+`Publication` as JSON in its metadata (Chroma's documents are full-text indexed, which doubles the cost of adding), so
+that everything can be read back from the collection alone. What has no vector (the model could not be loaded, or was
+another one) waits in a second collection, `<id>-words`, with placeholder vectors that are never searched.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import chromadb
 import httpx
@@ -21,7 +21,16 @@ from chromadb.errors import ChromaError, NotFoundError
 from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Record, SessionInfo, dumped, is_session_id, restored
+from deepcritical_mcp.evidence.storage.rows import (
+    KeptItem,
+    Record,
+    SessionInfo,
+    Vector,
+    dumped,
+    is_session_id,
+    restored,
+)
+from deepcritical_mcp.evidence.storage.upgrade import FORMAT, upgrade
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -30,7 +39,6 @@ if TYPE_CHECKING:
     from chromadb.config import Settings as ChromaSettings
     from chromadb.types import Metadata, Where
 
-    from deepcritical_mcp.evidence.storage.rows import Vector
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +81,14 @@ def _reason(error: Exception) -> str:
     return "its database failed. What was kept before is still there; try again, or open a new session."
 
 
+class NearPassage(NamedTuple):
+    """A passage near a vector: its publication, its place among that one's passages, and its cosine."""
+
+    id: str
+    part: int
+    cosine: float
+
+
 class Space:
     """One session's collections."""
 
@@ -107,6 +123,10 @@ class Space:
             info = _info(found[0].metadata)
             space = cls(client, session_id, SessionInfo(info.owner, model, info.used))
             space._vectors, space._words = collections.values()
+            if (found[0].metadata or {}).get("format") != FORMAT:
+                upgrade(space._vectors, space._words, space._words_collection)
+                for collection in found:
+                    collection.modify(metadata=_metadata(info))
             if space._vectors is None:
                 space._vectors = space._create(session_id)
             elif info.model != model:
@@ -129,7 +149,7 @@ class Space:
             with translated("read the session"):
                 page = collection.get(include=["metadatas"], where=where, limit=PAGE, offset=offset)
                 rows = page["metadatas"] or []
-                items = [_kept(row, embedded) for row in rows if "evidence" in row]
+                items = [_kept(row, embedded) for row in rows if "publication" in row]
             yield items
             if len(rows) < PAGE:
                 return
@@ -145,7 +165,7 @@ class Space:
                 self._main.upsert(ids=ids, embeddings=vectors, metadatas=rows)
                 self._seen.update(_stacked(ids, vectors))
                 if self._words is not None:
-                    self._words.delete(ids=[record.evidence.id for record in embedded])
+                    self._words.delete(ids=[record.publication.id for record in embedded])
             if plain:
                 ids, _, rows = _rows(plain)
                 self._words_collection().upsert(ids=ids, embeddings=_PLACEHOLDER.repeat(len(ids), 0), metadatas=rows)
@@ -154,7 +174,7 @@ class Space:
         """Write a new state of kept evidence over the earlier one, whose vectors stay."""
         with translated("keep the evidence"):
             collection = self._main if item.embedded else self._words_collection()
-            collection.update(ids=[item.evidence.id], metadatas=[_row(item)])
+            collection.update(ids=[item.publication.id], metadatas=[_row(item)])
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
         """Forget passages that a shorter content no longer has."""
@@ -163,9 +183,8 @@ class Space:
 
     def nearest(
         self, vectors: Sequence[Vector], limit: int, where: Mapping[str, Any] | None = None
-    ) -> list[list[tuple[str, float]]]:
-        """For each vector, the ids of at most `limit` passages' evidence and their cosines, nearest first; evidence
-        with several passages among them comes several times."""
+    ) -> list[list[NearPassage]]:
+        """For each vector, at most `limit` passages, nearest first."""
         with translated("search the session"):
             found = self._main.query(
                 query_embeddings=np.asarray(vectors, np.float32),
@@ -174,7 +193,7 @@ class Space:
                 include=["distances"],
             )
         return [
-            [(id.partition(_PART)[0], 1.0 - distance) for id, distance in zip(ids, distances, strict=True)]
+            [_near(part_id, distance) for part_id, distance in zip(ids, distances, strict=True)]
             for ids, distances in zip(found["ids"], found["distances"] or [], strict=True)
         ]
 
@@ -235,9 +254,14 @@ class Space:
         """Vectors of two models never meet: what another model embedded is found by its words until it is embedded
         again. Interrupted at any point, this starts again with nothing lost."""
         for items in list(self._pages(old, embedded=False)):
-            self.write([Record(item.evidence, item.order, item.written) for item in items])
+            self.write([Record(item.publication, item.order, item.written, item.similar) for item in items])
         self._client.delete_collection(self.session_id)
         self._vectors = self._create(self.session_id)
+
+
+def _near(part_id: str, distance: float) -> NearPassage:
+    id, _, part = part_id.partition(_PART)
+    return NearPassage(id, int(part or 0), 1.0 - distance)
 
 
 def _find(client: Client, name: str) -> Collection | None:
@@ -248,7 +272,7 @@ def _find(client: Client, name: str) -> Collection | None:
 
 
 def _metadata(info: SessionInfo) -> dict[str, Any]:
-    return {"owner": info.owner, "model": info.model, "used": info.used}
+    return {"owner": info.owner, "model": info.model, "used": info.used, "format": FORMAT}
 
 
 def _info(metadata: Mapping[str, Any] | None) -> SessionInfo:
@@ -262,11 +286,12 @@ def _part_id(id: str, part: int) -> str:
 
 def _row(item: KeptItem) -> Metadata:
     return {
-        "source": item.evidence.citation.source,
+        "source": item.publication.source,
         "order": item.order,
         "parts": item.parts,
         "written": item.written,
-        "evidence": dumped(item.evidence),
+        "similar": "\n".join(item.similar),
+        "publication": dumped(item.publication),
     }
 
 
@@ -276,10 +301,11 @@ def _rows(records: Sequence[Record]) -> tuple[list[str], NDArray[np.float32], li
     rows: list[Metadata] = []
     for record in records:
         count = max(len(record.vectors), 1)
-        ids += [_part_id(record.evidence.id, part) for part in range(count)]
+        ids += [_part_id(record.publication.id, part) for part in range(count)]
         vectors += record.vectors
-        rows.append(_row(KeptItem(record.evidence, record.order, count, bool(record.vectors), record.written)))
-        rows += [{"source": record.evidence.citation.source}] * (count - 1)
+        item = KeptItem(record.publication, record.order, count, bool(record.vectors), record.written, record.similar)
+        rows.append(_row(item))
+        rows += [{"source": record.publication.source}] * (count - 1)
     return ids, np.asarray(vectors, np.float32), rows
 
 
@@ -294,11 +320,12 @@ def _stacked(ids: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, NDAr
 
 def _kept(row: Mapping[str, Any], embedded: bool) -> KeptItem:
     return KeptItem(
-        evidence=restored(row["evidence"]),
+        publication=restored(row["publication"]),
         order=int(row["order"]),
         parts=int(row["parts"]),
         embedded=embedded,
         written=int(row["written"]),
+        similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
     )
 
 

@@ -8,31 +8,52 @@ character of the short form is found in the long one, from right to left, the fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-_IN_PARENTHESES = re.compile(r"([^()\[\]]{2,200}?)\s*[(\[]([^()\[\]]{2,100})[)\]]")
+_BRACKET = re.compile(r"[()\[\]]")
+_MOST_CHARS_BEFORE = 200
+_MOST_CHARS_INSIDE = 100
 _MOST_SHORT_CHARS = 10
 
 
 def definitions(texts: Iterable[str]) -> dict[str, str]:
-    """Short form -> long form, as the texts define them; the first definition of a short form stands."""
+    """Short form -> long form, as the texts define them; the first definition of a short form stands.
+
+    Takes time proportional to the length of the texts.
+    """
     found: dict[str, str] = {}
     for text in texts:
-        for before, inside in _IN_PARENTHESES.findall(text):
-            short, long = _pair(before.strip(), inside.strip())
+        for before, inside in _parenthesised(text):
+            short, long = _pair(before, inside)
             if long:
                 found.setdefault(short, long)
     return found
 
 
+def _parenthesised(text: str) -> Iterator[tuple[str, str]]:
+    """What stands in each innermost pair of brackets, and what stands before it, back to the previous bracket."""
+    start = after_bracket = 0
+    opening = -1
+    for match in _BRACKET.finditer(text):
+        place = match.start()
+        if match[0] in "([":
+            start, opening = after_bracket, place
+        elif opening >= 0:
+            if place - opening - 1 <= _MOST_CHARS_INSIDE:
+                before = text[max(start, opening - _MOST_CHARS_BEFORE) : opening]
+                yield before.strip(), text[opening + 1 : place].strip()
+            opening = -1
+        after_bracket = place + 1
+
+
 def _pair(before: str, inside: str) -> tuple[str, str]:
-    """The short and the long form of "before (inside)", long "" where it is no definition."""
-    inside = re.split(r"[;,]", inside)[0].strip()
+    """The short and the long form in "before (inside)"; long is "" where nothing is defined."""
+    inside = re.split("[;,]", inside, maxsplit=1)[0].strip()
     if _can_be_short_form(inside):
         most_words = min(len(inside) + 5, 2 * len(inside))
         last_sentence = re.split(r"[.;:!?]\s", before)[-1]
         return inside, _long_form(inside, " ".join(last_sentence.split()[-most_words:]))
-    short = before.split()[-1] if before.split() else ""
+    short = before.split()[-1] if before else ""
     if _can_be_short_form(short) and len(inside.split()) > 1:
         long = _long_form(short, inside)
         return short, long if long == inside else ""

@@ -1,37 +1,32 @@
-"""Propose wordings of a topic from rules, from NCBI's concepts and from the session's evidence."""
+"""Propose queries for a topic: NCBI's concepts, the session's evidence, the client's own model, filters that fit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.deadline import VOCABULARY, seconds_for
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidInputError
-from deepcritical_mcp.models import ExpandedQuery, Expansion
-from deepcritical_mcp.net.client import seconds_left
+from deepcritical_mcp.models import Expansion
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.expansion.abbreviations import definitions
-from deepcritical_mcp.search.expansion.concepts import moved, renamed
-from deepcritical_mcp.search.expansion.evidence_queries import evidence_queries
-from deepcritical_mcp.search.expansion.from_evidence import EvidenceView, SessionEvidence, read_evidence
-from deepcritical_mcp.search.expansion.glossary import concepts_of
-from deepcritical_mcp.search.expansion.ncbi import NcbiView, look_up
-from deepcritical_mcp.search.expansion.rules import described, direct_query, mechanism, other_names, rule_queries
+from deepcritical_mcp.search.expansion.concepts import named_concepts, to_wire
+from deepcritical_mcp.search.expansion.evidence_terms import EvidenceView, SessionEvidence, read_evidence
+from deepcritical_mcp.search.expansion.ncbi import NO_VOCABULARY, NcbiView, look_up
+from deepcritical_mcp.search.expansion.proposals import direct_query, proposals
+from deepcritical_mcp.search.expansion.sampled_queries import UNREADABLE, read_reply, sampling_request
 from deepcritical_mcp.search.expansion.selection import choose
-from deepcritical_mcp.search.expansion.topic import DESCRIPTION_LIMIT, Topic, read_topic
+from deepcritical_mcp.search.expansion.topic import DESCRIPTION_LIMIT, Topic, corrected_topic, read_topic
+from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
 from deepcritical_mcp.text import clean_text
 
-if TYPE_CHECKING:
-    from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
-
 MOST_QUERIES = 8
-# Five small requests take some 3 seconds. Concepts are worth waiting for, but not the whole call.
-NCBI_SECONDS = 10.0
-NCBI_SHARE = 0.3
+# PubMed requires every word: more than these rarely occur in one record.
+_MANY_WORDS = 15
 
 
 class QueryExpander:
-    """Proposes queries for a topic. Works offline; better with NCBI, and better again as the session fills.
+    """Proposes queries for a topic, out of what NCBI and the session know; without both, of its own words and filters.
 
     Args:
         mesh: NCBI's spelling, term mapping and MeSH descriptors; None = do without.
@@ -41,6 +36,9 @@ class QueryExpander:
         self._settings = settings
         self._mesh = mesh
 
+    # What to ask the client's model. Depends on the arguments alone, so it reads the same in every round of a call.
+    sampling_request = staticmethod(sampling_request)
+
     async def expand(
         self,
         topic: str,
@@ -48,38 +46,51 @@ class QueryExpander:
         description: str = "",
         count: int = 3,
         store: SessionEvidence | None,
+        sampled: str = "",
         progress: Progress = no_progress,
     ) -> Expansion:
-        """Exactly `count` different queries, the direct one first, and the concepts found in the topic.
+        """At least 1 and at most `count` different queries, the direct one first, and the concepts of the topic.
 
-        NCBI and the evidence are asked as far as they answer; what is missing is a warning.
+        Fewer than `count`, with a warning, where nothing more fits. A source that does not answer is a warning too.
+
+        Args:
+            sampled: the reply of the client's model to `sampling_request`; "" = it was not asked.
 
         Raises:
-            InvalidInputError: the topic is blank, too long or only filler; the description is too long; `count` is
-                not 1 to 8.
+            InvalidInputError: the topic is blank, too long or without a word to search for; the description is too
+                long; `count` is not 1 to 8.
         """
         asked = read_topic(topic)
         _check(description, count)
-        await progress(0.1, "reading what the session knows")
+        await progress(0.1, "reading the session's evidence")
         evidence, store_warning = await _read(asked, store)
         await progress(0.3, "asking NCBI for concepts")
         ncbi = await self._ask_ncbi(asked, evidence)
-        await progress(0.9, "wording queries")
-        subject = read_topic(ncbi.corrected) if ncbi.corrected else asked
+        await progress(0.9, "writing queries")
+        subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
         defined = definitions([asked.text, clean_text(description)])
-        proposals = _proposals(subject, ncbi, evidence, defined=defined, description=description)
+        concepts = named_concepts(subject, ncbi.matches, defined=defined, seen=evidence.abbreviations)
+        written = read_reply(sampled, topic=asked.text) if sampled else ()
+        today = datetime.now(UTC).date()
+        proposed = [*written, *proposals(subject, concepts, evidence.terms, evidence.familiar, today=today)]
+        queries = choose(direct_query(asked, subject), proposed, count=count)
+        unreadable = UNREADABLE if sampled and not written else ""
+        too_few = (
+            "" if len(queries) == count else f"Only {len(queries)} of {count} queries: nothing else fits this topic."
+        )
+        warnings = (_language_warning(asked), _length_warning(asked), too_few, store_warning, ncbi.warning, unreadable)
         return Expansion(
             session_id=store.session_id if store is not None else "",
-            queries=choose(direct_query(asked), proposals, count=count),
-            concepts=concepts_of(subject, ncbi.matches, evidence.terms, defined=defined, found=evidence.abbreviations),
+            queries=queries,
+            concepts=to_wire(concepts, evidence.terms),
             corrected_query=ncbi.corrected,
-            warnings=tuple(filter(None, (_language_warning(asked), store_warning, ncbi.warning))),
+            warnings=tuple(filter(None, warnings)),
         )
 
     async def _ask_ncbi(self, topic: Topic, evidence: EvidenceView) -> NcbiView:
         if self._mesh is None:
-            return NcbiView()
-        seconds = min(NCBI_SECONDS, NCBI_SHARE * min(seconds_left(), self._settings.deadline))
+            return NcbiView(warning=NO_VOCABULARY)
+        seconds = seconds_for(VOCABULARY, most=self._settings.deadline)
         return await look_up(topic, self._mesh, seconds=seconds, familiar=evidence.familiar)
 
 
@@ -88,27 +99,9 @@ async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceVi
     if store is None:
         return EvidenceView(), ""
     try:
-        return await read_evidence(topic.keywords, store), ""
+        return await read_evidence(topic.subject, store), ""
     except (EvidenceStoreError, EmbeddingError) as error:
         return EvidenceView(), f"The session's evidence was not used: {error.message}"
-
-
-def _proposals(
-    topic: Topic, ncbi: NcbiView, evidence: EvidenceView, *, defined: Mapping[str, str], description: str
-) -> list[ExpandedQuery]:
-    """All proposals. Within each kind of reformulation the order tells which is worth more (bench/expansion.py)."""
-    followed = evidence_queries(topic, evidence.terms)
-    return [
-        *renamed(topic, ncbi.matches),
-        *other_names(topic, defined, "rules"),
-        *other_names(topic, evidence.abbreviations, "evidence"),
-        *described(topic, description),
-        *followed[:1],
-        *mechanism(topic),
-        *moved(topic, ncbi.matches, evidence.familiar),
-        *followed[1:],
-        *rule_queries(topic),
-    ]
 
 
 def _check(description: str, count: int) -> None:
@@ -121,7 +114,13 @@ def _check(description: str, count: int) -> None:
 def _language_warning(topic: Topic) -> str:
     if not topic.language:
         return ""
+    return f"The topic seems to be in {topic.language}. PubMed is indexed in English: translate it and call again."
+
+
+def _length_warning(topic: Topic) -> str:
+    if len(topic.parts) <= _MANY_WORDS:
+        return ""
     return (
-        f"The topic seems to be in {topic.language}. PubMed is indexed in English: put the topic in English and call "
-        "again."
+        f"The topic has {len(topic.parts) + topic.left_out} words for PubMed, which requires all of them and may find "
+        "nothing. Call again with the few that matter."
     )

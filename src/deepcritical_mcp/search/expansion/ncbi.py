@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import anyio
 
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.search.expansion.concepts import MeshMatch, matches, with_neighbours
-from deepcritical_mcp.search.expansion.stems import stems
-from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, key_phrases, read_topic, weights_in
+from deepcritical_mcp.search.expansion.phrases import phrases, stems
+from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, read_topic
 from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
 
-# More words than these are no query but a text, of which neither spelling nor term mapping makes sense.
+NO_VOCABULARY = "No MeSH vocabulary was available: the queries come from your words and the session's evidence alone."
+NOTHING_MAPPED = "PubMed maps none of the topic's words to a MeSH heading: only your words and the evidence were used."
+# A longer topic is a text, for which a corrected spelling makes no sense, and whose first words are looked up in MeSH.
 _MOST_WORDS = 15
+_MOST_WORDS_MAPPED = 40
 _MOST_NEIGHBOURS = 60
-_GO_ON = "The queries come from rules and the session's evidence."
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,10 @@ class NcbiView:
 
 
 async def look_up(topic: Topic, mesh: MeshConcepts, *, seconds: float, familiar: frozenset[str]) -> NcbiView:
-    """Ask NCBI about `topic` for at most `seconds`; what came until then, or until it failed, is kept.
+    """Ask NCBI about `topic` for at most `seconds`; what arrived by then, or before it failed, is kept.
 
     Args:
-        familiar: stems of words that are known to be spelled right, since the session's evidence has them.
+        familiar: stems of words known to be spelled right, since the session's evidence has them.
     """
     view = NcbiView()
     try:
@@ -40,12 +43,11 @@ async def look_up(topic: Topic, mesh: MeshConcepts, *, seconds: float, familiar:
             async for step in _steps(topic, mesh, familiar):
                 view = step
     except ProviderError as error:
-        return replace(view, warning=f"{error.message} {'' if view.matches else _GO_ON}".strip())
+        return replace(view, warning=f"{error.message} {'' if view.matches else NO_VOCABULARY}".strip())
     if scope.cancelled_caught:
-        missing = "broader and narrower concepts are missing."
-        missing = missing if view.matches else f"MeSH concepts are missing. {_GO_ON}"
-        return replace(view, warning=f"NCBI did not answer within {seconds:.0f} seconds, so {missing}")
-    return view
+        missing = "Broader and narrower headings are missing." if view.matches else NO_VOCABULARY
+        return replace(view, warning=f"NCBI did not answer within {seconds:.0f} seconds. {missing}")
+    return view if view.matches else replace(view, warning=NOTHING_MAPPED)
 
 
 async def _steps(topic: Topic, mesh: MeshConcepts, familiar: frozenset[str]) -> AsyncIterator[NcbiView]:
@@ -55,7 +57,8 @@ async def _steps(topic: Topic, mesh: MeshConcepts, familiar: frozenset[str]) -> 
         suggestion = await mesh.corrected(topic.text)
         view = NcbiView(corrected=suggestion if _is_credible(suggestion, topic, familiar) else "")
         yield view
-    mapped = await mesh.mapped(_for_mapping(read_topic(view.corrected) if view.corrected else topic))
+    wanted = _for_mapping(read_topic(view.corrected) if view.corrected else topic)
+    mapped = await mesh.mapped(wanted) if wanted else ()
     headings = [heading for term in mapped for heading in term.headings]
     if not headings:
         return
@@ -71,18 +74,16 @@ async def _steps(topic: Topic, mesh: MeshConcepts, familiar: frozenset[str]) -> 
 def _is_credible(suggestion: str, topic: Topic, familiar: frozenset[str]) -> bool:
     """Whether it keeps symbols ("AMPK"), names of drugs, and words of the evidence: NCBI corrects what is rare."""
     kept = stems(suggestion)
-    return bool(key_phrases(suggestion)) and not any(
+    return any(phrases(suggestion)) and not any(
         (is_symbol(word) or is_drug(word) or stems(word) <= familiar) and not stems(word) <= kept
-        for word in topic.words
+        for phrase in phrases(topic.subject)
+        for word in phrase
     )
 
 
 def _for_mapping(topic: Topic) -> str:
-    """Key phrases kept apart by AND, so that no phrase is read across their borders, without general medical words."""
-    weights = weights_in(topic.phrases)
-    phrases = [" ".join(word for word in phrase.split() if weights[word]) for phrase in topic.phrases]
-    chosen: list[str] = []
-    for phrase in filter(None, phrases or topic.phrases):
-        if sum(len(other.split()) for other in [*chosen, phrase]) <= _MOST_WORDS:
-            chosen.append(phrase)
-    return " AND ".join(chosen) or topic.phrases[0]
+    """What PubMed is asked to map to MeSH: the topic's words without what it negates, no phrase across a gap."""
+    if topic.syntax:
+        return " AND ".join(" ".join(phrase) for phrase in phrases(topic.subject))
+    runs = groupby(topic.parts[:_MOST_WORDS_MAPPED], key=lambda part: part.startswith('"'))
+    return " AND ".join(" ".join(run) for is_negated, run in runs if not is_negated)

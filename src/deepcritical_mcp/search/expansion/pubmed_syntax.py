@@ -1,4 +1,4 @@
-"""PubMed's query language: recognise it, mend it, build it.
+"""PubMed's query language: recognise it, repair it, build it.
 
 The grammar: words, "phrases" and (groups), each with an optional [field tag], joined by AND, OR and NOT in upper case
 (PubMed's user guide, "Using search field tags" and "Combining search terms with Boolean operators").
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-# Of the queries made here; one that the user wrote stays as long as it is.
+# Characters of a query made here from words; one in PubMed's syntax keeps its length.
 LONGEST_QUERY = 1_000
 
 
@@ -18,7 +18,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(name.strip() for name in text.split("|"))
 
 
-# Fields that speak of the subject; a name in any other (author, journal, date, type) is no part of it.
+# Fields that name the subject; words in any other (author, journal, date, type) do not.
 _SUBJECT_FIELDS = _names(
     """ab|abstract|all|all fields|majr|mesh|mesh major topic|mesh term|mesh terms|mh|nm|ot|other term|pa|
     pharmacological action|substance name|supplementary concept|text word|text words|ti|tiab|title|
@@ -92,15 +92,15 @@ def uses_pubmed_syntax(text: str) -> bool:
 def repair(text: str) -> str:
     """`text` as a query that PubMed reads as it was meant: what is well formed stays as it is.
 
-    Unbalanced quotes and parentheses, empty groups, operators without operands and unknown field tags go (the words in
-    them stay); operators in lower case next to a group, a phrase or a tag are raised. "" when nothing is left.
+    Unbalanced quotes and parentheses, empty groups, operators without operands and unknown field tags are removed (the
+    words in them stay); operators in lower case next to a group, a phrase or a tag are raised. "" when nothing is left.
     """
     return " ".join(map(str, _parse(text)))
 
 
 def subjects(text: str) -> list[str]:
-    """The operands of a query that speak of its subject, as plain words: no operators, excluded terms or tags, and no
-    names in other fields."""
+    """The operands of a query that name its subject, as plain words without operators, excluded terms, tags or words in
+    other fields."""
     return [operand for operand in map(str.strip, _subjects(_parse(text))) if operand]
 
 
@@ -124,15 +124,6 @@ def any_of(alternatives: Iterable[str], *, limit: int = LONGEST_QUERY) -> str:
     return chosen[0] if len(chosen) == 1 else f"({' OR '.join(chosen)})"
 
 
-def all_of(parts: Sequence[str], *, limit: int = LONGEST_QUERY) -> str:
-    """The first parts that fit in `limit` characters, joined by AND."""
-    chosen: list[str] = []
-    for part in dict.fromkeys(parts):
-        if part and (not chosen or len(" AND ".join([*chosen, part])) <= limit):
-            chosen.append(part)
-    return " AND ".join(chosen)
-
-
 def grouped(query: str) -> str:
     """`query` as one operand: in parentheses, unless it is a single word, phrase or group already."""
     return query if len(_parse(query)) == 1 else f"({query})"
@@ -146,7 +137,7 @@ def _parse(text: str) -> tuple[_Node, ...]:
 
 
 def _raise_operators(tokens: Sequence[str]) -> list[str]:
-    """Operators in lower case count as such next to something only a PubMed query has."""
+    """Raise operators in lower case next to a phrase, a group or a tag, which only a PubMed query has."""
     raised: list[str] = []
     for index, token in enumerate(tokens):
         before, after = (
@@ -207,7 +198,7 @@ def _with_operands(items: Sequence[_Node]) -> tuple[_Node, ...]:
 
 
 def _subjects(items: Sequence[_Node]) -> Iterator[str]:
-    """The operands of a sequence that speak of the subject. A tag belongs to the run of words right before it."""
+    """The operands of a sequence that name the subject. A tag belongs to the run of words right before it."""
     run: list[str] = []
     is_excluded = False
     for item in items:

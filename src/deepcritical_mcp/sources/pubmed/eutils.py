@@ -6,53 +6,58 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import anyio.to_thread
-import httpx
 from pydantic import SecretStr
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, without_secrets
+from deepcritical_mcp.logs import hide
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient
 from deepcritical_mcp.net.in_flight import InFlight
-from deepcritical_mcp.net.shared_pacing import ncbi_limiter
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     PROVIDER,
     ESearchAnswer,
-    explain_refusal,
     read_elink,
     read_esearch,
     read_espell,
     read_esummary,
 )
 
-__all__ = ["LAST_RESULT", "ESearchAnswer", "EUtilities", "connect"]
-
 TOOL = "deepcritical-mcp"
+NO_KEY = SecretStr("")
 T = TypeVar("T")
-LAST_RESULT = 9_998
-"""PubMed shows no results of one search beyond this one."""
-
 IDS_IN_AN_ADDRESS = 200
 CHARACTERS_IN_AN_ADDRESS = 1_000
 
 
 class EUtilities:
-    """E-utilities. Every method raises ProviderErrors only, after the client's retries; the same request, made again
-    before it is answered, is sent once.
+    """E-utilities. Every method raises ProviderErrors only, after the client's retries; identical concurrent requests
+    are sent once.
 
     Args:
-        client: limits and retries; built with `explain=explain_refusal`, so that NCBI's own words are heard.
+        client: limits and retries; built with `explain=explain_refusal`, which reads NCBI's own error texts.
         base_url: ends in /entrez/eutils.
         tool: who asks; NCBI wants it with every request.
         email: sent unless "".
-        api_key: sent unless empty. With a key every request is a POST: addresses end up in logs on their way.
+        api_key: sent unless empty. With a key every request is a POST: addresses end up in logs along the way.
     """
 
-    def __init__(self, client: ApiClient, *, base_url: str, tool: str, email: str, api_key: SecretStr) -> None:
+    def __init__(
+        self, client: ApiClient, *, base_url: str, tool: str = TOOL, email: str = "", api_key: SecretStr = NO_KEY
+    ) -> None:
         self._client = client
         self._base_url = base_url
         self._key = api_key.get_secret_value()
         self._in_flight = InFlight()
         self._identity = {"tool": tool, "email": email, "api_key": self._key}
+
+    @property
+    def has_key(self) -> bool:
+        """Whether requests carry an API key."""
+        return bool(self._key)
+
+    @property
+    def has_email(self) -> bool:
+        """Whether requests carry the email address that NCBI asks for."""
+        return bool(self._identity["email"])
 
     async def esearch(
         self,
@@ -74,17 +79,13 @@ class EUtilities:
             answer = read_esearch(body)
             if answer.count > retstart and retmax > 0 and not answer.ids:
                 raise ProviderResponseError(
-                    PROVIDER, f"PubMed found {answer.count:,} records but names none. Try again."
+                    PROVIDER, f"PubMed found {answer.count:,} records but sent no ids. Try again."
                 )
             return answer
 
         return await self._ask("esearch", params | {"retmode": "json"}, read)
 
-    async def efetch(self, pmids: Sequence[str]) -> bytes:
-        """The XML of PubMed records as it is sent; see `efetch_with` for one that is read and checked on the way."""
-        return await self.efetch_with(pmids, bytes)
-
-    async def efetch_with(self, pmids: Sequence[str], read: Callable[[bytes], T]) -> T:
+    async def efetch(self, pmids: Sequence[str], read: Callable[[bytes], T]) -> T:
         """What `read` makes of the XML of PubMed records, in a worker thread.
 
         Where `read` raises a retryable ProviderError, the records are fetched again.
@@ -139,29 +140,8 @@ class EUtilities:
             raise
 
 
-def connect(settings: Settings, http: httpx.AsyncClient) -> EUtilities:
-    """E-utilities as the settings name them, with the limiter that all processes share. Asks nobody yet."""
-    limiter = ncbi_limiter(settings)
-    client = ApiClient(
-        http,
-        provider=PROVIDER,
-        title="PubMed",
-        limiter=limiter,
-        starting=limiter.confirm,
-        explain=explain_refusal,
-        follow_redirects=None if not settings.ncbi_api_key.get_secret_value() else False,
-    )
-    return EUtilities(
-        client,
-        base_url=settings.ncbi_base_url,
-        tool=TOOL,
-        email=settings.ncbi_email,
-        api_key=settings.ncbi_api_key,
-    )
-
-
 def _without_key(error: ProviderError, key: str) -> ProviderError:
-    message = without_secrets(error.message, [key])
+    message = hide(error.message, [key])
     return type(error)(error.provider, message, retry_after=error.retry_after, details=error.details)
 
 

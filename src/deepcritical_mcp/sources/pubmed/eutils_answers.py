@@ -1,4 +1,4 @@
-"""What the answers of NCBI's E-utilities mean. An HTTP 200 can be an error; here none passes for an empty result."""
+"""What the answers of NCBI's E-utilities mean. An HTTP 200 can be an error; none is read as an empty result."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar, cast
 from xml.parsers.expat import ExpatError
 
 import httpx
+import xmltodict
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from deepcritical_mcp.errors import (
@@ -24,7 +25,7 @@ from deepcritical_mcp.text import clean_line
 PROVIDER = "pubmed"
 LONGEST_QUOTE = 200
 
-# What NCBI says when the request is at fault. Whatever else it calls an error has been seen to pass, even
+# What NCBI says when the request is at fault. Everything else it calls an error has been seen to be temporary, even
 # "Database is not supported: pubmed".
 _OUR_FAULT = re.compile(
     r"invalid|empty term|empty id|list is empty|mandatory|is omitted|retstart|retrieve dbinfo", re.IGNORECASE
@@ -41,7 +42,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class NoPossibleIdError(ProviderRequestError):
-    """efetch was asked for ids of which none can exist."""
+    """efetch was asked for ids that cannot exist."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def read_esearch(body: bytes) -> ESearchAnswer:
     """The answer of `esearch` with retmode=json.
 
     Raises:
-        ProviderError: there is none in it.
+        ProviderError: `body` holds no answer.
     """
     found = _validated(_ESearch, body).esearchresult
     return ESearchAnswer(
@@ -157,7 +158,7 @@ def read_esummary(body: bytes) -> dict[str, dict[str, object]]:
     """The documents of `esummary` with retmode=json by id; one that NCBI has no summary of is missing.
 
     Raises:
-        ProviderError: there is no answer in it.
+        ProviderError: `body` holds no answer.
     """
     result = _validated(_ESummary, body).result
     documents = {uid: cast("dict[str, object]", one) for uid, one in result.items() if isinstance(one, dict)}
@@ -168,7 +169,7 @@ def read_elink(body: bytes, linkname: str) -> list[str]:
     """The ids that `elink` with retmode=json lists under `linkname`, by score where there are scores.
 
     Raises:
-        ProviderError: there is no answer in it.
+        ProviderError: `body` holds no answer.
     """
     sets = [one for linkset in _validated(_ELink, body).linksets for one in linkset.linksetdbs]
     links = [link for one in sets if one.linkname == linkname for link in one.links]
@@ -179,10 +180,8 @@ def read_espell(body: bytes) -> str:
     """The corrected query of `espell`, "" when there is nothing to correct.
 
     Raises:
-        ProviderError: there is no answer in it.
+        ProviderError: `body` holds no answer.
     """
-    import xmltodict
-
     refuse_xml_errors(body)
     try:
         answer = _ESpell.model_validate(xmltodict.parse(body))
@@ -203,7 +202,7 @@ def refuse_other_data(body: bytes) -> None:
         raise ProviderUnavailableError(
             PROVIDER,
             "PubMed answered with a web page instead of data, so it is probably under maintenance. "
-            "Try again in some minutes.",
+            "Try again in a few minutes.",
         )
 
 
@@ -222,7 +221,7 @@ def refuse_xml_errors(body: bytes) -> None:
 def explain_refusal(response: httpx.Response) -> ProviderError | None:
     """The error behind an HTTP status of NCBI, where its body tells more than the status.
 
-    efetch answers 400 both for a backend that is down, which passes, and for ids that cannot be.
+    efetch answers 400 both for a backend that is down, which is temporary, and for impossible ids.
     """
     if response.status_code in (401, 403):
         return AuthenticationError(
@@ -245,7 +244,7 @@ def explain_refusal(response: httpx.Response) -> ProviderError | None:
 
 
 def unreadable(reason: str) -> ProviderResponseError:
-    """An answer that breaks off or makes no sense."""
+    """An answer that is cut off or malformed."""
     return ProviderResponseError(PROVIDER, f"PubMed's answer cannot be read: {reason}. Try again in a minute.")
 
 
@@ -276,7 +275,7 @@ def _validated(model: type[M], body: bytes) -> M:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        raise unreadable(f"{error.error_count()} fields are not as its interface promises") from None
+        raise unreadable(f"{error.error_count()} fields differ from its documented form") from None
 
 
 def _errors_in(document: object) -> Iterator[str]:

@@ -1,26 +1,32 @@
 """What NCBI knows about the words of a topic: spelling, term mapping, and MeSH descriptors with their names and tree.
 
-The MeSH database is asked through E-utilities (`db=mesh`): esearch finds a heading, esummary gives its names
-(`ds_meshterms`, the heading first), its id (`ds_meshui`) and its places in the tree (`ds_idxlinks`, with the record
-numbers of the parent and the children of each place). MeSH changes once a year, so answers are kept on disk that long.
+The MeSH database is searched through E-utilities (`db=mesh`): esearch finds a heading; esummary returns its names
+(`ds_meshterms`, the heading first), its id (`ds_meshui`) and its positions in the tree (`ds_idxlinks`, with the record
+numbers of the parent and the children of each position). Answers are cached on disk for a year.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
+import anyio.to_thread
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from deepcritical_mcp.models import Value
-from deepcritical_mcp.net.answer_cache import AnswerCache
+from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.text import clean_line
 
-A_YEAR = 365 * 86_400.0
+T = TypeVar("T")
+
+CACHE_FILE = "mesh-2.sqlite3"
+CACHE_BYTES = 64 * 1024 * 1024
+ONE_YEAR = 365 * 86_400.0
+"""Seconds: NLM publishes a new edition of MeSH once a year."""
 
 # Automatic Term Mapping also maps to journals ("APC"), authors, substances and free text; only headings are trusted.
 _HEADING = re.compile(r'"([^"]+)"\[MeSH Terms(?::noexp)?\]', re.IGNORECASE)
@@ -33,7 +39,7 @@ class MeshDescriptor(Value):
     """A MeSH descriptor.
 
     `uid` is its record number in the MeSH database, `mesh_id` the id that NLM shows (e.g. "D000544"). `parents` and
-    `children` are record numbers of the descriptors right above and below it, over all its places in the tree.
+    `children` are the record numbers of the descriptors directly above and below it at all its positions in the tree.
     """
 
     uid: str
@@ -46,58 +52,56 @@ class MeshDescriptor(Value):
 
 
 class MappedTerm(Value):
-    """Words of a query, and the MeSH headings (in lower case) that PubMed's term mapping takes them for."""
+    """Words of a query, and the MeSH headings (in lower case) that PubMed's term mapping maps them to."""
 
     text: str
     headings: tuple[str, ...]
 
 
+_SPELLING = TypeAdapter(str)
 _MAPPED = TypeAdapter(tuple[MappedTerm, ...])
+_DESCRIPTOR = TypeAdapter(MeshDescriptor)
 
 
 class MeshConcepts:
-    """Asks NCBI about concepts. Every method raises ProviderErrors only; the cache never fails a call.
+    """Looks up concepts at NCBI. Every method raises ProviderErrors only; the cache never makes a call fail.
 
     Args:
-        eutils: E-utilities, spaced and retrying.
-        cache_dir: folder of the answers kept on disk.
-        origin: what tells the answers of one server from those of another, e.g. its address.
+        cache_dir: folder of the cache file.
+        origin: keeps apart the cached answers of different servers, e.g. the server's address.
     """
 
     def __init__(self, eutils: EUtilities, *, cache_dir: Path, origin: str = "") -> None:
         self._eutils = eutils
-        self._cache = AnswerCache(cache_dir / "mesh.sqlite3", ttl=A_YEAR)
+        self._cache = Cache(cache_dir / CACHE_FILE, max_bytes=CACHE_BYTES, ttl=ONE_YEAR)
         self._origin = origin
 
     async def corrected(self, text: str) -> str:
-        """The spelling that NCBI suggests for `text`, "" when it has nothing to suggest.
+        """The spelling that NCBI suggests for `text`; "" if it has no suggestion.
 
         Raises:
-            ProviderError: NCBI gave no usable answer.
+            ProviderError: NCBI returned no usable answer.
         """
         key = self._key("spelling", text)
-        kept = await self._cache.get([key])
-        if key in kept:
-            return kept[key]
+        cached = await self._cached([key], _SPELLING)
+        if key in cached:
+            return cached[key]
         suggestion = clean_line(await self._eutils.espell(text))
         if suggestion.casefold() == text.casefold():
             suggestion = ""
-        await self._cache.put({key: suggestion})
+        await self._put({key: suggestion}, _SPELLING)
         return suggestion
 
     async def mapped(self, text: str) -> tuple[MappedTerm, ...]:
-        """The words of `text` that PubMed maps to MeSH headings, in their order.
+        """The words of `text` that PubMed maps to MeSH headings, in their order in `text`.
 
         Raises:
-            ProviderError: NCBI gave no usable answer.
+            ProviderError: NCBI returned no usable answer.
         """
         key = self._key("mapping", text)
-        kept = await self._cache.get([key])
-        if key in kept:
-            try:
-                return _MAPPED.validate_json(kept[key])
-            except ValidationError:
-                pass
+        cached = await self._cached([key], _MAPPED)
+        if key in cached:
+            return cached[key]
         answer = await self._eutils.esearch(text, retmax=0)
         terms = tuple(
             MappedTerm(text=clean_line(given), headings=headings)
@@ -105,18 +109,18 @@ class MeshConcepts:
             if (headings := tuple(dict.fromkeys(heading.lower() for heading in _HEADING.findall(made))))
         )
         if terms:
-            await self._cache.put({key: _MAPPED.dump_json(terms).decode()})
+            await self._put({key: terms}, _MAPPED)
         return terms
 
     async def descriptors(self, headings: Sequence[str]) -> dict[str, MeshDescriptor]:
-        """The descriptors of `headings` (any case), by heading as given; an unknown one is missing.
+        """The descriptors of `headings` (in any case), by heading as given; unknown headings are left out.
 
         Raises:
-            ProviderError: NCBI gave no usable answer.
+            ProviderError: NCBI returned no usable answer.
         """
         keys = {heading: self._key("heading", heading) for heading in headings}
-        kept = _readable(await self._cache.get(list(keys.values())))
-        found = {heading: kept[key] for heading, key in keys.items() if key in kept}
+        cached = await self._cached(list(keys.values()), _DESCRIPTOR)
+        found = {heading: cached[key] for heading, key in keys.items() if key in cached}
         missing = [heading for heading in keys if heading not in found]
         if not missing:
             return found
@@ -124,20 +128,20 @@ class MeshConcepts:
         answer = await self._eutils.esearch(term, db="mesh", retmax=_MOST_RECORDS, sort="")
         by_name = _by_name(await self._records([uid for uid in answer.ids if _DESCRIPTOR_UID.fullmatch(uid)]))
         fresh = {heading: by_name[heading.casefold()] for heading in missing if heading.casefold() in by_name}
-        await self._cache.put({keys[heading]: record.model_dump_json() for heading, record in fresh.items()})
+        await self._put({keys[heading]: record for heading, record in fresh.items()}, _DESCRIPTOR)
         return found | fresh
 
     async def by_uid(self, uids: Sequence[str]) -> dict[str, MeshDescriptor]:
-        """Descriptors by their record numbers; an unknown one is missing.
+        """Descriptors by record number; unknown numbers are left out.
 
         Raises:
-            ProviderError: NCBI gave no usable answer.
+            ProviderError: NCBI returned no usable answer.
         """
         keys = {uid: self._key("record", uid) for uid in uids[:_MOST_RECORDS]}
-        kept = _readable(await self._cache.get(list(keys.values())))
-        found = {uid: kept[key] for uid, key in keys.items() if key in kept}
+        cached = await self._cached(list(keys.values()), _DESCRIPTOR)
+        found = {uid: cached[key] for uid, key in keys.items() if key in cached}
         fresh = {record.uid: record for record in await self._records([uid for uid in keys if uid not in found])}
-        await self._cache.put({keys[uid]: record.model_dump_json() for uid, record in fresh.items() if uid in keys})
+        await self._put({keys[uid]: record for uid, record in fresh.items() if uid in keys}, _DESCRIPTOR)
         return found | fresh
 
     async def _records(self, uids: Sequence[str]) -> list[MeshDescriptor]:
@@ -147,12 +151,24 @@ class MeshConcepts:
         records = (_descriptor(uid, summaries[uid]) for uid in uids if uid in summaries)
         return [record for record in records if record is not None]
 
-    def _key(self, kind: str, text: str) -> str:
-        return hashlib.sha256(json.dumps([self._origin, kind, text.casefold()]).encode()).hexdigest()
+    async def _cached(self, keys: Sequence[bytes], kind: TypeAdapter[T]) -> dict[bytes, T]:
+        """The cached answers under `keys`; one that cannot be read, e.g. of another version, counts as not cached."""
+        found: dict[bytes, T] = {}
+        for key, value in (await anyio.to_thread.run_sync(self._cache.get, keys, abandon_on_cancel=True)).items():
+            with suppress(ValidationError):
+                found[key] = kind.validate_json(value)
+        return found
+
+    async def _put(self, answers: Mapping[bytes, T], kind: TypeAdapter[T]) -> None:
+        values = {key: kind.dump_json(answer) for key, answer in answers.items()}
+        await anyio.to_thread.run_sync(self._cache.put, values, abandon_on_cancel=True)
+
+    def _key(self, kind: str, text: str) -> bytes:
+        return cache_key(self._origin, kind, text.casefold())
 
 
 class _Place(BaseModel):
-    """One place of a record in the MeSH tree."""
+    """One position of a record in the MeSH tree."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
@@ -162,7 +178,7 @@ class _Place(BaseModel):
 
 
 class _Summary(BaseModel):
-    """What esummary says of a MeSH record, as far as it is used."""
+    """The fields of a MeSH record's summary that are used here."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
 
@@ -172,7 +188,7 @@ class _Summary(BaseModel):
 
 
 def _descriptor(uid: str, summary: Mapping[str, object]) -> MeshDescriptor | None:
-    """A summary as a descriptor; None when it is of another kind of record or cannot be read."""
+    """The descriptor in `summary`; None if it is another kind of record or cannot be read."""
     try:
         record = _Summary.model_validate(summary)
     except ValidationError:
@@ -193,26 +209,15 @@ def _descriptor(uid: str, summary: Mapping[str, object]) -> MeshDescriptor | Non
 
 
 def _descriptor_uids(uids: Iterable[str]) -> tuple[str, ...]:
-    """Without the roots of the tree, which are no descriptors (their numbers begin with 1)."""
+    """`uids` without the roots of the tree, which are not descriptors (their numbers begin with 1)."""
     return tuple(dict.fromkeys(uid for uid in uids if _DESCRIPTOR_UID.fullmatch(uid)))
 
 
 def _by_name(records: Iterable[MeshDescriptor]) -> dict[str, MeshDescriptor]:
-    """Records by heading in lower case, then by entry term where that is no other record's heading."""
+    """Records by heading in lower case, and by entry term unless that is another record's heading."""
     records = list(records)
     by_name = {record.name.casefold(): record for record in records}
     for record in records:
         for term in record.entry_terms:
             by_name.setdefault(term.casefold(), record)
     return by_name
-
-
-def _readable(kept: Mapping[str, str]) -> dict[str, MeshDescriptor]:
-    """Cached descriptors; one of another version of this package that cannot be read counts as not cached."""
-    found: dict[str, MeshDescriptor] = {}
-    for key, text in kept.items():
-        try:
-            found[key] = MeshDescriptor.model_validate_json(text)
-        except ValidationError:
-            continue
-    return found

@@ -1,8 +1,9 @@
-"""PubMed's publication types: the names of MeSH's category V under which PubMed indexes records."""
+"""PubMed's publication types: the names in MeSH category V under which PubMed indexes records."""
 
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
 
 PUBLICATION_TYPES: tuple[str, ...] = (
     "Abstract",
@@ -215,7 +216,7 @@ _HABITS = {
     "conference": "Congress",
     "thesis": "Academic Dissertation",
 }
-_NEAR = 65.0
+_NEAR = 0.65
 _PHASE = re.compile(r"phase ([1-4])\b")
 _ROMAN = ("i", "ii", "iii", "iv")
 
@@ -228,18 +229,21 @@ _BY_NAME = {_plain(name): name for name in PUBLICATION_TYPES}
 
 
 def publication_type(name: str) -> str:
-    """PubMed's spelling of a publication type, "" when it has none of that name; case and punctuation do not matter."""
+    """PubMed's spelling of a publication type, "" if there is no such type; case and punctuation do not matter."""
     return _BY_NAME.get(_plain(name), "")
 
 
 def near_publication_types(name: str, *, limit: int = 3) -> list[str]:
-    """The types that somebody who writes `name` most likely means, best first."""
-    from rapidfuzz import fuzz, process
-
-    def likeness(one: str, other: str, **_: object) -> float:
-        return max(fuzz.token_set_ratio(one, other), fuzz.ratio(one, other))
-
+    """The types that `name` most likely stands for, best first."""
     said = _PHASE.sub(lambda match: f"phase {_ROMAN[int(match[1]) - 1]}", _plain(name))
+    likeness = {key: _likeness(said, key) for key in _BY_NAME}
+    near = [key for key in sorted(likeness, key=lambda key: likeness[key], reverse=True) if max(likeness[key]) >= _NEAR]
     meant = [_HABITS[said]] if said in _HABITS else []
-    found = process.extract(said, _BY_NAME.keys(), scorer=likeness, limit=limit, score_cutoff=_NEAR)
-    return list(dict.fromkeys([*meant, *(_BY_NAME[key] for key, _, _ in found)]))[:limit]
+    return list(dict.fromkeys([*meant, *(_BY_NAME[key] for key in near)]))[:limit]
+
+
+def _likeness(said: str, name: str) -> tuple[float, float]:
+    """1.0 where one has all words of the other, else 0.0; and how alike they are spelled."""
+    words, others = set(said.split()), set(name.split())
+    within = bool(words) and (words <= others or others <= words)
+    return float(within), SequenceMatcher(None, said, name).ratio()

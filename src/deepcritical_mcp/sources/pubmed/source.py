@@ -2,106 +2,168 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, Self
 
-from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.models import Evidence
-from deepcritical_mcp.sources.pubmed.eutils import ESearchAnswer, EUtilities
-from deepcritical_mcp.sources.pubmed.eutils_answers import PROVIDER, NoPossibleIdError, unreadable
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
+from deepcritical_mcp.identifiers import normalise_pmid
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
+from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.pacing import shared_pacing
+from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.eutils_answers import (
+    PROVIDER,
+    ESearchAnswer,
+    NoPossibleIdError,
+    explain_refusal,
+    unreadable,
+)
+from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest, Sort
+from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
 from deepcritical_mcp.sources.pubmed.xml import Records, read_records
+from deepcritical_mcp.text import clean_line
 
-Sort = Literal["relevance", "date"]
 LinkKind = Literal["similar", "cited_by", "references"]
-
 _SORTS: dict[Sort, str] = {"relevance": "relevance", "date": "pub_date"}
-_LINK_NAMES: dict[LinkKind, str] = {
-    "similar": "pubmed_pubmed",
-    "cited_by": "pubmed_pubmed_citedin",
-    "references": "pubmed_pubmed_refs",
+
+
+SPACING_WITHOUT_KEY = 0.37
+SPACING_WITH_KEY = 0.11
+"""Seconds between two starts. NCBI allows 3 requests a second, 10 with a key; a tenth is left for network jitter."""
+
+
+class _Linkage(NamedTuple):
+    """How E-utilities names a kind of link, and what it lists."""
+
+    linkname: str
+    lists: str
+
+
+_LINKS: Mapping[str, _Linkage] = {
+    "similar": _Linkage("pubmed_pubmed", "articles similar to"),
+    "cited_by": _Linkage("pubmed_pubmed_citedin", "articles that cite"),
+    "references": _Linkage("pubmed_pubmed_refs", "references of"),
 }
 
 
-class PubMedTool:
-    """PubMed behind `SearchTool`, and the steps that a search of literature is made of.
+class PubMed(Source):
+    """PubMed through E-utilities: esearch returns PMIDs, efetch their records.
 
-    Every method raises ProviderErrors only.
+    Args:
+        eutils: E-utilities, spaced and retrying.
+        mesh: what NCBI knows about the words of a topic; None where nothing asks.
     """
 
-    def __init__(self, eutils: EUtilities) -> None:
+    name = PROVIDER
+    title = "PubMed"
+    kind = "literature"
+    cited_as = "pubmed"
+    request = PubMedRequest
+    two_step = True
+    id_name = "PMID"
+    links = {kind: link.lists for kind, link in _LINKS.items()}  # noqa: RUF012
+
+    def __init__(self, eutils: EUtilities, mesh: MeshConcepts | None = None) -> None:
+        self.mesh = mesh
         self._eutils = eutils
 
-    @property
-    def name(self) -> str:
-        """The wire name."""
-        return PROVIDER
-
-    async def search(
-        self,
-        query: str,
-        max_results: int,
-        *,
-        offset: int = 0,
-        sort: Sort = "relevance",
-        min_date: str = "",
-        max_date: str = "",
-    ) -> list[Evidence]:
-        """The records that PubMed finds for `query`, in its order; what cannot be read is missing.
-
-        Dates are "YYYY[/MM[/DD]]".
-        """
-        found = await self.find(
-            query, offset=offset, max_results=max_results, sort=sort, min_date=min_date, max_date=max_date
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        ours = settings.of(PubMedSettings)
+        key = ours.ncbi_api_key.get_secret_value()
+        limiter = shared_pacing(
+            SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY,
+            name="ncbi",
+            identity=f"{ours.ncbi_base_url}\n{key}",
+            folder=settings.cache_dir,
+            redis_url=settings.redis_url.get_secret_value(),
         )
-        if not found.ids:
-            return []
-        by_pmid = {piece.citation.pmid: piece for piece in (await self.fetch(found.ids)).evidence}
-        if not by_pmid:
-            raise unreadable("none of the records it found is in it")
-        records = [by_pmid[pmid] for pmid in found.ids if pmid in by_pmid]
-        return [piece.model_copy(update={"found_by": (query,)}) for piece in records]
-
-    async def find(
-        self,
-        term: str,
-        *,
-        offset: int = 0,
-        max_results: int = 20,
-        sort: Sort = "relevance",
-        min_date: str = "",
-        max_date: str = "",
-    ) -> ESearchAnswer:
-        """One page of the PMIDs that answer `term`, and what PubMed made of it; dates are "YYYY[/MM[/DD]]"."""
-        return await self._eutils.esearch(
-            term, retstart=offset, retmax=max_results, sort=_SORTS[sort], mindate=min_date, maxdate=max_date
+        client = ApiClient(
+            net.http,
+            provider=PROVIDER,
+            title=cls.title,
+            retry=net.retry,
+            limiter=limiter,
+            starting=limiter.confirm,
+            explain=explain_refusal,
+            follow_redirects=False if key else None,
         )
+        eutils = EUtilities(client, base_url=ours.ncbi_base_url, email=ours.ncbi_email, api_key=ours.ncbi_api_key)
+        return cls(eutils, MeshConcepts(eutils, cache_dir=settings.cache_dir, origin=ours.ncbi_base_url))
 
-    async def fetch(self, pmids: Sequence[str]) -> Records:
-        """The records of `pmids`, in PubMed's order; unknown ones are missing.
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        """One page of the PMIDs that answer `variant`, and what PubMed made of it."""
+        assert isinstance(request, PubMedRequest)
+        found = await self._eutils.esearch(
+            request.term(variant),
+            retstart=offset,
+            retmax=limit,
+            sort=_SORTS[request.sort],
+            mindate=request.min_date.strip().replace("-", "/"),
+            maxdate=request.max_date.strip().replace("-", "/"),
+        )
+        return Answer(found.ids, found.count, remarks=tuple(_remarks(found)), translation=found.query_translation)
 
-        Where parts of the answer are no XML and stay so, what can be read is returned.
-        """
+    async def fetch(self, ids: Sequence[str]) -> Fetched:
+        """The records of PMIDs. Where parts of the answer are not XML and stay so, what can be read is returned."""
         try:
-            return await self._eutils.efetch_with(pmids, _whole)
+            read = await self._eutils.efetch(ids, _whole)
         except _BrokenXMLError as error:
-            return error.records
+            read = error.records
         except NoPossibleIdError:
-            return Records(())
+            read = Records(())
+        losses = {one.pmid: f"PMID {one.pmid} could not be read: {one.reason}." for one in read.unreadable if one.pmid}
+        losses |= {pmid: f"PMID {pmid} was withdrawn from PubMed." for pmid in read.deleted}
+        unnamed = tuple(f"A record could not be read: {one.reason}." for one in read.unreadable if not one.pmid)
+        return Fetched({item.pmid: item for item in read.publications}, losses, unnamed)
 
-    async def linked(self, pmid: str, kind: LinkKind) -> list[str]:
-        """PMIDs of similar articles (closest first), of those that cite `pmid` (newest first), or of its references."""
-        return await self._eutils.elink(pmid, linkname=_LINK_NAMES[kind])
+    def stub(self, id: str) -> Publication:
+        return Publication.of("abstract", NO_ABSTRACT, provider=PROVIDER, source="pubmed", title=NO_TITLE, pmid=id)
+
+    def known_id(self, text: str) -> str:
+        if not (pmid := normalise_pmid(text)):
+            raise InvalidInputError(f'"{clean_line(text)[:40]}" is not a PMID: a PMID is a number such as 31978945.')
+        return pmid
+
+    async def related(self, id: str, kind: str) -> Sequence[str]:
+        """PMIDs of similar articles (closest first), of those that cite `id` (newest first), or of its references."""
+        return await self._eutils.elink(id, linkname=_LINKS[kind].linkname)
 
     async def spelling(self, query: str) -> str:
-        """The spelling that NCBI suggests, "" when it has nothing to suggest."""
         return await self._eutils.espell(query)
+
+    def checks(self) -> Sequence[SourceCheck]:
+        has_key = self._eutils.has_key
+
+        async def examine() -> Finding:
+            await self._eutils.esearch("aspirin", retmax=1)
+            pace = "with an API key, 10 requests a second" if has_key else "without an API key, 3 requests a second"
+            if not self._eutils.has_email:
+                return Finding(f"answers; {pace}", "look", "NCBI asks for an email address: set NCBI_EMAIL to yours.")
+            return Finding(f"answers; {pace}")
+
+        return (SourceCheck(self.title, examine, key_variable="NCBI_API_KEY" if has_key else ""),)
+
+
+def _remarks(found: ESearchAnswer) -> Iterator[str]:
+    """What PubMed left out of a query, or said about it."""
+    without = "searched without it" if found.count else "found nothing"
+    yield from (f'PubMed does not know "{phrase}" and {without}.' for phrase in found.phrases_not_found)
+    yield from (f"PubMed has no search field {field} and left it out." for field in found.fields_not_found)
+    yield from (f'PubMed ignored "{word}".' for word in found.phrases_ignored)
+    for phrase in found.quoted_phrases_not_found:
+        yield f"PubMed's index has no phrase {phrase}; its words were searched one by one."
+    yield from (f'PubMed says: "{text}"' for text in found.messages if text != "No items found.")
 
 
 class _BrokenXMLError(ProviderResponseError):
-    """Some of the records are no XML; asked again, NCBI may send them whole."""
+    """Some of the records are not XML; asked again, NCBI may send them whole."""
 
     def __init__(self, records: Records) -> None:
-        super().__init__(PROVIDER, unreadable("parts of it are no valid XML").message)
+        super().__init__(PROVIDER, unreadable("parts of it are not valid XML").message)
         self.records = records
 
 

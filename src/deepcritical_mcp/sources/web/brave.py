@@ -9,7 +9,6 @@ from typing import Self
 import httpx
 from pydantic import SecretStr
 
-from deepcritical_mcp.config import Settings, variable_name
 from deepcritical_mcp.errors import (
     AuthenticationError,
     ProviderError,
@@ -18,9 +17,9 @@ from deepcritical_mcp.errors import (
     QuotaExceededError,
     RateLimitError,
 )
-from deepcritical_mcp.logs import hide_keys_in_addresses
 from deepcritical_mcp.net.client import ApiClient, retry_after_seconds
-from deepcritical_mcp.net.pacing import spacing
+from deepcritical_mcp.net.pacing import Pacing
+from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.web.dates import UNKNOWN, current_date, publication_date
 from deepcritical_mcp.sources.web.payload import (
     hit_of,
@@ -38,10 +37,12 @@ from deepcritical_mcp.sources.web.provider import (
     WebOptions,
     WebPage,
     WebTool,
-    as_evidence,
+    as_hits,
+    key_check,
     read_pages,
-    wording,
+    sent_query,
 )
+from deepcritical_mcp.sources.web.web_settings import WebSettings
 
 # Of Brave's endpoints. A page is counted, not a result, and there are ten of them.
 _MOST_ON_A_PAGE = {"general": 20, "news": 50}
@@ -72,8 +73,7 @@ class BraveTool(WebTool):
         api_key: SecretStr,
         today: Callable[[], datetime.date] = current_date,
     ) -> None:
-        self.key_variable = "" if api_key.get_secret_value() else variable_name("brave_api_key")
-        hide_keys_in_addresses(api_key.get_secret_value())
+        self.needs_key(api_key, "brave_api_key")
         self._client = client
         self._base_url = base_url
         self._key = api_key
@@ -81,27 +81,31 @@ class BraveTool(WebTool):
         self._plan_has_extra_snippets = True
 
     @classmethod
-    def create(cls, settings: Settings, http: httpx.AsyncClient) -> Self:
+    def create(cls, settings: WebSettings, net: Net) -> Self:
         client = ApiClient(
-            http,
+            net.http,
             provider=cls.name,
             title=cls.title,
-            limiter=spacing(settings.web_delay, per_second=settings.brave_per_second),
+            retry=net.retry,
+            limiter=Pacing(max(settings.web_delay, 1 / settings.brave_per_second)),
             explain=explain_refusal,
             follow_redirects=False,
         )
         return cls(client, base_url=settings.brave_base_url, api_key=settings.brave_api_key)
 
     async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
-        words = wording(query, options, title=self.title, characters=_MOST_CHARACTERS, words=_MOST_WORDS)
+        words = sent_query(query, options, title=self.title, characters=_MOST_CHARACTERS, words=_MOST_WORDS)
         count = min(max_results, _MOST_ON_A_PAGE[options.topic])
 
         async def page(number: int) -> WebPage:
             return await self._page(words.text, options, count=count, offset=number)
 
         found, warnings = await read_pages(page, options, wanted=max_results, most=_MOST_PAGES)
-        evidence = as_evidence(found.hits, provider=self.name, query=query, max_results=max_results)
-        return WebAnswer(evidence, total_found=len(found.hits), warnings=(*words.warnings, *warnings))
+        hits = as_hits(found.hits, provider=self.name, max_results=max_results)
+        return WebAnswer(hits, total_found=len(found.hits), warnings=(*words.warnings, *warnings))
+
+    def check(self) -> SourceCheck:
+        return key_check(self, lambda: self._request("web", {"q": "aspirin", "count": 1}))
 
     async def _page(self, query: str, options: WebOptions, *, count: int, offset: int) -> WebPage:
         parameters: dict[str, str | int] = {"q": query, "count": count, "offset": offset}
@@ -123,7 +127,7 @@ class BraveTool(WebTool):
     def _parse(self, response: httpx.Response) -> WebPage:
         payload = json_object(self.name, self.title, response)
         if not payload.keys() & {"type", "query", "web", "news", "results"}:
-            raise ProviderResponseError(self.name, "Brave Search sent JSON that is no search result.")
+            raise ProviderResponseError(self.name, "Brave Search sent JSON that is not a search result.")
         if payload.get("type") == "ErrorResponse":
             raise ProviderResponseError(self.name, "Brave Search sent an error instead of results.")
         rows = payload.get("results") or mapping_of(payload.get("web")).get("results")
@@ -163,7 +167,7 @@ def explain_refusal(response: httpx.Response) -> ProviderError | None:
     problem = next((mapping_of(row) for row in problems if row), mapping_of(None))
     code, meta = text_of(problem.get("code")), mapping_of(problem.get("meta"))
     if code == "OPTION_NOT_IN_PLAN":
-        return _OptionNotInPlanError(_PROVIDER, "The Brave Search plan does not include an option that was asked for.")
+        return _OptionNotInPlanError(_PROVIDER, "The Brave Search plan does not include a requested option.")
     if response.status_code == 422 and _is_about_the_token(code, response.text):
         return AuthenticationError(_PROVIDER, "Brave Search refused the API key (HTTP 422). Check BRAVE_API_KEY.")
     if response.status_code == 429:

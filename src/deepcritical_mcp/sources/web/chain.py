@@ -1,52 +1,56 @@
-"""One query through the providers of web results, until one of them has an answer."""
+"""The web as a source: one query through the search providers, until one of them has results."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Self
 
 import anyio
-import structlog
 
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.deadline import TO_READ_CACHE, even_share, seconds_before
 from deepcritical_mcp.errors import AllProvidersFailedError, ProviderError, ProviderTimeoutError
-from deepcritical_mcp.models import Evidence, ProviderReport
-from deepcritical_mcp.net.breaker import Circuit
+from deepcritical_mcp.models import ProviderReport
+from deepcritical_mcp.net.breaker import CircuitBreaker
+from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.web.brave import BraveTool
+from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.earlier_results import CachedAnswer, WebCache
 from deepcritical_mcp.sources.web.provider import WebAnswer, WebOptions, WebTool
+from deepcritical_mcp.sources.web.serpapi import SerpApiTool
+from deepcritical_mcp.sources.web.tavily import TavilyTool
+from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.sources.web.web_settings import WebSettings
 
-logger = structlog.stdlib.get_logger(__name__)
+logger = logging.getLogger(__name__)
 
+PROVIDERS: tuple[type[WebTool], ...] = (TavilyTool, BraveTool, SerpApiTool, DuckDuckGoTool)
+"""In the order in which they are asked."""
 CACHE = "cache"
-# Part of the time, and at most so many seconds, that is kept for looking into the cache.
-_SHARE_FOR_CACHE, _MOST_FOR_CACHE = 0.1, 2.0
 
 
-@dataclass(frozen=True)
-class ChainAnswer:
-    """What the chain brought: evidence, best first, and what each provider that was reached did."""
-
-    evidence: tuple[Evidence, ...]
-    total_found: int
-    reports: tuple[ProviderReport, ...]
-    warnings: tuple[str, ...] = ()
-    from_cache: bool = False
-
-
-class ProviderChain:
+class ProviderChain(Source):
     """Asks the providers in order; the first that finds something answers, and the cache does when all fail.
 
-    A provider is asked by at most `concurrency` queries at once, and left alone while its circuit is open. Each may
+    At most `concurrency` queries at a time ask the same provider, and none while its circuit is open. Each provider may
     take an even share of the time that is left for it and those after it.
 
     Args:
-        providers: in the order in which they are asked; one without its key is skipped.
+        providers: in the order in which they are asked; one without its API key is skipped.
         seconds: longest time for one query where no deadline is set around it.
         clock: monotonic seconds, of the circuits.
         now: seconds since the epoch, for the age of cached answers.
     """
 
     name = "web"
+    title = "Web search"
+    kind = "web"
+    cited_as = "web"
+    request = WebRequest
+    scored = True
+    block = 0
 
     def __init__(
         self,
@@ -63,27 +67,34 @@ class ProviderChain:
         self._seconds = seconds
         self._now = now
         self._slots = {provider.name: anyio.Semaphore(concurrency) for provider in providers}
-        self._circuits: Mapping[str, Circuit] = {
-            provider.name: Circuit(provider.name, provider.title, clock=clock) for provider in providers
+        self._circuits: Mapping[str, CircuitBreaker] = {
+            provider.name: CircuitBreaker(provider.name, provider.title, clock=clock) for provider in providers
         }
 
-    async def search(self, query: str, max_results: int) -> list[Evidence]:
-        """The evidence of `ask` with the options' defaults; this makes the chain a `SearchTool`.
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        ours = settings.of(WebSettings)
+        return cls(
+            [provider.create(ours, net) for provider in PROVIDERS],
+            WebCache(settings.cache_dir, ttl=ours.cache_ttl, embedder=net.embedder),
+            concurrency=ours.web_concurrency,
+            seconds=settings.deadline,
+        )
 
-        Raises:
-            AllProvidersFailedError: nobody answered and nothing fitting is cached.
-        """
-        return list((await self.ask(query, max_results, WebOptions())).evidence)
+    def checks(self) -> Sequence[SourceCheck]:
+        return [provider.check() for provider in self._providers]
 
-    async def ask(self, query: str, max_results: int, options: WebOptions) -> ChainAnswer:
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int = 0, limit: int) -> Answer:
         """The first answer with results; an empty one only when no provider that answered found anything.
 
         Raises:
-            AllProvidersFailedError: nobody answered and nothing fitting is cached; it holds every cause in order.
+            AllProvidersFailedError: none answered and nothing suitable is cached; it holds every cause in order.
         """
-        end = self._end()
+        assert isinstance(request, WebRequest)
+        options = request.options
+        end = anyio.current_time() + seconds_before(TO_READ_CACHE, most=self._seconds)
         reports: list[ProviderReport] = []
-        warnings: list[str] = []
+        remarks: list[str] = []
         causes: list[ProviderError] = []
         for index, provider in enumerate(self._providers):
             if provider.key_variable:
@@ -91,45 +102,43 @@ class ProviderChain:
                 continue
             following = sum(not later.key_variable for later in self._providers[index + 1 :])
             try:
-                answer = await self._ask(provider, query, max_results, options, end=end, following=following)
+                answer = await self._ask(provider, variant, limit, options, end=end, following=following)
             except ProviderError as error:
-                logger.info("falling back", provider=error.provider, code=error.code)
+                logger.info("%s failed (%s), falling back", error.provider, error.code)
                 causes.append(error)
                 reports.append(ProviderReport(name=provider.name, status="failed", detail=error.message))
                 continue
             reports.append(_answered(provider, answer))
-            warnings += answer.warnings
-            if answer.evidence:
-                await self._cache.put(query, options, provider=provider.name, evidence=answer.evidence)
-                return ChainAnswer(answer.evidence, answer.total_found, tuple(reports), tuple(warnings))
-        answered = any(report.status == "ok" for report in reports)
-        if answered and not causes:
-            return ChainAnswer((), 0, tuple(reports), tuple(warnings))
-        return await self._fall_back(query, max_results, options, reports, warnings, causes)
+            remarks += answer.warnings
+            if answer.hits:
+                await self._cache.put(variant, options, provider=provider.name, hits=answer.hits)
+                return _answer(answer, reports, remarks)
+        if causes:
+            return await self._fall_back(variant, limit, options, reports, remarks, causes)
+        return _answer(WebAnswer(), reports, remarks)
 
     async def _fall_back(
         self,
-        query: str,
-        max_results: int,
+        variant: str,
+        limit: int,
         options: WebOptions,
         reports: Sequence[ProviderReport],
-        warnings: Sequence[str],
+        remarks: Sequence[str],
         causes: Sequence[ProviderError],
-    ) -> ChainAnswer:
-        """Cached results, else nothing where at least one provider answered, else the error."""
-        cached = await self._cache.find(query, options)
+    ) -> Answer:
+        """Cached results; else nothing, if at least one provider answered; else the error."""
+        cached = await self._cache.find(variant, options)
         if cached is not None:
-            evidence = cached.evidence[:max_results]
-            origin = self._origin(cached)
-            report = ProviderReport(name=CACHE, status="ok", detail=origin, results=len(evidence))
-            told = f'Nobody could answer "{query}" now; these are {origin}.'
-            return ChainAnswer(evidence, len(evidence), (*reports, report), (*warnings, told), from_cache=True)
+            hits, origin = cached.hits[:limit], self._origin(cached)
+            report = ProviderReport(name=CACHE, status="ok", detail=origin, results=len(hits))
+            remark = f'No provider could answer "{variant}" now; these are {origin}.'
+            return _answer(WebAnswer(hits), (*reports, report), (*remarks, remark), from_cache=True)
         if any(report.status == "ok" for report in reports):
-            return ChainAnswer((), 0, tuple(reports), tuple(warnings))
+            return _answer(WebAnswer(), reports, remarks)
         raise AllProvidersFailedError(
             "No web search provider could answer: "
             + " ".join(cause.message for cause in causes)
-            + " Nothing fitting is cached. Try again later, or have another provider's key set.",
+            + " Nothing suitable is cached. Try again later, or configure another provider's API key.",
             causes,
             retry_after=min((cause.retry_after for cause in causes if cause.retry_after), default=0.0),
         )
@@ -139,13 +148,13 @@ class ProviderChain:
     ) -> WebAnswer:
         circuit, slots = self._circuits[provider.name], self._slots[provider.name]
         circuit.check()
-        with anyio.move_on_after(_share(end, following)) as waiting:
+        with anyio.move_on_after(even_share(end, following)) as waiting:
             await slots.acquire()
         if waiting.cancelled_caught:
             raise ProviderTimeoutError(provider.name, f"{provider.title} was busy with other queries for too long.")
         try:
             with circuit.guard():
-                seconds = _share(end, following)
+                seconds = even_share(end, following)
                 with anyio.move_on_after(seconds):
                     return await provider.ask(query, max_results, options)
                 raise ProviderTimeoutError(
@@ -154,29 +163,34 @@ class ProviderChain:
         finally:
             slots.release()
 
-    def _end(self) -> float:
-        """When the providers' time is up, on the event loop's clock."""
-        now = anyio.current_time()
-        seconds = min(self._seconds, anyio.current_effective_deadline() - now)
-        return now + seconds - min(_SHARE_FOR_CACHE * seconds, _MOST_FOR_CACHE)
-
     def _origin(self, cached: CachedAnswer) -> str:
         age = _duration(self._now() - cached.asked)
         return f'cached results that {cached.provider} found {age} ago for "{cached.query}"'
 
 
-def _share(end: float, following: int) -> float:
-    return max(0.0, end - anyio.current_time()) / (1 + following)
+def _answer(
+    found: WebAnswer, reports: Sequence[ProviderReport], remarks: Sequence[str], *, from_cache: bool = False
+) -> Answer:
+    records = {hit.id: hit for hit in found.hits}
+    return Answer(
+        tuple(records),
+        max(found.total_found, len(records)),
+        records,
+        remarks=tuple(remarks),
+        reports=tuple(reports),
+        detail=f"answered by {reports[-1].name}" if records else "found nothing",
+        from_cache=from_cache,
+    )
 
 
 def _skipped(provider: WebTool) -> ProviderReport:
-    detail = f"no key: set {provider.key_variable} to use {provider.title}"
+    detail = f"no API key: set {provider.key_variable} to use {provider.title}"
     return ProviderReport(name=provider.name, status="skipped", detail=detail)
 
 
 def _answered(provider: WebTool, answer: WebAnswer) -> ProviderReport:
-    detail = "" if answer.evidence else "found nothing"
-    return ProviderReport(name=provider.name, status="ok", detail=detail, results=len(answer.evidence))
+    detail = "" if answer.hits else "found nothing"
+    return ProviderReport(name=provider.name, status="ok", detail=detail, results=len(answer.hits))
 
 
 def _duration(seconds: float) -> str:

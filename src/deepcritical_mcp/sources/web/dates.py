@@ -22,7 +22,7 @@ def current_date() -> datetime.date:
 
 
 def publication_date(text: str, today: datetime.date) -> str:
-    """ "YYYY-MM-DD", "YYYY-MM" or "YYYY", as exactly as `text` tells; "Unknown" for what is no date.
+    """ "YYYY-MM-DD", "YYYY-MM" or "YYYY", as precise as `text` is; "Unknown" for what is not a date.
 
     Reads ISO 8601, RFC 2822, "March 4, 2021", "4 Mar 2021", "Mar 2021", "03/04/2021" (month first) and "3 days ago",
     which is counted from `today`: weeks and months give a month, years a year.

@@ -6,22 +6,22 @@ import math
 from typing import Self
 
 import anyio.to_thread
-import httpx
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import BlockedError, ProviderResponseError, ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.net.pacing import spacing
+from deepcritical_mcp.net.pacing import Pacing
+from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.web.duckduckgo_page import ResultsPage, read_page
 from deepcritical_mcp.sources.web.provider import (
     WebAnswer,
     WebOptions,
     WebPage,
     WebTool,
-    as_evidence,
+    as_hits,
     read_pages,
-    wording,
+    sent_query,
 )
+from deepcritical_mcp.sources.web.web_settings import WebSettings
 
 # DuckDuckGo refuses longer queries, and blocks those who read many pages.
 _MOST_CHARACTERS = 480
@@ -32,11 +32,11 @@ _WORLDWIDE = "wt-wt"
 class DuckDuckGoTool(WebTool):
     """Searches DuckDuckGo, which needs no key; it has no news search, and "basic" reads one page of ten results.
 
-    The engine of `ddgs` builds and sends the request; its `DDGS` class would turn a block, an outage and an empty
-    page into one and the same exception, so the response is judged here.
+    The engine of `ddgs` builds and sends the request; its `DDGS` class would raise the same exception for a block, an
+    outage and an empty page, so the response is judged here.
 
     Args:
-        client: gives the limits, the retries and the meaning of a status; its connection pool is not used.
+        client: provides the limits, the retries and the meaning of a status; its connection pool is not used.
         url: the HTML endpoint.
         timeout: seconds for one attempt.
     """
@@ -50,26 +50,35 @@ class DuckDuckGoTool(WebTool):
         self._timeout = timeout
 
     @classmethod
-    def create(cls, settings: Settings, http: httpx.AsyncClient) -> Self:
-        client = ApiClient(http, provider=cls.name, title=cls.title, limiter=spacing(settings.web_delay))
-        return cls(client, url=settings.duckduckgo_url)
+    def create(cls, settings: WebSettings, net: Net) -> Self:
+        limiter = Pacing(settings.web_delay)
+        client = ApiClient(net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter)
+        timeout = (net.retry or RetryPolicy()).attempt_timeout
+        return cls(client, url=settings.duckduckgo_url, timeout=timeout)
+
+    def check(self) -> SourceCheck:
+        async def examine() -> Finding:
+            await self.ask("aspirin", 1, WebOptions(search_depth="basic"))
+            return Finding("answers; needs no API key")
+
+        return SourceCheck(self.title, examine)
 
     async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
-        words = wording(query, options, title=self.title, characters=_MOST_CHARACTERS)
+        words = sent_query(query, options, title=self.title, characters=_MOST_CHARACTERS)
         warnings = list(words.warnings)
         if options.topic == "news":
-            warnings.append("DuckDuckGo cannot search the news alone: these are results of every kind.")
+            warnings.append("DuckDuckGo has no news search: these are results of every kind.")
 
         async def page(number: int) -> WebPage:
             read = await self._client.run(lambda: self._page(words.text, options, number + 1))
             if read.broken_off:
-                warnings.append("DuckDuckGo's page broke off: some results may be missing.")
+                warnings.append("DuckDuckGo's page was cut off: some results may be missing.")
             return WebPage(read.hits, more=bool(read.hits))
 
         most = _MOST_PAGES[options.search_depth]
         found, missing = await read_pages(page, options, wanted=max_results, most=most)
-        evidence = as_evidence(found.hits, provider=self.name, query=query, max_results=max_results)
-        return WebAnswer(evidence, total_found=len(found.hits), warnings=(*warnings, *missing))
+        hits = as_hits(found.hits, provider=self.name, max_results=max_results)
+        return WebAnswer(hits, total_found=len(found.hits), warnings=(*warnings, *missing))
 
     async def _page(self, query: str, options: WebOptions, number: int) -> ResultsPage:
         limit = "" if options.recency == "any" else options.recency[0]
@@ -99,10 +108,10 @@ class DuckDuckGoTool(WebTool):
         if page.is_challenge or status in (401, 403) or (status == 202 and not page.says_nothing_found):
             raise BlockedError(
                 self.name,
-                f"DuckDuckGo takes this machine for a robot (HTTP {status}). Wait some minutes, or have a key of "
-                "Tavily, Brave Search or SerpAPI set.",
+                f"DuckDuckGo blocked this machine as automated traffic (HTTP {status}). Wait a few minutes, or "
+                "configure an API key for Tavily, Brave Search or SerpAPI.",
             )
         self._client.raise_for_status(status, headers)
         if page.broken_off or not page.says_nothing_found:
-            raise ProviderResponseError(self.name, "DuckDuckGo sent a page that is no list of results.")
+            raise ProviderResponseError(self.name, "DuckDuckGo sent a page that is not a list of results.")
         return page

@@ -27,7 +27,7 @@ _Row = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class ResultsPage:
-    """What a page holds. `says_nothing_found`: it is a page of results, only that it has none."""
+    """What a page holds. `says_nothing_found`: it is a page of results without any."""
 
     hits: Sequence[WebHit]
     is_challenge: bool = False

@@ -1,4 +1,4 @@
-"""Reading what providers of web results send: fields of any type, texts with markup, rows that may be junk."""
+"""Reading what web search providers send: fields of any type, texts with markup, rows that may be junk."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def json_object(provider: str, title: str, response: httpx.Response) -> Mapping[
     try:
         payload = response.json()
     except (ValueError, RecursionError) as error:
-        raise ProviderResponseError(provider, f"{title} sent something that is not JSON, or broke off.") from error
+        raise ProviderResponseError(provider, f"{title} sent something that is not JSON, or was cut off.") from error
     if not isinstance(payload, dict):
-        raise ProviderResponseError(provider, f"{title} sent JSON of another kind than it promises.")
+        raise ProviderResponseError(provider, f"{title} sent JSON that is not an object.")
     return cast(Mapping[str, object], payload)
 
 
 def read_hits(provider: str, title: str, rows: object, read: Callable[[Mapping[str, object]], WebHit]) -> list[WebHit]:
-    """The usable hits among the rows of an answer; a row without a web address is none.
+    """The usable hits among the rows of an answer; a row without a web address does not count.
 
     Raises:
-        ProviderResponseError: there are rows, and not one of them is usable; or it is no list.
+        ProviderResponseError: there are rows, and not one is usable; or it is not a list.
     """
     if rows is None:
         return []
     if not isinstance(rows, list):
-        raise ProviderResponseError(provider, f"{title} sent results that are no list.")
+        raise ProviderResponseError(provider, f"{title} sent results that are not a list.")
     mappings = [cast(Mapping[str, object], row) for row in cast(list[object], rows) if isinstance(row, Mapping)]
     hits = [hit for hit in map(read, mappings) if hit.url]
     if rows and not hits:
@@ -52,10 +52,10 @@ def read_hits(provider: str, title: str, rows: object, read: Callable[[Mapping[s
 def hit_of(
     *, title: str, url: str, content: str, score: float | None = None, date: str = "Unknown", secret: str = ""
 ) -> WebHit:
-    """A hit from a provider's plain texts; its `url` is "" when it is no web address.
+    """A hit from a provider's plain texts; its `url` is "" when it is not a web address.
 
-    Without a title the host stands in for it, without content the title. `secret` is blotted out should the provider
-    repeat the key it was asked with.
+    Without a title the host stands in for it, without content the title. `secret` is masked in case the provider
+    repeats the API key it was sent.
     """
     if secret:
         title, url, content = (text.replace(secret, "***") for text in (title, url, content))
@@ -97,7 +97,7 @@ def without_markdown(text: str) -> str:
 
 
 def text_of(value: object) -> str:
-    """A text field of a payload, whatever it holds: lists are joined, "" for what is no text."""
+    """A text field of a payload, whatever it holds: lists are joined, "" for what is not text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -106,7 +106,7 @@ def text_of(value: object) -> str:
 
 
 def number_of(value: object) -> float | None:
-    """A number field of a payload; None for what is none."""
+    """A number field of a payload; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -117,10 +117,10 @@ def number_of(value: object) -> float | None:
 
 
 def mapping_of(value: object) -> Mapping[str, object]:
-    """An object field of a payload; {} for what is none."""
+    """An object field of a payload; {} for anything else."""
     return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
 
 
 def list_of(value: object) -> list[object]:
-    """A list field of a payload; [] for what is none."""
+    """A list field of a payload; [] for anything else."""
     return cast(list[object], value) if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""What the providers of web results share: their options, their interface, and the way from a hit to evidence."""
+"""What the web search providers share: their options, their interface, and the way from a hit to evidence."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, SecretStr
 
+from deepcritical_mcp.config import variable_name
 from deepcritical_mcp.errors import InvalidInputError, ProviderError
 from deepcritical_mcp.identifiers import record_ids
-from deepcritical_mcp.models import Citation, Evidence, Value
+from deepcritical_mcp.logs import hide_keys_in_addresses
+from deepcritical_mcp.models import Publication, Value
+from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import domain_rule, is_within, normalise_url
 
 if TYPE_CHECKING:
-    import httpx
-
-    from deepcritical_mcp.config import Settings
+    from deepcritical_mcp.sources.web.web_settings import WebSettings
 
 SearchDepth = Literal["basic", "advanced"]
 Topic = Literal["general", "news"]
@@ -40,9 +41,9 @@ def _domain_rules(domains: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Domains = Annotated[tuple[str, ...], AfterValidator(_domain_rules)]
-"""Host names ("nih.gov" stands for its subdomains too), if need be with the start of a path ("who.int/news").
+"""Host names ("nih.gov" includes its subdomains), optionally with the start of a path ("who.int/news").
 
-Raises InvalidInputError for what is none.
+Raises InvalidInputError for anything else.
 """
 
 
@@ -64,7 +65,7 @@ class WebOptions(Value):
 
 @dataclass(frozen=True)
 class WebHit:
-    """One result, cleaned: a web address, texts without markup, a score in 0..1 if the provider gives one."""
+    """One result, cleaned: a web address, texts without markup, a score in 0..1 if the provider returns one."""
 
     title: str
     url: str
@@ -75,7 +76,7 @@ class WebHit:
 
 @dataclass(frozen=True)
 class WebPage:
-    """One page of a provider's answer. `total` is the provider's count, 0 if it gives none; `more`: another follows."""
+    """One page of a provider's answer. `total` is the provider's count, 0 if unknown; `more`: another follows."""
 
     hits: Sequence[WebHit]
     total: int = 0
@@ -86,18 +87,18 @@ class WebPage:
 class WebAnswer:
     """What a provider found, best first; `total_found` is its count. `warnings` name what it could not do."""
 
-    evidence: tuple[Evidence, ...] = ()
+    hits: tuple[Hit, ...] = ()
     total_found: int = 0
     warnings: tuple[str, ...] = ()
 
 
 class WebTool(ABC):
-    """A provider of web results, behind `SearchTool`.
+    """A provider of web results.
 
     Attributes:
         name: wire name, e.g. "brave".
         title: name for people, e.g. "Brave Search".
-        key_variable: environment variable that sets the key it lacks; "" when it can be asked.
+        key_variable: environment variable of the API key it lacks; "" when it can be asked.
     """
 
     name: str
@@ -106,42 +107,38 @@ class WebTool(ABC):
 
     @classmethod
     @abstractmethod
-    def create(cls, settings: Settings, http: httpx.AsyncClient) -> Self:
-        """The provider as the settings describe it, asking through `http`."""
+    def create(cls, settings: WebSettings, net: Net) -> Self:
+        """The provider as the settings describe it. Opens no connection yet."""
 
     @abstractmethod
     async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
-        """At most `max_results` pieces of evidence, best first; none when the provider knows none.
+        """At most `max_results` pages, best first; none when the provider finds none.
 
         Raises:
-            ProviderError: the provider gave no usable answer.
+            ProviderError: the provider returned no usable answer.
         """
 
-    async def search(
-        self,
-        query: str,
-        max_results: int,
-        *,
-        search_depth: SearchDepth = "advanced",
-        topic: Topic = "general",
-        recency: Recency = "any",
-        include_domains: Sequence[str] = (),
-        exclude_domains: Sequence[str] = (),
-    ) -> list[Evidence]:
-        """The evidence of `ask`.
+    @abstractmethod
+    def check(self) -> SourceCheck:
+        """What `doctor` asks."""
 
-        Raises:
-            ProviderError: the provider gave no usable answer.
-            InvalidInputError: a domain is none.
-        """
-        options = WebOptions(
-            search_depth=search_depth,
-            topic=topic,
-            recency=recency,
-            include_domains=tuple(include_domains),
-            exclude_domains=tuple(exclude_domains),
-        )
-        return list((await self.ask(query, max_results, options)).evidence)
+    def needs_key(self, key: SecretStr, field: str) -> None:
+        """Take `key` for this provider's API key: without one it is skipped, and no log shows it."""
+        self.key_variable = "" if key.get_secret_value() else variable_name(field)
+        hide_keys_in_addresses(key.get_secret_value())
+
+
+def key_check(tool: WebTool, ask: Callable[[], Awaitable[object]]) -> SourceCheck:
+    """The check of a provider with an API key: `ask` sends the cheapest request that needs it."""
+    variable = f"{tool.name.upper()}_API_KEY"
+
+    async def examine() -> Finding:
+        if tool.key_variable:
+            return Finding(f"no API key (optional); {variable} enables it", "off")
+        await ask()
+        return Finding("answers; the API key works")
+
+    return SourceCheck(tool.title, examine, key_variable=variable)
 
 
 async def read_pages(
@@ -149,7 +146,7 @@ async def read_pages(
 ) -> tuple[WebPage, tuple[str, ...]]:
     """Pages 0, 1, ... as one, in the domains asked for, until there are `wanted` hits or `most` pages were read.
 
-    Only the first page's failure is one: a later one leaves what is there, and a warning.
+    Only a failure of the first page is an error: a later one keeps what was read, and adds a warning.
     """
     hits: dict[str, WebHit] = {}
     total = 0
@@ -170,37 +167,45 @@ async def read_pages(
     return WebPage([hit for hit in hits.values() if options.allows(hit.url)], total), ()
 
 
-def as_evidence(hits: Sequence[WebHit], *, provider: str, query: str, max_results: int) -> tuple[Evidence, ...]:
-    """The first `max_results` hits as evidence; where a score is missing, it falls evenly with rank from 1.0 to 0.5."""
-    kept = hits[:max_results]
+def as_hits(found: Sequence[WebHit], *, provider: str, max_results: int) -> tuple[Hit, ...]:
+    """The first `max_results` pages as hits; a missing score falls evenly with rank from 1.0 to 0.5."""
+    kept = found[:max_results]
     last = max(len(kept) - 1, 1)
     return tuple(
-        _evidence(hit, hit.score if hit.score is not None else 1 - 0.5 * rank / last, provider, query)
-        for rank, hit in enumerate(kept)
+        Hit(publication=_page(page, provider), score=page.score if page.score is not None else 1 - 0.5 * rank / last)
+        for rank, page in enumerate(kept)
     )
 
 
-def _evidence(hit: WebHit, score: float, provider: str, query: str) -> Evidence:
-    ids = record_ids(hit.url)
-    title = _SITE_SUFFIX.sub("", hit.title) if any(ids) else hit.title
-    citation = Citation(source="web", title=title, url=hit.url, date=hit.date, **ids._asdict())
-    return Evidence.of(citation, hit.content, provider=provider, relevance=score, found_by=(query,))
+def _page(page: WebHit, provider: str) -> Publication:
+    ids = record_ids(page.url)
+    title = _SITE_SUFFIX.sub("", page.title) if any(ids) else page.title
+    return Publication.of(
+        "page",
+        page.content,
+        provider=provider,
+        source="web",
+        title=title,
+        url=page.url,
+        date=page.date,
+        **ids._asdict(),
+    )
 
 
 _SITE_SUFFIX = re.compile(r"\s+[-–—|]\s+(PubMed( Central)?|PMC|NIH|NCBI|Europe PMC|PMC - NIH|PMC - PubMed Central)$")
 
 
 @dataclass(frozen=True)
-class Wording:
-    """A query as it goes to a provider, and what that left out."""
+class SentQuery:
+    """A query as it is sent to a provider, and warnings about what that left out."""
 
     text: str
     warnings: tuple[str, ...] = ()
 
 
-def wording(
+def sent_query(
     query: str, options: WebOptions | None = None, *, title: str, characters: int, words: int = 10_000
-) -> Wording:
+) -> SentQuery:
     """`query` within the provider's limits; with `options`, their domains as `site:` operators where there is room.
 
     Results outside the domains are dropped afterwards in any case.
@@ -209,13 +214,13 @@ def wording(
     warnings: list[str] = []
     if len(operators) > characters // 2 or len(operators.split()) > words // 2:
         operators = ""
-        warnings.append(f"So many domains cannot be asked of {title}: its results were filtered afterwards.")
+        warnings.append(f"{title} accepts fewer domains than these: its results were filtered afterwards.")
     room = characters - len(operators) - 1
     text = clean_line(query)
     fitting = _first_words(text, room, words - len(operators.split()))
     if fitting != text:
-        warnings.append(f"{title} reads no more of the query than: {fitting}")
-    return Wording(f"{fitting} {operators}".strip(), tuple(warnings))
+        warnings.append(f"{title} accepts no longer query than: {fitting}")
+    return SentQuery(f"{fitting} {operators}".strip(), tuple(warnings))
 
 
 def _site_operators(options: WebOptions) -> str:

@@ -1,4 +1,4 @@
-"""Google's results by way of SerpAPI."""
+"""Google's results through SerpAPI."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Self
 import httpx
 from pydantic import SecretStr
 
-from deepcritical_mcp.config import Settings, variable_name
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError, QuotaExceededError
-from deepcritical_mcp.logs import hide_keys_in_addresses
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.pacing import spacing
+from deepcritical_mcp.net.pacing import Pacing
+from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.web.dates import UNKNOWN, current_date, publication_date
 from deepcritical_mcp.sources.web.payload import (
     hit_of,
@@ -31,12 +30,14 @@ from deepcritical_mcp.sources.web.provider import (
     WebOptions,
     WebPage,
     WebTool,
-    as_evidence,
+    as_hits,
+    key_check,
     read_pages,
-    wording,
+    sent_query,
 )
+from deepcritical_mcp.sources.web.web_settings import WebSettings
 
-# Google gives ten results a page whatever `num` says (since September 2025), and reads 32 words. Each page is one
+# Google returns ten results a page whatever `num` says (since September 2025), and reads 32 words. Each page is one
 # search of the plan, so "basic" reads a single one.
 _ON_A_PAGE = 10
 _MOST_PAGES = {"basic": 1, "advanced": 5}
@@ -67,27 +68,27 @@ class SerpApiTool(WebTool):
         api_key: SecretStr,
         today: Callable[[], datetime.date] = current_date,
     ) -> None:
-        self.key_variable = "" if api_key.get_secret_value() else variable_name("serpapi_api_key")
-        hide_keys_in_addresses(api_key.get_secret_value())
+        self.needs_key(api_key, "serpapi_api_key")
         self._client = client
         self._base_url = base_url
         self._key = api_key
         self._today = today
 
     @classmethod
-    def create(cls, settings: Settings, http: httpx.AsyncClient) -> Self:
+    def create(cls, settings: WebSettings, net: Net) -> Self:
         client = ApiClient(
-            http,
+            net.http,
             provider=cls.name,
             title=cls.title,
-            limiter=spacing(settings.web_delay),
+            retry=net.retry,
+            limiter=Pacing(settings.web_delay),
             explain=explain_refusal,
             follow_redirects=False,
         )
         return cls(client, base_url=settings.serpapi_base_url, api_key=settings.serpapi_api_key)
 
     async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
-        words = wording(query, options, title=self.title, characters=_MOST_CHARACTERS, words=_MOST_WORDS)
+        words = sent_query(query, options, title=self.title, characters=_MOST_CHARACTERS, words=_MOST_WORDS)
         parameters: dict[str, str | int] = {"engine": "google", "q": words.text, "hl": "en", "output": "json"}
         if options.topic == "news":
             parameters["tbm"] = "nws"
@@ -101,8 +102,16 @@ class SerpApiTool(WebTool):
             return await self._client.request("GET", f"{self._base_url}/search.json", self._parse, params=asked)
 
         found, warnings = await read_pages(page, options, wanted=max_results, most=_MOST_PAGES[options.search_depth])
-        evidence = as_evidence(found.hits, provider=self.name, query=query, max_results=max_results)
-        return WebAnswer(evidence, max(found.total, len(found.hits)), (*words.warnings, *warnings))
+        hits = as_hits(found.hits, provider=self.name, max_results=max_results)
+        return WebAnswer(hits, max(found.total, len(found.hits)), (*words.warnings, *warnings))
+
+    def check(self) -> SourceCheck:
+        # Asking for the account is free; a search would count towards the plan.
+        url, params = f"{self._base_url}/account", {"api_key": self._key.get_secret_value()}
+        return key_check(self, lambda: self._client.request("GET", url, self._account, params=params))
+
+    def _account(self, response: httpx.Response) -> object:
+        return json_object(self.name, self.title, response)
 
     def _parse(self, response: httpx.Response) -> WebPage:
         payload = json_object(self.name, self.title, response)
@@ -111,13 +120,13 @@ class SerpApiTool(WebTool):
         if not rows and (problem or status in ("Error", "Processing", "Queued")):
             return self._read_problem(problem, text_of(status))
         if not payload.keys() & {"organic_results", "news_results", "search_information", "search_metadata"}:
-            raise ProviderResponseError(self.name, "SerpAPI sent JSON that is no search result.")
+            raise ProviderResponseError(self.name, "SerpAPI sent JSON that is not a search result.")
         hits = read_hits(self.name, self.title, rows, self._hit)
         total = number_of(mapping_of(payload.get("search_information")).get("total_results")) or 0
         return WebPage(hits, total=max(0, int(total)), more="next" in mapping_of(payload.get("serpapi_pagination")))
 
     def _read_problem(self, problem: str, status: str) -> WebPage:
-        """An answer with status 200 and an `error`: mostly it only says that nothing was found."""
+        """An answer with status 200 and an `error`: mostly it only means that nothing was found."""
         if _NOTHING_FOUND.search(problem):
             return WebPage(())
         if _USED_UP.search(problem):

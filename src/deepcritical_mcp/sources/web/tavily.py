@@ -11,11 +11,10 @@ import anyio.to_thread
 import httpx
 from pydantic import SecretStr
 
-from deepcritical_mcp.config import Settings, variable_name
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.logs import hide_keys_in_addresses
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.pacing import spacing
+from deepcritical_mcp.net.pacing import Pacing
+from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.web.dates import current_date, publication_date
 from deepcritical_mcp.sources.web.payload import (
     hit_of,
@@ -26,7 +25,16 @@ from deepcritical_mcp.sources.web.payload import (
     without_markdown,
     without_markup,
 )
-from deepcritical_mcp.sources.web.provider import WebAnswer, WebHit, WebOptions, WebTool, as_evidence, wording
+from deepcritical_mcp.sources.web.provider import (
+    WebAnswer,
+    WebHit,
+    WebOptions,
+    WebTool,
+    as_hits,
+    key_check,
+    sent_query,
+)
+from deepcritical_mcp.sources.web.web_settings import WebSettings
 
 # Of Tavily's search endpoint.
 _MOST_RESULTS = 20
@@ -80,8 +88,7 @@ class TavilyTool(WebTool):
         api_key: SecretStr,
         today: Callable[[], datetime.date] = current_date,
     ) -> None:
-        self.key_variable = "" if api_key.get_secret_value() else variable_name("tavily_api_key")
-        hide_keys_in_addresses(api_key.get_secret_value())
+        self.needs_key(api_key, "tavily_api_key")
         self._client = client
         self._base_url = base_url
         self._key = api_key
@@ -89,14 +96,16 @@ class TavilyTool(WebTool):
         self._tavily: _TavilyClient | None = None
 
     @classmethod
-    def create(cls, settings: Settings, http: httpx.AsyncClient) -> Self:
-        limiter = spacing(settings.web_delay, per_second=settings.tavily_per_minute / 60)
-        client = ApiClient(http, provider=cls.name, title=cls.title, limiter=limiter, follow_redirects=False)
+    def create(cls, settings: WebSettings, net: Net) -> Self:
+        limiter = Pacing(max(settings.web_delay, 60 / settings.tavily_per_minute))
+        client = ApiClient(
+            net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter, follow_redirects=False
+        )
         return cls(client, base_url=settings.tavily_base_url, api_key=settings.tavily_api_key)
 
     async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
         tavily = self._tavily = self._tavily or await anyio.to_thread.run_sync(self._connect)
-        words = wording(query, title=self.title, characters=_MOST_CHARACTERS)
+        words = sent_query(query, title=self.title, characters=_MOST_CHARACTERS)
         parameters = _parameters(max_results, options)
 
         async def attempt() -> list[WebHit]:
@@ -104,9 +113,18 @@ class TavilyTool(WebTool):
             return read_hits(self.name, self.title, payload["results"], self._hit)
 
         hits = [hit for hit in await self._client.run(attempt) if options.allows(hit.url)]
-        limit = (f"Tavily gives at most {_MOST_RESULTS} results.",) if max_results > _MOST_RESULTS else ()
-        evidence = as_evidence(hits, provider=self.name, query=query, max_results=max_results)
-        return WebAnswer(evidence, total_found=len(hits), warnings=(*words.warnings, *limit))
+        limit = (f"Tavily returns at most {_MOST_RESULTS} results.",) if max_results > _MOST_RESULTS else ()
+        hits = as_hits(hits, provider=self.name, max_results=max_results)
+        return WebAnswer(hits, total_found=len(hits), warnings=(*words.warnings, *limit))
+
+    def check(self) -> SourceCheck:
+        # Asking for the account's usage is free; a search would cost a credit.
+        headers = {"Authorization": f"Bearer {self._key.get_secret_value()}"}
+        url = f"{self._base_url}/usage"
+        return key_check(self, lambda: self._client.request("GET", url, self._account, headers=headers))
+
+    def _account(self, response: httpx.Response) -> object:
+        return json_object(self.name, self.title, response)
 
     def _connect(self) -> _TavilyClient:
         from tavily import AsyncTavilyClient  # pyright: ignore[reportMissingTypeStubs]  # it has no types

@@ -1,4 +1,4 @@
-"""Who may in: bearer tokens from the settings, and access tokens of an OAuth authorization server."""
+"""Authentication: bearer tokens from the settings, and access tokens of an OAuth authorization server."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from starlette.types import ASGIApp
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.transports.http.call_limits import RateLimit
-from deepcritical_mcp.transports.http.callers import address_of
+from deepcritical_mcp.transports.http.caller_context import client_address
 from deepcritical_mcp.transports.http.oauth import OAuthVerifier
 from deepcritical_mcp.transports.http.security import refusal
 
 logger = logging.getLogger(__name__)
 
-WRONG_TOKENS_PER_MINUTE = 20
-SHORTEST_SAFE_TOKEN = 20
+MAX_WRONG_TOKENS_PER_MINUTE = 20
+MIN_SAFE_TOKEN_LENGTH = 20
 
 
 class StaticTokens:
-    """Verifies the tokens named in the settings; each stands for a caller's name."""
+    """Verifies the `name:token` pairs in the settings; a token identifies its caller by name."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]], scopes: Sequence[str] = ()) -> None:
         self._pairs = [(name, _digest(token)) for name, token in pairs]
         self._scopes = list(scopes)
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """The caller that `token` belongs to, compared with every known one in constant time."""
+        """The caller whose token this is; None if unknown. Compares with every known token in constant time."""
         digest = _digest(token)
         names = [name for name, known in self._pairs if hmac.compare_digest(known, digest)]
         return AccessToken(token=token, client_id=names[0], scopes=self._scopes) if names else None
 
 
-class EitherVerifier:
-    """Asks several verifiers, in order."""
+class CombinedVerifier:
+    """Several verifiers, asked in order."""
 
     def __init__(self, verifiers: Sequence[TokenVerifier]) -> None:
         self._verifiers = verifiers
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """What the first verifier says that knows `token`."""
+        """The result of the first verifier that accepts `token`; None if none does."""
         for verifier in self._verifiers:
             known = await verifier.verify_token(token)
             if known is not None:
@@ -61,41 +61,41 @@ class EitherVerifier:
 
 
 class TooManyWrongTokensError(AuthenticationError):
-    """The address has sent so many wrong tokens that none of its tokens is looked at for a while."""
+    """The client's address has sent too many wrong tokens; its requests are refused for a while."""
 
     def __init__(self, retry_after: float) -> None:
-        super().__init__("Too many wrong tokens came from this address. Check the token, then try again later.")
+        super().__init__("Too many wrong tokens from this address. Check the token, then try again later.")
         self.retry_after = retry_after
 
 
 class ThrottledBearerBackend(BearerAuthBackend):
-    """The SDK's bearer authentication, for addresses that do not guess."""
+    """The SDK's bearer authentication, with a limit on wrong tokens per address."""
 
     def __init__(self, verifier: TokenVerifier, throttle: RateLimit) -> None:
         super().__init__(verifier)
         self._throttle = throttle
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, AuthenticatedUser] | None:
-        """The user behind the token; None without one or with a wrong one.
+        """The user whose token this is; None if the token is missing or wrong.
 
         Raises:
-            TooManyWrongTokensError: see there.
+            TooManyWrongTokensError: the address has used up its wrong tokens for now.
         """
         if "authorization" not in conn.headers:
             return None
-        address = address_of(conn.scope)
+        address = client_address(conn.scope)
         wait = self._throttle.wait(address)
         if wait:
             raise TooManyWrongTokensError(wait)
         known = await super().authenticate(conn)
         if known is None:
             self._throttle.count(address)
-            logger.warning("a wrong token came from %s", address)
+            logger.warning("wrong token from %s", address)
         return known
 
 
 class Authentication:
-    """Everything that authentication adds to the application; `is_on` is false when no setting asks for it."""
+    """Everything that authentication adds to the application; nothing if no setting asks for it."""
 
     def __init__(self, settings: Settings, public_url: str) -> None:
         verifiers: list[TokenVerifier] = []
@@ -104,15 +104,14 @@ class Authentication:
         self._oauth = OAuthVerifier(settings, public_url) if settings.oauth_issuer else None
         if self._oauth is not None:
             verifiers.append(self._oauth)
-        self.is_on = bool(verifiers)
-        self._verifier = EitherVerifier(verifiers)
+        self._verifier = CombinedVerifier(verifiers) if verifiers else None
         self._settings = settings
         self._resource = AnyHttpUrl(public_url)
-        self._throttle = RateLimit(WRONG_TOKENS_PER_MINUTE)
+        self._throttle = RateLimit(MAX_WRONG_TOKENS_PER_MINUTE)
 
     def require(self, app: ASGIApp) -> ASGIApp:
-        """`app` for authenticated callers only: others get 401 (with OAuth, and where to go), guessers 429."""
-        if not self.is_on:
+        """`app` for authenticated callers only: others get 401 (with OAuth, also where to log in) or 429."""
+        if self._verifier is None:
             return app
         metadata = build_resource_metadata_url(self._resource) if self._oauth else None
         required = RequireAuthMiddleware(AuthContextMiddleware(app), list(self._settings.oauth_scopes), metadata)
@@ -120,7 +119,7 @@ class Authentication:
         return AuthenticationMiddleware(required, backend, on_error=_refuse)
 
     def routes(self) -> list[Route]:
-        """OAuth's metadata of this resource (RFC 9728), for clients that look for the authorization server."""
+        """The protected resource metadata (RFC 9728) that leads OAuth clients to the authorization server."""
         if not self._oauth:
             return []
         return create_protected_resource_routes(
@@ -137,8 +136,8 @@ class Authentication:
 
 
 def weak_tokens(settings: Settings) -> list[str]:
-    """Names whose token is short enough to be guessed."""
-    return [name for name, token in settings.token_pairs if len(token) < SHORTEST_SAFE_TOKEN]
+    """Names of callers whose token is short enough to be guessed."""
+    return [name for name, token in settings.token_pairs if len(token) < MIN_SAFE_TOKEN_LENGTH]
 
 
 def _refuse(_: HTTPConnection, error: AuthenticationError) -> Response:

@@ -1,6 +1,6 @@
-"""How much one caller may ask for: tool calls a minute and at once.
+"""Limits per caller: tool calls per minute, concurrent tool calls, and HTTP requests per minute.
 
-A refused tool call is a tool result, not an HTTP status, since it is a model that must wait: it reads how long.
+A refused tool call is a tool result rather than an HTTP status, so that the model can read how long to wait.
 """
 
 from __future__ import annotations
@@ -15,48 +15,49 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import LimitExceededError
-from deepcritical_mcp.transports.http.callers import current_caller
+from deepcritical_mcp.transports.http.caller_context import current_caller
 from deepcritical_mcp.transports.http.security import refusal
 
-SOON = 2.0
+CONCURRENCY_RETRY_AFTER = 2.0  # seconds
 REQUESTS_PER_CALL = 10
-_ROUNDING = 1e-6
+_ROUNDING_ERROR = 1e-6
 
 
 class RateLimit:
-    """At most `per_minute` events a minute of each key, in bursts up to that many.
+    """At most `per_minute` events per minute and key, in bursts of up to that many.
 
-    The generic cell rate algorithm: one number a key, the moment at which its credit would be whole again.
+    The generic cell rate algorithm: it keeps one number per key, the time at which the key's full burst is available
+    again.
     """
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._spacing = 60.0 / per_minute
         self._burst = 60.0
         self._clock = clock
-        self._whole_again: dict[str, float] = {}
+        self._full_at: dict[str, float] = {}
         self._next_sweep = 0.0
 
     def wait(self, key: str) -> float:
-        """Seconds until an event of `key` is welcome, 0.0 if it is now; does not count one."""
+        """Seconds until the next event of `key` is allowed, 0.0 if it is allowed now. Counts nothing."""
         now = self._clock()
-        wait = self._whole_again.get(key, now) + self._spacing - self._burst - now
-        return wait if wait > _ROUNDING else 0.0
+        wait = self._full_at.get(key, now) + self._spacing - self._burst - now
+        return wait if wait > _ROUNDING_ERROR else 0.0
 
     def count(self, key: str) -> None:
         """Count one event of `key`."""
         now = self._clock()
         self._sweep(now)
-        self._whole_again[key] = max(self._whole_again.get(key, now), now) + self._spacing
+        self._full_at[key] = max(self._full_at.get(key, now), now) + self._spacing
 
     def _sweep(self, now: float) -> None:
         if now < self._next_sweep:
             return
         self._next_sweep = now + self._burst
-        self._whole_again = {key: moment for key, moment in self._whole_again.items() if moment > now}
+        self._full_at = {key: moment for key, moment in self._full_at.items() if moment > now}
 
 
 class CallLimits:
-    """Admits tool calls of the current caller, or says when to come back."""
+    """Admits tool calls of the current caller, or refuses them with the time to wait."""
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
@@ -68,7 +69,7 @@ class CallLimits:
         """Surround a tool call.
 
         Raises:
-            LimitExceededError: the caller has too many calls running, or made too many of late.
+            LimitExceededError: the caller has too many calls running, or made too many in the last minute.
         """
         caller = current_caller()
         if caller is None or (caller.is_local and not self._settings.limit_local):
@@ -87,21 +88,21 @@ class CallLimits:
     def _check(self, key: str) -> None:
         if self._running[key] >= self._settings.concurrent_calls:
             raise LimitExceededError(
-                f"{self._settings.concurrent_calls} of your calls are running, and more at once are not allowed. "
-                "Wait for one to end, then call again.",
-                retry_after=SOON,
+                f"At most {self._settings.concurrent_calls} of your calls may run at the same time. Wait for one to "
+                "finish, then call again.",
+                retry_after=CONCURRENCY_RETRY_AFTER,
             )
         wait = self._rate.wait(key)
         if wait:
             raise LimitExceededError(
-                f"You have made the {self._settings.calls_per_minute} calls that a minute allows. Call again in "
-                f"{math.ceil(wait)} seconds, with fewer calls: several wordings fit into one search as `variants`.",
+                f"You have reached the limit of {self._settings.calls_per_minute} calls per minute. Call again in "
+                f"{math.ceil(wait)} seconds. To save calls, pass several `variants` of a query in one search.",
                 retry_after=wait,
             )
 
 
 class RequestLimits:
-    """ASGI middleware against floods of whatever kind: ten requests for each tool call allowed, beyond it 429."""
+    """ASGI middleware against floods: responds 429 above `REQUESTS_PER_CALL` requests per allowed tool call."""
 
     def __init__(self, app: ASGIApp, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Ending without cutting anybody off: running calls may finish, the rest get a clear error, then streams close."""
+"""Orderly shutdown: running calls may finish, those that take too long get a clear error, then streams close."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from deepcritical_mcp.errors import ShuttingDownError
 from deepcritical_mcp.transports.http.security import refusal
 
-GRACE = 10.0
-PATIENCE = 1.0
-_TICK = 0.05
+CALL_GRACE_SECONDS = 10.0
+STREAM_GRACE_SECONDS = 1.0
+_POLL_INTERVAL = 0.05  # seconds
 
 
 class RunningCalls:
@@ -31,7 +31,7 @@ class RunningCalls:
         """Surround a tool call.
 
         Raises:
-            ShuttingDownError: the server is closing, before the call or while it ran.
+            ShuttingDownError: the server is shutting down, or began to while the call ran.
         """
         if self.closing:
             raise ShuttingDownError()
@@ -44,21 +44,21 @@ class RunningCalls:
         if scope.cancelled_caught:
             raise ShuttingDownError()
 
-    async def drain(self, grace: float = GRACE, *, hurry: Callable[[], bool] = lambda: False) -> None:
-        """Refuse new calls, wait `grace` seconds for the running ones (less when `hurry()`), then cancel the rest."""
+    async def drain(self, grace: float = CALL_GRACE_SECONDS, *, hurry: Callable[[], bool] = lambda: False) -> None:
+        """Refuse new calls, wait up to `grace` seconds for running ones (not if `hurry()`), then cancel the rest."""
         self.closing = True
         with anyio.move_on_after(grace):
             while self._scopes and not hurry():  # noqa: ASYNC110  # a signal handler cannot set an event
-                await anyio.sleep(_TICK)
+                await anyio.sleep(_POLL_INTERVAL)
         for scope in list(self._scopes):
             scope.cancel()
-        await anyio.sleep(_TICK)  # lets the answers reach their streams
+        await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
 
 
 class OpenStreams:
-    """ASGI middleware that can end the responses still under way, event streams above all.
+    """ASGI middleware that can end open responses, event streams above all.
 
-    To the application it looks as if the client had left, so that it tidies up as it always does.
+    To the application it looks as if the client had disconnected, so it cleans up as usual.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -71,13 +71,13 @@ class OpenStreams:
         if self._closing:
             await refusal(503, "shutting_down", "This server is shutting down.", retry_after=10)(scope, receive, send)
             return
-        begun = ended = False
+        started = ended = False
 
         async def watched(message: Message) -> None:
-            nonlocal begun, ended
-            if begun and self._ended.is_set():
-                return  # as to a client that has left
-            begun = begun or message["type"] == "http.response.start"
+            nonlocal started, ended
+            if started and self._ended.is_set():
+                return  # as for a client that has disconnected
+            started = started or message["type"] == "http.response.start"
             ended = message["type"] == "http.response.body" and not message.get("more_body", False)
             await send(message)
 
@@ -87,32 +87,32 @@ class OpenStreams:
                 await self._app(scope, lambda: self._receive(receive), watched)
             finally:
                 del self._open[cancel]
-        if self._ended.is_set() and begun and not ended:
+        if self._ended.is_set() and started and not ended:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def end(self, patience: float = PATIENCE) -> None:
-        """Take no more requests, let answers out for `patience` seconds, then end every response."""
+    async def end(self, grace: float = STREAM_GRACE_SECONDS) -> None:
+        """Refuse new requests, wait up to `grace` seconds for POST responses, then end every response."""
         self._closing = True
-        await self._wait_while(lambda: "POST" in self._open.values(), patience)
+        await self._wait_while(lambda: "POST" in self._open.values(), grace)
         self._ended.set()
-        await self._wait_while(lambda: bool(self._open), patience)
+        await self._wait_while(lambda: bool(self._open), grace)
         for scope in list(self._open):
             scope.cancel()
 
-    async def _wait_while(self, condition: Callable[[], bool], patience: float) -> None:
-        with anyio.move_on_after(patience):
-            while condition():  # noqa: ASYNC110  # twice in a process, for a second at most
-                await anyio.sleep(_TICK)
+    async def _wait_while(self, condition: Callable[[], bool], grace: float) -> None:
+        with anyio.move_on_after(grace):
+            while condition():  # noqa: ASYNC110  # runs at shutdown only, for a second at most
+                await anyio.sleep(_POLL_INTERVAL)
 
     async def _receive(self, receive: Receive) -> Message:
         message: Message = {"type": "http.disconnect"}
 
-        async def leave_when_ended() -> None:
+        async def stop_when_ended() -> None:
             await self._ended.wait()
             tasks.cancel_scope.cancel()
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(leave_when_ended)
+            tasks.start_soon(stop_when_ended)
             message = await receive()
             tasks.cancel_scope.cancel()
         return message

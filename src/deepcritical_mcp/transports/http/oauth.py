@@ -17,20 +17,20 @@ from deepcritical_mcp.config import Settings
 
 logger = logging.getLogger(__name__)
 
-# Signatures that only the issuer can make; never "none", never HMAC with a public key.
+# Asymmetric only: never "none", and never HMAC, which would accept the public key as its secret.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-KEYS_FRESH = 3_600.0
-KEYS_PAUSE = 30.0
-CLOCK_SKEW = 30
-LONGEST_TOKEN = 16_384
+KEYS_MAX_AGE = 3_600.0  # seconds
+MIN_FETCH_INTERVAL = 30.0  # seconds
+CLOCK_SKEW = 30  # seconds
+MAX_TOKEN_LENGTH = 16_384
 _METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 
 class OAuthVerifier:
     """Verifies JWT access tokens: signature, issuer, audience, expiry.
 
-    Keys are fetched when first needed, kept an hour, and fetched again for a key id that is new, but never more than
-    twice a minute, so that invented key ids cannot make this server flood the issuer.
+    Keys are fetched on first use, kept for an hour, and fetched again for an unknown key id, but at most twice a
+    minute, so that made-up key ids cannot make this server flood the issuer.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class OAuthVerifier:
         self._fetched = -math.inf
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """What a good token says of its owner; None for any other."""
-        if len(token) > LONGEST_TOKEN:
+        """The claims of a valid token; None if it is not valid."""
+        if len(token) > MAX_TOKEN_LENGTH:
             return None
         try:
             header = jwt.get_unverified_header(token)
@@ -71,7 +71,7 @@ class OAuthVerifier:
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
         except jwt.PyJWTError as error:
-            logger.info("an access token was refused: %s", type(error).__name__)
+            logger.info("refused an access token: %s", type(error).__name__)
             return None
         return _access_token(token, claims)
 
@@ -81,10 +81,10 @@ class OAuthVerifier:
 
     async def _key(self, key_id: str) -> jwt.PyJWK | None:
         known = self._keys.get(key_id)
-        if known is not None and self._age() <= KEYS_FRESH:
-            return known  # without a look at the lock: someone else's fetch may take a while
+        if known is not None and self._age() <= KEYS_MAX_AGE:
+            return known  # without waiting for the lock, which a slow fetch may hold
         async with self._fetching:
-            if self._age() > (KEYS_PAUSE if key_id not in self._keys else KEYS_FRESH):
+            if self._age() > (MIN_FETCH_INTERVAL if key_id not in self._keys else KEYS_MAX_AGE):
                 await self._fetch()
         if not key_id and len(self._keys) == 1:
             return next(iter(self._keys.values()))
@@ -100,8 +100,8 @@ class OAuthVerifier:
             answer = await self._get(self._jwks_url)
             keys = jwt.PyJWKSet.from_dict(answer).keys
         except (httpx.HTTPError, ValueError, jwt.PyJWTError) as error:
-            # The keys at hand stay good: an issuer that is down for a moment must not lock its users out.
-            logger.warning("the OAuth issuer's keys cannot be read: %s", type(error).__name__)
+            # Keep the known keys: a short outage of the issuer must not lock its users out.
+            logger.warning("could not fetch the OAuth issuer's keys: %s", type(error).__name__)
             return
         self._keys = {str(key.key_id or ""): key for key in keys if key.public_key_use != "enc"}
 
@@ -113,7 +113,7 @@ class OAuthVerifier:
                 continue
             if str(metadata.get("issuer", "")).rstrip("/") == self._issuer and metadata.get("jwks_uri"):
                 return str(metadata["jwks_uri"])
-        raise ValueError("no metadata names the issuer and its keys")
+        raise ValueError("no metadata document names this issuer and a jwks_uri")
 
     async def _get(self, url: str) -> dict[str, Any]:
         response = await self._http.get(url, headers={"accept": "application/json"})

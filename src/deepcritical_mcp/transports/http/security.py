@@ -1,9 +1,8 @@
-"""Which requests are answered at all: Host and Origin are checked on every interface and for every path.
+"""Protection against requests from foreign web pages: Host and Origin are checked on every interface and path.
 
-A page that a browser has loaded from elsewhere can reach servers on the reader's machine or network, under its own host
-name once it has rebound that name to an inner address (DNS rebinding). Such a request carries the page's name as Host
-and its address as Origin. The SDK has such checks, but leaves them out on any interface but loopback, and for our own
-paths.
+A web page can reach servers on its reader's machine or network, under its own host name if that name resolves to an
+internal address (DNS rebinding). Such a request carries the page's host name as Host and its origin as Origin. The SDK
+has these checks too, but only on loopback, and not for our own paths.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class HostAndOriginCheck:
-    """ASGI middleware that answers only requests meant for this server, from nowhere or from a page it trusts.
+    """ASGI middleware that passes on only requests that name this server as Host and come from no foreign Origin.
 
-    A Host is good that names loopback, the very address the request came in on, the public address or one of the
-    allowed hosts; an Origin, one of the allowed origins, the public address or a loopback page.
+    Accepted as Host: loopback, the address that the request arrived at, the public URL's host, and the allowed hosts.
+    Accepted as Origin: none, loopback, the public URL's origin, and the allowed origins.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -43,25 +42,25 @@ class HostAndOriginCheck:
             return
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
-        if len(hosts) != 1 or not self._is_good_host(hosts[0], scope):
-            reason = "This Host is not served here. Add it to DEEPCRITICAL_ALLOWED_HOSTS if it is this server's name."
+        if len(hosts) != 1 or not self._is_allowed_host(hosts[0], scope):
+            reason = "Unknown Host. If it is a name of this server, add it to DEEPCRITICAL_ALLOWED_HOSTS."
             await refusal(421, "unknown_host", reason)(scope, receive, send)
-        elif not all(self._is_good_origin(origin) for origin in origins):
-            reason = "Pages of this Origin may not call. Add it to DEEPCRITICAL_CORS_ORIGINS if they should."
+        elif not all(self._is_allowed_origin(origin) for origin in origins):
+            reason = "Requests from this Origin are not allowed. To allow them, add it to DEEPCRITICAL_CORS_ORIGINS."
             await refusal(403, "foreign_origin", reason)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
-    def _is_good_host(self, value: str, scope: Scope) -> bool:
+    def _is_allowed_host(self, value: str, scope: Scope) -> bool:
         match = _HOST.fullmatch(value)
         if match is None:
             return False
         name = match["name"].strip("[]").lower()
         if name in _LOOPBACK_NAMES or name == str((scope.get("server") or ("",))[0]).lower():
-            return True  # no page can have these names and come from elsewhere
+            return True  # no foreign page can be served under these names
         return any(_matches(name, value.lower(), allowed) for allowed in self._hosts)
 
-    def _is_good_origin(self, value: str) -> bool:
+    def _is_allowed_origin(self, value: str) -> bool:
         if "*" in self._origins or value.lower() in self._origins:
             return True
         parts = urlsplit(value)
@@ -69,7 +68,7 @@ class HostAndOriginCheck:
 
 
 def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> JSONResponse:
-    """An HTTP answer to a request that goes no further; `retry_after` in seconds, 0 for never."""
+    """The HTTP response to a refused request; `retry_after` in seconds, 0 if retrying does not help."""
     wait = {"retry-after": str(max(1, round(retry_after)))} if retry_after else {}
     close = {"connection": "close"} if status == 408 else {}
     body = {"error": {"code": code, "message": message, "retryable": bool(retry_after), "retry_after": retry_after}}
@@ -77,7 +76,7 @@ def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> 
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Whether an IP address is a loopback address."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -85,7 +84,7 @@ def is_loopback(address: str) -> bool:
 
 
 def listens_on_loopback_only(host: str) -> bool:
-    """Whether all that `host` stands for is loopback; false for names that cannot be resolved."""
+    """Whether `host` resolves to loopback addresses only; False if it cannot be resolved."""
     try:
         found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)
     except OSError:

@@ -1,4 +1,4 @@
-"""One record of PubMed, an article or a book, as evidence."""
+"""One record of PubMed, an article or a book, as a publication."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from deepcritical_mcp.models import (
+    NO_ABSTRACT,
     NO_TITLE,
+    STATUSES,
     AuthorName,
-    Citation,
-    Evidence,
     NoticeKind,
+    Publication,
     PublicationStatus,
     StatusNotice,
 )
@@ -28,7 +29,6 @@ _NOTICES: dict[str, tuple[NoticeKind, PublicationStatus]] = {
     "CorrectedandRepublishedIn": ("erratum", "corrected"),
     "ErratumIn": ("erratum", "corrected"),
 }
-_GRAVITY: tuple[PublicationStatus, ...] = ("retracted", "concern", "corrected", "ok")
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class _Description:
     issue: str = ""
 
 
-def article(record: Element) -> Evidence:
-    """Evidence out of a <PubmedArticle>.
+def article(record: Element) -> Publication:
+    """A publication out of a <PubmedArticle>.
 
     Raises:
         ValueError: it has no PMID.
@@ -60,7 +60,7 @@ def article(record: Element) -> Evidence:
     entry = citation.first("Article")
     journal = entry.first("Journal")
     issue = journal.first("JournalIssue")
-    return _evidence(
+    return _publication(
         _Description(
             pmid=citation.first("PMID").text,
             title=_first_text(entry, "ArticleTitle", "VernacularTitle"),
@@ -79,8 +79,8 @@ def article(record: Element) -> Evidence:
     )
 
 
-def book(record: Element) -> Evidence:
-    """Evidence out of a <PubmedBookArticle>: a whole book, or a chapter, which has a title of its own.
+def book(record: Element) -> Publication:
+    """A publication out of a <PubmedBookArticle>: a whole book, or a chapter, which has a title of its own.
 
     Raises:
         ValueError: it has no PMID.
@@ -88,7 +88,7 @@ def book(record: Element) -> Evidence:
     document = record.first("BookDocument")
     whole = document.first("Book")
     chapter = _first_text(document, "ArticleTitle", "VernacularTitle")
-    return _evidence(
+    return _publication(
         _Description(
             pmid=document.first("PMID").text,
             title=chapter or whole.first("BookTitle").text,
@@ -108,36 +108,31 @@ def book(record: Element) -> Evidence:
     )
 
 
-def _evidence(found: _Description) -> Evidence:
+def _publication(found: _Description) -> Publication:
     if not found.pmid.isdecimal():
         raise ValueError("it has no PMID")
     status, notices = _status(found)
-    named = [(author, name) for author in found.authors if (name := _name(author))]
-    title = clean_line(found.title) or NO_TITLE
-    citation = Citation(
+    return Publication.of(
+        "abstract",
+        clean_text(_abstract(found.abstract)) or NO_ABSTRACT,
+        provider="pubmed",
         source="pubmed",
-        title=title,
+        title=clean_line(found.title) or NO_TITLE,
         url=f"https://pubmed.ncbi.nlm.nih.gov/{found.pmid}/",
         date=found.date,
-        authors=tuple(name for _, name in named),
+        authors=tuple(name for name in map(_author, found.authors) if name.family),
         pmid=found.pmid,
         doi=_id(found.ids, "doi") or _location(found.locations),
         pmcid=_id(found.ids, "pmc"),
         journal=found.journal,
-        publication_types=found.publication_types,
-        mesh_terms=found.citation.texts("MeshHeadingList", "MeshHeading", "DescriptorName"),
-        status=status,
-        status_notices=notices,
-    )
-    return Evidence.of(
-        citation,
-        clean_text(_abstract(found.abstract)) or title,
-        provider="pubmed",
-        keywords=tuple(dict.fromkeys(_keywords(found.citation))),
-        author_parts=[_parts(author) for author, _ in named],
         volume=found.volume,
         issue=found.issue,
         pages=found.pages,
+        publication_types=found.publication_types,
+        mesh_terms=found.citation.texts("MeshHeadingList", "MeshHeading", "DescriptorName"),
+        keywords=tuple(dict.fromkeys(_keywords(found.citation))),
+        status=status,
+        status_notices=notices,
     )
 
 
@@ -163,15 +158,12 @@ def _authors(lists: Iterable[Element]) -> Iterator[Element]:
             yield from (author for author in one.all("Author") if author.attribute("ValidYN") != "N")
 
 
-def _parts(author: Element) -> AuthorName:
+def _author(author: Element) -> AuthorName:
     if collective := author.first("CollectiveName").text:
         return AuthorName(collective)
     given = _first_text(author, "ForeName", "FirstName", "Initials")
-    return AuthorName(author.first("LastName").text, given, author.first("Suffix").text)
-
-
-def _name(author: Element) -> str:
-    return " ".join(part for part in _parts(author) if part)
+    family = author.first("LastName").text
+    return AuthorName(family, given, author.first("Suffix").text) if family else AuthorName(given)
 
 
 def _id(ids: Iterable[Element], kind: str) -> str:
@@ -200,4 +192,4 @@ def _status(found: _Description) -> tuple[PublicationStatus, tuple[StatusNotice,
             said.append(status)
             notices.append(StatusNotice(kind=kind, pmid=one.first("PMID").text, reference=one.first("RefSource").text))
     notices.sort(key=lambda notice: ("retraction", "concern", "erratum").index(notice.kind))
-    return min(said, key=_GRAVITY.index), tuple(notices)
+    return max(said, key=lambda status: STATUSES[status].gravity), tuple(notices)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import xmltodict
+
 Content = Mapping[str, Any] | None
 
 
@@ -51,10 +53,8 @@ def parse(xml: str) -> Element:
     """The outermost element of well-formed XML without mixed content.
 
     Raises:
-        ValueError, expat.ExpatError: it is none.
+        ValueError, expat.ExpatError: `xml` is not an element.
     """
-    import xmltodict
-
     ((_, (content,)),) = xmltodict.parse(xml, force_list=_is_element, force_cdata=True).items()
     return Element(content)
 

@@ -9,7 +9,7 @@ from xml.parsers import expat
 
 from pydantic import ValidationError
 
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, refuse_xml_errors, unreadable
 from deepcritical_mcp.sources.pubmed.xml import bibliography as records
 from deepcritical_mcp.sources.pubmed.xml.element import Element, parse
@@ -43,13 +43,13 @@ class Records:
     """What an answer of efetch holds.
 
     Attributes:
-        evidence: the records, in the answer's order.
+        publications: the records, in the answer's order.
         deleted: PMIDs that NCBI names as withdrawn.
         unreadable: the records that cost themselves.
         well_formed: whether the answer was XML throughout; otherwise another attempt may bring what is missing.
     """
 
-    evidence: tuple[Evidence, ...]
+    publications: tuple[Publication, ...]
     deleted: tuple[str, ...] = ()
     unreadable: tuple[Unreadable, ...] = ()
     well_formed: bool = True
@@ -70,7 +70,7 @@ def read_records(body: bytes) -> Records:
         refuse_xml_errors(body)
     if pieces.root not in _ROOTS:
         raise unreadable(f"it holds <{pieces.root[:40]}> where records were expected")
-    evidence: list[Evidence] = []
+    publications: list[Publication] = []
     deleted: list[str] = []
     failed = list(broken)
     for raw in pieces.records:
@@ -79,12 +79,12 @@ def read_records(body: bytes) -> Records:
             if raw.name in _DELETIONS:
                 deleted += record.texts("PMID")
             else:
-                evidence.append(_READERS[raw.name](record))
+                publications.append(_READERS[raw.name](record))
         except ValidationError:
             failed.append(_unreadable(raw.xml, "one of its fields makes no sense"))
         except (ValueError, expat.ExpatError) as error:
             failed.append(_unreadable(raw.xml, str(error)))
-    return Records(tuple(evidence), tuple(deleted), tuple(failed), well_formed=not broken)
+    return Records(tuple(publications), tuple(deleted), tuple(failed), well_formed=not broken)
 
 
 def _cut(body: bytes) -> tuple[Pieces, list[Unreadable]]:
@@ -125,7 +125,7 @@ def _unreadable(xml: str, reason: str) -> Unreadable:
 
 
 _DELETIONS = ("DeleteCitation", "DeleteDocument")
-_READERS: dict[str, Callable[[Element], Evidence]] = {
+_READERS: dict[str, Callable[[Element], Publication]] = {
     "PubmedArticle": records.article,
     "MedlineCitation": lambda citation: records.article(citation.within("MedlineCitation")),
     "PubmedBookArticle": records.book,

@@ -1,0 +1,58 @@
+"""Evidence as version 0.1 wrote it, in kept sessions and in JSON Lines."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from deepcritical_mcp.models.author_names import split_name
+from deepcritical_mcp.models.evidence import NO_ABSTRACT, USER, Publication, Text
+from deepcritical_mcp.models.publication import AuthorName
+
+_OWN_WORDS = "NOTE, not part of the source: "
+"""What version 0.1 put before the user's words, which it kept inside a publication's only text."""
+
+
+def upgraded(text: str) -> list[Publication]:
+    """What version 0.1 wrote as one piece of evidence: the publication, and the user's words about it on their own.
+
+    Raises:
+        ValueError: the text was not written by version 0.1.
+    """
+    try:
+        row = cast("dict[str, Any]", json.loads(text))
+        citation = cast("dict[str, Any]", row["citation"])
+        content, *words = cast("str", row["content"]).split(f"\n\n{_OWN_WORDS}")
+        publication = _publication(row, citation, content)
+        notes = [_note(one, publication) for one in words if one.strip()]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not a piece of evidence of version 0.1") from error
+    return [publication, *notes]
+
+
+def _note(content: str, publication: Publication) -> Publication:
+    about = {name: getattr(publication, name) for name in ("url", "date", "pmid", "doi", "pmcid")}
+    title = f"Note on: {publication.title}"
+    note = Publication.of("note", content, provider=USER, source="user", title=title, **about)
+    # The same words may have been glued to several publications.
+    digest = hashlib.sha256(publication.id.encode()).hexdigest()[:12]
+    return note.model_copy(update={"id": f"{note.id}#{digest}"})
+
+
+def _publication(row: Mapping[str, Any], citation: dict[str, Any], content: str) -> Publication:
+    authors, parts = citation.pop("authors", ()), row.get("author_parts", ())
+    names = [AuthorName(*one) for one in parts] if len(parts) == len(authors) else [split_name(one) for one in authors]
+    provider = str(row.get("provider", ""))
+    kind = "abstract" if provider == "pubmed" else "note" if citation["source"] == "user" else "page"
+    if kind == "abstract" and content == citation["title"]:  # how 0.1 said that there is no abstract
+        content = NO_ABSTRACT
+    return Publication.model_validate(
+        {
+            **citation,
+            **{name: row[name] for name in ("id", "keywords", "volume", "issue", "pages", "found_by") if name in row},
+            "authors": names,
+            "texts": [Text(kind=kind, content=content, provider=provider)],
+        }
+    )

@@ -1,0 +1,200 @@
+"""The one cache on disk: bytes by key in SQLite files that several processes may share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+PATIENCE = 1.0
+"""Seconds to wait for another process that is writing."""
+
+_KEYS_PER_STATEMENT = 500
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+"""Result codes of a file that is broken, is no database, or has other tables than ours."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS entries (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, stored REAL NOT NULL, label BLOB NOT NULL,
+  value BLOB NOT NULL
+)
+"""
+# Rows are in the order of their time, so that only the expired ones have to be read.
+_DROP_EXPIRED = """
+DELETE FROM entries WHERE number < (SELECT number FROM entries WHERE stored > ? ORDER BY number LIMIT 1)
+"""
+_DROP_OLDEST = """
+WITH ends(first, last) AS (SELECT (SELECT min(number) FROM entries), (SELECT max(number) FROM entries))
+DELETE FROM entries WHERE number <= (SELECT first + (last - first) / 1000 FROM ends)
+"""
+
+
+def cache_key(*parts: str) -> bytes:
+    """The key for everything a cached value depends on: a hash of 20 bytes."""
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=20).digest()
+
+
+class Cache:
+    """Values by key, each with an optional label that can be listed without reading the values.
+
+    Every method blocks for a short time, may be called from any thread, and never raises. A damaged file is replaced.
+    A file that cannot be read or written, or is locked for too long, counts as "not cached"; the first such failure is
+    logged as a warning. Files are readable by their owner only, as are the folders created for them.
+
+    Args:
+        path: the file; created by the first `put`.
+        ttl: seconds that a value is kept.
+        max_bytes: size of the file's used pages; the oldest values are dropped beyond it.
+        patience: seconds to wait for another process that is writing.
+        now: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        max_bytes: int,
+        ttl: float = math.inf,
+        patience: float = PATIENCE,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._path = path
+        self._max_bytes = max_bytes
+        self._ttl = ttl
+        self._patience = patience
+        self._now = now
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._closing: weakref.finalize[..., Cache] | None = None
+        self._reported = False
+
+    def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
+        """The values of those `keys` that are cached."""
+        wanted = list(keys)
+
+        def select(connection: sqlite3.Connection) -> dict[bytes, bytes]:
+            found: dict[bytes, bytes] = {}
+            for start in range(0, len(wanted), _KEYS_PER_STATEMENT):
+                part = wanted[start : start + _KEYS_PER_STATEMENT]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key, CAST(value AS BLOB) FROM entries WHERE stored > ? AND key IN ({marks})"
+                found.update(connection.execute(query, (self._oldest(), *part)))
+            return found
+
+        return self._attempt(select, otherwise=dict[bytes, bytes]())
+
+    def labels(self) -> list[bytes]:
+        """The label of every cached value, the latest first."""
+
+        def select(connection: sqlite3.Connection) -> list[bytes]:
+            query = "SELECT CAST(label AS BLOB) FROM entries WHERE stored > ? ORDER BY number DESC"
+            return [label for (label,) in connection.execute(query, (self._oldest(),))]
+
+        return self._attempt(select, otherwise=list[bytes]())
+
+    def put(self, values: Mapping[bytes, bytes], *, label: bytes = b"") -> None:
+        """Cache `values` in place of earlier ones under the same keys."""
+
+        def insert(connection: sqlite3.Connection) -> None:
+            stored = self._now()
+            rows = [(key, stored, label, value) for key, value in values.items()]
+            with connection:
+                connection.executemany(
+                    "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?, ?, ?, ?)", rows
+                )
+                connection.execute(_DROP_EXPIRED, (self._oldest(),))
+                while _used_bytes(connection) > self._max_bytes:
+                    if not connection.execute(_DROP_OLDEST).rowcount:
+                        break
+
+        if values:
+            self._attempt(insert, otherwise=None, create=True)
+
+    def clear(self) -> int:
+        """Delete everything; returns the number of values deleted."""
+
+        def delete(connection: sqlite3.Connection) -> int:
+            with connection:
+                return connection.execute("DELETE FROM entries").rowcount
+
+        return self._attempt(delete, otherwise=0)
+
+    def close(self) -> None:
+        """Close the file. A later use opens it again."""
+        with self._lock:
+            self._disconnect()
+
+    def _oldest(self) -> float:
+        return self._now() - self._ttl
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], T], *, otherwise: T, create: bool = False) -> T:
+        """What `work` returns, given the open connection; `otherwise` if there is no file or it cannot be used."""
+        with self._lock:
+            try:
+                if not self._path.exists():
+                    self._disconnect()  # the file may have been deleted while it was open
+                    if not create:
+                        return otherwise
+                return work(self._connect())
+            except (sqlite3.Error, OSError) as error:
+                self._disconnect()
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+                if code in _DAMAGED:
+                    self._delete_file()
+                self._report(error)
+                return otherwise
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is None:
+            _make_private_folder(self._path.parent)
+            self._path.touch(mode=0o600)
+            connection = sqlite3.connect(self._path, timeout=self._patience, check_same_thread=False)
+            self._connection = connection
+            self._closing = weakref.finalize(self, connection.close)
+            with suppress(sqlite3.OperationalError):  # no WAL here, or another process is switching to it right now
+                connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(_SCHEMA)
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._closing is not None:
+            with suppress(sqlite3.Error):
+                self._closing()
+        self._connection = self._closing = None
+
+    def _delete_file(self) -> None:
+        with suppress(OSError):
+            for suffix in ("-wal", "-shm", ""):
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+    def _report(self, error: Exception) -> None:
+        level = logging.DEBUG if self._reported else logging.WARNING
+        self._reported = True
+        reason = error.strerror if isinstance(error, OSError) else error
+        logger.log(level, "cache %s cannot be used now: %s", self._path.name, reason)
+
+
+def _used_bytes(connection: sqlite3.Connection) -> int:
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return (pages - free) * size
+
+
+def _make_private_folder(folder: Path) -> None:
+    """Create `folder` and the folders above it that do not exist, readable by their owner only."""
+    for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)

@@ -1,0 +1,110 @@
+"""What PubMed can be asked for; each filter stands with the search term that it adds."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.sources.base import Hit, SearchRequest
+from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, publication_type
+from deepcritical_mcp.text import clean_line
+
+Sort = Literal["relevance", "date"]
+_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
+
+
+@dataclass(frozen=True)
+class Term:
+    """The term that a filter adds to every variant; `of` gets the field's value, and "" means no term."""
+
+    of: Callable[[Any], str]
+
+
+def _types_term(names: Sequence[str]) -> str:
+    given = [clean_line(name) for name in names if clean_line(name)]
+    unknown = [name for name in given if not publication_type(name)]
+    if unknown:
+        raise InvalidInputError(" ".join(map(_unknown_type, unknown)))
+    terms = [f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, given))]
+    return f"({' OR '.join(terms)})" if len(terms) > 1 else "".join(terms)
+
+
+def _unknown_type(name: str) -> str:
+    near = near_publication_types(name)
+    hint = f"Did you mean {' or '.join(near)}?" if near else 'E.g. "Review", "Randomized Controlled Trial".'
+    return f'publication_types: PubMed has no type "{name[:60]}". {hint}'
+
+
+class PubMedRequest(SearchRequest):
+    """The arguments of `pubmed_search`.
+
+    `query` and `variants` are plain words or PubMed's own syntax and reach PubMed unchanged. `min_date` and `max_date`
+    are "YYYY[-MM[-DD]]", both inclusive, "" = open. A record needs one of `publication_types` (PubMed's names).
+    """
+
+    LAST_RESULT: ClassVar[int] = 9_998
+    NARROWING: ClassVar[str] = (
+        "PubMed returns only the first 9,998 results of a search. Split it: repeat the search with min_date and "
+        "max_date for one period after another, or narrow it by publication_types or further terms."
+    )
+
+    sort: Sort = "relevance"
+    min_date: str = ""
+    max_date: str = ""
+    publication_types: Annotated[tuple[str, ...], Term(_types_term)] = ()
+    has_abstract: Annotated[bool, Term(lambda wanted: "hasabstract" if wanted else "")] = False
+    include_retracted: bool = True
+
+    @model_validator(mode="after")
+    def _check_filters(self) -> Self:
+        earliest, latest = _day("min_date", self.min_date, last=False), _day("max_date", self.max_date, last=True)
+        if earliest and latest and earliest > latest:
+            raise InvalidInputError(
+                f"min_date {self.min_date.strip()} is after max_date {self.max_date.strip()}: swap them."
+            )
+        self.term("")
+        return self
+
+    def term(self, variant: str) -> str:
+        """What PubMed is asked for `variant`: the variant itself where no filter is set."""
+        terms = [
+            term.of(getattr(self, name))
+            for name, field in type(self).model_fields.items()
+            for term in field.metadata
+            if isinstance(term, Term)
+        ]
+        filters = list(filter(None, terms))
+        return " AND ".join((f"({variant})", *filters)) if filters else variant
+
+    def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
+        """Without retracted papers, unless they are wanted."""
+        retracted = [hit.publication.pmid for hit in found if hit.publication.status == "retracted"]
+        if self.include_retracted or not retracted:
+            return list(found), ()
+        papers = "1 retracted paper was" if len(retracted) == 1 else f"{len(retracted)} retracted papers were"
+        kept = [hit for hit in found if hit.publication.status != "retracted"]
+        return kept, (f"{papers} left out of this page: PMID {', '.join(retracted)}.",)
+
+
+def _day(name: str, text: str, *, last: bool) -> tuple[int, int, int] | None:
+    """The first or the last day that a partial date means, None for ""."""
+    text = text.strip()
+    if not text:
+        return None
+    parts = _DATE.fullmatch(text)
+    if not parts:
+        raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" is not a date: write YYYY, YYYY-MM or YYYY-MM-DD.')
+    year, month = int(parts[1]), int(parts[2] or (12 if last else 1))
+    if year < 1 or not 1 <= month <= 12:
+        raise InvalidInputError(f'{name} "{text}" does not exist: write YYYY, YYYY-MM or YYYY-MM-DD.')
+    days = calendar.monthrange(year, month)[1]
+    day = int(parts[3] or (days if last else 1))
+    if not 1 <= day <= days:
+        raise InvalidInputError(f'{name} "{text}" does not exist: that month has {days} days.')
+    return year, month, day

@@ -1,0 +1,182 @@
+"""The ASGI application: streamable HTTP on /mcp, HTTP+SSE for older clients on /sse and /messages/, and its guards."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import logging
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.tools import PROFILES
+from deepcritical_mcp.transports.http.auth import Authentication
+from deepcritical_mcp.transports.http.body_limits import BodyLimits
+from deepcritical_mcp.transports.http.call_limits import CallLimits, RequestLimits
+from deepcritical_mcp.transports.http.caller_context import CallerMiddleware
+from deepcritical_mcp.transports.http.draining import OpenStreams, RunningCalls
+from deepcritical_mcp.transports.http.monitoring import CallObserver, Health, Metrics, ResponseCounter
+from deepcritical_mcp.transports.http.security import HostAndOriginCheck
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from deepcritical_mcp.context import AppContext
+    from deepcritical_mcp.evidence.sessions import SessionRegistry
+
+logger = logging.getLogger(__name__)
+
+MCP_PATH = "/mcp"
+SSE_PATH = "/sse"
+MESSAGES_PATH = "/messages/"
+_PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
+_MAX_SWEEP_INTERVAL = 60.0  # seconds
+
+
+class CallControl:
+    """What surrounds every tool call over HTTP: the limits of its caller, orderly shutdown, the log and the metrics.
+
+    Pass `admit` to the `AppContext` and `observer` to the server as middleware; the application needs the whole.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.metrics = Metrics()
+        self.running = RunningCalls()
+        self.observer = CallObserver(
+            self.metrics,
+            [tool.name for tools in PROFILES.values() for tool in tools],
+            log_queries=settings.log_queries,
+        )
+        self._limits = CallLimits(settings)
+        self.metrics.watch("calls_running", "Tool calls that run now.", lambda: len(self.running))
+
+    @asynccontextmanager
+    async def admit(self) -> AsyncGenerator[None]:
+        """Surround a tool call.
+
+        Raises:
+            LimitExceededError: the caller has too many calls running, or made too many in the last minute.
+            ShuttingDownError: the server is shutting down.
+        """
+        async with self.running.admit(), self._limits.admit():
+            yield
+
+
+class HttpApplication:
+    """Both transports in one ASGI application, `asgi`, behind everything that guards them.
+
+    Its lifespan owns `app` and closes it.
+
+    Args:
+        calls: the value whose `admit` and `observer` `app` and `server` were given.
+        public_url: scheme, host and port under which clients reach the server.
+    """
+
+    def __init__(self, server: MCPServer[AppContext], app: AppContext, calls: CallControl, public_url: str) -> None:
+        settings = app.settings
+        self._server = server
+        self._app = app
+        self._calls = calls
+        self._auth = Authentication(settings, public_url)
+        self._registry: SessionRegistry | None = None
+        calls.metrics.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
+        self._health = Health(app, calls.metrics, closing=lambda: calls.running.closing)
+        self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
+        guarded = self._auth.require(CallerMiddleware(RequestLimits(self._streams, settings)))
+        self.asgi = self._outer_middleware(self._routes(guarded), settings)
+
+    async def drain(self, *, hurry: Callable[[], bool]) -> None:
+        """Wait for running calls (unless `hurry()`), fail those still running, then end the open streams."""
+        await self._calls.running.drain(hurry=hurry)
+        await self._streams.end()
+
+    def _transports(self, settings: Settings) -> ASGIApp:
+        # The SDK's own check of Host and Origin is the same for all interfaces; ours guards the whole application.
+        unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        streamable = self._server.streamable_http_app(
+            streamable_http_path=MCP_PATH,
+            transport_security=unchecked,
+            max_request_body_size=settings.max_body,
+            session_idle_timeout=settings.connection_ttl,
+        )
+        sse = self._server.sse_app(
+            sse_path=SSE_PATH,
+            message_path=MESSAGES_PATH,
+            transport_security=unchecked,
+            max_request_body_size=settings.max_body,
+        )
+        for route in sse.routes:
+            if isinstance(route, Route) and route.methods:
+                route.methods.discard("HEAD")  # the SDK opens a connection for it and never closes it
+        return Router([Route("/metrics", self._health.metrics), *streamable.routes, *sse.routes])
+
+    def _routes(self, guarded: ASGIApp) -> ASGIApp:
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._sweep)
+                async with self._server.session_manager.run():
+                    yield
+                tasks.cancel_scope.cancel()
+            await self._auth.aclose()
+            await self._app.aclose()
+
+        behind_auth = (MCP_PATH, SSE_PATH, MESSAGES_PATH + "{rest:path}", "/metrics")
+        return Starlette(
+            routes=[
+                Route("/health", self._health.health),
+                Route("/ready", self._health.ready),
+                *self._auth.routes(),
+                *(Route(path, guarded) for path in behind_auth),
+            ],
+            lifespan=lifespan,
+        )
+
+    async def _sweep(self) -> None:
+        """Drop idle sessions, also while no requests come in, and release their memory."""
+        open_before = 0
+        while True:
+            await anyio.sleep(min(_MAX_SWEEP_INTERVAL, self._app.settings.session_ttl / 4))
+            try:
+                self._registry = (await self._app.services()).sessions
+                await self._registry.sweep()
+            except DeepCriticalError as error:
+                logger.warning("could not drop idle sessions: %s", error.message)
+            except Exception:  # a bug here must not stop the server
+                logger.exception("could not drop idle sessions")
+            else:
+                if self._registry.open_sessions < open_before:
+                    await anyio.to_thread.run_sync(_release_memory)
+                open_before = self._registry.open_sessions
+
+    def _outer_middleware(self, routes: ASGIApp, settings: Settings) -> ASGIApp:
+        if settings.cors_origins:
+            routes = CORSMiddleware(
+                routes,
+                allow_origins=settings.cors_origins,
+                allow_methods=["GET", "POST", "DELETE"],
+                allow_headers=["*"],
+                expose_headers=["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"],
+            )
+        return ResponseCounter(HostAndOriginCheck(routes, settings), self._calls.metrics, _PATHS)
+
+
+def _release_memory() -> None:
+    """Return freed memory to the system, which glibc does not do by itself for memory freed in other threads."""
+    gc.collect()
+    if sys.platform == "win32":
+        return
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

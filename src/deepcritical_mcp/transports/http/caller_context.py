@@ -1,0 +1,94 @@
+"""The caller of the current HTTP request, for limits and logs."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from deepcritical_mcp.tools.call_session import caller_of
+from deepcritical_mcp.transports.http.security import is_loopback
+
+_OVERLOAD_RETRY_AFTER = "30"  # seconds
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The sender of one HTTP request.
+
+    Attributes:
+        name: the authenticated name; "" without authentication.
+        address: the client's address; behind a trusted proxy, the address that the proxy reports.
+        request_id: the client's X-Request-Id if it is a plain word, else a generated one.
+        path: the request's path.
+    """
+
+    name: str
+    address: str
+    request_id: str
+    path: str
+
+    @property
+    def key(self) -> str:
+        """The key that limits are counted by."""
+        return self.name or f"address:{self.address}"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is an unauthenticated program on this machine."""
+        return not self.name and is_loopback(self.address)
+
+
+_current: ContextVar[Caller | None] = ContextVar("caller", default=None)
+
+
+def current_caller() -> Caller | None:
+    """The caller of the request that this code runs for; None outside HTTP."""
+    return _current.get()
+
+
+class CallerMiddleware:
+    """ASGI middleware behind authentication: sets `current_caller()` and returns the request id to the client."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = _caller(scope)
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = caller.request_id
+                if message["status"] == 503:  # from the SDK, when it has too many connections
+                    headers.setdefault("retry-after", _OVERLOAD_RETRY_AFTER)
+            await send(message)
+
+        token = _current.set(caller)
+        try:
+            await self._app(scope, receive, send_with_id)
+        finally:
+            _current.reset(token)
+
+
+def client_address(scope: Scope) -> str:
+    """The address of the client; "" if unknown."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _caller(scope: Scope) -> Caller:
+    user = scope.get("user")
+    given = Headers(scope=scope).get("x-request-id", "")
+    return Caller(
+        name=caller_of(user.access_token) if isinstance(user, AuthenticatedUser) else "",
+        address=client_address(scope),
+        request_id=given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex,
+        path=str(scope["path"]),
+    )

@@ -1,0 +1,35 @@
+"""BM25 over the words of a session."""
+
+from __future__ import annotations
+
+from math import log1p
+
+import pytest
+
+from deepcritical_mcp.evidence.lexical import K1, B, LexicalIndex, words_of
+
+
+def test_scores_are_bm25_divided_by_the_highest_possible_score() -> None:
+    index = LexicalIndex()
+    for name, text in (("one", "statins statins muscle"), ("two", "muscle pain fatigue sleep"), ("three", "sleep")):
+        index.add(name, words_of(text))
+
+    scores = index.score("statins and muscle")
+
+    rare, common = (log1p((3 - found + 0.5) / (found + 0.5)) for found in (1, 2))
+    length = K1 * (1 - B + B * 3 / (8 / 3))
+    expected = (rare * 2 / (2 + length) + common * 1 / (1 + length)) / (rare + common)
+    assert scores.at("one") == pytest.approx((expected, 1.0))
+    assert scores.at("three") == (0.0, 0.0)
+    assert list(scores.top(3)) == ["one", "two"]
+
+
+def test_function_words_do_not_count() -> None:
+    words = words_of("What is the effect of aspirin on the risk of stroke?")
+
+    assert words.length == len(words_of("effect aspirin risk stroke").terms) == 4
+
+
+@pytest.mark.parametrize("word", ["not", "no", "without", "WHO", "US", "ALL", "phase I"])
+def test_negations_and_medical_abbreviations_count(word: str) -> None:
+    assert words_of(word).length == len(word.split())

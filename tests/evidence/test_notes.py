@@ -1,0 +1,174 @@
+"""What the user writes about a paper is evidence of its own: found with the paper, never part of the paper's text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any, get_args
+
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.export import ExportFormat, export
+from deepcritical_mcp.models import NO_ABSTRACT, Publication, merged
+from tests.evidence.stand_ins import piece
+
+Registries = Callable[[Settings], SessionRegistry]
+
+PAPER = piece("Metformin lowered glucose in 120 adults.", "Metformin trial", pmid="1", doi="10.1/trial")
+LETTER = piece(NO_ABSTRACT, "A letter on metformin", pmid="2")
+PAGE = piece("A visit to the trial centre.", "The centre", source="web", url="https://example.org/centre")
+
+
+def note(content: str, title: str = "", **about: Any) -> Publication:
+    """As `add_evidence` makes it: without a title of its own, the note's beginning takes its place."""
+    return piece(content, title or f"{content.rstrip('.')}…", source="user", **about)
+
+
+DOUBT = note("I doubt the blinding.", pmid="1")
+TITLED = note("The dose is twice that of the label.", "On the dose", doi="10.1/trial")
+REPLY = note("No numbers are given.", pmid="2")
+VISIT = note("Go there in spring.", url="https://example.org/centre")
+LOOSE = note("What to read next.")
+EXPECTED = {
+    PAPER.id: {DOUBT.text.content, TITLED.text.content},
+    LETTER.id: {REPLY.text.content},
+    PAGE.id: {VISIT.text.content},
+}
+NOTES = (DOUBT, TITLED, REPLY, VISIT, LOOSE)
+ORDERS = (
+    (PAPER, LETTER, PAGE, *NOTES),
+    (*NOTES, PAPER, LETTER, PAGE),
+    (DOUBT, PAPER, TITLED, REPLY, LETTER, PAGE, VISIT, LOOSE),
+)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+async def test_notes_are_kept_on_their_own_and_listed_with_their_paper(
+    registries: Registries, order: tuple[Publication, ...]
+) -> None:
+    store = await registries(Settings()).open()
+    outcomes = [outcome for one in order for outcome in await store.add_evidence([one])]
+    shown = {one.id: one for one in await store.page(0, 20)}
+
+    assert [outcome.status for outcome in outcomes] == ["added"] * 8
+    for id, notes in EXPECTED.items():
+        assert {*shown[id].notes} == notes
+        assert len(shown[id].notes) == len(notes)
+    for one in (PAPER, LETTER, PAGE):
+        assert shown[one.id].content == one.text.content
+    for one in NOTES:
+        assert (shown[one.id].content, shown[one.id].kind, shown[one.id].notes) == (one.text.content, "note", ())
+
+
+async def test_notes_are_found_as_the_user_s_and_with_the_paper(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([PAPER, LETTER, PAGE, *NOTES])
+
+    theirs = await store.search_similar("was the trial blinded?", source="user", max_results=9)
+    papers = await store.search_similar("metformin and glucose", source="pubmed", max_results=1)
+
+    assert theirs[0].content == DOUBT.text.content
+    assert {one.id for one in theirs} == {one.id for one in NOTES}
+    assert {*papers[0].notes} == EXPECTED[PAPER.id]
+    assert papers[0].content == PAPER.text.content
+
+
+def test_what_a_user_pasted_under_a_paper_s_number_is_exported_apart_from_its_abstract() -> None:
+    pasted = Publication.of("page", "It cures all.", provider="user", source="pubmed", title="Hearsay", pmid="2")
+    both, only = merged(merged(PAPER, pasted), pasted), merged(LETTER, pasted)
+    abstract = PAPER.text.content
+
+    whole, letter = json.loads(export((both, only), "csl-json"))
+    assert (whole["abstract"], whole["note"], letter.get("abstract"), letter["note"]) == (
+        abstract,
+        "It cures all.",
+        None,
+        "It cures all.",
+    )
+    ris = export((both, only), "ris").splitlines()
+    assert [line for line in ris if line.startswith(("AB", "N1"))] == [
+        "N1  - It cures all.",
+        f"AB  - {abstract}",
+        "N1  - It cures all.",
+    ]
+    assert export((both, only), "bibtex").count("annote = {It cures all.}") == 2
+    assert export((only,), "bibtex").count("abstract") == 0
+    marked = "The user's note, not part of the source:\n\n> It cures all."
+    assert f"> {abstract}\n\n{marked}" in export((both,), "markdown")
+    assert marked in export((only,), "markdown")
+
+
+@pytest.mark.parametrize("format", get_args(ExportFormat))
+async def test_no_exported_abstract_holds_a_note(registries: Registries, format: ExportFormat) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([DOUBT, PAPER, REPLY, LETTER])
+    kept = await store.publications([PAPER.id, LETTER.id])
+    text = export(list(kept.values()), format)
+
+    for one in (DOUBT, REPLY):
+        assert one.text.content not in text
+    assert PAPER.text.content in text.replace("\\", "")
+    if format != "jsonl":
+        assert "No abstract" not in text
+
+
+async def test_one_note_on_two_papers_is_kept_twice_and_told_apart_from_a_repetition(
+    place: Settings, registries: Registries
+) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([PAPER, LETTER])
+    same = [note("Read this.", pmid="1"), note("Read this.", pmid="2")]
+
+    first, again = await store.add_evidence(same), await store.add_evidence(same)
+
+    assert [outcome.status for outcome in first] == ["added", "added"]
+    assert [outcome.status for outcome in again] == ["duplicate", "duplicate"]
+    assert [outcome.evidence.id for outcome in again] == [outcome.evidence.id for outcome in first]
+    assert [one.notes for one in await store.page(0, 2)] == [("Read this.",), ("Read this.",)]
+    assert await store.count() == 4
+
+
+async def test_two_notes_under_one_title_on_one_paper_are_both_listed(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence(
+        [note("Page one.", "Reading notes", pmid="1"), note("Page two.", "Reading notes", pmid="1")]
+    )
+    (outcome,) = await store.add_evidence([PAPER])
+    assert outcome.evidence.notes == ("Page one.", "Page two.")
+
+
+async def test_what_the_paper_says_itself_is_not_a_note_on_it(registries: Registries) -> None:
+    quotation = note("Metformin lowered glucose in 120 adults.", "A quotation", pmid="1")
+    for order in permutations((PAPER, quotation)):
+        store = await registries(Settings()).open()
+        first, second = await store.add_evidence(order)
+        assert (first.status, second.status) == ("added", "duplicate")
+        assert second.evidence.citation.title == PAPER.title
+
+
+async def test_a_publication_is_found_under_the_numbers_that_became_known_later(
+    place: Settings, registries: Registries
+) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([piece("Metformin lowered glucose in 120 adults.", "Metformin trial", doi="10.1/trial")])
+    assert await store.get(["pubmed:1"]) == {}
+
+    await store.add_evidence([PAPER])
+
+    found = await store.get(["pubmed:1", "doi:10.1/TRIAL", "doi:10.1/trial", "pubmed:2"])
+    assert {asked: one.id for asked, one in found.items()} == dict.fromkeys(
+        ("pubmed:1", "doi:10.1/TRIAL", "doi:10.1/trial"), "doi:10.1/trial"
+    )
+    assert found["pubmed:1"].citation.pmid == "1"
+    assert (await store.publications(["pubmed:1"]))["pubmed:1"].id == "doi:10.1/trial"
+
+
+async def test_a_note_is_never_found_as_the_paper_that_it_is_on(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([DOUBT])
+    assert await store.get(["pubmed:1"]) == {}
+    await store.add_evidence([PAPER])
+    assert (await store.get(["pubmed:1"]))["pubmed:1"].content == PAPER.text.content

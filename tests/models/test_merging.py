@@ -1,0 +1,202 @@
+"""What becomes of two descriptions of one publication."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.models import (
+    NO_ABSTRACT,
+    STATUSES,
+    AuthorName,
+    Evidence,
+    Publication,
+    StatusNotice,
+    TextKind,
+    merged,
+)
+from deepcritical_mcp.models.publication import GRAVER
+
+ABSTRACT = "Metformin lowered glucose in 120 adults."
+
+
+def described(kind: TextKind, content: str, provider: str, **fields: Any) -> Publication:
+    return Publication.of(kind, content, provider=provider, **fields)
+
+
+def record(content: str = ABSTRACT, **fields: Any) -> Publication:
+    return described(
+        "abstract", content, "pubmed", **{"source": "pubmed", "title": "Metformin trial", "pmid": "1", **fields}
+    )
+
+
+def page(content: str = "A snippet of the trial.", **fields: Any) -> Publication:
+    return described("page", content, "tavily", **{"source": "web", "title": "A trial | News", "pmid": "1", **fields})
+
+
+def note(content: str = "I doubt the blinding.", **fields: Any) -> Publication:
+    return described("note", content, "user", **{"source": "user", "title": "Doubts", "pmid": "1", **fields})
+
+
+FULL_TEXT = described("full_text", "All of the trial. " * 90, "europepmc", source="pubmed", title="T", pmid="1")
+
+
+def texts_of(publication: Publication) -> set[tuple[str, str, str]]:
+    return {(text.kind, text.content, text.provider) for text in publication.texts}
+
+
+def test_texts_of_different_kinds_are_all_kept_in_any_order() -> None:
+    everything = (record(), FULL_TEXT, page(), note(), note("Ask the authors."))
+    for first, *others in permutations(everything):
+        whole = first
+        for other in others:
+            whole = merged(whole, other)
+        assert texts_of(whole) == {text for one in everything for text in texts_of(one)}
+        assert [text.kind for text in whole.texts] == ["abstract", "full_text", "page", "note", "note"]
+        assert whole.id == first.id
+        assert (whole.source, whole.title) == ("pubmed", "Metformin trial")
+
+
+def test_a_full_text_never_replaces_the_abstract() -> None:
+    for whole in (merged(record(), FULL_TEXT), merged(FULL_TEXT, record())):
+        assert (whole.text.content, whole.text.provider) == (ABSTRACT, "pubmed")
+
+
+def test_of_two_texts_of_one_kind_the_fuller_one_is_kept() -> None:
+    for one, other in ((record(), record("Short.")), (record("Short."), record())):
+        assert [text.content for text in merged(one, other).texts] == [ABSTRACT]
+
+
+def test_a_page_stands_for_a_record_without_an_abstract_and_the_user_s_words_never_do() -> None:
+    pasted = described("page", "Pasted.", "user", source="pubmed", title="Pasted", pmid="1")
+    for one, other in permutations((record(NO_ABSTRACT), pasted)):
+        assert Evidence.of(merged(one, other)).content == NO_ABSTRACT
+        assert (Evidence.of(merged(merged(one, other), page())).kind) == "page"
+        assert Evidence.of(merged(merged(one, other), page())).content == "A snippet of the trial."
+
+
+def test_any_abstract_is_fuller_than_none() -> None:
+    for one, other in ((record("Short."), record(NO_ABSTRACT)), (record(NO_ABSTRACT), record("Short."))):
+        assert [text.content for text in merged(one, other).texts] == ["Short."]
+
+
+def test_a_user_s_page_and_the_web_s_page_never_overwrite_each_other() -> None:
+    pasted = described("page", "Pasted.", "user", source="web", title="Pasted", pmid="1")
+    for whole in (merged(page(), pasted), merged(pasted, page())):
+        assert {text.content for text in whole.texts} == {"Pasted.", "A snippet of the trial."}
+        assert whole.title == "A trial | News"
+        assert Evidence.of(whole).content == "A snippet of the trial."
+        assert Evidence.of(whole).notes == ("Pasted.",)
+
+
+@pytest.mark.parametrize("order", [*permutations((0, 1, 2))])
+def test_a_record_knows_better_than_a_page_and_a_page_better_than_a_user(order: tuple[int, int, int]) -> None:
+    described = (
+        record(journal="J Rec", authors=(AuthorName("Rec"),)),
+        page(journal="J Page", authors=(AuthorName("Page"),)),
+        note(journal="J Note", authors=(AuthorName("Note"),)),
+    )
+    whole = merged(merged(described[order[0]], described[order[1]]), described[order[2]])
+    assert (whole.journal, whole.authors, whole.source) == ("J Rec", (AuthorName("Rec"),), "pubmed")
+    for other in (merged(described[1], described[2]), merged(described[2], described[1])):
+        assert (other.journal, other.authors, other.source) == ("J Page", (AuthorName("Page"),), "web")
+
+
+def test_what_a_user_calls_a_record_is_not_one() -> None:
+    hearsay = described("page", "It triples the lifespan.", "user", source="pubmed", title="It cures all", pmid="1")
+    for whole in (merged(hearsay, record(status="retracted")), merged(record(status="retracted"), hearsay)):
+        assert (whole.title, whole.status) == ("Metformin trial", "retracted")
+        assert (Evidence.of(whole).content, Evidence.of(whole).provider) == (ABSTRACT, "pubmed")
+        assert Evidence.of(whole).notes == ("It triples the lifespan.",)
+
+
+@pytest.mark.parametrize("one", STATUSES)
+@pytest.mark.parametrize("other", STATUSES)
+def test_the_graver_status_counts_whoever_says_it(one: Any, other: Any) -> None:
+    gravest = max(one, other, key=["ok", "notice", "superseded", "corrected", "concern", "retracted"].index)
+    for first, second in ((record(status=one), page(status=other)), (page(status=one), record(status=other))):
+        assert merged(first, second).status == gravest
+    assert GRAVER.combine(one, other) == GRAVER.combine(other, one)
+
+
+def test_a_later_retraction_is_taken_over_and_never_lost() -> None:
+    notice = StatusNotice(kind="retraction", pmid="9")
+    retracted = record(status="retracted", status_notices=(notice,))
+    for whole in (merged(record(), retracted), merged(retracted, record())):
+        assert (whole.status, whole.status_notices) == ("retracted", (notice,))
+
+
+@pytest.mark.parametrize(
+    ("authority", "other", "expected"),
+    [
+        ("2020", "2020-05", "2020-05"),
+        ("2020-05", "2020", "2020-05"),
+        ("2020-05", "2020-05-17", "2020-05-17"),
+        ("Unknown", "2020", "2020"),
+        ("2020", "Unknown", "2020"),
+        ("2020", "2021-01-01", "2020"),
+        ("2020-05", "2020-06-01", "2020-05"),
+        ("Unknown", "Unknown", "Unknown"),
+    ],
+)
+def test_a_finer_date_counts_unless_it_contradicts(authority: str, other: str, expected: str) -> None:
+    assert merged(record(date=authority), page(date=other)).date == expected
+    assert merged(page(date=other), record(date=authority)).date == expected
+
+
+def test_gaps_are_filled_and_the_kept_id_stays() -> None:
+    web = page(title="Metformin trial", url="https://example.org/t", doi="10.1/x", date="2020-05", found_by=("trial",))
+    whole = merged(record(date="2020", found_by=("metformin",)), web)
+    assert whole.id == "pubmed:1"
+    assert (whole.doi, whole.date, whole.url) == ("10.1/x", "2020-05", "https://example.org/t")
+    assert whole.found_by == ("metformin", "trial")
+
+
+def test_merging_again_changes_nothing() -> None:
+    once = merged(merged(record(), note()), page())
+    for again in (record(), note(), page(), once):
+        assert merged(once, again) == once
+
+
+WORDS = st.text("abc", max_size=3)
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    **dict.fromkeys(("url", "doi", "pmcid", "nct", "journal", "volume", "issue", "pages"), WORDS),
+    "title": st.sampled_from(["", "One title", "Another"]),
+    "date": st.sampled_from(["Unknown", "2020", "2020-05", "2020-05-17", "2021"]),
+    **dict.fromkeys(("publication_types", "mesh_terms", "keywords", "found_by"), st.lists(WORDS, max_size=3)),
+    "status": st.sampled_from([*STATUSES]),
+    "status_notices": st.lists(st.builds(StatusNotice, kind=st.just("erratum"), pmid=WORDS), max_size=2),
+    "authors": st.lists(st.builds(AuthorName, WORDS.filter(bool), WORDS), max_size=2),
+}
+CONTENTS = st.sampled_from([NO_ABSTRACT, "Short.", "Long enough.", "As long too."])
+RECORDS, PAGES, NOTES = (st.builds(make, CONTENTS, **FIELDS) for make in (record, page, note))
+UNITED = ("publication_types", "mesh_terms", "keywords", "found_by", "status_notices")
+
+
+@given(st.permutations([RECORDS, PAGES, NOTES]).flatmap(lambda three: st.tuples(*three[:2])))
+def test_two_descriptions_of_different_authority_merge_alike_in_any_order(
+    pair: tuple[Publication, Publication],
+) -> None:
+    one, other = pair
+    forth, back = merged(one, other), merged(other, one)
+    apart = {"id": "", "found_by": ()}  # the kept id stays, and queries are listed as they came
+    assert forth.model_copy(update=apart) == back.model_copy(update=apart)
+    assert {*forth.found_by} == {*back.found_by}
+
+
+@given(st.tuples(RECORDS, PAGES, NOTES))
+def test_three_descriptions_lose_nothing_in_any_order(three: tuple[Publication, Publication, Publication]) -> None:
+    known = three[0]
+    results = [merged(merged(one, two), last) for one, two, last in permutations(three)]
+    for whole in results:
+        assert texts_of(whole) == texts_of(results[0])
+        assert whole.status == results[0].status
+        for name in UNITED:
+            assert {*getattr(whole, name)} == {value for one in three for value in getattr(one, name)}
+        for name in ("url", "doi", "pmcid", "nct", "journal", "volume", "issue", "pages", "authors"):
+            assert getattr(whole, name) == getattr(known, name) or not getattr(known, name)
+            assert getattr(whole, name) or not any(getattr(one, name) for one in three)

@@ -1,0 +1,102 @@
+"""What the client makes of a provider's answers; `tests/sources/test_contract.py` covers every provider."""
+
+from __future__ import annotations
+
+import email.utils
+import time
+
+import httpx
+import pytest
+
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    ProviderError,
+    ProviderRequestError,
+    ProviderTimeoutError,
+    ProviderUnavailableError,
+    QuotaExceededError,
+    RateLimitError,
+)
+from deepcritical_mcp.net.client import ApiClient, RetryPolicy, retry_after_seconds
+
+
+async def failure(answer: httpx.Response | Exception, *, largest_answer: int = 1_000) -> ProviderError:
+    def answered(request: httpx.Request) -> httpx.Response:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answered)) as http:
+        client = ApiClient(
+            http, provider="x", title="Example", retry=RetryPolicy(attempts=1, largest_answer=largest_answer)
+        )
+        with pytest.raises(ProviderError) as caught:
+            await client.request("GET", "https://x.example/?api_key=secret", lambda response: response.text)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (httpx.Response(503), ProviderUnavailableError, "Example is unavailable (HTTP 503)."),
+        (httpx.Response(408), ProviderUnavailableError, "Example is unavailable (HTTP 408)."),
+        (
+            httpx.Response(429, headers={"Retry-After": "7"}),
+            RateLimitError,
+            "Example's rate limit has been reached (HTTP 429). Try again in 7 seconds.",
+        ),
+        (
+            httpx.Response(429),
+            RateLimitError,
+            "Example's rate limit has been reached (HTTP 429). Try again in a minute.",
+        ),
+        (httpx.Response(403), AuthenticationError, "Example refused access (HTTP 403). Check its API key."),
+        (httpx.Response(402), QuotaExceededError, "The plan's quota at Example is used up (HTTP 402)."),
+        (httpx.Response(404), ProviderRequestError, "Example refused the request (HTTP 404)."),
+        (httpx.ConnectError("refused"), ProviderUnavailableError, "Example cannot be reached (ConnectError)."),
+        (httpx.ReadTimeout("late"), ProviderTimeoutError, "Example did not answer in time."),
+        (
+            httpx.TooManyRedirects("loop"),
+            ProviderRequestError,
+            "The request to Example could not be sent (TooManyRedirects).",
+        ),
+    ],
+)
+async def test_each_failure_says_what_happened(
+    answer: httpx.Response | Exception, error: type[ProviderError], message: str
+):
+    failed = await failure(answer)
+    assert type(failed) is error
+    assert failed.message == message
+
+
+async def test_a_response_that_is_too_large_is_not_read_to_its_end():
+    failed = await failure(httpx.Response(200, content=b"x" * 1_001))
+    assert failed.message == "Example sent a response that is too large."
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("", 0),
+        ("7", 7),
+        (" 120 ", 120),
+        ("-5", 0),
+        ("soon", 0),
+        ("9" * 400, 86_400),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400),
+        ("Fri, 01 Jan 1999 00:00:00 GMT", 0),
+    ],
+)
+def test_retry_after_is_read_in_either_form_and_limited_to_a_day(header: str, seconds: float):
+    assert retry_after_seconds(header) == seconds
+
+
+def test_retry_after_may_be_a_date():
+    assert retry_after_seconds(email.utils.formatdate(time.time() + 3_000, usegmt=True)) == pytest.approx(3_000, abs=60)
+
+
+async def test_a_wait_beyond_all_measure_is_still_an_ordinary_error():
+    failed = await failure(httpx.Response(429, headers={"Retry-After": "9" * 400}))
+    assert isinstance(failed, RateLimitError)
+    assert failed.retry_after == 86_400

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.search.expansion.evidence_terms import distinctive_terms, read_evidence
+from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, page, paper
+
+
+async def test_terms_common_in_the_whole_session_tell_little():
+    everywhere = [
+        paper(number, f"Sepsis {number}", "Sepsis.", mesh=["Sepsis", "Cytokines"], keywords=["intensive care"])
+        for number in range(4)
+    ]
+    special = [
+        paper(10 + number, f"Sepsis and lactate {number}", "Lactate in sepsis.", mesh=["Sepsis", "Lactic Acid"])
+        for number in range(2)
+    ]
+    close = [Evidence.of(paper, relevance=0.6) for paper in (*special, everywhere[0])]
+    terms = distinctive_terms("sepsis lactate", close, list(map(Evidence.of, (*everywhere, *special))), {})
+    assert terms[0].term == "Lactic Acid"
+    assert "Sepsis" not in {term.term for term in terms}
+
+
+async def test_what_the_query_has_in_another_form_is_no_term():
+    view = await read_evidence("metformin Alzheimer diseases", FakeStore(NEUROPROTECTION))
+    terms = {term.term.casefold() for term in view.terms}
+    assert not terms & {"metformin", "alzheimer disease"}
+    assert view.abbreviations["AMPK"] == "AMP-activated protein kinase"
+    known = await read_evidence("metformin AMPK alzheimer", FakeStore(NEUROPROTECTION))
+    assert not {"amp-activated protein kinases", "ampk activation"} & {term.term.casefold() for term in known.terms}
+
+
+async def test_an_abbreviation_and_its_long_form_are_one_term():
+    view = await read_evidence("metformin alzheimer", FakeStore(NEUROPROTECTION))
+    ampk = next(term for term in view.terms if "AMPK" in term.term)
+    assert "AMP-Activated Protein Kinases" in ampk.names
+    assert len(ampk.pieces) == 2
+
+
+async def test_evidence_far_from_the_topic_is_not_used():
+    view = await read_evidence("zebrafish fin regeneration", FakeStore(NEUROPROTECTION))
+    assert view.terms == ()
+
+
+async def test_one_piece_of_evidence_is_enough_to_begin_with():
+    view = await read_evidence("metformin alzheimer", FakeStore(NEUROPROTECTION[:1]))
+    assert {"neuroprotection", "ampk activation"} <= {term.term.casefold() for term in view.terms}
+
+
+async def test_a_large_session_is_sampled():
+    many = [page(f"https://example.org/{number}", f"Topic {number}", f"Text {number}.") for number in range(1_200)]
+    view = await read_evidence("metformin alzheimer", FakeStore([*many, *NEUROPROTECTION]))
+    assert any("AMPK" in term.term for term in view.terms)

@@ -1,0 +1,68 @@
+"""A session without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.evidence.store import AddOutcome
+from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, merged
+
+
+@dataclass
+class FakeSession:
+    """Keeps publications as `EvidenceStore` does: by id, PMID or DOI, merged when they come again.
+
+    Attributes:
+        relevances: by title; 0.5 for all others.
+        error: raised instead of keeping anything.
+    """
+
+    session_id: str = "rs_test"
+    warnings: tuple[str, ...] = ()
+    kept: dict[str, Publication] = field(default_factory=dict[str, Publication])
+    relevances: dict[str, float] = field(default_factory=dict[str, float])
+    folds: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict[str, tuple[tuple[str, float], ...]])
+    error: DeepCriticalError | None = None
+    unrelated: set[str] = field(default_factory=set[str])
+    compared_with: list[str] = field(default_factory=list[str])
+
+    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
+        return {id: self.kept[id] for id in ids if id in self.kept}
+
+    async def known(self, publications: Sequence[Publication]) -> list[str]:
+        return [self._id_of(publication) for publication in publications]
+
+    def _id_of(self, publication: Publication) -> str:
+        for id, kept in self.kept.items():
+            same_doi = publication.doi and kept.doi.lower() == publication.doi.lower()
+            if id == publication.id or (publication.pmid and kept.pmid == publication.pmid) or same_doi:
+                return id
+        return ""
+
+    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
+        if self.error:
+            raise self.error
+        return tuple(self._add(index, publication) for index, publication in enumerate(publications))
+
+    def _add(self, index: int, publication: Publication) -> AddOutcome:
+        folds = self.folds.get(publication.id, ())
+        id = self._id_of(publication)
+        if not id:
+            self.kept[publication.id] = publication
+            return AddOutcome(index, "added", publication, Evidence.of(publication), folds=folds)
+        kept = self.kept[id] = merged(self.kept[id], publication)
+        return AddOutcome(index, "duplicate", kept, Evidence.of(kept), 1.0, "same PMID", folds)
+
+    async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:
+        self.compared_with.append(query)
+        return [self.relevances.get(publication.title, 0.5) for publication in publications]
+
+    async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
+        self.unrelated = set(exclude)
+        others = [publication for id, publication in self.kept.items() if id not in exclude]
+        return tuple(
+            RelatedEvidence(id=one.id, title=one.title, url=one.url, snippet=one.text.content, relevance=0.4)
+            for one in others[:limit]
+        )

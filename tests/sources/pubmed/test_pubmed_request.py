@@ -1,0 +1,89 @@
+"""Requests, checked before PubMed is asked."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from tests.search.pubmed_library import request
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "zinc",
+        '("Zinc"[MeSH Terms] OR zn[ti]) AND wound*[tiab] NOT review[pt]',
+        "2020:2021[dp] AND ruiz a[au]",
+        "β-carotene & <zinc>",
+    ],
+)
+def test_a_query_reaches_pubmed_untouched(query: str):
+    asked = request(query)
+    assert asked.term(asked.queries[0]) == query
+
+
+def test_filters_are_added_around_the_query():
+    asked = request("zinc OR copper", publication_types=("review", "Meta analysis", "Review"), has_abstract=True)
+    assert asked.term("zinc OR copper") == (
+        '(zinc OR copper) AND ("Review"[Publication Type] OR "Meta-Analysis"[Publication Type]) AND hasabstract'
+    )
+
+
+def test_the_query_comes_first_and_each_variant_once():
+    asked = request("Zinc ", variants=("copper", " ", "zinc", "Copper", "iron"))
+    assert asked.queries == ("Zinc", "copper", "iron")
+
+
+REFUSED: dict[str, tuple[dict[str, object], str]] = {
+    "blank": ({"query": "  \u200b"}, "blank"),
+    "too long": ({"query": "z" * 10_000}, "4,000"),
+    "a variant too long": ({"variants": ("z" * 10_000,)}, "4,000"),
+    "too many variants": ({"variants": tuple("abcdefgh")}, "at most 7"),
+    "no date": ({"min_date": "yesterday"}, "YYYY-MM-DD"),
+    "American date": ({"min_date": "03/04/2020"}, "YYYY-MM-DD"),
+    "half a month": ({"max_date": "2020-1"}, "YYYY-MM-DD"),
+    "a month too many": ({"max_date": "2020-13"}, "does not exist"),
+    "a day too many": ({"max_date": "2021-02-29"}, "28 days"),
+    "no year": ({"min_date": "0000"}, "does not exist"),
+    "reversed": ({"min_date": "2021", "max_date": "2020-12-31"}, "swap"),
+    "reversed days": ({"min_date": "2021-05-02", "max_date": "2021-05-01"}, "swap"),
+    "no such type": ({"publication_types": ("Randomised Controlled Trial",)}, "Randomized Controlled Trial"),
+    "nothing like it": ({"publication_types": ("xyzzy",)}, "Review"),
+    "no results wanted": ({"max_results": 0}, "1 to 100"),
+    "too many wanted": ({"max_results": 1_000}, "1 to 100"),
+    "before the first": ({"offset": -1}, "0 or more"),
+    "beyond the last": ({"offset": 9_999}, "min_date"),
+    "over the end": ({"offset": 9_990, "max_results": 20}, "at most 8"),
+}
+
+
+@pytest.mark.parametrize(("refused", "told"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_right_is_named_with_what_would_be(refused: dict[str, object], told: str):
+    with pytest.raises(InvalidInputError) as caught:
+        PubMedRequest.model_validate({"query": "zinc", **refused})
+    assert told in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("earliest", "latest"),
+    [("2021", "2021"), ("2021-05", "2021"), ("2021-05-31", "2021-05"), ("2020-02-29", "2020-02"), ("", "1900")],
+)
+def test_ranges_within_one_year_or_month_are_right(earliest: str, latest: str):
+    request(min_date=earliest, max_date=latest)
+
+
+def test_the_last_page_can_be_had():
+    request(offset=9_898, max_results=100)
+
+
+@settings(deadline=None)
+@given(st.text(max_size=60), st.lists(st.text(max_size=12), max_size=3), st.text(max_size=12), st.text(max_size=12))
+def test_whatever_is_asked_is_answered_or_refused(query: str, types: list[str], earliest: str, latest: str):
+    with contextlib.suppress(InvalidInputError):
+        asked = request(query, publication_types=tuple(types), min_date=earliest, max_date=latest)
+        assert asked.queries[0] in asked.term(asked.queries[0])

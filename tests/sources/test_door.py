@@ -1,0 +1,93 @@
+"""The one door: a source gets everything by its row in SOURCES, without a change to any other file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client import Client
+
+from deepcritical_mcp import sources
+from deepcritical_mcp.cli import checks
+from deepcritical_mcp.config import Settings, every_setting, load_settings, unknown_variables
+from deepcritical_mcp.context import AppContext
+from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.server import DeepCriticalServer
+from deepcritical_mcp.sources import SourceRow
+from tests.scripts import script
+from tests.sources.toy import ToyRequest, ToySettings
+
+ROW = SourceRow("tests.sources.toy:ToyBox", "tests.sources.toy:ToySettings")
+SECRET = "toy-key-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def toys_among_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "SOURCES", (ROW,))
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[DeepCriticalServer]:
+    app = AppContext(Settings(cache_dir=tmp_path, toy_api_key=SECRET))
+    yield DeepCriticalServer(app)
+    await app.aclose()
+
+
+async def call(client: Client, tool: str, **arguments: object) -> tuple[str, dict[str, Any]]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return "".join(getattr(block, "text", "") for block in result.content), result.structured_content or {}
+
+
+async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCriticalServer):
+    services = await server.app.services()
+    async with Client(server) as client:
+        _, first = await call(client, "list_evidence")
+        store = await services.sessions.get(first["session_id"])
+        request = ToyRequest(query="ball", variants=("duck", "kite"), colour="red")
+        found = await services.searches["toys"].search(request, store)
+        assert [(item.id, item.found_by) for item in found.evidence] == [
+            ("doi:10.5555/ball", ("ball",)),
+            ("doi:10.5555/duck", ("duck",)),
+        ]
+        assert all(item.relevance > 0 for item in found.evidence)
+        assert [(report.name, report.status) for report in found.providers] == [("toys", "ok")]
+        shown, _ = await call(client, "get_evidence", ids=["doi:10.5555/duck"])
+        assert "A red duck that floats in most bathtubs" in shown
+        again, _ = await call(client, "semantic_search", query="what swims in a bath?")
+        assert "duck" in again
+        for form in ("bibtex", "ris", "csl-json"):
+            _, exported = await call(client, "export_evidence", format=form)
+            assert exported["count"] == 2
+            assert "A red ball that rolls down hills" in exported["text"]
+            assert "10.5555/duck" in exported["text"]
+
+
+async def test_it_takes_part_in_a_search_of_all_sources(server: DeepCriticalServer):
+    services = await server.app.services()
+    found = await services.everywhere.execute("kite", 5)
+    assert [item.citation.title for item in found.evidence] == ["A blue kite that climbs in winds"]
+    assert found.session_id == ""
+
+
+async def test_doctor_checks_it():
+    (locked,) = await checks.sources(Settings())
+    (open_,) = await checks.sources(Settings(toy_api_key=SECRET))
+    assert (locked.part, locked.state, locked.area) == ("Toy box", "off", "literature")
+    assert (open_.state, open_.finding) == ("ok", "opens")
+
+
+def test_its_settings_are_read_checked_listed_and_kept_secret(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DEEPCRITICAL_TOY_API_KEY", SECRET)
+    assert load_settings().of(ToySettings).toy_api_key.get_secret_value() == SECRET
+    assert SECRET in load_settings().secrets
+    assert "DEEPCRITICAL_TOY_API_KEY" in {setting.variable for setting in every_setting()}
+    table = script("reference").settings_table()
+    assert "| `DEEPCRITICAL_TOY_API_KEY` | secret |  | unlocks the toy box |" in table
+    monkeypatch.setenv("DEEPCRITICAL_TOY_API_KEI", "x")
+    assert unknown_variables()["DEEPCRITICAL_TOY_API_KEI"] == "DEEPCRITICAL_TOY_API_KEY"
+    monkeypatch.setenv("DEEPCRITICAL_TOY_API_KEY", "two words")
+    with pytest.raises(ConfigurationError, match="DEEPCRITICAL_TOY_API_KEY: is not a key"):
+        load_settings()

@@ -1,0 +1,57 @@
+"""The shape of the package: one name for one thing, and imports at the top of modules."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "deepcritical_mcp"
+MODULES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+
+# Where an import may stand inside a function, and why.
+LATE_IMPORTS = {
+    "context.py": "build_services is the one lazy door",
+    "cli/__init__.py": "each command imports what it needs, so that the server starts quickly",
+    "cli/app.py": "each command imports what it needs, so that the server starts quickly",
+}
+# Third-party libraries that are optional or take most of a second to import.
+HEAVY = {"tavily", "ddgs", "primp", "redis", "onnxruntime", "sentence_transformers"}
+
+
+def _late_imports(tree: ast.Module) -> Iterator[str]:
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.ImportFrom):
+                    yield node.module or ""
+                elif isinstance(node, ast.Import):
+                    yield from (name.name for name in node.names)
+
+
+def test_no_two_modules_share_a_name() -> None:
+    names = Counter(Path(name).stem for name in MODULES if not name.endswith(("__init__.py", "__main__.py")))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_two_classes_share_a_name() -> None:
+    names = Counter(node.name for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_imports_stand_at_the_top_of_modules() -> None:
+    late = {
+        f"{name}: {module}"
+        for name, tree in MODULES.items()
+        for module in _late_imports(tree)
+        if name not in LATE_IMPORTS and module.partition(".")[0] not in HEAVY
+    }
+    assert late == set()
+
+
+def test_modules_stay_short() -> None:
+    long = {
+        path.name: lines for path in PACKAGE.rglob("*.py") if (lines := len(path.read_text("utf-8").splitlines())) > 420
+    }
+    assert long == {}

@@ -1,0 +1,70 @@
+"""Limits for request bodies: size, depth, number of values, time to arrive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from tests.transports.conftest import RunningServer, Serving
+
+HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+
+
+async def post(server: RunningServer, body: bytes) -> tuple[int, dict[str, Any]]:
+    async with server.http() as http:
+        answer = await http.post("/mcp", headers=HEADERS, content=body)
+    return answer.status_code, answer.json()
+
+
+async def refused(server: RunningServer, body: bytes) -> tuple[int, str]:
+    status, answer = await post(server, body)
+    return status, answer["error"]["code"]
+
+
+async def test_a_body_over_the_limit_is_refused_declared_or_not(serving: Serving) -> None:
+    async def chunks() -> AsyncGenerator[bytes]:
+        for _ in range(3):
+            yield b" " * 1_000
+
+    async with serving(max_body=2_000) as server:
+        assert await refused(server, b" " * 3_000) == (413, "too_large")
+        async with server.http() as http:
+            assert (await http.post("/mcp", headers=HEADERS, content=chunks())).status_code == 413
+            answer = await http.post("/messages/?session_id=0", headers=HEADERS, content=b" " * 3_000)
+            assert answer.status_code == 413
+
+
+async def test_deeply_nested_json_is_refused_before_it_is_read(serving: Serving) -> None:
+    async with serving() as server:
+        for depth in (300, 100_000):
+            assert await refused(server, b"[" * depth + b"]" * depth) == (400, "too_deep")
+        status, _ = await post(server, b'{"a":' * 100_000)
+        assert status == 400
+
+
+async def test_a_body_of_countless_values_is_refused_but_not_a_text_of_countless_commas(serving: Serving) -> None:
+    async with serving() as server:
+        assert await refused(server, b"[" + b"[]," * 300_000 + b"[]]") == (413, "too_many_values")
+        _, answer = await post(server, json.dumps({"text": '1,2,[{"\\' * 300_000}).encode())
+        assert "too_many_values" not in str(answer)
+        status, _ = await post(server, b'["' + b'\\"' * 2_000_000)  # an unfinished text of escaped quotes
+        assert status == 400
+
+
+async def test_what_is_no_json_gets_the_protocols_own_error(serving: Serving) -> None:
+    async with serving() as server:
+        for body in (b"", b"{", b"nonsense", b"\xff\xfe", b'{"a": ' + b"9" * 10_000 + b"}"):
+            status, answer = await post(server, body)
+            assert status == 400, body[:10]
+            assert answer["jsonrpc"] == "2.0"
+
+
+async def test_a_body_that_never_ends_is_given_up(serving: Serving) -> None:
+    async with serving(request_timeout=0.2) as server:
+        answer = await server.raw(
+            b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n",
+            b'{"jsonrpc"',
+        )
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"retry-after: 1" in answer

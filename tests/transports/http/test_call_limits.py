@@ -1,0 +1,142 @@
+"""Limits per caller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult
+
+from deepcritical_mcp.transports.http.call_limits import RateLimit
+from tests.transports.conftest import Serving, content, error, text
+from tests.transports.processes import serving_process
+
+TOKENS = "alice:alice-token-0123456789,bob:bob-token-0123456789"
+ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
+NOTE = {"items": [{"content": "a note"}]}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_rate_allows_a_burst_and_then_says_when_the_next_one_is_welcome() -> None:
+    clock = Clock()
+    rate = RateLimit(6, clock=clock)
+    for _ in range(6):
+        assert rate.wait("a") == 0
+        rate.count("a")
+    assert rate.wait("a") == pytest.approx(10)
+    assert rate.wait("b") == 0
+    clock.now += 10
+    assert rate.wait("a") == 0
+    rate.count("a")
+    assert rate.wait("a") == pytest.approx(10)
+    clock.now += 3_600
+    for _ in range(6):
+        assert rate.wait("a") == 0
+        rate.count("a")
+    assert rate.wait("a") > 0
+
+
+@pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
+async def test_a_call_too_many_is_an_error_that_says_how_long_to_wait(
+    serving: Serving, transport: str, mode: str
+) -> None:
+    async with serving(auth_tokens=TOKENS, calls_per_minute=3) as server:
+        async with server.client(transport, mode, ALICE) as client:
+            for _ in range(3):
+                content(await client.call_tool("add_evidence", NOTE))
+            refused = await client.call_tool("add_evidence", NOTE)
+        async with server.client(transport, mode, BOB) as other:
+            content(await other.call_tool("add_evidence", NOTE))
+    problem = error(refused)
+    assert problem["code"] == "too_many_calls"
+    assert problem["retryable"] is True
+    assert 0 < problem["retry_after"] <= 20
+    assert "Call again in" in text(refused)
+
+
+async def test_calls_at_once_are_bounded_and_a_finished_one_makes_room(serving: Serving) -> None:
+    async with (
+        serving(auth_tokens=TOKENS, concurrent_calls=1) as server,
+        server.client("http", "legacy", ALICE) as client,
+        anyio.create_task_group() as tasks,
+    ):
+        server.web.gate = anyio.Event()
+        tasks.start_soon(client.call_tool, "web_search", {"query": "metformin"})
+        await server.web.waiting.wait()
+        problem = error(await client.call_tool("add_evidence", NOTE))
+        assert problem["code"] == "too_many_calls"
+        assert problem["retry_after"] > 0
+        server.web.gate.set()
+        server.web.gate = None
+        while error_code(await client.call_tool("add_evidence", NOTE)) == "too_many_calls":
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_programs_of_this_machine_are_not_limited_unless_the_setting_says_so(serving: Serving) -> None:
+    for limit_local, last in ((False, ""), (True, "too_many_calls")):
+        async with serving(calls_per_minute=1, limit_local=limit_local) as server, server.client() as client:
+            await client.call_tool("add_evidence", NOTE)
+            assert error_code(await client.call_tool("add_evidence", NOTE)) == last
+
+
+async def test_a_flood_of_requests_gets_429_and_a_time_to_come_back(serving: Serving) -> None:
+    headers = {"authorization": f"Bearer {ALICE}"}
+    async with serving(auth_tokens=TOKENS, calls_per_minute=1) as server, server.http(headers=headers) as http:
+        answers = [await http.get("/metrics") for _ in range(12)]
+    assert [answer.status_code for answer in answers] == [200] * 10 + [429] * 2
+    assert 1 <= int(answers[-1].headers["retry-after"]) <= 6
+
+
+async def test_a_caller_that_opens_many_sessions_loses_its_own_oldest_and_nobody_elses(serving: Serving) -> None:
+    settings = {"auth_tokens": TOKENS, "max_sessions_per_caller": 2}
+    async with (
+        serving(**settings) as server,
+        server.client(token=ALICE) as alice,
+        server.client(token=BOB) as bob,
+    ):
+        kept = content(await bob.call_tool("add_evidence", NOTE))["session_id"]
+        opened = [
+            content(await alice.call_tool("add_evidence", {**NOTE, "session_id": "new"}))["session_id"]
+            for _ in range(4)
+        ]
+        question = {"query": "note"}
+        for session_id in opened[:2]:
+            gone = await alice.call_tool("semantic_search", {**question, "session_id": session_id})
+            assert error(gone)["code"] == "session_not_found"
+        for session_id in opened[2:]:
+            content(await alice.call_tool("semantic_search", {**question, "session_id": session_id}))
+        content(await bob.call_tool("semantic_search", {**question, "session_id": kept}))
+
+
+async def test_a_caller_whose_sessions_are_full_together_opens_no_further_one(serving: Serving) -> None:
+    settings = {"auth_tokens": TOKENS, "max_evidence_per_caller": 2}
+    async with serving(**settings) as server, server.client(token=ALICE) as client:
+        notes = {"items": [{"content": f"note number {number}"} for number in range(2)]}
+        content(await client.call_tool("add_evidence", notes))
+        assert error(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"}))["code"] == "session_full"
+
+
+async def test_the_serve_command_limits_and_counts_calls(tmp_path: Path) -> None:
+    limits = {"DEEPCRITICAL_CALLS_PER_MINUTE": "1", "DEEPCRITICAL_LIMIT_LOCAL": "true"}
+    with serving_process(tmp_path, **limits) as (_, url):
+        async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
+            async with Client(streamable_http_client(f"{url}/mcp", http_client=http), mode="legacy") as client:
+                content(await client.call_tool("list_evidence", {}))
+                assert error_code(await client.call_tool("list_evidence", {})) == "too_many_calls"
+            metrics = (await http.get(f"{url}/metrics")).text
+    assert 'deepcritical_calls_total{outcome="too_many_calls",tool="list_evidence"} 1.0' in metrics
+
+
+def error_code(result: CallToolResult) -> str:
+    return error(result)["code"] if result.is_error else ""
