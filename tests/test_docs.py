@@ -25,12 +25,11 @@ from deepcritical_mcp import errors
 from deepcritical_mcp.cli.clients import Machine, known_clients
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
-from deepcritical_mcp.models import STATUSES
+from deepcritical_mcp.models import MOST_VARIANTS, STATUSES
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.search.asking import LOOKED_THROUGH
 from deepcritical_mcp.search.fusion import QUERY_WEIGHT
 from deepcritical_mcp.server import DeepCriticalServer, create_server
-from deepcritical_mcp.sources.base import MOST_VARIANTS
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.tools import PROFILES
 from tests.scripts import script

@@ -248,9 +248,13 @@ async def test_a_long_text_is_cut_in_the_answer_and_whole_in_the_session() -> No
         found = await client.call_tool("web_search", {"query": "x"})
         piece = structured_of(found)["evidence"][0]
         assert piece["content_truncated"]
-        assert piece["content"].endswith("more.")
+        shown, _, mark = piece["content"].partition(" [… ")
+        assert shown.endswith("more.")
         assert len(text_of(found)) <= 8_000
-        assert f'get_evidence ids=["{piece["id"]}"]' in text_of(found)
+        assert f'get_evidence ids=["{piece["id"]}@{len(shown)}-"] …]' in mark
+        assert mark in text_of(found)
+        rest = await client.call_tool("get_evidence", {"ids": [f"{piece['id']}@{len(shown)}-"]})
+        assert structured_of(rest)["evidence"][0]["content"].startswith(" One sentence more.")
 
 
 async def test_a_retraction_is_the_first_thing_said_in_both_forms() -> None:

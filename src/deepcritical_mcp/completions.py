@@ -42,9 +42,9 @@ async def complete(
 
 async def _topics(store: EvidenceStore) -> list[str]:
     """The session's queries, then the MeSH terms of its evidence, each by frequency."""
-    evidence = await store.page(0, MAX_EVIDENCE_READ)
-    queries = Counter(query for piece in evidence for query in piece.found_by)
-    mesh_terms = Counter(term for piece in evidence for term in piece.citation.mesh_terms)
+    kept = (await store.publications((await store.ids())[:MAX_EVIDENCE_READ])).values()
+    queries = Counter(query for publication in kept for query in publication.found_by)
+    mesh_terms = Counter(term for publication in kept for term in publication.mesh_terms)
     return [text for text, _ in (*queries.most_common(), *mesh_terms.most_common())]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
@@ -96,6 +96,8 @@ class Settings(BaseSettings):
         default_factory=dict[type[SourceSettings], SourceSettings]
     )
 
+    _given: dict[str, Any] = PrivateAttr(default_factory=dict[str, Any])
+
     data_dir: Folder | None = Field(
         default=None, description="folder in which sessions survive a restart; unset = in memory"
     )
@@ -182,13 +184,23 @@ class Settings(BaseSettings):
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
+        self._given = values
         self._of_sources = {kind: kind(**values) for kind in _source_kinds()}
+
+    def including(self, kinds: Iterable[type[SourceSettings]]) -> Settings:
+        """The same with those of further sources, read from the environment and the same keyword arguments."""
+        more = {kind: kind(**self._given) for kind in kinds if kind not in self._of_sources}
+        if not more:
+            return self
+        settings = self.model_copy()
+        settings._of_sources = {**self._of_sources, **more}
+        return settings
 
     def of(self, kind: type[S]) -> S:
         """The settings that a source declares in its class `kind`.
 
         Raises:
-            KeyError: no row of `SOURCES` names that class.
+            KeyError: neither a row of `SOURCES` nor `including` named that class.
         """
         settings = self._of_sources[kind]
         assert isinstance(settings, kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -117,6 +118,7 @@ def build_services(settings: Settings, *, sources: Sequence[SourceRow] | None = 
     from deepcritical_mcp.sources.base import Net, create_sources
     from deepcritical_mcp.sources.pubmed.source import PubMed
 
+    settings = settings.including(pkgutil.resolve_name(row.settings) for row in sources or () if row.settings)
     hide_keys_in_addresses(*settings.secrets)
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
     embedder = EmbeddingService(settings)

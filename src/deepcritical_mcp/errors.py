@@ -80,7 +80,7 @@ class SessionNotFoundError(SessionError):
     def __init__(self) -> None:
         super().__init__(
             "This session_id is unknown or has expired. Leave session_id out to use your default session, "
-            'or pass "new" to start a new one.'
+            'or pass "new" as session_id to open a fresh session.'
         )
 
 

@@ -20,7 +20,9 @@ class RecordIds(NamedTuple):
 
 _PMID = re.compile(r"0*([1-9]\d{0,8})/?")
 _PUBMED_OLD = re.compile(r"/(?:m/)?pubmed/0*([1-9]\d{0,8})/?")
-_PMC = re.compile(r"(?:/pmc)?/articles/(?:instance/)?(PMC\d{3,9})(?:/(?:pdf(?:/[^/]*)?)?)?", re.IGNORECASE)
+_PMC = re.compile(r"(?:/labs)?(?:/pmc)?/articles/(?:instance/)?(PMC\d{3,9})(?:/(?:pdf(?:/[^/]*)?)?)?", re.IGNORECASE)
+_PUBMED_BY_QUERY = ("pubmed.ncbi.nlm.nih.gov", "ncbi.nlm.nih.gov/pubmed", "ncbi.nlm.nih.gov/entrez/query.fcgi")
+_PMC_OLD = re.compile(r"/pmc/articles/([1-9]\d{2,8})/?")
 _PMC_BY_PMID = re.compile(r"(?:/pmc)?/articles/pmid/0*([1-9]\d{0,8})/?")
 _EUROPE_PMC = re.compile(r"/(?:article|abstract)/(MED|PMC)/(?:PMC)?0*([1-9]\d{0,8})/?", re.IGNORECASE)
 _DOI = re.compile(r"10\.\d{4,9}/[^\s?#]+")
@@ -28,31 +30,50 @@ _DOI = re.compile(r"10\.\d{4,9}/[^\s?#]+")
 # Publishers' pages of an article with the DOI in the path. Views such as the abstract or PDF count as the article;
 # its figures, supplements and citing articles do not.
 _VIEWS = "abs|abstract|full|fulltext|pdf|epdf|pdfdirect|pdfplus|epub|html|full-xml|full\\.pdf|full-text"
-_BY_DOI = re.compile(rf"(?:/cdsr)?/doi/(?:(?:{_VIEWS})/)?(10\.\d{{4,9}}/[^\s?#]+?)(?:/(?:{_VIEWS}))?")
+_ENDS = rf"(?:/(?:{_VIEWS}|information)(?:/[a-z]{{2}})?)?"
+_BY_DOI = re.compile(rf"(?:/cdsr)?/doi/(?:(?:{_VIEWS})/)?(10\.\d{{4,9}}/[^\s?#]+?){_ENDS}")
 _PUBLISHERS = {
-    "link.springer.com": re.compile(r"/(?:article|chapter)/(10\.\d{4,9}/[^/]+)(?:/fulltext\.html)?"),
-    "frontiersin.org": re.compile(r"(?:/journals/[^/]+)?/articles/(10\.3389/[^/]+)(?:/(?:full|abstract|pdf|epub))?"),
+    "link.springer.com": re.compile(
+        r"/(?:(?:article|chapter|content/pdf)/)?(10\.\d{4,9}/[^/]+?)(?:\.pdf|/fulltext\.html)?"
+    ),
+    "frontiersin.org": re.compile(r"(?:/journals/[^/]+)?/articles?/(10\.3389/[^/]+)(?:/(?:full|abstract|pdf|epub))?"),
     "biomedcentral.com": re.compile(r"/(?:articles|counter/pdf)/(10\.\d{4,9}/[^/]+?)(?:\.pdf)?"),
     "biorxiv.org": re.compile(
-        r"/content/(?:early/[\d/]+/)?(10\.1101/[\d.]+?)(?:v\d+)?(?:\.full|\.abstract)?(?:\.pdf)?"
+        r"/content/(?:early/[\d/]+/)?(10\.1101/[\d.]+?)(?:v\d+)?(?:\.(?:full|abstract|full-text))?(?:\.pdf(?:\+html)?)?"
     ),
+    "jamanetwork.com": re.compile(r"/journals/[\w-]+/(?:fullarticle|abstract)/(10\.1001/[^/]+)"),
+    "academic.oup.com": re.compile(
+        r"/[\w-]+/(?:article-lookup/doi/(10\.1093/[^/]+/[^/]+)|advance-article(?:-abstract|-pdf)?/doi/(10\.1093/[^/]+/[^/]+)/\d+)"
+    ),
+    "plosone.org": re.compile(r"/article/info:doi/(10\.1371/[\w.]+)"),
     "f1000research.com": re.compile(r"/articles/(10\.12688/[^/]+)"),
 }
 _PUBLISHERS["medrxiv.org"] = _PUBLISHERS["biorxiv.org"]
+_EARLY = re.compile(r"/content/(?:biorxiv|medrxiv)/early/\d{4}/\d\d/\d\d/([\d.]*\d)(?:\.(?:full|abstract))?(?:\.pdf)?")
 # Publishers whose addresses hold the end of the DOI, after a prefix that is theirs.
 _PREFIXES = {
-    "nature.com": ("10.1038/", re.compile(r"/articles/(s?\d[\w.-]+?)(?:\.pdf)?")),
+    "biorxiv.org": ("10.1101/", _EARLY),
+    "medrxiv.org": ("10.1101/", _EARLY),
+    "nature.com": ("10.1038/", re.compile(r"/articles/(s?\d[\w.-]+?)(?:_reference)?(?:\.pdf)?")),
     "thelancet.com": (
         "10.1016/",
-        re.compile(r"/journals/\w+/article/PII(S[\d-]+\(\d\d\)[\dX-]+)(?:/(?:fulltext|abstract))?"),
+        re.compile(
+            r"(?:/pdfs)?(?:/journals/\w+)?(?:/article)?/(?:PII)?(S\d{4}-\d{3}[\dX]\(\d\d\)\d{5}-[\dX])"
+            r"(?:/(?:fulltext|abstract)|\.pdf)?"
+        ),
     ),
-    "bmj.com": ("10.1136/", re.compile(r"/content/\d+/(bmj\.\w+)(?:\.full)?(?:\.pdf)?")),
-    "elifesciences.org": ("10.7554/elife.", re.compile(r"/articles/(\d{5,6})")),
-    "peerj.com": ("10.7717/peerj.", re.compile(r"/articles/(\d+)")),
+    "bmj.com": ("10.1136/", re.compile(r"/content/(?:bmj/)?\d+/(bmj\.\w+)(?:\.full)?(?:\.pdf)?")),
+    "elifesciences.org": ("10.7554/elife.", re.compile(r"/articles/(\d{5,6})(?:\.pdf)?")),
+    "peerj.com": ("10.7717/peerj.", re.compile(r"/articles/(\d+)(?:\.pdf)?")),
     "arxiv.org": ("10.48550/arxiv.", re.compile(r"/(?:abs|pdf)/(\d{4}\.\d{4,5})(?:v\d+)?(?:\.pdf)?")),
 }
-_TRIAL = re.compile(r"(?:/ct2)?/(?:show|study|show/study)/(NCT\d{8})", re.IGNORECASE)
-_ISRCTN = re.compile(r"/(ISRCTN\d{5,10})", re.IGNORECASE)
+_TRIAL = re.compile(r"(?:/ct2?)?/(?:show|study)/(?:(?:study|results|record)/)?(NCT\d{8})", re.IGNORECASE)
+_ISRCTN = re.compile(r"/(?:ISRCTN|isrctn/pf/)(\d{5,10})", re.IGNORECASE)
+_ISRCTN_DOI = re.compile(r"10\.1186/(ISRCTN\d{5,10})", re.IGNORECASE)
+_PII = re.compile(r"(?:^|&)pii=(S[\dX()-]+)(?:&|$)")
+_TERM = re.compile(r"(?:^|&)(?:term|list_uids)=0*([1-9]\d{0,8})(?:&|$)")
+_ARTID = re.compile(r"(?:^|&)artid=(?:PMC)?([1-9]\d{2,8})(?:&|$)", re.IGNORECASE)
+_BARE_TRIAL = re.compile(r"(?:nct\s*:\s*)?(NCT\d{8}|ISRCTN\d{5,10})", re.IGNORECASE)
 _PLOS = re.compile(r"(?:^|&)id=(10\.1371/[\w./-]+)")
 
 
@@ -65,27 +86,40 @@ def record_ids(url: str) -> RecordIds:
     parts = urlsplit(clean_url(url)) if host else None
     if parts is None:
         return RecordIds()
-    path = unquote(parts.path)
+    path, query = unquote(parts.path), unquote(parts.query)
     if host in ("doi.org", "dx.doi.org"):
         doi = _DOI.fullmatch(path.lstrip("/").removeprefix("doi:"))
-        return RecordIds(doi=doi[0].lower()) if doi else RecordIds()
-    if host.endswith("nih.gov"):
-        return _from_nih(host, path)
+        if trial := _ISRCTN_DOI.fullmatch(path.lstrip("/")):
+            return RecordIds(nct=trial[1].upper())
+        return RecordIds(doi=normalise_doi(doi[0])) if doi else RecordIds()
+    if host.endswith("nih.gov") or host == "pubmed.gov":
+        return _from_nih(host, path, query)
     if host == "europepmc.org":
         return _from_europe_pmc(path)
-    if host in ("clinicaltrials.gov", "beta.clinicaltrials.gov", "isrctn.com"):
-        trial = (_ISRCTN if host == "isrctn.com" else _TRIAL).fullmatch(path.rstrip("/"))
+    if host in ("clinicaltrials.gov", "beta.clinicaltrials.gov", "classic.clinicaltrials.gov"):
+        trial = _TRIAL.fullmatch(path.rstrip("/"))
         return RecordIds(nct=trial[1].upper()) if trial else RecordIds()
-    return RecordIds(doi=_publishers_doi(host, path, unquote(parts.query)).lower())
+    if host in ("isrctn.com", "controlled-trials.com"):
+        trial = _ISRCTN.fullmatch(path.rstrip("/"))
+        return RecordIds(nct=f"ISRCTN{trial[1]}") if trial else RecordIds()
+    return RecordIds(doi=_publishers_doi(host, path, query).lower())
 
 
-def _from_nih(host: str, path: str) -> RecordIds:
-    if host == "pubmed.ncbi.nlm.nih.gov" and (found := _PMID.fullmatch(path.lstrip("/"))):
+def _from_nih(host: str, path: str, query: str) -> RecordIds:
+    if host in ("pubmed.ncbi.nlm.nih.gov", "pubmed.gov") and (found := _PMID.fullmatch(path.lstrip("/"))):
         return RecordIds(pmid=found[1])
+    address = host + path.rstrip("/")
+    # A search for a PMID alone leads to the record.
+    if address in _PUBMED_BY_QUERY and (found := _TERM.search(query)):
+        return RecordIds(pmid=found[1])
+    if address == "pubmedcentral.nih.gov/articlerender.fcgi" and (found := _ARTID.search(query)):
+        return RecordIds(pmcid=f"PMC{found[1]}")
     if host not in ("ncbi.nlm.nih.gov", "pmc.ncbi.nlm.nih.gov"):
         return RecordIds()
     if found := _PUBMED_OLD.fullmatch(path) or _PMC_BY_PMID.fullmatch(path):
         return RecordIds(pmid=found[1])
+    if found := _PMC_OLD.fullmatch(path):
+        return RecordIds(pmcid=f"PMC{found[1]}")
     found = _PMC.fullmatch(path)
     return RecordIds(pmcid=found[1].upper()) if found else RecordIds()
 
@@ -100,21 +134,26 @@ def _from_europe_pmc(path: str) -> RecordIds:
 def _publishers_doi(host: str, path: str, query: str) -> str:
     if found := _BY_DOI.fullmatch(path):
         return found[1]
+    if host == "thelancet.com" and path == "/action/showPdf" and (found := _PII.search(query)):
+        return f"10.1016/{found[1]}"
     for publisher, (prefix, pattern) in _PREFIXES.items():
-        if host == publisher or host.endswith(f".{publisher}"):
-            found = pattern.fullmatch(path.rstrip("/"))
-            return f"{prefix}{found[1]}" if found else ""
+        is_theirs = host == publisher or host.endswith(f".{publisher}")
+        if is_theirs and (found := pattern.fullmatch(path.rstrip("/"))):
+            return f"{prefix}{found[1]}"
     if host == "journals.plos.org" and path.endswith(("/article", "/article/file")):
         found = _PLOS.search(query)
         return found[1] if found else ""
     for publisher, pattern in _PUBLISHERS.items():
         if host == publisher or host.endswith(f".{publisher}"):
             found = pattern.fullmatch(path)
-            return found[1] if found else ""
+            return next(filter(None, found.groups()), "") if found else ""
     return ""
 
 
 _BARE_DOI = re.compile(r"10\.\d{4,9}/\S+")
+_PREPRINT_DOI = re.compile(
+    r"10\.(?:1101/\d|64898/|21203/rs|20944/preprints|31234/|48550/arxiv|26434/chemrxiv|2139/ssrn)"
+)
 
 
 def normalise_doi(doi: str) -> str:
@@ -122,10 +161,21 @@ def normalise_doi(doi: str) -> str:
     bare = unquote(doi.strip()) if "%" in doi else doi.strip()
     bare = re.sub(r"^(https?://(dx\.)?doi\.org/|doi(:|\s))\s*", "", bare, flags=re.IGNORECASE).lower()
     found = _BARE_DOI.search(bare)
-    return found[0] if found else bare
+    return found[0].rstrip(".,;") if found else bare
+
+
+def is_preprint_doi(doi: str) -> bool:
+    """Whether a normalised DOI is a preprint server's (bioRxiv, medRxiv, Research Square, arXiv and so on)."""
+    return _PREPRINT_DOI.match(doi) is not None
 
 
 def normalise_pmid(pmid: str) -> str:
     """The digits of a PMID, also from "PMID: 31978945", "pubmed:31978945" or "031978945"; "" if it is not a PMID."""
     found = re.fullmatch(r"(?:(?:pmid|pubmed)\s*:?\s*)?0*([1-9][0-9]{0,8})", pmid.strip(), flags=re.IGNORECASE)
     return found[1] if found else ""
+
+
+def normalise_trial(number: str) -> str:
+    """A trial's registration number in capitals, also from "nct:NCT00000009"; "" if it is not one."""
+    found = _BARE_TRIAL.fullmatch(number.strip())
+    return found[1].upper() if found else ""

@@ -214,10 +214,10 @@ class DeepCriticalServer(MCPServer[AppContext]):
 
     def _success(self, spec: ToolSpec, result: BaseModel, meta: dict[str, Any] | None) -> CallToolResult:
         limit = self.app.settings.max_result_chars
-        readable = fit(result, limit, lambda one: len(spec.render(one)))
+        shown = fit(result, limit, lambda one: max(len(spec.render(one)), wire_length(one)))
         return CallToolResult(
-            content=[TextContent(type="text", text=spec.render(readable))],
-            structured_content=structured(fit(result, limit, wire_length)),
+            content=[TextContent(type="text", text=spec.render(shown))],
+            structured_content=structured(shown),
             _meta=meta,
         )
 

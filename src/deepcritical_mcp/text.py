@@ -36,3 +36,43 @@ def cut_at_sentence(text: str, limit: int) -> str:
         return head[: ends[-1]]
     space = head.rfind(" ")
     return head[:space].rstrip() if space >= limit // 2 else head
+
+
+_ACTIVE = re.compile(
+    r"""
+      (?P<url> (?<![\w@.-])(?:https?|ftp)://[^\s<>`"\[\]|\\]++ | (?<![\w@.-])www\.[^\s<>`"\[\]|\\]++ )
+    | (?P<email> (?<![\w.+-])[\w.+-]{1,64}+@(?:[\w-]{1,63}+\.)++[\w-]{1,63}+ )
+    | (?P<escape> [\\`]                          # an escape, a code span
+        | <(?=[A-Za-z/!?])                       # a tag, a comment, an autolink
+        | &(?=\#?\w{1,32};)                      # a character that a client may decode too early
+        | !(?=\[)                                # an image
+        | (?<=\])[(\[:]                          # a link, a reference, a definition
+      )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_BLOCK_START = re.compile(
+    r"^(?:(?P<before>\#{1,6}(?=\s|$)|[>|~]|[-+*_=](?=[-+*_=:|\s]|$)|:(?=-))"
+    r"|(?P<number>[0-9]{1,9})(?=[.)](?:\s|$)))",
+    re.MULTILINE,
+)
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
+_TRAILING = ".,;:!?)'”’*_~"
+
+
+def inert(text: str) -> str:
+    r"""`text` from outside as Markdown that shows the same characters and does nothing.
+
+    CommonMark and GFM find no image, link, HTML or code in it, and no heading, list, rule or table at the start of a
+    line; nor is there one after a client has decoded `&lt;` too early. Addresses become code spans, everything else is
+    escaped with a backslash, so that it stays readable ("p<0.05", "[95% CI]"). Indentation is dropped.
+    """
+    plain = _ACTIVE.sub(_inactive, _INDENT.sub("", text))
+    return _BLOCK_START.sub(lambda start: f"{start['number']}\\" if start["number"] else f"\\{start['before']}", plain)
+
+
+def _inactive(found: re.Match[str]) -> str:
+    if found["escape"]:
+        return f"\\{found[0]}"
+    address = found[0].rstrip(_TRAILING)
+    return f"`{address}`{found[0][len(address) :]}" if address else found[0]

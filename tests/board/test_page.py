@@ -7,14 +7,14 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import deepcritical_mcp.board
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.board import MAX_POINTS, META_KEY, SCRIPTS, board_meta, board_page, board_report
-from deepcritical_mcp.models import STATUSES, Evidence, status_label
+from deepcritical_mcp.models import SOURCE_LABELS, STATUSES, Evidence, Source, status_label
 from tests.board.samples import SESSION, pieces, places, publication, publications
 
 SCRIPT_FOLDER = Path(deepcritical_mcp.board.__file__).with_name("js")
@@ -76,16 +76,23 @@ def test_every_script_of_the_package_is_in_the_page_once() -> None:
 
     assert sorted(SCRIPTS) == sorted(sources)
     for source in sources.values():
-        for whole in re.split("@VERSION@|@STATUSES@", source):
+        for whole in re.split("@VERSION@|@STATUSES@|@SOURCES@", source):
             assert script.count(whole) == 1
     assert f'version: "{__version__}"' in script
 
 
 def test_the_page_labels_every_status_as_results_do() -> None:
-    labels = json.loads(part(script_of(board_page()), r"const STATUSES = JSON\.parse\('(.*?)'\);"))
+    labels = json.loads(part(script_of(board_page()), r"const STATUSES = \{ \.\.\.JSON\.parse\('(.*?)'\)"))
 
     assert labels == {status: status_label(status) or "No notice" for status in STATUSES}
     assert next(iter(labels)) == "retracted"
+
+
+def test_the_page_labels_every_source() -> None:
+    labels = json.loads(part(script_of(board_page()), r"const SOURCES = \{ \.\.\.JSON\.parse\('(.*?)'\)"))
+
+    assert labels == SOURCE_LABELS
+    assert list(labels) == list(get_args(Source))
 
 
 def test_hostile_evidence_cannot_leave_the_data_it_stands_in() -> None:

@@ -140,13 +140,15 @@ async def test_two_notes_under_one_title_on_one_paper_are_both_listed(registries
     assert outcome.evidence.notes == ("Page one.", "Page two.")
 
 
-async def test_what_the_paper_says_itself_is_not_a_note_on_it(registries: Registries) -> None:
+async def test_a_quotation_from_the_paper_is_a_note_on_it_whichever_came_first(registries: Registries) -> None:
     quotation = note("Metformin lowered glucose in 120 adults.", "A quotation", pmid="1")
     for order in permutations((PAPER, quotation)):
         store = await registries(Settings()).open()
-        first, second = await store.add_evidence(order)
-        assert (first.status, second.status) == ("added", "duplicate")
-        assert second.evidence.citation.title == PAPER.title
+        outcomes = await store.add_evidence(order)
+        shown = {one.id: one for one in await store.page(0, 9)}
+        assert [outcome.status for outcome in outcomes] == ["added", "added"]
+        assert shown[PAPER.id].notes == (quotation.text.content,)
+        assert shown[PAPER.id].citation.title == PAPER.title
 
 
 async def test_a_publication_is_found_under_the_numbers_that_became_known_later(

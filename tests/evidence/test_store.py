@@ -91,12 +91,13 @@ async def test_what_merges_is_completed_and_keeps_its_first_id(place: Settings, 
 
     (outcome,) = await store.add_evidence([whole])
     kept = (await store.get(["doi:10.1/a"]))["doi:10.1/a"]
+    publication = (await store.publications([kept.id]))[kept.id]
 
     assert (outcome.status, outcome.reason) == ("duplicate", "same DOI and a similar title")
     assert kept == outcome.evidence
     assert kept.content == whole.text.content
     assert (kept.citation.pmid, kept.citation.date, kept.citation.status) == ("7", "2021-03", "retracted")
-    assert kept.found_by == ("ageing", "metformin")
+    assert publication.found_by == ("ageing", "metformin")
     assert (await store.search_similar("trial in ageing people"))[0].content == whole.text.content
 
 

@@ -28,6 +28,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import export, read_jsonl
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, Publication, StatusNotice
 from deepcritical_mcp.models.version_0_1 import upgraded
+from tests.evidence.stand_ins import piece
 
 Registries = Callable[[Settings], SessionRegistry]
 
@@ -166,7 +167,8 @@ async def test_an_upgrade_leaves_one_form_of_each_row_and_happens_once(
 
     assert [record.getMessage() for record in caplog.records] == ["upgraded a session of version 0.1: 7 publications"]
     assert rows_of(lasting_place, session_id) == kept
-    assert not any("evidence" in row for row in kept.values())
+    assert not any(row.get("evidence") for row in kept.values())
+    assert all("evidence" in row for row in kept.values() if "publication" in row)  # 0.1 must not find it empty
     orders = sorted(int(row["order"]) for row in kept.values() if "publication" in row)
     assert orders == [*range(len(PAPERS) + len(NOTES))]
 
@@ -212,6 +214,41 @@ async def test_an_upgrade_that_was_killed_starts_again_with_nothing_lost(
     await assert_whole(store)
 
 
+async def test_what_version_0_1_writes_into_an_upgraded_session_is_upgraded_too(
+    lasting_place: Settings, registries: Registries, embedder: EmbeddingService
+) -> None:
+    session_id = await write(lasting_place, embedder)
+    first = registries(lasting_place)
+    await (await first.get(session_id, owner="ada")).count()
+    await first.aclose()
+
+    def old(pmid: str, content: str) -> dict[str, Any]:
+        citation = {"source": "pubmed", "title": f"Trial {pmid}", "pmid": pmid}
+        evidence = {"id": f"pubmed:{pmid}", "content": content, "citation": citation, "provider": "pubmed"}
+        return {"source": "pubmed", "order": 0, "parts": 1, "written": 1, "evidence": json.dumps(evidence)}
+
+    rows = [
+        old("107", "New.\n\nNOTE, not part of the source: Read this."),
+        old("103", f"{'Longer than before. ' * 20}"),
+        old("101", "Short.\n\nNOTE, not part of the source: I doubt the blinding."),
+    ]
+    with chroma(lasting_place, session_id) as client:
+        collection = client.get_collection(session_id, embedding_function=None)
+        vectors = (await embedder.vectors(["a", "b", "c"])).tolist()
+        collection.upsert(ids=["pubmed:107", "pubmed:103", "pubmed:101"], embeddings=vectors, metadatas=rows)
+    store = await registries(lasting_place).get(session_id, owner="ada")
+    shown = {piece.id: piece for piece in await store.page(0, 100)}
+
+    assert len(shown) == len(PAPERS) + len(NOTES) + 2
+    assert (shown["pubmed:107"].content, shown["pubmed:107"].notes) == ("New.", ("Read this.",))
+    assert shown["pubmed:103"].content.startswith("Longer than before.")
+    assert shown["pubmed:103"].citation.title == "AMPK activation and neuroprotection again"
+    assert shown["pubmed:101"].content.startswith("Activating AMP")
+    assert shown["pubmed:101"].notes == ("I doubt the blinding.",)
+    assert (await store.search_similar("longer than before", max_results=1))[0].id == "pubmed:103"
+    assert store.warnings == ()
+
+
 def test_one_note_on_two_papers_stays_two_notes() -> None:
     def old(pmid: str) -> str:
         content = f"Abstract {pmid}.\n\nNOTE, not part of the source: Read this."
@@ -225,12 +262,53 @@ def test_one_note_on_two_papers_stays_two_notes() -> None:
     assert one.id != other.id
 
 
+def test_a_note_is_upgraded_to_what_a_note_is_today() -> None:
+    citation = {"source": "pubmed", "title": "A trial", "pmid": "1", "doi": "10.1/a", "date": "2023-05-01"}
+    citation["url"] = "https://pubmed.ncbi.nlm.nih.gov/1/"
+    content = "An abstract.\n\nNOTE, not part of the source: I doubt the blinding."
+    _, note = upgraded(json.dumps({"id": "pubmed:1", "content": content, "citation": citation, "provider": "pubmed"}))
+
+    assert (note.title, note.date, note.pmid, note.doi) == ("I doubt the blinding…", "Unknown", "", "")
+    assert note.url == citation["url"]
+    assert not any(name in export([note], "bibtex") for name in ("year", "month", "doi", "pmid"))
+
+
+async def test_an_upgraded_note_that_is_added_again_is_known_and_listed_with_its_paper(
+    registries: Registries,
+) -> None:
+    citation = {"source": "pubmed", "title": "A trial", "pmid": "1", "url": "https://pubmed.ncbi.nlm.nih.gov/1/"}
+    content = "An abstract.\n\nNOTE, not part of the source: I doubt the blinding."
+    old = upgraded(json.dumps({"id": "pubmed:1", "content": content, "citation": citation, "provider": "pubmed"}))
+    again = piece("I doubt the blinding.", "I doubt the blinding…", source="user", pmid="1")
+    store = await registries(Settings()).open()
+
+    outcomes = await store.add_evidence([*old, again])
+
+    assert [outcome.status for outcome in outcomes] == ["added", "added", "duplicate"]
+    assert (await store.page(0, 1))[0].notes == ("I doubt the blinding.",)
+
+
+@pytest.mark.parametrize("source", ["user", "web"])
+def test_a_page_that_was_found_after_the_user_s_note_on_it_is_not_the_user_s(source: str) -> None:
+    citation = {"source": source, "title": "A centre", "url": "https://example.org/centre"}
+    content = "What the page says.\n\nNOTE, not part of the source: Go there."
+    page, note = upgraded(json.dumps({"id": "url:1", "content": content, "citation": citation, "provider": "user"}))
+
+    assert (page.source, page.text.kind, page.text.content, page.is_users) == (
+        "web",
+        "page",
+        "What the page says.",
+        False,
+    )
+    assert (note.source, note.text.kind, note.text.content, note.url) == ("user", "note", "Go there.", page.url)
+
+
 def test_json_lines_of_version_0_1_are_read_with_their_notes_split_off() -> None:
     read = read_jsonl("\n".join(OLD))
     assert [one.id for one in read if one.source != "user"] == [
         id for id in ROWS if id.startswith(("pubmed:", "url:")) and "\n" not in id
     ]
-    assert sorted(one.text.content for one in read if one.pmid and one.is_users) == sorted(NOTES.values())
+    assert sorted(one.text.content for one in read if "#" in one.id) == sorted(NOTES.values())
     assert read_jsonl(export(read, "jsonl")) == read
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from importlib import import_module
@@ -79,6 +80,11 @@ def pandoc(text: str, source: str, target: str, *options: str) -> str:
 
 def csl_items(text: str, source: str) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", json.loads(pandoc(text, source, "csljson")))
+
+
+def without_spans(title: str) -> str:
+    """A title of CSL-JSON without the marks of words that keep their case."""
+    return re.sub(r'<span class="nocase">([^<>]*)</span>', r"\1", title)
 
 
 def bibtex_entries(text: str) -> list[dict[str, Any]]:
@@ -159,7 +165,8 @@ def test_pandoc_reads_the_csl_file_as_it_is() -> None:
         *written[0].pop("author")[1:],
     ]
     assert read[0].pop("abstract") == written[0].pop("abstract").replace("\n", " ")
-    assert read[0].pop("title") == written[0].pop("title").replace('"q"', "“q”")
+    assert read[0].pop("title") == without_spans(written[0].pop("title")).replace('"q"', "“q”")
+    assert read[1].pop("title") == without_spans(written[1].pop("title"))
     assert read == written
     assert read[0]["status"] == "retracted"
 
@@ -252,7 +259,7 @@ def test_an_abstract_that_is_only_the_title_is_left_out() -> None:
     only_title = article("Sleep in mice.", content="Sleep in mice.")
     for format in FORMATS:
         assert "abstract" not in export((only_title,), format).replace('"kind":"abstract"', "")
-        assert export((only_title,), format).count("Sleep in mice") == (2 if format == "jsonl" else 1)
+        assert export((only_title,), format).count("Sleep in mice") == (2 if format in ("jsonl", "markdown") else 1)
 
 
 @pytest.mark.parametrize(
@@ -377,6 +384,6 @@ def test_no_text_breaks_a_file(
     assert len(pybtex.parse_string(export(evidence, "bibtex"), "bibtex").entries) == 2
     assert len(bibtexparser.parse_string(export(evidence, "bibtex")).entries) == 2
     assert [record["title"] for record in rispy.loads(export(evidence, "ris"))] == [
-        item["title"] for item in json.loads(export(evidence, "csl-json"))
+        without_spans(item["title"]) for item in json.loads(export(evidence, "csl-json"))
     ]
     assert read_jsonl(export(evidence, "jsonl")) == list(evidence)

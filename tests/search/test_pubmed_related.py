@@ -25,7 +25,7 @@ async def test_neighbours_are_evidence_like_any_other(kind: LinkKind, linkname: 
         result = await lib.search.related("11", kind, 10, lib.session)
     assert [piece.id for piece in result.evidence] == ["pubmed:14", "pubmed:12"]
     assert result.evidence[0].relevance == 0.8
-    assert {piece.found_by for piece in result.evidence} == {(result.query,)}
+    assert {piece.found_by for piece in result.evidence} == {(1,)}
     assert "11" in result.query
     assert set(lib.session.kept) == {"pubmed:14", "pubmed:12"}
     assert lib.session.compared_with == ["Paper 11."]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from mcp.client import Client
 from deepcritical_mcp import sources
 from deepcritical_mcp.cli import checks
 from deepcritical_mcp.config import Settings, every_setting, load_settings, unknown_variables
-from deepcritical_mcp.context import AppContext
+from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
@@ -23,14 +24,15 @@ ROW = SourceRow("tests.sources.toy:ToyBox", "tests.sources.toy:ToySettings")
 SECRET = "toy-key-0123456789"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def toys_among_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "SOURCES", (ROW,))
 
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[DeepCriticalServer]:
-    app = AppContext(Settings(cache_dir=tmp_path, toy_api_key=SECRET))
+    build = partial(build_services, sources=(ROW,))
+    app = AppContext(Settings(cache_dir=tmp_path, toy_api_key=SECRET), build=build)
     yield DeepCriticalServer(app)
     await app.aclose()
 
@@ -49,8 +51,8 @@ async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCritic
         request = ToyRequest(query="ball", variants=("duck", "kite"), colour="red")
         found = await services.searches["toys"].search(request, store)
         assert [(item.id, item.found_by) for item in found.evidence] == [
-            ("doi:10.5555/ball", ("ball",)),
-            ("doi:10.5555/duck", ("duck",)),
+            ("doi:10.5555/ball", (1,)),
+            ("doi:10.5555/duck", (2,)),
         ]
         assert all(item.relevance > 0 for item in found.evidence)
         assert [(report.name, report.status) for report in found.providers] == [("toys", "ok")]
@@ -72,6 +74,7 @@ async def test_it_takes_part_in_a_search_of_all_sources(server: DeepCriticalServ
     assert found.session_id == ""
 
 
+@pytest.mark.usefixtures("toys_among_the_sources")
 async def test_doctor_checks_it():
     (locked,) = await checks.sources(Settings())
     (open_,) = await checks.sources(Settings(toy_api_key=SECRET))
@@ -79,6 +82,7 @@ async def test_doctor_checks_it():
     assert (open_.state, open_.finding) == ("ok", "opens")
 
 
+@pytest.mark.usefixtures("toys_among_the_sources")
 def test_its_settings_are_read_checked_listed_and_kept_secret(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DEEPCRITICAL_TOY_API_KEY", SECRET)
     assert load_settings().of(ToySettings).toy_api_key.get_secret_value() == SECRET

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +17,7 @@ from deepcritical_mcp.models import (
     EvidenceList,
     EvidencePage,
     EvidenceSummary,
+    ProviderReport,
     QueryReport,
     SearchResult,
     SimilarItem,
@@ -50,46 +54,20 @@ def test_what_fits_is_not_touched() -> None:
     assert fit(whole, 32_000, wire_length) is whole
 
 
-def test_long_contents_are_cut_at_a_sentence_end_and_marked_and_short_ones_stay_whole() -> None:
-    cut = fit(result(piece(1, sentences=500), piece(2, sentences=2)), 8_000, wire_length)
-    long, short = cut.evidence
-    assert wire_length(cut) <= 8_000
-    assert long.content_truncated
-    assert long.content.endswith("group.")
-    assert len(long.content) > 4_000
-    assert not short.content_truncated
-
-
-def test_a_thousand_authors_are_shortened_only_when_cutting_contents_is_not_enough() -> None:
-    cut = fit(result(piece(1, sentences=50, authors=3_000)), 8_000, wire_length)
-    assert wire_length(cut) <= 8_000
-    assert len(cut.evidence[0].citation.authors) == 10
-    assert "Only the first 10 authors are shown of pubmed:1." in cut.warnings
-
-
-def test_many_long_queries_that_found_a_piece_do_not_break_the_budget() -> None:
-    found = piece(1).model_copy(update={"found_by": tuple(f"{n} " + "long query " * 350 for n in range(20))})
-    cut = fit(result(found), 8_000, wire_length)
-    assert wire_length(cut) <= 8_000
-    assert len(cut.evidence[0].found_by) == 3
-
-
-def test_results_that_cannot_fit_at_all_are_named_with_the_way_to_get_them() -> None:
-    cut = fit(result(*(piece(number, sentences=20) for number in range(1, 101))), 16_000, wire_length)
-    assert wire_length(cut) <= 16_000
-    shown = len(cut.evidence)
-    assert 0 < shown < 100
-    assert f"{100 - shown} more results are kept in the session" in cut.warnings[-1]
-    assert "pubmed:100" in cut.warnings[-1]
+def test_thousands_of_authors_cost_no_contents() -> None:
+    whole = result(piece(1, sentences=50, authors=3_000))
+    assert fit(whole, 8_000, wire_length) == whole
+    assert len(whole.evidence[0].citation.authors) == 12
+    assert whole.evidence[0].citation.authors_total == 3_000
 
 
 def test_a_question_of_thousands_of_characters_does_not_push_out_its_answer() -> None:
     wordings = [f"wording {number} " + "and another term " * 230 for number in range(8)]
-    pieces = (piece(n).model_copy(update={"found_by": tuple(wordings)}) for n in range(1, 11))
+    pieces = (piece(n).model_copy(update={"found_by": tuple(range(1, 9))}) for n in range(1, 11))
     whole = result(*pieces).model_copy(
         update={
             "query": wordings[0],
-            "queries": tuple(QueryReport(query=one, status="ok", results=1) for one in wordings),
+            "queries": tuple(QueryReport(index=n, query=one, status="ok") for n, one in enumerate(wordings, 1)),
             "query_translation": "term[All Fields] OR " * 1_000,
             "warnings": tuple(f'Variant "{one}": PubMed does not know "x".' for one in wordings * 5),
         }
@@ -100,15 +78,7 @@ def test_a_question_of_thousands_of_characters_does_not_push_out_its_answer() ->
         assert [one.content for one in cut.evidence] == [one.content for one in whole.evidence]
         assert cut.queries[7].query.startswith("wording 7 and")
         assert "And 20 more remarks." in cut.warnings
-        assert "found_by is shortened to the latest 3 queries." in cut.warnings
-
-
-def test_the_many_searches_that_found_a_piece_do_not_push_out_its_content() -> None:
-    asked = tuple(f"question number {number} of a long session about metformin" for number in range(200))
-    whole = result(*(piece(n, sentences=30).model_copy(update={"found_by": asked}) for n in range(1, 11)))
-    cut = fit(whole, 32_000, wire_length)
-    assert [one.found_by for one in cut.evidence] == [asked[-3:]] * 10
-    assert not any(one.content_truncated for one in cut.evidence)
+        assert [one.found_by for one in cut.evidence] == [one.found_by for one in whole.evidence]
 
 
 def test_the_many_pieces_that_say_the_same_do_not_push_out_the_content() -> None:
@@ -155,27 +125,6 @@ def test_an_addition_names_as_many_pairs_as_fit() -> None:
         assert cut.next_step.endswith("Go on.")
 
 
-def test_the_text_form_has_the_same_budget_of_its_own() -> None:
-    whole = result(*(piece(number, sentences=40) for number in range(1, 51)))
-    cut = fit(whole, 16_000, text_length)
-    assert len(to_markdown(cut)) <= 16_000
-    assert len(cut.evidence) == 50
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 200)), max_size=30),
-    st.sampled_from([4_000, 12_000, 32_000]),
-    st.booleans(),
-)
-def test_both_kinds_of_result_always_fit(sizes: list[tuple[int, int]], limit: int, listed: bool) -> None:
-    pieces = tuple(piece(n, sentences=s + 1, authors=a) for n, (s, a) in enumerate(sizes, start=1))
-    whole = EvidenceList(session_id="rs_0", evidence=pieces) if listed else result(*pieces)
-    cut = fit(whole, limit, wire_length)
-    assert wire_length(cut) <= limit
-    assert len(cut.evidence) == len(pieces) or cut.evidence == () or cut.evidence[0].id == pieces[0].id
-
-
 def test_a_page_of_long_titles_becomes_shorter_and_says_where_the_next_one_starts() -> None:
     items = tuple(
         EvidenceSummary(id=f"pubmed:{n}", title="T" * 500, source="pubmed", date="2020", status="ok")
@@ -191,3 +140,157 @@ def test_a_page_of_long_titles_becomes_shorter_and_says_where_the_next_one_start
 def test_nothing_and_one_piece_fit(count: int) -> None:
     whole = result(*(piece(n) for n in range(1, count + 1)))
     assert len(fit(whole, 2_000, wire_length).evidence) == count
+
+
+MARK = re.compile(r'\[… ([\d,]+) characters left out: get_evidence ids=\["pubmed:1@(\d+)-(\d*)"\] …\]')
+ABSTRACT = (
+    "BACKGROUND: Zinc is studied. " + "Much is known about it from many places and years. " * 12 + "\n"
+    "METHODS: "
+    + "We looked at animals in cages with great care. " * 12
+    + "The dose was 5 mg/kg. "
+    + "The cages were cleaned on most days of every week. " * 12
+    + "\n"
+    "CONCLUSIONS: The NOAEL was 5 mg/kg. Zinc is safe."
+)
+
+
+def abstract(number: int, *, text: str = ABSTRACT, authors: int = 2) -> Evidence:
+    names = (f"Author{i} A" for i in range(authors))
+    return Evidence.of(published(text, source="pubmed", title=f"Paper {number}", pmid=str(number), authors=names))
+
+
+def both(one: BaseModel) -> int:
+    return max(wire_length(one), text_length(one))
+
+
+def test_an_abstract_is_cut_in_the_middle_and_the_mark_stands_where_the_gap_is() -> None:
+    cut = fit(result(*(abstract(n) for n in range(1, 6))), 9_000, both)
+    content = cut.evidence[0].content
+    assert both(cut) <= 9_000
+    assert len(cut.evidence) == 5
+    assert content.startswith("BACKGROUND: Zinc is studied. [… ")
+    assert "The dose was 5 mg/kg." in content
+    assert content.endswith("CONCLUSIONS: The NOAEL was 5 mg/kg. Zinc is safe.")
+    for length, start, end in re.findall(
+        r'\[… ([\d,]+) characters left out: get_evidence ids=\["pubmed:1@(\d+)-(\d+)"\]', content
+    ):
+        assert int(end) - int(start) == int(length.replace(",", "")) >= 400
+    assert content.count("[…") == 2
+
+
+@given(st.lists(st.integers(1, 700), min_size=1, max_size=12), st.lists(st.booleans(), min_size=12, max_size=12))
+def test_the_parts_shown_and_the_parts_named_make_the_whole_text(sizes: list[int], results: list[bool]) -> None:
+    text = " ".join(
+        f"S{n} {'x ' * (size // 2)}{'p < 0.05' if found else 'end'}."
+        for n, (size, found) in enumerate(zip(sizes, results, strict=False))
+    )
+    (cut,) = fit(result(abstract(1, text=text)), 1_000, both).evidence or (abstract(1, text=text),)
+    rebuilt = re.sub(
+        r'\[… [\d,]+ characters left out: get_evidence ids=\["pubmed:1@(\d+)-(\d*)"\] …\]', _gap(text), cut.content
+    )
+    assert rebuilt.split() == text.split()
+
+
+def _gap(text: str) -> Callable[[re.Match[str]], str]:
+    return lambda mark: text[int(mark[2]) : int(mark[3]) if mark[3] else None]
+
+
+def test_less_than_400_characters_are_never_cut_from_an_abstract() -> None:
+    text = "It begins. " + "Filler without any number stands here. " * 9 + "p < 0.05. " + "It goes on. It ends."
+    cut = fit(result(*(abstract(n, text=text) for n in range(1, 21))), 12_000, both)
+    assert 0 < len(cut.evidence) < 20
+    assert {piece.content for piece in cut.evidence} == {text}
+
+
+def test_what_does_not_fit_starts_the_next_page() -> None:
+    whole = result(*(piece(n, sentences=40) for n in range(1, 51)))
+    whole = whole.model_copy(update={"total_found": 500, "next_offset": 50, "offsets": tuple(range(1, 51))})
+    whole = whole.model_copy(update={"next_step": "More: offset=50. Go on."})
+    cut = fit(whole, 32_000, both)
+    shown = len(cut.evidence)
+    assert 0 < shown < 50
+    assert (cut.next_offset, cut.next_step) == (shown, f"More: offset={shown}. Go on.")
+    assert f"{50 - shown} more results do not fit here: continue with offset={shown}." in cut.warnings
+
+
+def test_what_cannot_be_paged_to_is_named() -> None:
+    cut = fit(result(*(piece(n, sentences=40) for n in range(1, 51))), 32_000, both)
+    assert f"{50 - len(cut.evidence)} more results are kept in the session but do not fit here" in cut.warnings[-1]
+    assert cut.warnings[-1].endswith('"pubmed:49", "pubmed:50"].')
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(st.integers(1, 120), st.integers(0, 1_500)), min_size=1, max_size=60),
+    st.sampled_from([6_000, 12_000, 32_000]),
+    st.sampled_from([10, 50, 100]),
+)
+def test_paging_loses_no_record_whatever_the_budget(sizes: list[tuple[int, int]], limit: int, page: int) -> None:
+    kinds = ("abstract", "page")
+    pieces = [
+        piece(n, sentences=s, authors=a).model_copy(update={"kind": kinds[n % 2]})
+        for n, (s, a) in enumerate(sizes, start=1)
+    ]
+    seen: list[str] = []
+    offset = 0
+    while offset >= 0:
+        some = pieces[offset : offset + page]
+        following = offset + len(some)
+        found = result(*some).model_copy(
+            update={
+                "total_found": len(pieces),
+                "offsets": tuple(range(offset + 1, following + 1)),
+                "next_offset": following if following < len(pieces) else -1,
+                "providers": (ProviderReport(name="pubmed", status="ok"),),
+            }
+        )
+        cut = fit(found, limit, both)
+        assert both(cut) <= limit
+        assert cut.evidence
+        seen += [one.id for one in cut.evidence]
+        offset = cut.next_offset
+    assert seen == [one.id for one in pieces]
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(1, 1_000), min_size=1, max_size=20), st.sampled_from([6_000, 32_000]))
+def test_reading_on_from_each_answer_reads_every_character(sizes: list[int], limit: int) -> None:
+    whole = {one.id: one for one in (piece(n, sentences=s) for n, s in enumerate(sizes, start=1))}
+    asked = [f"{id}@0-" for id in whole]
+    read = dict.fromkeys(whole, "")
+    while asked:
+        parts = [re.fullmatch(r"(.*)@(\d+)-", one) for one in asked]
+        starts = tuple(int(part[2]) for part in parts if part)
+        texts = [whole[part[1]] for part in parts if part]
+        listed = EvidenceList(
+            session_id="rs_0",
+            evidence=tuple(
+                one.model_copy(update={"content": one.content[start:]})
+                for one, start in zip(texts, starts, strict=True)
+            ),
+            starts=starts,
+        )
+        cut = fit(listed, limit, both)
+        assert both(cut) <= limit
+        assert cut.evidence
+        asked = asked[len(cut.evidence) :]
+        for one in cut.evidence:
+            mark = re.search(r' \[… [\d,]+ characters left out: get_evidence ids=\["(.*@\d+-)"\] …\]$', one.content)
+            read[one.id] += one.content[: mark.start()] if mark else one.content
+            asked += [mark[1]] if mark else []
+    assert read == {id: one.content for id, one in whole.items()}
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 200)), max_size=30),
+    st.sampled_from([4_000, 12_000, 32_000]),
+    st.booleans(),
+)
+def test_both_kinds_of_result_always_fit(sizes: list[tuple[int, int]], limit: int, listed: bool) -> None:
+    pieces = tuple(piece(n, sentences=s + 1, authors=a) for n, (s, a) in enumerate(sizes, start=1))
+    whole = EvidenceList(session_id="rs_0", evidence=pieces) if listed else result(*pieces)
+    cut = fit(whole, limit, both)
+    assert both(cut) <= limit
+    assert [one.id for one in cut.evidence] == [one.id for one in pieces[: len(cut.evidence)]]
+    assert bool(cut.evidence) == bool(pieces)

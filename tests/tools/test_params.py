@@ -18,6 +18,9 @@ from deepcritical_mcp.tools.params import evidence_ids
         ("doi:10.1000/abc#0123456789ab", "doi:10.1000/abc#0123456789ab"),
         (" url:0123456789abcdef0123 ", "url:0123456789abcdef0123"),
         ("text:0123456789abcdef0123", "text:0123456789abcdef0123"),
+        ("NCT00000009", "nct:NCT00000009"),
+        ("nct:nct00000009", "nct:NCT00000009"),
+        ("ISRCTN12345678", "nct:ISRCTN12345678"),
         ("something else", "something else"),
     ],
 )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError
 from deepcritical_mcp.export import export_entries
-from deepcritical_mcp.models import STATUSES, Evidence, Publication
+from deepcritical_mcp.models import SOURCE_LABELS, STATUSES, Evidence, Publication
 from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def _style() -> str:
 def _script() -> str:
     parts = "\n".join(_source(f"js/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{parts}}})();\n'
-    return script.replace("@VERSION@", __version__).replace("@STATUSES@", _status_labels())
+    script = script.replace("@VERSION@", __version__).replace("@STATUSES@", _status_labels())
+    return script.replace("@SOURCES@", json.dumps(dict(SOURCE_LABELS)))
 
 
 def _status_labels() -> str:

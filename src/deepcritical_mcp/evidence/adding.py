@@ -154,7 +154,9 @@ class Batch:
             return publication.id
         about = publication.pmid + publication.doi + publication.url
         text = f"{publication.title}\n{publication.text.content}\n{about}"
-        return f"{publication.id}#{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        while (id := f"{publication.id}#{hashlib.sha256(text.encode()).hexdigest()[:12]}") in self._catalogue:
+            text += f"\n{publication.date}\n{publication.authors}"
+        return id
 
     def _kept(self, id: str) -> Publication:
         return self._catalogue[id].publication

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from deepcritical_mcp.evidence.chunking import indexed_text
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import Identity, IdentityIndex, Match, Similarity, identity_of
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, words_of
 from deepcritical_mcp.evidence.storage.rows import KeptItem
-from deepcritical_mcp.models import Evidence, Publication, Source, Text
+from deepcritical_mcp.models import Evidence, Publication, Text
 
 
 class Catalogue:
@@ -129,9 +129,9 @@ class Catalogue:
         """The ids that have no vectors yet."""
         return list(self._waiting)
 
-    def of_source(self, source: Source) -> list[str]:
-        """The ids of one source."""
-        return [id for id, item in list(self._items.items()) if item.publication.source == source]
+    def where(self, condition: Callable[[Publication], bool]) -> list[str]:
+        """The ids of the publications that fulfil `condition`."""
+        return [id for id, item in list(self._items.items()) if condition(item.publication)]
 
     def links(self, id: str) -> tuple[str, ...]:
         """The ids of what says nearly the same as `id`."""

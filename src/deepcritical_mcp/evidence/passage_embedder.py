@@ -70,6 +70,14 @@ class PassageEmbedder:
         self.failure = ""
         return vectors
 
+    async def sentences(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
+        """The vectors of sentences, None without a model."""
+        try:
+            return await self._embedder.vectors(texts)
+        except EmbeddingError as error:
+            self.failure = error.message
+            return None
+
     async def publications(self, publications: Sequence[Publication]) -> list[Sequence[Vector]]:
         """The vectors of each publication's passages, none without a model."""
         texts = await run_sync(_texts, publications, abandon_on_cancel=True)

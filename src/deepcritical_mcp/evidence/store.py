@@ -15,23 +15,21 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.errors import DeepCriticalError, SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.adding import Batch, Decision, NewPiece
 from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.catalogue_in_step import catalogue_of, catch_up, replace
 from deepcritical_mcp.evidence.deduplication import without_duplicates
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import identity_of
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.projection import Point, project
-from deepcritical_mcp.evidence.searching import Search, shared_words
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Record, Vector, now
+from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
+from deepcritical_mcp.evidence.searching import Found, Search, related_evidence, shared_words
+from deepcritical_mcp.evidence.sentence_ranking import best_answers, by_part, score_sentences, shortened
+from deepcritical_mcp.evidence.storage.rows import Vector
 from deepcritical_mcp.evidence.storage.space import Space
-from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, Source, status_label
-from deepcritical_mcp.text import cut_at_sentence
+from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, Source
 
 EMBEDDED_AT_ONCE = 64
 READ_AT_ONCE = 200
-SNIPPET_LENGTH = 240
-QUIET = 10_000
-CLOCKS_DIFFER = 2_000
-"""Milliseconds."""
 
 T = TypeVar("T")
 
@@ -141,7 +139,23 @@ class EvidenceStore:
         source: Source | Literal["any"] = "any",
         min_relevance: float = 0.0,
     ) -> list[Evidence]:
-        """The evidence that answers `query` best, by meaning and by words, best first.
+        """The evidence that answers `query` best, by meaning and by words, best first; see `search`."""
+        scope = Scope(source=None if source == "any" else source)
+        found = await self.search(
+            query, variants=variants, max_results=max_results, scope=scope, min_relevance=min_relevance
+        )
+        return list(found.evidence)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        variants: Sequence[str] = (),
+        max_results: int = 5,
+        scope: Scope = EVERYTHING,
+        min_relevance: float = 0.0,
+    ) -> Found:
+        """The evidence in `scope` that answers `query` best, by meaning and by words.
 
         `variants` are other ways to put the same question. `relevance` is the cosine of the best passage to `query`,
         in 0..1. Of evidence that says nearly the same only the best is returned; its `similar` names the others.
@@ -150,24 +164,41 @@ class EvidenceStore:
             asked = [query, *variants]
             vectors = await self._embedder.queries(asked)
             await self._embed_waiting(space, catalogue)
-            search = Search(space, catalogue, self._calibration, None if source == "any" else source)
+            search = Search(space, catalogue, self.calibration, scope)
             return await run_sync(search.best, asked, vectors, max_results, min_relevance, abandon_on_cancel=True)
+
+    async def passages(self, query: str, found: Found, length: int) -> tuple[Evidence, ...]:
+        """The evidence of a search, each by the sentences that answer `query` best: about `length` characters,
+        verbatim, with gaps marked."""
+        briefs = await shortened(self._embedder, query, found.parts, length)
+        return tuple(by_part(piece, brief) for piece, brief in zip(found.evidence, briefs, strict=True))
+
+    async def answers(self, question: str, ids: Sequence[str], length: int) -> dict[str, Evidence]:
+        """The evidence of those ids, each by the sentences that answer `question` ("" if none does)."""
+        async with self._session() as (_, catalogue):
+            kept = {id: catalogue.resolve(id) for id in dict.fromkeys(ids)}
+            held = {id: catalogue[kept[id]].publication for id in kept if kept[id]}
+            rows = [(id, text) for id, publication in held.items() for text in publication.texts]
+            scores = await score_sentences(self._embedder, question, [text.content for _, text in rows])
+            least = self.calibration.answers_from if self.calibration else math.inf
+            briefs = best_answers([(id, text.content) for id, text in rows], scores, least, length)
+            return {id: by_part(catalogue.shown(held[id], rows[at][1]), brief) for id, (at, brief) in briefs.items()}
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         """Up to `limit` pieces close in meaning to `query`, closest first, other than `exclude` and what says nearly
         the same as one of those; none where the model is not calibrated, since nobody knows what close means then."""
         async with self._session() as (space, catalogue):
             vectors = await self._embedder.queries([query])
-            search = Search(space, catalogue, self._calibration)
-            least = self._calibration.related_from if self._calibration else math.inf
+            search = Search(space, catalogue, self.calibration)
+            least = self.calibration.related_from if self.calibration else math.inf
             found = await run_sync(search.closest, query, vectors, exclude, limit, least, abandon_on_cancel=True)
-        return tuple(map(_related, found))
+        return tuple(map(related_evidence, found))
 
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:
         """How relevant each publication is to `query`, 0..1, whether the session holds it or not."""
         async with self._session() as (space, catalogue):
             vectors = await self._embedder.queries([query])
-            search = Search(space, catalogue, self._calibration)
+            search = Search(space, catalogue, self.calibration)
             if vectors is None:
                 return await run_sync(shared_words, query, publications, abandon_on_cancel=True)
             missing = [one for one in publications if not search.has_vectors(one.id)]
@@ -180,7 +211,7 @@ class EvidenceStore:
         the opposite. The session is neither read nor changed."""
         vectors = await self._embedder.publications(evidence)
         return await run_sync(
-            without_duplicates, evidence, vectors, threshold, self._calibration, abandon_on_cancel=True
+            without_duplicates, evidence, vectors, threshold, self.calibration, abandon_on_cancel=True
         )
 
     async def get(self, ids: Sequence[str]) -> dict[str, Evidence]:
@@ -240,7 +271,8 @@ class EvidenceStore:
         self._space = self._catalogue = None
 
     @property
-    def _calibration(self) -> Calibration | None:
+    def calibration(self) -> Calibration | None:
+        """What was measured with the embedding model."""
         return self._embedder.calibration
 
     @contextlib.asynccontextmanager
@@ -253,7 +285,7 @@ class EvidenceStore:
             if space is None or catalogue is None:
                 raise SessionNotFoundError()
             if self._shared:
-                await run_sync(_catch_up, space, catalogue, abandon_on_cancel=True)
+                await run_sync(catch_up, space, catalogue, abandon_on_cancel=True)
             yield space, catalogue
         except SessionNotFoundError:
             self._lost = True
@@ -267,7 +299,7 @@ class EvidenceStore:
                 await self._open_session(self)
             space = self._space
             if space is not None and self._catalogue is None:
-                self._catalogue = await run_sync(_read, space, self._calibration, abandon_on_cancel=True)
+                self._catalogue = await run_sync(catalogue_of, space, self.calibration, abandon_on_cancel=True)
 
     async def _add_batch(
         self, space: Space, catalogue: Catalogue, rows: Sequence[tuple[tuple[int, Publication], Sequence[Vector]]]
@@ -276,7 +308,7 @@ class EvidenceStore:
         batch = Batch(
             space,
             catalogue,
-            calibration=self._calibration,
+            calibration=self.calibration,
             max_evidence=self._max_evidence,
             dedup_threshold=self._dedup_threshold,
         )
@@ -324,7 +356,7 @@ class EvidenceStore:
         vectors = await self._embedder.publications(publications)
         rows = [(one, some) for one, some in zip(publications, vectors, strict=True) if some]
         for batch in _batches(rows, self._batch):
-            await self._write(lambda batch=batch: _replace(space, catalogue, batch))
+            await self._write(lambda batch=batch: replace(space, catalogue, batch))
 
     def _full(self, outcomes: Sequence[AddOutcome], left_out: int) -> SessionFullError:
         added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
@@ -348,18 +380,6 @@ def _outcome(index: int, decision: Decision, catalogue: Catalogue) -> AddOutcome
     )
 
 
-def _read(space: Space, calibration: Calibration | None) -> Catalogue:
-    return Catalogue.of((item for page in space.read() for item in page), calibration)
-
-
-def _catch_up(space: Space, catalogue: Catalogue) -> None:
-    """Enter what other processes have written since the last look."""
-    # Their clocks may be a little behind, as long as anybody is writing.
-    since = catalogue.latest + 1 if now() - catalogue.latest > QUIET else catalogue.latest - CLOCKS_DIFFER
-    for items in space.read(since=max(since, 1)):
-        space.forget_vectors(catalogue.update(items))
-
-
 def _evidence(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:
     kept = {id: catalogue.resolve(id) for id in dict.fromkeys(ids)}
     return {id: catalogue.shown(catalogue[kept[id]].publication) for id in kept if kept[id]}
@@ -368,36 +388,6 @@ def _evidence(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:
 def _identify(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:
     matches = [catalogue.match(identity_of(publication), lambda _: 0.0) for publication in publications]
     return [match.id if match else "" for match in matches]
-
-
-def _replace(space: Space, catalogue: Catalogue, rows: Sequence[tuple[Publication, Sequence[Vector]]]) -> None:
-    entries, written = [catalogue[publication.id] for publication, _ in rows], now()
-    space.write(
-        [
-            Record(publication, entry.order, written, entry.similar, some)
-            for (publication, some), entry in zip(rows, entries, strict=True)
-        ]
-    )
-    for (publication, some), entry in zip(rows, entries, strict=True):
-        if entry.embedded and entry.parts > len(some):
-            space.remove_parts(publication.id, range(len(some), entry.parts))
-        catalogue.put(KeptItem(publication, entry.order, len(some), True, written, entry.similar))
-
-
-def _related(piece: Evidence) -> RelatedEvidence:
-    return RelatedEvidence(
-        id=piece.id,
-        title=_marked_title(piece),
-        url=piece.citation.url,
-        snippet=cut_at_sentence(piece.content, SNIPPET_LENGTH),
-        relevance=piece.relevance,
-    )
-
-
-def _marked_title(piece: Evidence) -> str:
-    """The title, after the paper's status where that is not "ok": a reader must not see one without the other."""
-    label = status_label(piece.citation.status)
-    return f"{label}: {piece.citation.title}" if label else piece.citation.title
 
 
 def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import Literal
+from html import unescape
+from typing import Literal, NamedTuple
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Indel, Levenshtein
 
 Likeness = Literal["same", "near", "other"]
 
@@ -33,7 +33,13 @@ _GREEK = {
         strict=True,
     )
 }
-_GREEK_NAMES = {letter: f" {name} " for name, letter in _GREEK.items()}
+_NAMES = {letter: f" {name} " for name, letter in _GREEK.items()} | {
+    "&": " and ",
+    "<": " below ",
+    ">": " above ",
+    "≤": " at most ",
+    "≥": " at least ",
+}
 _ROMAN = {
     numeral: str(number)
     for number, numeral in enumerate("i ii iii iv v vi vii viii ix x xi xii xiii xiv xv".split(), 1)
@@ -46,8 +52,8 @@ _NUMBER_WORDS = {
     )
     for word in words.split()
 }
-_FUNCTION_WORDS = frozenset(
-    "a an and are as at be by can do does for from has have in into is it its of on or our that the their this to was "
+FUNCTION_WORDS = frozenset(
+    "a an and are as at be by can do does for from has have in into is it its of on our that the their this to was "
     "we were what which who with".split()
 )
 # Spellings that British and American English write differently; applied to both titles, so it only has to be the same.
@@ -56,20 +62,32 @@ _SPELLINGS = (
     (re.compile(r"our(?=$|s$|al|ed|ing|able)"), "or"),
     (re.compile(r"is(?=e$|es$|ed$|er$|ing$|ation)"), "iz"),
     (re.compile(r"ys(?=e$|es$|ed$|ing$)"), "yz"),
-    (re.compile(r"(?<=[tb])re(?=$|s$)"), "er"),
+    (re.compile(r"(?<=[tbv])re(?=$|s$)"), "er"),
     (re.compile(r"ll(?=ed$|ing$|er$)"), "l"),
     (re.compile(r"mme(?=$|s$)"), "m"),
     (re.compile(r"ogue(?=$|s$)"), "og"),
     (re.compile(r"sulph"), "sulf"),
     (re.compile(r"leuco"), "leuko"),
+    (re.compile(r"^mould"), "mold"),
+    (re.compile(r"^ageing"), "aging"),
 )
-# One letter of difference that is no misprint.
+# Terms that a letter or two keep apart, and that are not misprints of one another. What begins with another letter
+# (maternal/paternal, typical/atypical), or with one of the opposite prefixes below, needs no entry.
 _OPPOSITES = tuple(
     frozenset(pair.split("/"))
     for pair in (
         "afferent/efferent abduction/adduction dysphagia/dysphasia abductor/adductor ileal/iliac perineal/peroneal "
-        "malleolus/malleus prostate/prostrate anuresis/enuresis apophysis/epiphysis"
+        "malleolus/malleus prostate/prostrate anuresis/enuresis apophysis/epiphysis ureteral/urethral ureter/urethra "
+        "ureteric/urethric rubella/rubeola peritoneal/perineal palpation/palpitation quinine/quinidine "
+        "prednisone/prednisolone"
     ).split()
+)
+_PREFIXES = tuple(
+    re.compile(f"{one}|{other}")
+    for one, other in (
+        pair.split("/")
+        for pair in "macr/micr inter/intra hyper/hypo pre/pro endo/ecto endo/exo pre/post ante/anti".split()
+    )
 )
 # A title that begins with one of these is about another document, or is not that document.
 _NOTICES = re.compile(
@@ -77,9 +95,11 @@ _NOTICES = re.compile(
     r"withdrawal|expression of concern|re|reply|response|comments? on|commentary on|letter to|in response|author reply|"
     r"protocol|republished|summary of|abstract)\b"
 )
+_NEGATIONS = frozenset("no not non never neither nor none without cannot lack lacks lacking fail fails failed".split())
 _MARKUP = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|sc|span|inf)\b[^<>]{0,80}>", re.IGNORECASE)
 _LANGUAGE_MARK = re.compile(
-    r"[\[(](?:in )?(?:chinese|french|german|spanish|russian|japanese|polish|italian|korean)[\])]$", re.IGNORECASE
+    r"[\[(](?:article in |in )?(?:chinese|french|german|spanish|russian|japanese|polish|italian|korean)[\])]$",
+    re.IGNORECASE,
 )
 _RETRACTED_PREFIX = re.compile(r"^\W*(?:retracted|withdrawn)\b(?: article| paper)?\W*", re.IGNORECASE)
 _GENERIC = re.compile(
@@ -90,18 +110,23 @@ _GENERIC = re.compile(
     r"(?:fda )?drug safety communication.*|safety (?:announcement|alert|notice).*|table of contents.*|contents|"
     r"editorial\b.*|editor s note.*|in this issue.*|news(?: in brief)?|book reviews?|introduction|"
     r"(?:conference |meeting |poster )?abstracts?|case reports?|about(?: us)?|contact(?: us)?|privacy policy|"
-    r"patient (?:information|leaflet|education).*|questions and answers.*|q a|"
+    r"instructions (?:for|to) authors.*|patient (?:information|leaflet|education).*|questions and answers.*|q a|"
     r"summary of product characteristics.*|"
     r"weekly epidemiological (?:record|update|report)|situation report|press releases?|sign in|log ?in|cookies?\b.*"
 )
 _JUNK_ENDINGS = (".pdf", ".doc", ".docx", ".htm", ".html", ".indd", ".qxd", ".dvi")
 _SITE_SUFFIX = re.compile(r"\s(?:\||::|»|·|•|—|–|-)\s(?=[^|]{1,60}$)")
-_SITE_PREFIX = re.compile(r"^(?:news|press release|article|abstract|research|home)\s?(?::|\||-|–)\s", re.IGNORECASE)
+_SITE_PREFIX = re.compile(
+    r"^(?:[\[(](?:pdf|html|full text)[\])]\s*|"
+    r"(?:news|press release|(?:full )?article|abstract|research|home)\s?(?::|\||-|–)\s)",
+    re.IGNORECASE,
+)
+_VIEWS = frozenset({("abstract",), ("full", "text"), ("pdf",), ("html",)})
 _SITES = frozenset(
     "pubmed pmc nih ncbi medscape medlineplus wikipedia eurekalert sciencedaily medxpress nejm jama bmj lancet nature "
     "springer springerlink sciencedirect elsevier wiley plos cochrane who cdc fda ema nice statpearls uptodate "
-    "clinicaltrials gov org com net guidance library journal news world health organization institute europe central "
-    "academic oxford researchgate semantic scholar frontiers mdpi biorxiv medrxiv".split()
+    "clinicaltrials gov org com net library journal news organization institute academic oxford researchgate scholar "
+    "frontiers mdpi biorxiv medrxiv".split()
 )
 _LANGUAGES = {
     "en": "the of and in with for from on an by to is are patients study",
@@ -119,7 +144,8 @@ _WORDS_OF = {language: frozenset(words.split()) for language, words in _LANGUAGE
 def tokens(text: str) -> tuple[str, ...]:
     """The words and numbers of a text in one spelling: no case, accents or punctuation; numerals as digits; British
     words as American ones; Greek letters by their names; letters apart from digits, so that PD-1 is PD1."""
-    plain = "".join(_GREEK_NAMES.get(letter, letter) for letter in text.casefold().replace("&", " and "))
+    bare = _MARKUP.sub("", unescape(text)) if "<" in text or "&" in text else text
+    plain = "".join(_NAMES.get(letter, letter) for letter in bare.casefold())
     plain = unicodedata.normalize("NFKD", plain)
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     return tuple(_one_spelling(word) for word in _TOKEN.findall(plain))
@@ -132,19 +158,25 @@ def _one_spelling(word: str) -> str:
         return _ROMAN[word]
     if word in _NUMBER_WORDS:
         return _NUMBER_WORDS[word]
+    if word == "grey":
+        return "gray"
     if len(word) > 4:
         for pattern, replacement in _SPELLINGS:
             word = pattern.sub(replacement, word)
     return word
 
 
-def bare_title(title: str) -> str:
-    """A title without what a site puts around it: "WHO warns of cholera | News | WHO" -> "WHO warns of cholera"."""
-    bare = _LANGUAGE_MARK.sub("", _MARKUP.sub("", title.strip())).rstrip()
+def bare_title(title: str, host: str = "") -> str:
+    """A title without what a site puts around it: "WHO warns of cholera | News | WHO" -> "WHO warns of cholera".
+
+    What follows "|" or a dash is a site's name only if it is known or shares a word with `host`.
+    """
+    bare = _LANGUAGE_MARK.sub("", _MARKUP.sub("", unescape(title).strip())).rstrip()
     bare = _SITE_PREFIX.sub("", _RETRACTED_PREFIX.sub("", bare))
+    of_site = _SITES | {word for word in tokens(host) if len(word) > 2}
     while (end := _last_separator(bare)) > 0:
         suffix = tokens(bare[end:])
-        is_site = any(word in _SITES for word in suffix) or bare[end : end + 3].strip() in ("|", "::", "»")
+        is_site = suffix in _VIEWS or not of_site.isdisjoint(suffix)
         if len(tokens(bare[:end])) < CONTENT_WORDS or not is_site or len(suffix) > 6:
             break
         bare = bare[:end].rstrip()
@@ -161,8 +193,10 @@ def is_generic(words: Sequence[str]) -> bool:
 
 
 def is_junk(title: str) -> bool:
-    """Whether it is a file's name rather than a title."""
+    """Whether it is the name of a file or site rather than a title."""
     plain = title.strip().casefold()
+    if _SITES.issuperset(tokens(title)):
+        return True
     if not plain or plain.startswith(("microsoft word", "untitled")) or plain.endswith(_JUNK_ENDINGS):
         return True
     first, *others = plain.split()
@@ -172,7 +206,7 @@ def is_junk(title: str) -> bool:
 
 def identifies(words: Sequence[str]) -> bool:
     """Whether a title can identify a document together with its content: it is long and has enough content words."""
-    content = [word for word in words if word not in _FUNCTION_WORDS]
+    content = [word for word in words if word not in FUNCTION_WORDS]
     return len(" ".join(words)) >= LONG_TITLE and len(content) >= CONTENT_WORDS
 
 
@@ -182,25 +216,59 @@ def likeness(one: Sequence[str], other: Sequence[str]) -> Likeness:
     "same": equal but for function words. "near": equal but for misprints, or one has a subtitle more. "other": a word
     differs that changes what it is: any number, a name, a population, a negation, a drug, or a notice in front.
     """
-    first, second = ([word for word in words if word not in _FUNCTION_WORDS] for words in (one, other))
+    first, second = sorted([word for word in words if word not in FUNCTION_WORDS] for words in (one, other))
     if first == second:
         return "same"
-    if not first or not second or _is_notice(one) != _is_notice(other):
+    if not first or not second or is_notice(one) != is_notice(other):
         return "other"
     found: Likeness = "same"
-    for kind, start, end, from_, to in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
-        if kind == "equal":
+    for change in changes(first, second):
+        gone, come = change.gone, change.come
+        if "".join(gone) == "".join(come):  # "health care", "healthcare"
             continue
-        gone, come = first[start:end], second[from_:to]
-        if kind == "replace" and len(gone) == len(come):
-            if not all(_is_misprint(a, b) for a, b in zip(gone, come, strict=True)):
+        if gone and come:
+            if len(gone) != len(come) or not all(map(is_misprint, gone, come)):
                 return "other"
-        elif "".join(gone) == "".join(come):  # "health care", "healthcare"
-            continue
-        elif kind == "replace" or not _is_subtitle(gone or come, at_end=end == len(first) and to == len(second)):
+        elif not change.at_end or not _is_subtitle(gone or come):
             return "other"
         found = "near"
     return found
+
+
+class WordChange(NamedTuple):
+    """Words of one text in whose place another one has others; `at_end` when both texts end there."""
+
+    gone: list[str]
+    come: list[str]
+    at_end: bool
+
+
+def changes(one: Sequence[str], other: Sequence[str]) -> list[WordChange]:
+    """Where two texts differ, given as `tokens`."""
+    found: list[WordChange] = []
+    start, from_ = 0, 0
+    equal = [(op.src_start, op.dest_start, op.src_end) for op in Indel.opcodes(one, other) if op.tag == "equal"]
+    for end, to, next_start in [*equal, (len(one), len(other), len(one))]:
+        gone, come = list(one[start:end]), list(other[from_:to])
+        if gone or come:
+            found.append(WordChange(gone, come, (end, to) == (len(one), len(other))))
+        start, from_ = next_start, to + next_start - end
+    return found
+
+
+def is_negation(word: str) -> bool:
+    """Whether a word, as in `tokens`, negates."""
+    return word in _NEGATIONS
+
+
+def replaced(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether one title has a word in the place of another's: a population, drug, place or opposite."""
+    first, second = sorted([word for word in words if word not in FUNCTION_WORDS] for words in (one, other))
+    found = [change for change in changes(first, second) if "".join(change.gone) != "".join(change.come)]
+    return any(
+        gone and come and (len(gone) == len(come) or len(found) == 1) and not all(map(is_misprint, gone, come))
+        for gone, come, _ in found
+    )
 
 
 def numbers_agree(one: Iterable[str], other: Iterable[str]) -> bool:
@@ -209,40 +277,67 @@ def numbers_agree(one: Iterable[str], other: Iterable[str]) -> bool:
     return first <= second or second <= first
 
 
-def language_of(text: str) -> str:
-    """A guess of a title's language by its function words or script; "" when there are too few to tell."""
-    letters = [letter for letter in text if letter.isalpha()]
-    foreign = sum(not unicodedata.name(letter, "LATIN").startswith(("LATIN", "GREEK")) for letter in letters)
-    if letters and foreign > len(letters) / 2:
-        return unicodedata.name(next(letter for letter in letters if ord(letter) > 0x24F), "").partition(" ")[0]
+def is_translation(one: str, other: str) -> bool:
+    """Whether two titles are written in two languages, by their scripts or function words; False if in doubt."""
+    scripts = _script(one), _script(other)
+    if all(scripts) and scripts[0] != scripts[1]:
+        return True
+    first, second = _languages(one), _languages(other)
+    return bool(first and second and first.isdisjoint(second))
+
+
+def _script(text: str) -> str:
+    """LATIN, CJK, CYRILLIC and so on: that of most letters."""
+    letters = [unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()]
+    return max(set(letters), key=lambda script: (letters.count(script), script)) if letters else ""
+
+
+def _languages(text: str) -> frozenset[str]:
+    """The languages with most function words in a text; none when there are too few to tell."""
     words = text.casefold().split()
     counts = {language: sum(word in known for word in words) for language, known in _WORDS_OF.items()}
-    best = max(counts, key=lambda language: counts[language])
-    runner_up = max(count for language, count in counts.items() if language != best)
-    return best if counts[best] >= 2 and counts[best] > runner_up else ""
+    most = max(counts.values())
+    return frozenset(language for language in counts if counts[language] == most) if most >= 2 else frozenset()
 
 
-def _is_notice(words: Sequence[str]) -> bool:
+def is_notice(words: Sequence[str]) -> bool:
+    """Whether a title, as `tokens`, is that of a correction, retraction, reply or protocol."""
     return _NOTICES.match(" ".join(words)) is not None
 
 
-def _is_misprint(one: str, other: str) -> bool:
-    if one.isdigit() or other.isdigit() or frozenset((one, other)) in _OPPOSITES:
+def is_misprint(one: str, other: str) -> bool:
+    """Whether two words are one but for a letter. A misprint spares the first letter, numbers and opposites."""
+    if one == other:
+        return True
+    if one.isdigit() or other.isdigit() or frozenset((one, other)) in _OPPOSITES or _opposite_prefixes(one, other):
         return False
     short, long = sorted((one, other), key=len)
     if long in (f"{short}s", f"{short}es") and len(short) > 3:
         return True
-    return len(short) >= LONG_WORD and Levenshtein.distance(one, other, score_cutoff=1) <= 1
+    return len(short) >= LONG_WORD and one[0] == other[0] and Levenshtein.distance(one, other, score_cutoff=1) <= 1
 
 
-_DIVIDING = frozenset(
-    "part phase edition update updated version supplement appendix protocol correction erratum reply comment letter "
-    "adult adults child children pediatric infant infants neonate neonates adolescent adolescents men women man woman "
-    "male males female females elderly older pregnant pregnancy not no without never versus vs ultra extension follow "
-    "up interim final rationale design chapter volume series section questions answers guide".split()
+def _opposite_prefixes(one: str, other: str) -> bool:
+    for prefix in _PREFIXES:
+        first, second = prefix.match(one), prefix.match(other)
+        if first and second and first[0] != second[0]:
+            return True
+    return False
+
+
+# What a subtitle says of how a study was done; such a subtitle is often left out.
+_DESIGNS = frozenset(
+    _one_spelling(word)
+    for word in (
+        "randomized controlled clinical trial trials double single triple blind blinded masked open label placebo "
+        "multicenter multicentre center prospective retrospective observational cohort case control cross sectional "
+        "survey study studies systematic review literature scoping narrative meta analysis metaanalysis network pilot "
+        "feasibility noninferiority inferiority superiority non parallel group crossover registry based population "
+        "nationwide national report series experimental comparative"
+    ).split()
 )
 
 
-def _is_subtitle(words: Sequence[str], *, at_end: bool) -> bool:
-    """Whether words that only one of two titles has are a subtitle, which the other one leaves out."""
-    return at_end and len(words) >= 2 and not any(word.isdigit() or word in _DIVIDING for word in words)
+def _is_subtitle(words: Sequence[str]) -> bool:
+    """Whether words that only one of two titles has at its end are a subtitle that says how the study was done."""
+    return len(words) >= 2 and _DESIGNS.issuperset(words)

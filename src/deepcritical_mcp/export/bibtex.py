@@ -1,18 +1,27 @@
 """BibTeX, as BibTeX, biblatex, Zotero, JabRef and pandoc read it.
 
 UTF-8 with TeX's special characters escaped, every value on one line. Web pages are `@online`, which classic BibTeX
-styles treat as `@misc`.
+styles treat as `@misc`; so are preprints, with their server in `howpublished`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
-from deepcritical_mcp.export.reference import PLAIN_FIELDS, Reference
-from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.export.reference import PLAIN_FIELDS, Reference, words_with_case
+from deepcritical_mcp.models import AuthorName, PublicationForm, language_names
 from deepcritical_mcp.text import clean_line
 
-_TYPES = {"article": "article", "webpage": "online", "other": "misc"}
+_TYPES: dict[PublicationForm, str] = {
+    "article": "article",
+    "preprint": "misc",
+    "chapter": "incollection",
+    "book": "book",
+    "trial": "online",
+    "page": "online",
+    "other": "misc",
+}
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ESCAPES = str.maketrans(
     {
@@ -37,26 +46,62 @@ def entry(reference: Reference) -> str:
     return "\n".join([f"@{_TYPES[reference.kind]}{{{reference.key},", *lines, "}", ""])
 
 
-def _fields(reference: Reference) -> list[tuple[str, str]]:
+def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
     publication = reference.publication
     year, month, day = (*reference.date, 0, 0, 0)[:3]
-    return [
-        ("title", f"{{{_title(reference.title)}}}"),
-        ("author", f"{{{' and '.join(_name(author) for author in reference.authors)}}}"),
-        ("year", f"{{{year:04d}}}" if year else ""),
-        ("month", _MONTHS[month - 1] if 1 <= month <= 12 else ""),
-        ("date", f"{{{publication.date}}}" if day else ""),
-        *((plain.bibtex, f"{{{_text(getattr(publication, plain.field))}}}") for plain in PLAIN_FIELDS),
-        ("pages", f"{{{_text('--'.join(filter(None, reference.pages)), dashes=True)}}}"),
-        ("doi", f"{{{_address(publication.doi)}}}"),
-        ("pmid", f"{{{_text(publication.pmid)}}}"),
-        ("pmcid", f"{{{_text(publication.pmcid)}}}"),
-        ("url", f"{{{_address(reference.url)}}}"),
-        ("note", f"{{{_text(reference.status_note)}}}"),
-        ("keywords", f"{{{', '.join(_keyword(word) for word in reference.keywords)}}}"),
-        ("abstract", f"{{{_text(reference.abstract)}}}"),
-        ("annote", f"{{{_text(reference.remark)}}}"),
-    ]
+    yield "title", f"{{{_title(reference.title)}}}"
+    yield "origtitle", _value(publication.vernacular_title)
+    yield "author", _people(reference.authors)
+    yield "editor", _people(publication.editors)
+    yield "year", f"{{{year:04d}}}" if year else ""
+    yield "month", _MONTHS[month - 1] if 1 <= month <= 12 else ""
+    yield "date", f"{{{publication.date}}}" if day else ""
+    yield from _container(reference)
+    yield "issn", _value(publication.issn)
+    yield "isbn", _value(publication.isbn)
+    yield from _language(publication.language)
+    yield "doi", f"{{{_address(publication.doi)}}}"
+    yield "pmid", _value(publication.pmid)
+    yield "pmcid", _value(publication.pmcid)
+    yield "url", f"{{{_address(reference.url)}}}"
+    yield "note", _value(" ".join(filter(None, (reference.status_note, *reference.facts))))
+    yield "keywords", f"{{{', '.join(_keyword(word) for word in reference.keywords)}}}"
+    yield "abstract", _value(reference.abstract)
+    yield "annote", _value(reference.remark)
+
+
+def _container(reference: Reference) -> Iterator[tuple[str, str]]:
+    """What it appeared in, and where in it."""
+    publication = reference.publication
+    pages = f"{{{_text('--'.join(filter(None, reference.pages)), dashes=True)}}}"
+    if reference.kind == "preprint":
+        server = publication.journal_abbreviation or publication.journal or publication.publisher
+        yield "howpublished", _value(f"{server} [Preprint]".strip())
+        yield "number", _value(publication.pages)
+        return
+    if reference.kind in ("chapter", "book"):
+        yield "booktitle", _value(publication.book_title) if reference.kind == "chapter" else ""
+    else:
+        yield "journal", _value(publication.journal)
+        yield "shortjournal", _value(publication.journal_abbreviation)
+    yield "publisher", _value(publication.publisher)
+    for plain in PLAIN_FIELDS:
+        yield plain.bibtex, _value(getattr(publication, plain.field))
+    yield "pages", pages
+
+
+def _language(codes: str) -> Iterator[tuple[str, str]]:
+    names = language_names(codes)
+    yield "language", f"{{{' and '.join(map(_name_part, names))}}}"
+    yield "langid", _value(names[0].lower()) if len(names) == 1 and names != ["English"] else ""
+
+
+def _value(text: str) -> str:
+    return f"{{{_text(text)}}}"
+
+
+def _people(names: Sequence[AuthorName]) -> str:
+    return f"{{{' and '.join(map(_name, names))}}}"
 
 
 def _text(text: str, *, dashes: bool = False) -> str:
@@ -82,20 +127,8 @@ def _balanced(text: str) -> str:
 
 def _title(title: str) -> str:
     """The title with braces around the words that keep their capitals when a style lowers the rest."""
-    words = _text(title).split(" ")
-    # In a title that capitalises its words, a capital at a word's start says nothing.
-    capitalised = sum(word[:1].isupper() for word in words) > len(words) / 2
-    return " ".join(
-        f"{{{word}}}" if _keeps_capitals(word, initial_counts=position > 0 and not capitalised) else word
-        for position, word in enumerate(words)
-    )
-
-
-def _keeps_capitals(word: str, *, initial_counts: bool) -> bool:
-    if word.count("{") != word.count("}") or not _self_contained(word):
-        return False
-    letters = re.sub(r"\\text\w+|\W", "", word)
-    return any(letter.isupper() for letter in (letters if initial_counts else letters[1:]))
+    words = ((_text(word), keeps) for word, keeps in words_with_case(_balanced(clean_line(title))))
+    return " ".join(f"{{{word}}}" if keeps and _self_contained(word) else word for word, keeps in words)
 
 
 def _self_contained(word: str) -> bool:
@@ -115,7 +148,8 @@ def _name(author: AuthorName) -> str:
 
 
 def _name_part(part: str) -> str:
-    divides = "," in part or re.search(r"(?:^|\s)and(?:\s|$)", part, re.IGNORECASE)
+    """In braces if readers would divide it: a lone escaped sign takes the space before the next "and" with it."""
+    divides = "," in part or re.search(r"(?:^|\s)(?:and|[&%$#_{}])(?:\s|$)", part, re.IGNORECASE)
     return f"{{{_text(part)}}}" if divides else _text(part)
 
 

@@ -1,4 +1,4 @@
-"""JSON Lines: one publication a line, with all that is known of it, to be read back."""
+"""JSON Lines: one publication a line, with all that is known of it and nothing else, to be read back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deepcritical_mcp.models.version_0_1 import upgraded
 
 def entry(reference: Reference) -> str:
     """One line."""
-    return f"{reference.publication.model_dump_json()}\n"
+    return f"{reference.publication.model_dump_json(exclude_defaults=True)}\n"
 
 
 def read_jsonl(text: str) -> list[Publication]:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from deepcritical_mcp.export.reference import Reference
-from deepcritical_mcp.models import AuthorName, Source, status_label
+from deepcritical_mcp.models import status_label, vancouver
 from deepcritical_mcp.text import clean_line
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&!^@])")
+# Also what GitHub's Markdown makes a link of without being asked: "https://…", "www.…", "a@b".
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&!^@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 # What makes a list, a heading or a rule of a line that begins with it.
 _AT_LINE_START = re.compile(r"^(\s*)(?:([-+=:])|(\d+)([.)]))", re.MULTILINE)
-_SHOWN_AUTHORS = 6
-_SOURCES: Mapping[Source, str] = {
-    "pubmed": "PubMed",
-    "preprint": "preprint",
-    "trial": "trial registration",
-    "web": "web page",
-    "user": "own note",
-}
 
 
 def entry(reference: Reference) -> str:
@@ -32,8 +25,9 @@ def entry(reference: Reference) -> str:
 def _paragraphs(reference: Reference) -> Iterator[str]:
     if reference.status_note:
         label = status_label(reference.publication.status)
-        yield f"**{label}**{_text(reference.status_note.removeprefix(label))}"
-    yield _citation(reference)
+        shown = f"**{label}**" if label else ""
+        yield shown + _text(reference.status_note.removeprefix(label))
+    yield _line(vancouver(reference.publication))
     links = _links(reference)
     if links:
         yield " · ".join(links)
@@ -43,24 +37,6 @@ def _paragraphs(reference: Reference) -> Iterator[str]:
         if not reference.publication.is_users:
             yield "The user's note, not part of the source:"
         yield _quotation(reference.remark)
-
-
-def _citation(reference: Reference) -> str:
-    publication = reference.publication
-    authors = ", ".join(_name(author) for author in reference.authors[:_SHOWN_AUTHORS])
-    more = " et al." if len(reference.authors) > _SHOWN_AUTHORS else ""
-    volume = publication.volume + (f"({publication.issue})" if publication.issue else "")
-    where = ", ".join(filter(None, (volume, "–".join(filter(None, reference.pages)))))
-    journal = f"*{_text(publication.journal)}*" if publication.journal else ""
-    date = publication.date if publication.date != "Unknown" else "no date"
-    published = " ".join(filter(None, (journal, _text(where))))
-    source = _SOURCES[publication.source]
-    parts = (_text(authors + more), f"({date})", published, f"[{source}]".translate({91: r"\[", 93: r"\]"}))
-    return " ".join(filter(None, parts))
-
-
-def _name(author: AuthorName) -> str:
-    return " ".join(filter(None, (author.family, author.given, author.suffix)))
 
 
 def _links(reference: Reference) -> list[str]:
@@ -76,9 +52,17 @@ def _links(reference: Reference) -> list[str]:
         )
     if publication.doi:
         links.append(f"[doi:{_text(publication.doi)}](https://doi.org/{quote(publication.doi, safe='/')})")
+    if publication.nct and publication.nct not in vancouver(publication):
+        links.append(_trial_link(publication.nct))
     if reference.url and not publication.pmid:
         links.append(_web_link(reference.url))
     return links
+
+
+def _trial_link(number: str) -> str:
+    if not number.startswith("NCT"):
+        return _text(number)
+    return f"[{_text(number)}](https://clinicaltrials.gov/study/{quote(number, safe='')})"
 
 
 def _web_link(url: str) -> str:
@@ -88,6 +72,11 @@ def _web_link(url: str) -> str:
 
 def _text(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", clean_line(text))
+
+
+def _line(text: str) -> str:
+    """A paragraph of its own: what would make a list or a heading of it is escaped too."""
+    return _AT_LINE_START.sub(_harmless, _text(text))
 
 
 def _quotation(text: str) -> str:

@@ -5,32 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
+    NOTICE_LABELS,
     UNKNOWN_DATE,
     AuthorName,
-    NoticeKind,
     Publication,
+    PublicationForm,
     status_label,
 )
+from deepcritical_mcp.models.vancouver import AHEAD_OF_PRINT
 
-Kind = Literal["article", "webpage", "other"]
-
-_NOTICE_LABELS: Mapping[NoticeKind, str] = {
-    "retraction": "Retraction",
-    "concern": "Expression of concern",
-    "erratum": "Erratum",
-    "update": "Newer version",
-    "about": "About",
-}
 _MARKED_AS_RETRACTED = re.compile(r"\W*retract(?:ed|ion)\b", re.IGNORECASE)
 _PAGES = re.compile(r"(\w+)\s*[-‐-―−]+\s*(\w+)")
-_WEB_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 # Letters that have no decomposition into an ASCII letter and a mark.
 _PLAIN_LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"}
@@ -51,7 +43,7 @@ class PlainField(NamedTuple):
 
 
 PLAIN_FIELDS = (
-    PlainField("journal", "journal", "T2", "container-title"),
+    PlainField("publisher_place", "address", "CY", "publisher-place"),
     PlainField("volume", "volume", "VL", "volume"),
     PlainField("issue", "number", "IS", "issue"),
 )
@@ -66,9 +58,10 @@ class Reference:
         key: citation key in ASCII, unique in its export.
         title: without the full stop at its end; with "RETRACTED: " in front where that is so.
         date: year, year and month, or year, month and day; () when unknown.
-        url: "" unless it leads to the web (a script's address is no place to find a source).
+        url: "" unless it leads to the web.
         pages: first and last page; last is "" for a single page or what is not a range.
-        status_note: "" when nothing is wrong with the publication.
+        status_note: its status, and the publications that correct, replace or publish it; "" if there is nothing.
+        facts: what no format has a field for, a sentence each: numbers, revision, ahead of print.
         abstract: what the source says, "" where that is only the title again.
         remark: what the user wrote.
     """
@@ -76,13 +69,14 @@ class Reference:
     publication: Publication
     number: int
     key: str
-    kind: Kind
+    kind: PublicationForm
     title: str
     authors: tuple[AuthorName, ...]
     date: tuple[int, ...]
     url: str
     pages: tuple[str, str]
     status_note: str
+    facts: tuple[str, ...]
     abstract: str
     remark: str
     keywords: tuple[str, ...]
@@ -103,13 +97,14 @@ def _reference(publication: Publication, key: str, number: int) -> Reference:
         publication=publication,
         number=number,
         key=key,
-        kind=_kind(publication),
+        kind=publication.form,
         title=_marked_title(publication),
         authors=publication.authors,
         date=tuple(int(part) for part in publication.date.split("-")) if publication.date != UNKNOWN_DATE else (),
-        url=_url(publication),
+        url=publication.url if publication.is_on_the_web else "",
         pages=_page_range(publication.pages),
         status_note=_status_note(publication),
+        facts=tuple(_facts(publication)),
         abstract=_abstract(publication),
         remark="\n\n".join(text.content for text in publication.texts if text.is_users),
         keywords=tuple(dict.fromkeys((*publication.mesh_terms, *publication.keywords))),
@@ -122,16 +117,6 @@ def _abstract(publication: Publication) -> str:
     return said[0] if said and said[0].rstrip(".") != publication.title.rstrip(".") else ""
 
 
-def _kind(publication: Publication) -> Kind:
-    if publication.journal:
-        return "article"
-    return "webpage" if _url(publication) and not (publication.pmid or publication.doi) else "other"
-
-
-def _url(publication: Publication) -> str:
-    return publication.url if _WEB_ADDRESS.match(publication.url) else ""
-
-
 def _marked_title(publication: Publication) -> str:
     title = publication.title
     if title.endswith(".") and not title.endswith(("..", ". .")):
@@ -142,14 +127,27 @@ def _marked_title(publication: Publication) -> str:
 
 def _status_note(publication: Publication) -> str:
     label = status_label(publication.status)
-    if not label:
-        return ""
     notices = [
-        f"{_NOTICE_LABELS[notice.kind]}: " + ", ".join(filter(None, (notice.reference.rstrip("."), _pmid(notice.pmid))))
+        f"{NOTICE_LABELS[notice.kind]}: " + ", ".join(filter(None, (notice.reference.rstrip("."), _pmid(notice.pmid))))
         for notice in publication.status_notices
         if notice.reference or notice.pmid
     ]
-    return ". ".join([label, *notices]) + "."
+    return ". ".join(filter(None, [label, *notices, ""])) + "." if label or notices else ""
+
+
+def _facts(publication: Publication) -> Iterator[str]:
+    if publication.publication_stage == AHEAD_OF_PRINT:
+        yield "Epub ahead of print."
+    if publication.registrations:
+        yield f"Registrations: {'; '.join(publication.registrations)}."
+    if publication.nct and not any(publication.nct in one for one in publication.registrations):
+        yield f"Trial registration: {publication.nct}."
+    if publication.bookshelf_id:
+        yield f"Bookshelf ID: {publication.bookshelf_id}."
+    if publication.book_years:
+        yield f"Book published {publication.book_years}."
+    if publication.revised_date != UNKNOWN_DATE:
+        yield f"Updated {publication.revised_date}."
 
 
 def _pmid(pmid: str) -> str:
@@ -180,3 +178,26 @@ def _key(publication: Publication) -> str:
 def _ascii_letters(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.lower().translate(_PLAIN_LETTERS))
     return "".join(letter for letter in plain if letter.isascii() and letter.isalnum())
+
+
+def words_with_case(title: str) -> list[tuple[str, bool]]:
+    """The words of a title, and whether each keeps its capitals when a style changes those of the rest.
+
+    Those are words with a capital after their first letter (DNA, mRNA), symbols such as p53, and names, which are
+    known by their capital unless the title capitalises its words or a sentence begins there.
+    """
+    words = title.split(" ")
+    # In a title that capitalises its words, a capital at a word's start says nothing.
+    capitalised = sum(word[:1].isupper() for word in words) > len(words) / 2
+    starts = [True, *(word.endswith((":", ".", "?", "!", "-", "–", "—")) for word in words)]
+    return [
+        (word, _keeps_case(word, initial_counts=not start and not capitalised))
+        for word, start in zip(words, starts, strict=False)
+    ]
+
+
+def _keeps_case(word: str, *, initial_counts: bool) -> bool:
+    letters = "".join(letter for letter in word if letter.isalnum())
+    if letters[:1].islower() and any(letter.isdigit() for letter in letters):
+        return True
+    return any(letter.isupper() for letter in (letters if initial_counts else letters[1:]))

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from deepcritical_mcp.export.reference import PLAIN_FIELDS, Reference
-from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.models import AuthorName, PublicationForm, language_names
 from deepcritical_mcp.text import clean_line
 
-_TYPES = {"article": "JOUR", "webpage": "ELEC", "other": "GEN"}
+_TYPES: dict[PublicationForm, str] = {
+    "article": "JOUR",
+    "preprint": "UNPB",
+    "chapter": "CHAP",
+    "book": "BOOK",
+    "trial": "ELEC",
+    "page": "ELEC",
+    "other": "GEN",
+}
 
 
 def entry(reference: Reference) -> str:
@@ -26,7 +34,15 @@ def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
         yield "PY", f"{reference.date[0]:04d}"
         # Year, month, day and a free part, of which any may be empty.
         yield "DA", "/".join((publication.date.replace("-", "/"), *[""] * (4 - len(reference.date))))
+    for editor in publication.editors:
+        yield "A2", _name(editor)
     first, last = reference.pages
+    yield "T2", publication.book_title if reference.kind == "chapter" else publication.journal
+    yield "J2", publication.journal_abbreviation
+    yield "M3", "Preprint" if reference.kind == "preprint" else ""
+    yield "PB", publication.publisher
+    yield "SN", publication.isbn or publication.issn
+    yield "LA", ", ".join(language_names(publication.language))
     for plain in PLAIN_FIELDS:
         yield plain.ris, getattr(publication, plain.field)
     yield "SP", first
@@ -37,6 +53,9 @@ def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
     yield "C2", publication.pmcid
     yield "UR", reference.url
     yield "N1", reference.status_note
+    yield "N1", f"Original title: {publication.vernacular_title}" if publication.vernacular_title else ""
+    for fact in reference.facts:
+        yield "N1", fact
     yield "N1", reference.remark
     yield "AB", reference.abstract
     for keyword in reference.keywords:

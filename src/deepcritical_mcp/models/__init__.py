@@ -3,19 +3,28 @@
 from deepcritical_mcp.models.author_names import (
     split_name,
 )
-from deepcritical_mcp.models.evidence import (
-    NO_ABSTRACT,
-    USER,
+from deepcritical_mcp.models.citation import (
     Citation,
     Evidence,
+)
+from deepcritical_mcp.models.evidence import (
+    NO_ABSTRACT,
+    PREPRINT,
+    USER,
     Publication,
+    PublicationForm,
     Text,
     TextKind,
     merged,
     publication_id,
 )
+from deepcritical_mcp.models.languages import language_names, language_tag
 from deepcritical_mcp.models.publication import (
+    MOST_VARIANTS,
     NO_TITLE,
+    NOTICE_LABELS,
+    QUERY_LIMIT,
+    SOURCE_LABELS,
     STATUSES,
     UNKNOWN_DATE,
     AuthorName,
@@ -46,11 +55,19 @@ from deepcritical_mcp.models.results import (
     SearchResult,
     SimilarItem,
     SourceCount,
+    StatusCount,
+    with_numbers_shown,
 )
+from deepcritical_mcp.models.vancouver import vancouver, written_date
 
 __all__ = [
+    "MOST_VARIANTS",
+    "NOTICE_LABELS",
     "NO_ABSTRACT",
     "NO_TITLE",
+    "PREPRINT",
+    "QUERY_LIMIT",
+    "SOURCE_LABELS",
     "STATUSES",
     "UNKNOWN_DATE",
     "USER",
@@ -72,6 +89,7 @@ __all__ = [
     "NoticeKind",
     "ProviderReport",
     "Publication",
+    "PublicationForm",
     "PublicationStatus",
     "QueryReport",
     "RejectedItem",
@@ -80,12 +98,18 @@ __all__ = [
     "SimilarItem",
     "Source",
     "SourceCount",
+    "StatusCount",
     "StatusNotice",
     "Text",
     "TextKind",
     "Value",
+    "language_names",
+    "language_tag",
     "merged",
     "publication_id",
     "split_name",
     "status_label",
+    "vancouver",
+    "with_numbers_shown",
+    "written_date",
 ]

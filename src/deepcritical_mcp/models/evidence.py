@@ -1,21 +1,26 @@
-"""A publication with the texts that a session has of it, and the piece of evidence that a client sees of it."""
+"""A publication with the texts that a session has of it."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.identifiers import normalise_doi
 from deepcritical_mcp.models.publication import (
+    FINER_DATE,
     FIRST_KNOWN,
     UNION,
+    UNKNOWN_DATE,
     AuthorName,
     Bibliography,
     Line,
     MergeRule,
+    Paragraph,
+    PartialDate,
     Value,
     merge_rules,
     united,
@@ -30,6 +35,10 @@ PREFERENCE: tuple[TextKind, ...] = ("abstract", "registration", "full_text", "pa
 USER = "user"
 """Provider of what the user wrote or pasted."""
 NO_ABSTRACT = "[No abstract]"
+PREPRINT = "Preprint"
+"""PubMed's publication type of a preprint."""
+PublicationForm = Literal["article", "preprint", "chapter", "book", "trial", "page", "other"]
+_WEB_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
 
 class Text(Value):
@@ -75,12 +84,38 @@ class Publication(Bibliography):
     """A publication and the texts that a session has of it. It has one id, whichever texts it owns.
 
     The fields after `texts` are kept, but not sent to clients under their names.
+
+    Attributes:
+        editors: the editors of the book.
+        publisher: of a book or a page; `publisher_place` is its place.
+        vernacular_title: the title in the publication's own language; `title` is then a translation in brackets.
+        electronic_date: when it was published online; `date` is that of the issue, or of the contribution to a book.
+        publication_stage: PubMed's "ppublish", "epublish" or "aheadofprint".
+        book_title: the book that it is a chapter of, or `title` again for a whole book.
+        book_years: "1993-2025" for a book that was published over years, "1993-" if it still is.
+        bookshelf_id: NCBI Bookshelf's number, e.g. "NBK1403".
+        revised_date: the last revision of a chapter.
+        grants: number, agency and country of each.
     """
 
     id: str
     texts: Annotated[tuple[Text, ...], TEXTS, Field(min_length=1)]
     authors: Annotated[tuple[AuthorName, ...], FIRST_KNOWN] = ()
     found_by: Annotated[tuple[Line, ...], UNION] = ()
+    vernacular_title: Annotated[Line, FIRST_KNOWN] = ""
+    issn: Annotated[Line, FIRST_KNOWN] = ""
+    electronic_date: Annotated[PartialDate, FINER_DATE] = UNKNOWN_DATE
+    publication_stage: Annotated[Line, FIRST_KNOWN] = ""
+    publisher: Annotated[Line, FIRST_KNOWN] = ""
+    publisher_place: Annotated[Line, FIRST_KNOWN] = ""
+    book_title: Annotated[Line, FIRST_KNOWN] = ""
+    editors: Annotated[tuple[AuthorName, ...], FIRST_KNOWN] = ()
+    book_years: Annotated[Line, FIRST_KNOWN] = ""
+    isbn: Annotated[Line, FIRST_KNOWN] = ""
+    bookshelf_id: Annotated[Line, FIRST_KNOWN] = ""
+    revised_date: Annotated[PartialDate, FINER_DATE] = UNKNOWN_DATE
+    grants: Annotated[tuple[Line, ...], UNION] = ()
+    conflict_of_interest: Annotated[Paragraph, FIRST_KNOWN] = ""
 
     @classmethod
     def of(cls, kind: TextKind, content: str, *, provider: str, **fields: object) -> Self:
@@ -100,6 +135,24 @@ class Publication(Bibliography):
         return any(text.kind in ("abstract", "registration") and not text.is_users for text in self.texts)
 
     @property
+    def form(self) -> PublicationForm:
+        """What it is cited as."""
+        if self.book_title:
+            return "book" if self.book_title == self.title else "chapter"
+        if self.source == "preprint" or PREPRINT in self.publication_types:
+            return "preprint"
+        if self.source == "trial":
+            return "trial"
+        if self.journal or self.journal_abbreviation:
+            return "article"
+        return "page" if self.is_on_the_web and not (self.pmid or self.doi) else "other"
+
+    @property
+    def is_on_the_web(self) -> bool:
+        """Whether its URL leads to the web: a script's address is not where a source can be found."""
+        return bool(_WEB_ADDRESS.match(self.url))
+
+    @property
     def is_users(self) -> bool:
         """Whether all of its texts come from the user."""
         return all(text.is_users for text in self.texts)
@@ -108,7 +161,8 @@ class Publication(Bibliography):
 def merged(kept: Publication, other: Publication) -> Publication:
     """One publication out of two descriptions of it, under the id of `kept`.
 
-    A record counts more than a page, and a page more than what the user says; of equals, `kept` counts more.
+    A record counts more than a page, a page more than what the user pasted, and that more than the user's notes; of
+    equals, `kept` counts more.
     """
     first, second = (other, kept) if _authority(other) > _authority(kept) else (kept, other)
     values = {
@@ -119,7 +173,9 @@ def merged(kept: Publication, other: Publication) -> Publication:
 
 
 def _authority(publication: Publication) -> int:
-    return 2 if publication.is_record else 0 if publication.is_users else 1
+    if publication.is_users:
+        return 0 if publication.source == "user" else 1
+    return 3 if publication.is_record else 2
 
 
 def publication_id(publication: Publication) -> str:
@@ -143,66 +199,3 @@ def publication_id(publication: Publication) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
-
-
-class Citation(Bibliography):
-    """Where a piece of evidence comes from, as clients see it."""
-
-    authors: tuple[Line, ...] = ()
-
-    @classmethod
-    def of(cls, publication: Publication) -> Self:
-        """The citation of a publication."""
-        shared = {name: getattr(publication, name) for name in Bibliography.model_fields}
-        return cls.model_construct(**shared, authors=tuple(map(str, publication.authors)))
-
-    @property
-    def formatted(self) -> str:
-        """E.g. "Lee M, Okafor C, García J et al. (2021-03-04). Title. PUBMED"."""
-        shown = ", ".join(self.authors[:3]) + (" et al." if len(self.authors) > 3 else "")
-        title = self.title if self.title.endswith((".", "?", "!", "…")) else f"{self.title}."
-        return f"{shown or 'No author'} ({self.date}). {title} {self.source.upper()}"
-
-
-class Evidence(Value):
-    """A piece of evidence as clients see it: one text of a publication, and where it comes from."""
-
-    id: str
-    kind: TextKind = "abstract"
-    content: Annotated[str, AfterValidator(clean_text), Field(min_length=1)]
-    content_truncated: bool = False
-    citation: Citation
-    relevance: Annotated[float, Field(ge=0, le=1)] = 0.0
-    provider: str = ""
-    similar: tuple[str, ...] = ()
-    found_by: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        publication: Publication,
-        text: Text | None = None,
-        *,
-        relevance: float = 0.0,
-        similar: Sequence[str] = (),
-        notes: Sequence[str] = (),
-    ) -> Self:
-        """What `publication` says in `text`, by default in the text that stands for it.
-
-        `notes` are what the user wrote about it elsewhere in the session, beside the notes that it owns.
-        """
-        shown = text or publication.text
-        own = [one.content for one in publication.texts if one.is_users and one is not shown]
-        return cls.model_construct(
-            id=publication.id,
-            kind=shown.kind,
-            content=shown.content,
-            content_truncated=False,
-            citation=Citation.of(publication),
-            relevance=relevance,
-            provider=shown.provider,
-            similar=tuple(similar),
-            found_by=publication.found_by,
-            notes=cast("tuple[str, ...]", united(own, notes)),
-        )

@@ -17,12 +17,27 @@ from deepcritical_mcp.text import clean_line
 
 Source = Literal["pubmed", "preprint", "trial", "web", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice"]
-NoticeKind = Literal["retraction", "concern", "erratum", "update", "about"]
+NoticeKind = Literal[
+    "retraction", "concern", "erratum", "update", "about", "published", "preprint", "earlier", "republished"
+]
+
+SOURCE_LABELS: Mapping[Source, str] = {
+    "pubmed": "PubMed",
+    "preprint": "Preprint",
+    "trial": "Trial",
+    "web": "Web",
+    "user": "Own note",
+}
+"""How each source is shown, in this order."""
 
 TITLE_LIMIT = 500
 LINE_LIMIT = 1_000
 """Characters of a name, a journal and the like, so that no source can fill an answer with one of them."""
+PARAGRAPH_LIMIT = 5_000
 URL_LIMIT = 2_000
+QUERY_LIMIT = 4_000
+"""Characters of a query or topic, wherever one is given."""
+MOST_VARIANTS = 7
 NO_TITLE = "[No title]"
 UNKNOWN_DATE = "Unknown"
 
@@ -50,6 +65,20 @@ def status_label(status: PublicationStatus) -> str:
     return STATUSES[status].label
 
 
+NOTICE_LABELS: Mapping[NoticeKind, str] = {
+    "retraction": "Retraction",
+    "concern": "Expression of concern",
+    "erratum": "Erratum",
+    "update": "Newer version",
+    "about": "About",
+    "published": "Published as",
+    "preprint": "Preprint",
+    "earlier": "Earlier version",
+    "republished": "Republished as",
+}
+"""How each kind of notice is introduced; the order is the one in which notices are listed."""
+
+
 def _title(value: object) -> object:
     if not isinstance(value, str):
         return value
@@ -62,6 +91,11 @@ def _line(value: str) -> str:
     return line if len(line) <= LINE_LIMIT else line[: LINE_LIMIT - 1].rstrip() + "…"
 
 
+def _paragraph(value: str) -> str:
+    text = clean_line(value)
+    return text if len(text) <= PARAGRAPH_LIMIT else text[: PARAGRAPH_LIMIT - 1].rstrip() + "…"
+
+
 def _url(value: str) -> str:
     url = clean_line(value)
     return url if len(url) <= URL_LIMIT else ""  # half a URL leads nowhere
@@ -69,6 +103,7 @@ def _url(value: str) -> str:
 
 Line = Annotated[str, AfterValidator(_line)]
 Title = Annotated[str, BeforeValidator(_title), Field(min_length=1, max_length=TITLE_LIMIT)]
+Paragraph = Annotated[str, AfterValidator(_paragraph)]
 Url = Annotated[str, AfterValidator(_url)]
 PartialDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")]
 
@@ -86,13 +121,14 @@ class AuthorName(NamedTuple):
 
     @property
     def initials(self) -> str:
-        """As Vancouver style writes a name: "Berg JA Jr"; a collective author's name stays whole."""
-        words = re.split(r"[\s.]+", self.given)
-        letters = "".join(
-            word if word.isupper() and len(word) <= 3 else "".join(part[:1].upper() for part in word.split("-"))
-            for word in words
-        )
-        return " ".join(filter(None, (self.family, letters, self.suffix)))
+        """As Vancouver style writes a name: "Berg JA Jr"; a collective author's name stays whole.
+
+        Particles of the given name are left out ("Silva, Ana de" is "Silva A"), as NLM does.
+        """
+        words = [word for word in re.split(r"[\s.-]+", self.given) if word]
+        named = [word for word in words if not word.islower()] or words
+        letters = "".join(word if word.isupper() and len(word) <= 3 else word[:1].upper() for word in named)
+        return " ".join(filter(None, (self.family, letters, self.suffix.rstrip("."))))
 
 
 @dataclass(frozen=True)
@@ -140,7 +176,7 @@ class Value(BaseModel):
 
 
 class StatusNotice(Value):
-    """A notice about a publication: a retraction, an expression of concern, an erratum or a newer version."""
+    """Another publication that corrects, replaces, or publishes this one, or that this one is about."""
 
     kind: NoticeKind
     pmid: Line = ""
@@ -160,11 +196,14 @@ class Bibliography(Value):
     pmcid: Annotated[Line, FIRST_KNOWN] = ""
     nct: Annotated[Line, FIRST_KNOWN] = ""
     journal: Annotated[Line, FIRST_KNOWN] = ""
+    journal_abbreviation: Annotated[Line, FIRST_KNOWN] = ""
     volume: Annotated[Line, FIRST_KNOWN] = ""
     issue: Annotated[Line, FIRST_KNOWN] = ""
     pages: Annotated[Line, FIRST_KNOWN] = ""
+    language: Annotated[Line, FIRST_KNOWN] = ""
     publication_types: Annotated[tuple[Line, ...], UNION] = ()
     mesh_terms: Annotated[tuple[Line, ...], UNION] = ()
     keywords: Annotated[tuple[Line, ...], UNION] = ()
+    registrations: Annotated[tuple[Line, ...], UNION] = ()
     status: Annotated[PublicationStatus, GRAVER] = "ok"
     status_notices: Annotated[tuple[StatusNotice, ...], UNION] = ()

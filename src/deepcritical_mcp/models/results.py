@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from deepcritical_mcp.models.evidence import Evidence
-from deepcritical_mcp.models.publication import PublicationStatus, Source, Value
+from deepcritical_mcp.models.citation import Evidence, Relevance
+from deepcritical_mcp.models.publication import PublicationStatus, Source, StatusNotice, Value
 
 
 class QueryReport(Value):
-    """What one wording of the query brought."""
+    """What one query found.
 
+    Attributes:
+        index: its number, to which `Evidence.found_by` refers.
+        results: how many the source has.
+        shown: how many of them are in this result.
+    """
+
+    index: int = 1
     query: str
     status: Literal["ok", "failed"]
     results: int = 0
+    shown: int = 0
     detail: str = ""
 
 
+def with_numbers_shown(queries: Sequence[QueryReport], evidence: Sequence[Evidence]) -> tuple[QueryReport, ...]:
+    """`queries`, each with the number of `evidence` that it found."""
+    shown = Counter(number for piece in evidence for number in piece.found_by)
+    return tuple(query.model_copy(update={"shown": shown[query.index]}) for query in queries)
+
+
 class ProviderReport(Value):
-    """What one provider did for a search: `skipped` = no key; `failed` = asked in vain, or its circuit is open."""
+    """What one provider did for a search: `skipped` = no key; `failed` = it gave no answer, or its circuit is open."""
 
     name: str
     status: Literal["ok", "failed", "skipped"]
@@ -35,11 +51,24 @@ class RelatedEvidence(Value):
     title: str
     url: str
     snippet: str
-    relevance: Annotated[float, Field(ge=0, le=1)]
+    relevance: Relevance
 
 
 class SearchResult(Value):
-    """What a search found. `next_offset` is -1 at the end; `next_step` tells the model what to do next."""
+    """What a search found.
+
+    Attributes:
+        total_found: what the source has, or the session for a search in it.
+        queries: the query and its variants; for a search in the session, the earlier queries that found the evidence.
+        duplicates_removed: results not shown because they are the same as others, or known already.
+        already_known: how many of those the session held, with `only_new`.
+        left_out: results that the request's filters left out; `warnings` say why.
+        ordered_by: what the order follows; "" if it is `relevance`.
+        next_offset: where the next page starts, -1 at the end.
+        next_step: what the model can do next.
+        offsets: for each piece of evidence, where a page would start that follows it; () if there are no pages. Not
+            sent.
+    """
 
     session_id: str
     query: str
@@ -50,16 +79,20 @@ class SearchResult(Value):
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     duplicates_removed: int = 0
+    already_known: int = 0
+    left_out: int = 0
+    ordered_by: str = ""
     related: tuple[RelatedEvidence, ...] = ()
     providers: tuple[ProviderReport, ...] = ()
     query_translation: str = ""
     next_offset: int = -1
     from_cache: bool = False
     next_step: str = ""
+    offsets: Annotated[tuple[int, ...], Field(exclude=True)] = ()
 
 
 class ExpandedQuery(Value):
-    """One proposed wording of a topic."""
+    """One proposed query for a topic."""
 
     query: str
     strategy: Literal["direct", "broader", "specific"]
@@ -138,23 +171,37 @@ class AddResult(Value):
 
 
 class EvidenceList(Value):
-    """Whole pieces of evidence, by id; `missing` ids are not in the session. Contents begin at character `offset`."""
+    """Pieces of evidence by id; `missing` ids are not in the session. Contents start at character `offset`.
+
+    `queries` are those of the session that found them. `starts`, which is not sent, says at which character each
+    content starts.
+    """
 
     session_id: str
     evidence: tuple[Evidence, ...] = ()
+    queries: tuple[QueryReport, ...] = ()
     missing: tuple[str, ...] = ()
     offset: int = 0
     next_step: str = ""
+    starts: Annotated[tuple[int, ...], Field(exclude=True)] = ()
 
 
 class EvidenceSummary(Value):
-    """One line about a piece of evidence."""
+    """One line about a piece of evidence; `status_notices` say where its status was announced."""
 
     id: str
     title: str
     source: Source
     date: str
     status: PublicationStatus
+    status_notices: tuple[StatusNotice, ...] = ()
+
+
+class StatusCount(Value):
+    """How many pieces of a session have one status."""
+
+    status: PublicationStatus
+    count: int
 
 
 class SourceCount(Value):
@@ -165,10 +212,15 @@ class SourceCount(Value):
 
 
 class EvidencePage(Value):
-    """A page of a session's evidence in order of arrival, and the session's numbers. `next_offset` is -1 at the end."""
+    """A page of a session's evidence in order of arrival, and the session's numbers. `next_offset` is -1 at the end.
+
+    `matching` counts the pieces that the filter lets through, `total` all.
+    """
 
     session_id: str
     total: int
+    matching: int = 0
+    statuses: tuple[StatusCount, ...] = ()
     sources: tuple[SourceCount, ...] = ()
     items: tuple[EvidenceSummary, ...] = ()
     next_offset: int = -1

@@ -10,9 +10,11 @@ from typing import Any, cast
 from deepcritical_mcp.models.author_names import split_name
 from deepcritical_mcp.models.evidence import NO_ABSTRACT, USER, Publication, Text
 from deepcritical_mcp.models.publication import AuthorName
+from deepcritical_mcp.text import clean_line, cut_at_sentence
 
 _OWN_WORDS = "NOTE, not part of the source: "
 """What version 0.1 put before the user's words, which it kept inside a publication's only text."""
+_LONGEST_TITLE = 120
 
 
 def upgraded(text: str) -> list[Publication]:
@@ -25,6 +27,8 @@ def upgraded(text: str) -> list[Publication]:
         row = cast("dict[str, Any]", json.loads(text))
         citation = cast("dict[str, Any]", row["citation"])
         content, *words = cast("str", row["content"]).split(f"\n\n{_OWN_WORDS}")
+        if words and USER in (row.get("provider"), citation["source"]):  # the page's text came after the user's note
+            row, citation = {**row, "provider": ""}, {**citation, "source": "web"}
         publication = _publication(row, citation, content)
         notes = [_note(one, publication) for one in words if one.strip()]
     except (KeyError, TypeError, AttributeError) as error:
@@ -33,12 +37,20 @@ def upgraded(text: str) -> list[Publication]:
 
 
 def _note(content: str, publication: Publication) -> Publication:
-    about = {name: getattr(publication, name) for name in ("url", "date", "pmid", "doi", "pmcid")}
-    title = f"Note on: {publication.title}"
-    note = Publication.of("note", content, provider=USER, source="user", title=title, **about)
+    title = cut_at_sentence(line := clean_line(content), _LONGEST_TITLE)
+    title = f"{title.rstrip('.')}…" if title == line else title  # as add_evidence gives a note without a title
+    note = Publication.of("note", content, provider=USER, source="user", title=title, **_link(publication))
     # The same words may have been glued to several publications.
     digest = hashlib.sha256(publication.id.encode()).hexdigest()[:12]
     return note.model_copy(update={"id": f"{note.id}#{digest}"})
+
+
+def _link(publication: Publication) -> dict[str, str]:
+    """What tells which publication a note is about; the first that is known is enough, and the note is no paper."""
+    for name in ("url", "pmid", "doi", "pmcid"):
+        if value := getattr(publication, name):
+            return {name: value}
+    return {}
 
 
 def _publication(row: Mapping[str, Any], citation: dict[str, Any], content: str) -> Publication:

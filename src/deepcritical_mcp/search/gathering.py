@@ -47,12 +47,13 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Kept:
-    """Evidence as the session holds it now."""
+    """Evidence as the session holds it now; `ids` names that of each record, in order."""
 
     evidence: tuple[Evidence, ...]
     related: tuple[RelatedEvidence, ...] = ()
     errors: tuple[str, ...] = ()
     merged: int = 0
+    ids: tuple[str, ...] = ()
 
 
 async def known_ids(
@@ -132,7 +133,7 @@ async def keep(
     by_id: dict[str, Evidence] = {}
     for item in kept:
         by_id.setdefault(item.id, item)
-    return Kept(tuple(by_id.values()), related, tuple(errors), merged=len(kept) - len(by_id))
+    return Kept(tuple(by_id.values()), related, tuple(errors), len(kept) - len(by_id), tuple(item.id for item in kept))
 
 
 def _as_kept(outcome: AddOutcome, score: float) -> Evidence:

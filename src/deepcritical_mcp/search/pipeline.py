@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from deepcritical_mcp.errors import InvalidInputError, ProviderError
-from deepcritical_mcp.models import ProviderReport, Publication, SearchResult, status_label
+from deepcritical_mcp.models import (
+    Evidence,
+    ProviderReport,
+    Publication,
+    QueryReport,
+    SearchResult,
+    status_label,
+    with_numbers_shown,
+)
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.asking import (
     Outcome,
@@ -18,7 +26,7 @@ from deepcritical_mcp.search.asking import (
     remarks_of,
     unsearched,
 )
-from deepcritical_mcp.search.gathering import SearchSession, gather, keep, known_ids
+from deepcritical_mcp.search.gathering import Kept, SearchSession, gather, keep, known_ids
 from deepcritical_mcp.sources.base import Hit, SearchRequest, Source
 
 logger = logging.getLogger(__name__)
@@ -33,12 +41,14 @@ class Page:
         next_offset: where the next page begins, -1 at the end.
         known: how many were passed over because the session has them, by their ids there.
         left_out: remarks on records that the request does not want.
+        unwanted: how many these are.
     """
 
     ids: tuple[str, ...]
     next_offset: int
     known: int
     left_out: tuple[str, ...] = ()
+    unwanted: int = 0
 
 
 class SourceSearch:
@@ -80,9 +90,18 @@ class SourceSearch:
         await progress(0.7, f"keeping {_count(len(chosen))} in the session")
         kept = await keep(source, chosen, request.queries[0], session, unrelated=page.ids, records=gathered.records)
         await progress(1.0, f"{_count(len(kept.evidence))} found")
+        numbers = {query: number for number, query in enumerate(request.queries, start=1)}
+        by = {hit.id: [numbers[one] for one in hit.publication.found_by] for hit in chosen}
+        shown = _numbered(kept, chosen, by)
+        places = {gathered.records[id].id: place for place, id in enumerate(ranking.ids) if id in gathered.records}
         return result.model_copy(
             update={
-                "evidence": kept.evidence,
+                "evidence": shown,
+                "queries": with_numbers_shown(result.queries, shown),
+                "already_known": result.already_known + known,
+                "left_out": result.left_out + len(found) - len(chosen) - known,
+                "ordered_by": self._order(request),
+                "offsets": self._offsets(request, kept, chosen, places),
                 "errors": (*result.errors, *gathered.errors, *kept.errors),
                 "warnings": _unique(result.warnings, left_out, _reach(page, ranking, request), session.warnings),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
@@ -127,12 +146,14 @@ class SourceSearch:
         return SearchResult(
             session_id=session.session_id,
             query=query,
-            evidence=kept.evidence,
+            evidence=tuple(piece.model_copy(update={"found_by": (1,)}) for piece in kept.evidence),
+            queries=(QueryReport(query=query, status="ok", results=len(linked), shown=len(kept.evidence)),),
             sources_searched=(source.cited_as,),
             total_found=len(linked),
             errors=(*gathered.errors, *kept.errors),
             warnings=_unique(self._about(seed, id, query, len(linked), max_results), session.warnings),
             duplicates_removed=kept.merged,
+            ordered_by=f"{source.title}'s order of {query}",
             related=kept.related,
             providers=(ProviderReport(name=source.name, status="ok", results=len(linked)),),
         )
@@ -156,7 +177,7 @@ class SourceSearch:
         if self.source.scored:
             chosen.sort(key=lambda id: -ranking.records[id].score)
         next_offset = -1 if ends or not self.source.block or not ranking.ids else following
-        return Page(tuple(chosen), next_offset, passed, left_out)
+        return Page(tuple(chosen), next_offset, passed, left_out, len(delivered) - len(wanted))
 
     def _report(
         self,
@@ -173,10 +194,14 @@ class SourceSearch:
             query=request.queries[0],
             sources_searched=(self.source.cited_as,),
             total_found=ranking.total,
-            queries=tuple(outcome.report for outcome in outcomes),
+            queries=tuple(
+                outcome.report.model_copy(update={"index": index}) for index, outcome in enumerate(outcomes, start=1)
+            ),
             errors=_unique(errors_of(outcomes)),
             warnings=_unique(remarks_of(outcomes), page.left_out),
             duplicates_removed=page.known + ranking.duplicates,
+            already_known=page.known,
+            left_out=page.unwanted,
             providers=provider_reports(self.source, outcomes, ranking.total),
             query_translation=outcomes[0].answer.translation if outcomes[0].answer else "",
             next_offset=page.next_offset,
@@ -199,6 +224,28 @@ class SourceSearch:
         elif result.total_found and request.offset >= result.total_found:
             warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
         return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings)})
+
+    def _order(self, request: SearchRequest) -> str:
+        """What the results are ordered by; "" if it is their relevance."""
+        if self.source.scored:
+            return ""
+        order = getattr(request, "sort", "relevance")
+        ranked = "newest first" if order == "date" else "best match"
+        return f"{self.source.title}'s order ({ranked})" + (
+            ", the rankings of all queries fused" if len(request.queries) > 1 else ""
+        )
+
+    def _offsets(
+        self, request: SearchRequest, kept: Kept, chosen: Sequence[Hit], places: Mapping[str, int]
+    ) -> tuple[int, ...]:
+        """See `SearchResult.offsets`. With `only_new` the next page leaves out what this one has kept, so that it must
+        not start earlier."""
+        if not self.source.block or self.source.scored or request.only_new:
+            return ()
+        first: dict[str, int] = {}
+        for id, hit in zip(kept.ids, chosen, strict=False):
+            first.setdefault(id, request.offset + places[hit.id] + 1)
+        return tuple(first[piece.id] for piece in kept.evidence)
 
     async def _spelling(self, query: str) -> str:
         """Another spelling of `query`; "" when there is none, or when the source does not answer."""
@@ -228,6 +275,16 @@ class SourceSearch:
             yield f"{self.source.title} lists no {query}."
         elif count > shown:
             yield f"These are {shown} of {count:,}."
+
+
+def _numbered(kept: Kept, chosen: Sequence[Hit], found_by: Mapping[str, Sequence[int]]) -> tuple[Evidence, ...]:
+    """The kept evidence, each piece with the numbers of the queries that found it."""
+    numbers: dict[str, set[int]] = {}
+    for id, hit in zip(kept.ids, chosen, strict=False):
+        numbers.setdefault(id, set()).update(found_by.get(hit.id, ()))
+    return tuple(
+        piece.model_copy(update={"found_by": tuple(sorted(numbers.get(piece.id, ())))}) for piece in kept.evidence
+    )
 
 
 def _found(hit: Hit, queries: tuple[str, ...]) -> Hit:

@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from deepcritical_mcp import sources
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import ProviderReport, Publication, Value
+from deepcritical_mcp.models import MOST_VARIANTS, QUERY_LIMIT, ProviderReport, Publication, Value
 from deepcritical_mcp.models import Source as CitationSource
 from deepcritical_mcp.text import clean_line
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from deepcritical_mcp.sources import SourceRow
 
 SourceKind = Literal["literature", "preprints", "trials", "web"]
-LONGEST_QUERY = 4_000
-MOST_VARIANTS = 7
 CHECK_THE_NETWORK = "Check the network and, if there is one, the proxy (HTTPS_PROXY)."
 
 
@@ -67,10 +65,9 @@ class SearchRequest(Value):
         if len(self.variants) > MOST_VARIANTS:
             raise InvalidInputError(f"variants: at most {MOST_VARIANTS}, got {len(self.variants)}.")
         for text in self.queries:
-            if len(text) > LONGEST_QUERY:
+            if len(text) > QUERY_LIMIT:
                 raise InvalidInputError(
-                    f"A query has at most {LONGEST_QUERY:,} characters, this one {len(text):,}: keep the essential "
-                    "terms."
+                    f"A query has at most {QUERY_LIMIT:,} characters, this one {len(text):,}: keep the essential terms."
                 )
         self._check_page()
         return self

@@ -14,12 +14,14 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import export_part
 from deepcritical_mcp.models import ExportResult, Publication
 from deepcritical_mcp.text import cut_at_sentence
-from deepcritical_mcp.tools.budget import FEWEST_AUTHORS, LATEST_QUERIES, LEAST_CONTENT
+from deepcritical_mcp.tools.budget import LEAST_CONTENT
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import SessionId, evidence_ids
+from deepcritical_mcp.tools.session_queries import LATEST_QUERIES
 from deepcritical_mcp.tools.spec import ToolSpec, reading
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
+FIRST_AUTHORS = 10
 SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
 """Of the characters of a result: for the file's text, as the JSON string that it becomes, and for ids that are not
 there."""
@@ -93,7 +95,7 @@ def _brief(publication: Publication, room: int) -> Publication:
     return publication.model_copy(
         update={
             "texts": (publication.text.model_copy(update={"content": content}),),
-            "authors": publication.authors[:FEWEST_AUTHORS],
+            "authors": publication.authors[:FIRST_AUTHORS],
             "found_by": publication.found_by[-LATEST_QUERIES:],
         }
     )

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from deepcritical_mcp.models import Evidence, EvidencePage, EvidenceSummary, Source, SourceCount
+from deepcritical_mcp.models import (
+    Evidence,
+    EvidencePage,
+    EvidenceSummary,
+    PublicationStatus,
+    Source,
+    SourceCount,
+    StatusCount,
+)
 from deepcritical_mcp.tools.call_session import ToolContext, session_for
-from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.params import SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, reading
 
 if TYPE_CHECKING:
@@ -24,35 +32,46 @@ async def list_evidence(
     ctx: ToolContext,
     max_results: Annotated[int, Field(ge=1, le=100)] = 20,
     offset: Annotated[int, Field(ge=0)] = 0,
+    status: StatusFilter = "any",
     session_id: SessionId = "",
 ) -> EvidencePage:
-    """Page through what the session holds, in order of arrival: ids, titles, and how many of each source."""
+    """Page through what the session holds, in order of arrival: ids, titles, how many of each source and status.
+    status="retracted" lists what is retracted, with its notices."""
     session = await session_for(ctx, session_id, may_open=False)
-    return await page_of(session.store, offset, max_results)
+    return await page_of(session.store, offset, max_results, status=status)
 
 
-async def page_of(store: EvidenceStore, offset: int, limit: int) -> EvidencePage:
-    """At most `limit` lines of a session's evidence from `offset` on, with the session's numbers."""
+async def page_of(store: EvidenceStore, offset: int, limit: int, *, status: StatusFilter = "any") -> EvidencePage:
+    """At most `limit` lines of a session's evidence of one status from `offset` on, with the session's numbers."""
     everything = await store.page(0, await store.count())
     counts: Counter[Source] = Counter(piece.citation.source for piece in everything)
-    items = everything[offset : offset + limit]
+    statuses: Counter[PublicationStatus] = Counter(piece.citation.status for piece in everything)
+    matching = [piece for piece in everything if status in ("any", piece.citation.status)]
+    items = matching[offset : offset + limit]
     following = offset + len(items)
-    beyond = offset >= len(everything) > 0
+    beyond = offset >= len(matching) > 0
     return EvidencePage(
         session_id=store.session_id,
         total=len(everything),
         sources=tuple(SourceCount(source=source, count=count) for source, count in counts.most_common()),
+        matching=len(matching),
+        statuses=tuple(StatusCount(status=one, count=count) for one, count in statuses.most_common()),
         items=tuple(map(_summary, items)),
-        next_offset=following if following < len(everything) else -1,
+        next_offset=following if following < len(matching) else -1,
         warnings=(*store.warnings, *([f"offset {offset} is beyond the last piece of evidence."] if beyond else [])),
-        next_step=WHAT_TO_DO if everything else NOTHING_YET,
+        next_step=(WHAT_TO_DO if matching else f"No evidence here is {status}.") if everything else NOTHING_YET,
     )
 
 
 def _summary(piece: Evidence) -> EvidenceSummary:
     citation = piece.citation
     return EvidenceSummary(
-        id=piece.id, title=citation.title, source=citation.source, date=citation.date, status=citation.status
+        id=piece.id,
+        title=citation.title,
+        source=citation.source,
+        date=citation.date,
+        status=citation.status,
+        status_notices=citation.status_notices,
     )
 
 

@@ -20,7 +20,9 @@ async def pubmed_search(
     ctx: ToolContext,
     query: Query,
     variants: Variants = [],  # noqa: B006  # pydantic copies it
-    max_results: Annotated[int, Field(ge=1, le=100)] = 10,
+    max_results: Annotated[
+        int, Field(ge=1, le=100, description="about 8 abstracts stay whole; of more, the middle of the longest is cut")
+    ] = 10,
     offset: Annotated[int, Field(ge=0)] = 0,
     sort: Literal["relevance", "date"] = "relevance",
     min_date: PartialDate = "",

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.evidence.scope import Scope
+from deepcritical_mcp.models import Evidence, SearchResult, Source
 from deepcritical_mcp.tools.call_session import ToolContext, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import Query, SessionId, Variants
+from deepcritical_mcp.tools.params import Query, SessionId, StatusFilter, Variants
 from deepcritical_mcp.tools.progress_reports import progress_of
+from deepcritical_mcp.tools.session_queries import with_queries
 from deepcritical_mcp.tools.spec import ToolSpec, reading
+
+PASSAGE_LENGTH = 550
+NEAREST_SHOWN = 3
+NOTHING_CLOSE = (
+    "Nothing in this session is close to the question. What is shown is only the nearest that it holds, no answer."
+)
 
 
 async def semantic_search(
@@ -19,39 +28,61 @@ async def semantic_search(
     query: Query,
     variants: Variants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[int, Field(ge=1, le=50)] = 5,
-    source: Literal["any", "pubmed", "web", "user"] = "any",
+    detail: Literal["passages", "full"] = "passages",
+    source: Literal["any", Source] = "any",
+    kind: Literal["any", "abstract", "full_text", "page", "note", "registration"] = "any",
+    status: StatusFilter = "any",
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
     session_id: SessionId = "",
 ) -> SearchResult:
-    """Find, by meaning, evidence that this session already holds (from searches and add_evidence). Asks nobody
-    outside."""
+    """Find passages by meaning in what this session already holds (from searches and add_evidence), quoted verbatim.
+    Sends nothing outside."""
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
     progress = progress_of(ctx)
     await progress(0.1, "searching the session by meaning and by words")
-    evidence = await store.search_similar(
-        query, variants=variants, max_results=max_results, source=source, min_relevance=min_relevance
+    found = await store.search(
+        query,
+        variants=variants,
+        max_results=max_results,
+        scope=Scope(
+            None if source == "any" else source,
+            None if kind == "any" else kind,
+            None if status == "any" else status,
+        ),
+        min_relevance=min_relevance,
     )
+    if not found.close:
+        found = found.first(NEAREST_SHOWN)
+    shown = await store.passages(query, found, PASSAGE_LENGTH) if detail == "passages" else found.evidence
+    evidence, queries = await with_queries(store, shown)
     total = await store.count()
     await progress(1.0, f"{len(evidence)} of {total} pieces of evidence")
+    far = (NOTHING_CLOSE,) if not found.close else ()
     return SearchResult(
         session_id=store.session_id,
         query=query,
-        evidence=tuple(evidence),
-        sources_searched=("pubmed", "web", "user") if source == "any" else (source,),
+        evidence=evidence,
+        queries=queries,
+        sources_searched=get_args(Source) if source == "any" else (source,),
         total_found=total,
-        warnings=store.warnings,
-        next_step=_next_step(total, found=bool(evidence), session_hint=session.hint),
+        ordered_by="meaning and words together" if len(evidence) > 1 else "",
+        warnings=(*far, *store.warnings),
+        next_step=_next_step(total, evidence, found.close, session.hint),
     )
 
 
-def _next_step(total: int, *, found: bool, session_hint: str) -> str:
+def _next_step(total: int, evidence: Sequence[Evidence], close: bool, session_hint: str) -> str:
     if not total:
         step = NOTHING_YET
-    elif not found:
-        step = "Nothing fits: lower min_relevance, drop the source filter, or search PubMed and the web for more."
+    elif not evidence:
+        step = "Nothing fits: lower min_relevance, drop the filters, or search PubMed and the web for more."
+    elif not close:
+        step = "Search PubMed or the web for this question, or ask the session in other words."
     else:
-        step = "Relevance ranks, it does not judge: read before you cite. For gaps, search PubMed or the web again."
+        cut = any(piece.content_truncated for piece in evidence)
+        whole = 'Whole texts: get_evidence, or detail="full". ' if cut else ""
+        step = f"{whole}Relevance ranks, it does not judge: read before you cite. For more, search PubMed or the web."
     return f"{session_hint} {step}".strip()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
 from deepcritical_mcp.models import Evidence, Publication
 from deepcritical_mcp.search.expansion.phrases import stems
 from tests.publications import published
@@ -28,6 +29,7 @@ class FakeStore:
 
     def __init__(self, publications: Sequence[Publication] = (), *, error: Exception | None = None) -> None:
         self.session_id = "rs_test"
+        self.calibration: Calibration | None = MINILM
         self._evidence = [Evidence.of(publication) for publication in publications]
         self._error = error
 

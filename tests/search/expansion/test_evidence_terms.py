@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from deepcritical_mcp.models import Evidence
-from deepcritical_mcp.search.expansion.evidence_terms import distinctive_terms, read_evidence
+from deepcritical_mcp.search.expansion.evidence_terms import EvidenceView, distinctive_terms, read_evidence
 from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, page, paper
 
 
@@ -50,3 +50,9 @@ async def test_a_large_session_is_sampled():
     many = [page(f"https://example.org/{number}", f"Topic {number}", f"Text {number}.") for number in range(1_200)]
     view = await read_evidence("metformin alzheimer", FakeStore([*many, *NEUROPROTECTION]))
     assert any("AMPK" in term.term for term in view.terms)
+
+
+async def test_with_an_uncalibrated_model_the_session_proposes_no_terms() -> None:
+    store = FakeStore(NEUROPROTECTION)
+    store.calibration = None
+    assert await read_evidence("metformin alzheimer", store) == EvidenceView()

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError
-from deepcritical_mcp.models import ExpandedQuery, Expansion
+from deepcritical_mcp.models import QUERY_LIMIT, ExpandedQuery, Expansion
 from deepcritical_mcp.search.expansion import QueryExpander, pubmed_syntax
 from deepcritical_mcp.search.expansion.pubmed_syntax import LONGEST_QUERY
 from deepcritical_mcp.search.expansion.selection import same_words_key
-from deepcritical_mcp.search.expansion.topic import TOPIC_LIMIT
 from tests.search.expansion.ncbi_stand_in import NcbiStandIn
 from tests.search.expansion.queries import finds, is_well_formed
 from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, page, paper
@@ -235,7 +234,7 @@ async def test_what_is_negated_is_no_concept(tmp_path: Path):
         ("what is the", "no word to search for"),
         ("😀 🧠", "no word to search for"),
         ('"" () ?', "no word to search for"),
-        ("x" * (TOPIC_LIMIT + 1), "the limit is 4,000"),
+        ("x" * (QUERY_LIMIT + 1), "the limit is 4,000"),
     ],
 )
 async def test_a_topic_that_cannot_be_searched_is_refused_with_the_reason(topic: str, said: str):

@@ -49,7 +49,7 @@ async def test_a_search_takes_two_requests_and_keeps_pubmeds_order(http: httpx.A
         ("pubmed:13", "Third.", "pubmed"),
         ("pubmed:11", "First.", "pubmed"),
     ]
-    assert {piece.found_by for piece in evidence} == {("zinc",)}
+    assert {piece.found_by for piece in evidence} == {(1,)}
     assert played.utilities == ["esearch", "efetch"]
 
 

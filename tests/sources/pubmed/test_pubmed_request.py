@@ -77,7 +77,7 @@ def test_ranges_within_one_year_or_month_are_right(earliest: str, latest: str):
     request(min_date=earliest, max_date=latest)
 
 
-def test_the_last_page_can_be_had():
+def test_the_last_page_can_be_requested():
     request(offset=9_898, max_results=100)
 
 

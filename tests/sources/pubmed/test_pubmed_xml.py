@@ -104,12 +104,6 @@ def test_labelled_sections_stand_on_lines_of_their_own():
     assert evidence.text.content == "AIM & SCOPE: To see.\nNo label.\nRESULTS: We saw.\nThe end."
 
 
-def test_abstracts_in_other_languages_are_not_the_abstract():
-    other = '<OtherAbstract Language="ger"><AbstractText>Zink hilft.</AbstractText></OtherAbstract>'
-    evidence = read_one(article("1", "[Zinc helps].", "", citation=other))
-    assert (evidence.title, evidence.text.content) == ("[Zinc helps].", NO_ABSTRACT)
-
-
 def person(last: str, fore: str = "", initials: str = "", suffix: str = "", valid: str = "Y") -> str:
     parts = {"LastName": last, "ForeName": fore, "Initials": initials, "Suffix": suffix}
     inside = "".join(f"<{name}>{value}</{name}>" for name, value in parts.items() if value)
@@ -209,11 +203,7 @@ STATUSES: Statuses = [
     ((), notice("ErratumIn", "J. 2024"), "corrected", [("erratum", "", "J. 2024")]),
     ((), notice("PartialRetractionIn", "J. 2024", "80"), "corrected", [("retraction", "80", "J. 2024")]),
     ((), notice("CorrectedandRepublishedIn", "J. 2025", "81"), "corrected", [("erratum", "81", "J. 2025")]),
-    (("Retraction of Publication",), notice("RetractionOf", "J. 2020", "5"), "ok", []),
-    ((), notice("ExpressionOfConcernFor", "J. 2020", "5"), "ok", []),
-    ((), notice("ErratumFor", "J. 2020", "5"), "ok", []),
     ((), notice("CommentIn", "J. 2020", "5"), "ok", []),
-    ((), notice("UpdateIn", "J. 2020", "5"), "ok", []),
 ]
 
 

@@ -119,7 +119,7 @@ async def test_long_queries_and_many_domains_are_cut_and_told(http: httpx.AsyncC
     assert provider.asked[0].query["q"] == " ".join(["word"] * 50)
     assert [warning.split(":")[0] for warning in answer.warnings] == [
         "Brave Search accepts fewer domains than these",
-        "Brave Search accepts no longer query than",
+        "Brave Search accepts shorter queries only; it was asked",
     ]
 
 

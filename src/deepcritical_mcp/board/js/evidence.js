@@ -1,8 +1,19 @@
 // Parses tool results into records that the rest of the page can rely on.
 
-const SOURCES = { pubmed: "PubMed", web: "Web", user: "Own note" };
-const STATUSES = JSON.parse('@STATUSES@');
-const NOTICES = { retraction: "Retraction", concern: "Expression of concern", erratum: "Erratum" };
+// The labels come from the server; `other` is what this page's version of it does not know.
+const SOURCES = { ...JSON.parse('@SOURCES@'), other: "Other source" };
+const STATUSES = { ...JSON.parse('@STATUSES@'), other: "OTHER NOTICE" };
+const NOTICES = {
+  retraction: "Retraction",
+  concern: "Expression of concern",
+  erratum: "Erratum",
+  update: "Newer version",
+  about: "About",
+  published: "Published as",
+  preprint: "Preprint",
+  earlier: "Earlier version",
+  republished: "Republished as",
+};
 const META_KEY = "deepcritical/board";
 
 const list = (value) => (Array.isArray(value) ? value : []);
@@ -14,18 +25,20 @@ const short = (value, limit = 500) => {
 };
 const isObject = (value) => typeof value === "object" && value !== null;
 
-// From an Evidence value, an item of list_evidence or a point of the map; the last two have fewer fields.
-function readRecord(value) {
+// From an Evidence value, an item of list_evidence or a point of the map; the last two have fewer fields. `queries` are
+// the texts of the result's queries by number.
+function readRecord(value, queries = new Map()) {
   const citation = isObject(value.citation) ? value.citation : value;
   const date = clean(citation.date);
-  const source = Object.hasOwn(SOURCES, citation.source) ? citation.source : "web";
+  const source = Object.hasOwn(SOURCES, citation.source) ? citation.source : "other";
+  const status = clean(citation.status) || "ok";
   return {
     id: clean(value.id),
     title: short(citation.title) || "[No title]",
     source,
     date: /^\d{4}/.test(date) ? date : "",
     year: /^\d{4}/.test(date) ? Number(date.slice(0, 4)) : 0,
-    status: Object.hasOwn(STATUSES, citation.status) ? citation.status : "ok",
+    status: Object.hasOwn(STATUSES, status) ? status : "other",
     notices: list(citation.status_notices).filter(isObject),
     authors: texts(citation.authors).map((name) => short(name, 200)),
     journal: short(citation.journal),
@@ -38,7 +51,7 @@ function readRecord(value) {
     relevance: Math.min(1, Math.max(0, number(value.relevance))),
     provider: clean(value.provider),
     similar: texts(value.similar),
-    foundBy: texts(value.found_by),
+    foundBy: list(value.found_by).map((number) => queries.get(number) ?? "").filter(Boolean),
     whole: isObject(value.citation),
   };
 }
@@ -49,10 +62,11 @@ function readResult(result) {
   const meta = isObject(result._meta) && isObject(result._meta[META_KEY]) ? result._meta[META_KEY] : {};
   const places = list(meta.map).filter((point) => isObject(point) && clean(point.id));
   const pieces = [...list(data.evidence), ...list(data.items)].filter((value) => isObject(value) && clean(value.id));
+  const queries = new Map(list(data.queries).filter(isObject).map((query) => [query.index, clean(query.query)]));
   return {
     sessionId: clean(data.session_id) || clean(meta.session_id),
     query: short(data.query),
-    records: pieces.map(readRecord),
+    records: pieces.map((piece) => readRecord(piece, queries)),
     related: list(data.related).filter((value) => isObject(value) && clean(value.id)),
     problems: problemsOf(result, data),
     map: places.map((point) => ({ record: readRecord(point), x: number(point.x), y: number(point.y) })),

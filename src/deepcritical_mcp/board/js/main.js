@@ -40,12 +40,14 @@ function drawHead() {
   byId("footer").hidden = !byId("footer").textContent;
 }
 
+const PLACES = { pubmed: SOURCES.pubmed, web: "the web" };
+
 function counted(records) {
   const count = (passing) => records.filter(passing).length;
   const sources = Object.entries(SOURCES)
-    .map(([source, name]) => [count((record) => record.source === source), name])
+    .map(([source, name]) => [count((record) => record.source === source), PLACES[source], name])
     .filter(([found]) => found)
-    .map(([found, name]) => (name === "Own note" ? plural(found, "own note") : `${found} from ${name === "Web" ? "the web" : name}`));
+    .map(([found, place, name]) => (place ? `${found} from ${place}` : plural(found, name.toLowerCase())));
   const flagged = ["retracted", "concern"]
     .map((status) => [count((record) => record.status === status), status])
     .filter(([found]) => found)

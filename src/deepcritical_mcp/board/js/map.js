@@ -68,6 +68,9 @@ function pointOf(record, { x, y }, size, isListed, isShown) {
 function mark(source, size) {
   if (source === "web") return drawn("rect", { class: "mark", x: -size * 0.9, y: -size * 0.9, width: size * 1.8, height: size * 1.8, rx: 1 });
   if (source === "user") return drawn("path", { class: "mark", d: `M0 ${-size * 1.25}L${size * 1.25} 0L0 ${size * 1.25}L${-size * 1.25} 0Z` });
+  if (source === "preprint") return drawn("path", { class: "mark", d: `M0 ${-size * 1.2}L${size * 1.15} ${size * 0.9}L${-size * 1.15} ${size * 0.9}Z` });
+  if (source === "trial") return drawn("path", { class: "mark", d: `M0 ${size * 1.2}L${size * 1.15} ${-size * 0.9}L${-size * 1.15} ${-size * 0.9}Z` });
+  if (source === "other") return drawn("rect", { class: "mark", x: -size * 1.2, y: -size * 0.6, width: size * 2.4, height: size * 1.2 });
   return drawn("circle", { class: "mark", r: size });
 }
 

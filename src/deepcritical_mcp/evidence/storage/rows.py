@@ -51,6 +51,7 @@ def restored(text: str) -> Publication:
         nested = {
             "texts": tuple(Text.model_construct(**one) for one in row.pop("texts")),
             "authors": tuple(AuthorName(*one) for one in row.pop("authors", ())),
+            "editors": tuple(AuthorName(*one) for one in row.pop("editors", ())),
             "status_notices": tuple(StatusNotice.model_construct(**one) for one in row.pop("status_notices", ())),
         }
         return Publication.model_construct(**nested, **_with_tuples(row))

@@ -30,7 +30,7 @@ from deepcritical_mcp.evidence.storage.rows import (
     is_session_id,
     restored,
 )
-from deepcritical_mcp.evidence.storage.upgrade import FORMAT, upgrade
+from deepcritical_mcp.evidence.storage.upgrade import FORMAT, UNREADABLE, is_of_version_0_1, upgrade
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -138,9 +138,10 @@ class Space:
         if self._words is None:  # unless another process has made it meanwhile
             with translated("read the session"):
                 self._words = _find(self._client, self.session_id + WORDS)
-        for collection, embedded in ((self._vectors, True), (self._words, False)):
-            if collection is not None:
-                yield from self._pages(collection, embedded, since)
+        if self._vectors is not None:
+            yield from self._pages(self._vectors, True, since)
+        if self._words is not None:
+            yield from self._pages(self._words, False, since)
 
     def _pages(self, collection: Collection, embedded: bool, since: int = 0) -> Iterator[list[KeptItem]]:
         offset = 0
@@ -149,6 +150,10 @@ class Space:
             with translated("read the session"):
                 page = collection.get(include=["metadatas"], where=where, limit=PAGE, offset=offset)
                 rows = page["metadatas"] or []
+                if any(map(is_of_version_0_1, rows)):
+                    upgrade(self._vectors, self._words, self._words_collection)
+                    offset = 0
+                    continue
                 items = [_kept(row, embedded) for row in rows if "publication" in row]
             yield items
             if len(rows) < PAGE:
@@ -292,6 +297,7 @@ def _row(item: KeptItem) -> Metadata:
         "written": item.written,
         "similar": "\n".join(item.similar),
         "publication": dumped(item.publication),
+        **UNREADABLE,
     }
 
 

@@ -2,7 +2,8 @@
 
 Version 0.1 wrote one `evidence` for each publication, with one text into which the user's words were glued. What it
 wrote stays in each row next to the new form until the whole session has been upgraded, and goes only then. If the
-process is killed at any point, the upgrade starts again with nothing lost.
+process is killed at any point, the upgrade starts again with nothing lost. A server of 0.1 that still has the session
+open may write to it later; what it writes is upgraded when it is read.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from deepcritical_mcp.evidence.chunking import passages
-from deepcritical_mcp.evidence.storage.rows import dumped
+from deepcritical_mcp.evidence.storage.rows import dumped, restored
+from deepcritical_mcp.models import Publication, merged
 from deepcritical_mcp.models.version_0_1 import upgraded
 
 if TYPE_CHECKING:
@@ -25,8 +27,15 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 2
 """Written next to each session; version 0.1 wrote none."""
+UNREADABLE: Mapping[str, str] = {"evidence": ""}
+"""In each row of today: version 0.1 stumbles over it. Without it, 0.1 would take the session for an empty one."""
 _PAGE = 200
 _Row = dict[str, Any]
+
+
+def is_of_version_0_1(row: Mapping[str, Any]) -> bool:
+    """Whether version 0.1 wrote this row, or wrote over it after its upgrade."""
+    return bool(row.get("evidence"))
 
 
 def upgrade(vectors: Collection | None, words: Collection | None, open_words: Callable[[], Collection]) -> None:
@@ -41,9 +50,9 @@ def upgrade(vectors: Collection | None, words: Collection | None, open_words: Ca
             work.upgrade(collection, ids, rows)
     for collection in filter(None, (vectors, work.words)):
         for ids, rows in _pages(collection):
-            done = [id for id, row in zip(ids, rows, strict=True) if "evidence" in row]
+            done = [id for id, row in zip(ids, rows, strict=True) if is_of_version_0_1(row)]
             if done:
-                collection.update(ids=done, metadatas=[cast(Any, {"evidence": None})] * len(done))
+                collection.update(ids=done, metadatas=[cast(Any, UNREADABLE)] * len(done))
     logger.info("upgraded a session of version 0.1: %d publications", work.count)
 
 
@@ -55,45 +64,72 @@ class _Upgrade:
         self.count = 0
         self._vectors = vectors
         self._open_words = open_words
-        places = (
-            int(row.get("order", 0)) for some in (vectors, words) if some for _, rows in _pages(some) for row in rows
-        )
-        self._last = max(places, default=0)
+        self._last = 0
+        self._known: dict[str, str] = {}
+        for collection in filter(None, (vectors, words)):
+            for ids, rows in _pages(collection):
+                self._known.update(
+                    (id, row["publication"]) for id, row in zip(ids, rows, strict=True) if "publication" in row
+                )
+                self._last = max([self._last, *(int(row.get("order", 0)) for row in rows)])
 
     def upgrade(self, collection: Collection, ids: Sequence[str], rows: Sequence[_Row]) -> None:
         """Write the new form of a page of rows next to the old one."""
         stay: dict[str, _Row] = {}
         move: dict[str, _Row] = {}
-        passages_of: list[str] = []
+        outdated: list[str] = []
         for id, row in zip(ids, rows, strict=True):
-            if "evidence" not in row or "publication" in row:
+            if not is_of_version_0_1(row):
                 continue
-            publication, *notes = upgraded(str(row["evidence"]))
-            similar = "\n".join(json.loads(str(row["evidence"])).get("similar", ()))
-            changed = {**row, "publication": dumped(publication), "similar": similar}
+            publication, notes = _read(row, self._known.get(id, ""))
+            new = [note for note in notes if note.id not in self._known]
+            if not new and row.get("publication") == dumped(publication):
+                continue  # upgraded before the process was killed
+            changed = {**row, "publication": dumped(publication), "similar": _similar(row)}
             parts = int(row["parts"])
-            if collection is self._vectors and (notes or parts != len(passages(publication))):
+            is_other_text = bool(notes) or "publication" in row or parts != len(passages(publication))
+            if collection is self._vectors and is_other_text:
                 move[id] = {**changed, "parts": 1}  # its vectors are of another text: it is embedded again
-                passages_of += [id, *(f"{id}\n{part}" for part in range(1, parts))]
+                outdated += [id, *(f"{id}\n{part}" for part in range(1, max(parts, len(passages(publication)))))]
             else:
                 stay[id] = changed
-            for note in notes:
-                self._last += 1
-                place = {"source": note.source, "order": self._last, "parts": 1, "written": int(row["written"])}
-                move[note.id] = {**place, "similar": "", "publication": dumped(note)}
+            move.update(self._placed(new, int(row["written"])))
             self.count += 1
+        self._write(collection, stay, move, outdated)
+
+    def _placed(self, notes: Sequence[Publication], written: int) -> dict[str, _Row]:
+        """The rows of new notes, which come after everything else."""
+        rows: dict[str, _Row] = {}
+        for note in notes:
+            self._last += 1
+            self._known[note.id] = dumped(note)
+            place = {"source": note.source, "order": self._last, "parts": 1, "written": written}
+            rows[note.id] = {**place, "similar": "", "publication": dumped(note), **UNREADABLE}
+        return rows
+
+    def _write(
+        self, collection: Collection, stay: Mapping[str, _Row], move: Mapping[str, _Row], outdated: Sequence[str]
+    ) -> None:
         if move:
-            self._move(move)
-        if passages_of:
-            collection.delete(ids=passages_of)
+            if self.words is None:
+                self.words = self._open_words()
+            placeholders = np.ones((len(move), 1), np.float32)
+            self.words.upsert(ids=list(move), embeddings=placeholders, metadatas=cast(Any, list(move.values())))
+        if outdated:
+            collection.delete(ids=list(outdated))
         if stay:
             collection.update(ids=list(stay), metadatas=cast(Any, list(stay.values())))
 
-    def _move(self, rows: Mapping[str, _Row]) -> None:
-        if self.words is None:
-            self.words = self._open_words()
-        placeholders = np.ones((len(rows), 1), np.float32)
-        self.words.upsert(ids=list(rows), embeddings=placeholders, metadatas=cast(Any, list(rows.values())))
+
+def _read(row: _Row, earlier: str) -> tuple[Publication, list[Publication]]:
+    """The publication of a row of version 0.1, with what was known of it before, and the user's notes on it."""
+    publication, *notes = upgraded(str(row["evidence"]))
+    return (merged(restored(earlier), publication) if earlier else publication), notes
+
+
+def _similar(row: _Row) -> str:
+    earlier = str(row.get("similar", "")).split("\n")
+    return "\n".join(filter(None, dict.fromkeys([*earlier, *json.loads(str(row["evidence"])).get("similar", ())])))
 
 
 def _pages(collection: Collection) -> Iterator[tuple[list[str], list[_Row]]]:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import anyio.to_thread
 
+from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.search.expansion.abbreviations import definitions
 from deepcritical_mcp.search.expansion.phrases import natural_order, phrases, stems
@@ -22,7 +23,6 @@ BACKGROUND_PAGE = 100
 MOST_CLOSE = 15
 FEWEST_CLOSE = 3
 # The store's relevance is for ranking; far below the best, a piece is hardly on the topic.
-LEAST_RELEVANCE = 0.25
 RELEVANCE_SHARE = 0.7
 MOST_TERMS = 12
 # A term counts as part of a longer one that has this share of its evidence: "gradient", "aortic pressure gradient".
@@ -40,6 +40,9 @@ class SessionEvidence(Protocol):
 
     @property
     def session_id(self) -> str: ...
+
+    @property
+    def calibration(self) -> Calibration | None: ...
 
     async def count(self) -> int: ...
 
@@ -81,17 +84,18 @@ class EvidenceView:
 
 
 async def read_evidence(query: str, store: SessionEvidence) -> EvidenceView:
-    """The view of `store` around `query`; empty when the session holds nothing close to it.
+    """The view of `store` around `query`; empty when the session holds nothing close to it, or when its embedding model
+    has no calibration, so that nobody knows what is close.
 
     Raises:
         EvidenceStoreError: the store cannot be read.
         EmbeddingError: the model cannot be run.
     """
     held = await store.count()
-    if not held:
+    if not held or store.calibration is None:
         return EvidenceView()
     found = await store.search_similar(query, max_results=max(FEWEST_CLOSE, min(MOST_CLOSE, held // 2)))
-    least = max([LEAST_RELEVANCE, *(RELEVANCE_SHARE * piece.relevance for piece in found)])
+    least = max([store.calibration.on_topic, *(RELEVANCE_SHARE * piece.relevance for piece in found)])
     close = [piece for piece in found if piece.relevance >= least]
     step = max(BACKGROUND_PAGE, held // BACKGROUND_PAGES)
     offsets = range(0, held, step)[:BACKGROUND_PAGES]

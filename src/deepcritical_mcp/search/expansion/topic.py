@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.phrases import phrases, stems
 from deepcritical_mcp.search.expansion.word_lists import (
@@ -24,7 +25,6 @@ from deepcritical_mcp.search.expansion.word_lists import (
 )
 from deepcritical_mcp.text import clean_line
 
-TOPIC_LIMIT = 4_000
 DESCRIPTION_LIMIT = 20_000
 # Brave Search, the narrowest of the web providers, takes 400 characters and 50 words.
 WEB_CHARS = 400
@@ -96,14 +96,14 @@ def read_topic(topic: str) -> Topic:
     """Read a topic in words or in PubMed's syntax.
 
     Raises:
-        InvalidInputError: it is blank, longer than `TOPIC_LIMIT` characters, or has no word to search for.
+        InvalidInputError: it is blank, longer than `QUERY_LIMIT` characters, or has no word to search for.
     """
     text = clean_line(topic)
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
-    if len(text) > TOPIC_LIMIT:
+    if len(text) > QUERY_LIMIT:
         raise InvalidInputError(
-            f"The topic has {len(text):,} characters; the limit is {TOPIC_LIMIT:,}. Keep the essential terms."
+            f"The topic has {len(text):,} characters; the limit is {QUERY_LIMIT:,}. Keep the essential terms."
         )
     syntax = pubmed_syntax.repair(text) if pubmed_syntax.uses_pubmed_syntax(text) else ""
     subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else " ".join(_subject(text))

@@ -131,7 +131,7 @@ class ProviderChain(Source):
         if cached is not None:
             hits, origin = cached.hits[:limit], self._origin(cached)
             report = ProviderReport(name=CACHE, status="ok", detail=origin, results=len(hits))
-            remark = f'No provider could answer "{variant}" now; these are {origin}.'
+            remark = f"No provider could answer now; these are {origin}."
             return _answer(WebAnswer(hits), (*reports, report), (*remarks, remark), from_cache=True)
         if any(report.status == "ok" for report in reports):
             return _answer(WebAnswer(), reports, remarks)

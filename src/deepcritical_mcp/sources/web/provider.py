@@ -219,7 +219,7 @@ def sent_query(
     text = clean_line(query)
     fitting = _first_words(text, room, words - len(operators.split()))
     if fitting != text:
-        warnings.append(f"{title} accepts no longer query than: {fitting}")
+        warnings.append(f"{title} accepts shorter queries only; it was asked: {fitting}")
     return SentQuery(f"{fitting} {operators}".strip(), tuple(warnings))
 
 

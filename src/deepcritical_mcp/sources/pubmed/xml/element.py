@@ -7,6 +7,8 @@ from typing import Any
 
 import xmltodict
 
+from deepcritical_mcp.sources.pubmed.xml.mojibake import repaired
+
 Content = Mapping[str, Any] | None
 
 
@@ -22,7 +24,7 @@ class Element:
     @property
     def text(self) -> str:
         """The element's text on one line."""
-        return " ".join(str(self._content.get("#text") or "").split())
+        return " ".join(repaired(str(self._content.get("#text") or "")).split())
 
     def attribute(self, name: str) -> str:
         """An attribute's value, "" when absent."""

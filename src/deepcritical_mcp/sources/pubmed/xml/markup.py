@@ -22,6 +22,7 @@ _TEXTS = frozenset(
         "AbstractText",
         "ArticleTitle",
         "BookTitle",
+        "CoiStatement",
         "CollectionTitle",
         "CollectiveName",
         "DescriptorName",
@@ -33,6 +34,8 @@ _TEXTS = frozenset(
         "MedlineDate",
         "NameOfSubstance",
         "PublicationType",
+        "PublisherLocation",
+        "PublisherName",
         "RefSource",
         "Suffix",
         "Title",
@@ -44,15 +47,11 @@ _INLINE = frozenset({"b", "i", "u", "sub", "sup", "math", "DispFormula"})
 _LEFT_OUT = frozenset(
     {
         "AffiliationInfo",
-        "CoiStatement",
         "CopyrightInformation",
-        "DataBankList",
-        "GrantList",
         "History",
         "Identifier",
         "InvestigatorList",
         "ItemList",
-        "OtherAbstract",
         "PersonalNameSubjectList",
         "ReferenceList",
         "Sections",
@@ -98,7 +97,7 @@ def cut(document: bytes | str) -> Pieces:
     return _Cutter().run(document)
 
 
-def mended(body: bytes) -> str:
+def repaired(body: bytes) -> str:
     """The document as text, without what XML forbids and publishers send nevertheless.
 
     That is: control characters, plain or as references such as "&#x2;", and bytes that are no UTF-8.

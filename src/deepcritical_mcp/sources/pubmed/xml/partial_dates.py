@@ -5,9 +5,9 @@ from __future__ import annotations
 import calendar
 import re
 
+from deepcritical_mcp.models import UNKNOWN_DATE
 from deepcritical_mcp.sources.pubmed.xml.element import Element
 
-UNKNOWN = "Unknown"
 _MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
 _YEAR = re.compile(r"(?<!\d)(1[4-9]|20|21)\d\d(?!\d)")
 _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})[a-z]*\b", re.IGNORECASE)
@@ -15,7 +15,7 @@ _MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})[a-z]*\b", re.IGNORECASE)
 
 def date_of(*elements: Element) -> str:
     """The date in the first of `elements` that has a year: "YYYY[-MM[-DD]]", or "Unknown"."""
-    return next((date for date in map(_date, elements) if date), UNKNOWN)
+    return next((date for date in map(_date, elements) if date), UNKNOWN_DATE)
 
 
 def _date(element: Element) -> str:

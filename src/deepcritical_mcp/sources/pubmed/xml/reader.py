@@ -13,7 +13,7 @@ from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, refuse_xml_errors, unreadable
 from deepcritical_mcp.sources.pubmed.xml import bibliography as records
 from deepcritical_mcp.sources.pubmed.xml.element import Element, parse
-from deepcritical_mcp.sources.pubmed.xml.markup import ForbiddenEntityError, Pieces, RawRecord, cut, mended
+from deepcritical_mcp.sources.pubmed.xml.markup import ForbiddenEntityError, Pieces, RawRecord, cut, repaired
 
 _ROOTS = frozenset(
     {
@@ -88,11 +88,11 @@ def read_records(body: bytes) -> Records:
 
 
 def _cut(body: bytes) -> tuple[Pieces, list[Unreadable]]:
-    """The records of an answer and those that are no XML, after mending what can be mended."""
+    """The records of an answer and those that are no XML, after repairing what can be repaired."""
     try:
         return cut(body), []
     except expat.ExpatError:
-        text = mended(body)
+        text = repaired(body)
     try:
         return cut(text), []
     except expat.ExpatError:

@@ -1,0 +1,76 @@
+"""Contents compared word by word: whether two texts can be copies of one, or a word says something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from rapidfuzz import fuzz
+
+from deepcritical_mcp.evidence.titles import FUNCTION_WORDS, changes, is_misprint, is_negation, tokens
+
+COMPARED = 4_000
+"""Characters of two contents that are compared."""
+WORDS = 300
+"""Words of the shorter one that are compared."""
+COPIED = 0.75
+"""Share of the shorter text's words that the longer one must have for the two to be compared word by word."""
+
+Copies = Literal["same", "other words", "contradicted", "different"]
+
+_LABELS = frozenset(
+    "abstract background introduction objective objectives aim aims purpose context importance method methods design "
+    "setting participants patients intervention interventions result results finding findings conclusion conclusions "
+    "interpretation summary discussion funding page".split()
+)
+
+
+def copies(one: str, other: str) -> Copies:
+    """How the shorter of two texts compares with the part of the longer one that it may be a copy of.
+
+    "same": only misprints, spelling, section labels and cuts differ. "other words": a word stands in another's place,
+    or a number is missing. "contradicted": a number or negation differs. "different": too little is shared to tell.
+    """
+    short, long = (tokens(text[:COMPARED]) for text in sorted((one, other), key=lambda text: (len(text), text)))
+    short = short[:WORDS]
+    if not short or not long:
+        return "different"
+    part = _aligned(short, long)
+    found = changes(short, part)
+    if sum(len(change.gone) for change in found) > (1 - COPIED) * len(short):
+        return "different"
+    verdict: Copies = "same"
+    for change in found:
+        gone, come = ([word for word in words if word not in _LABELS] for words in (change.gone, change.come))
+        if "".join(gone) == "".join(come) or (change.at_end and _is_cut(gone, come)):
+            continue
+        if any(map(is_negation, (*gone, *come))) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):
+            return "contradicted"
+        has_number = any(map(str.isdigit, (*gone, *come)))
+        if has_number or (gone and come and not _is_respelled(gone, come)):
+            verdict = "other words"
+    return verdict
+
+
+def _aligned(short: Sequence[str], long: Sequence[str]) -> Sequence[str]:
+    """The words of the longer text that stand where the shorter one's do."""
+    texts = " ".join(short), " ".join(long)
+    if len(texts[0]) >= len(texts[1]):
+        return long
+    found = fuzz.partial_ratio_alignment(*texts)
+    if found is None:
+        return long
+    start = texts[1].rfind(" ", 0, found.dest_start + 1) + 1
+    end = texts[1].find(" ", found.dest_end)
+    return texts[1][start : end if end >= 0 else None].split()
+
+
+def _is_cut(gone: Sequence[str], come: Sequence[str]) -> bool:
+    """Whether one text only ends before the other, perhaps within a word."""
+    return not gone or not come or come[0].startswith(gone[-1]) or gone[0].startswith(come[-1])
+
+
+def _is_respelled(gone: Sequence[str], come: Sequence[str]) -> bool:
+    if FUNCTION_WORDS.issuperset(gone) and FUNCTION_WORDS.issuperset(come):
+        return True
+    return len(gone) == len(come) and all(map(is_misprint, gone, come))

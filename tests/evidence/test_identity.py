@@ -1,0 +1,173 @@
+"""Pairs of descriptions: which are of one publication, and which are not, in both orders of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.embedding.calibration import MINILM
+from deepcritical_mcp.evidence.identity import IdentityIndex, conflict, identity_of
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.models import NO_ABSTRACT, Publication, merged
+from tests.evidence.stand_ins import piece
+
+TITLE = "Cherry extract against flares of gout in primary care"
+TEXT = (
+    "Outpatients with gout were assigned to 8 weeks of cherry extract or to usual care. Flares fell from 3 to 2 a "
+    "month in the extract group, and serum urate was below 360 micromoles at the last visit."
+)
+
+
+def page(content: str = TEXT, title: str = TITLE, **about: Any) -> Publication:
+    """A web page that the user supplied."""
+    return piece(content, title, source="web", provider="user", **about)
+
+
+def paper(content: str = TEXT, title: str = TITLE, **about: Any) -> Publication:
+    """A record that PubMed returned."""
+    return piece(content, title, **about)
+
+
+def note(content: str, title: str = "", **about: Any) -> Publication:
+    """As `add_evidence` makes it: without a title of its own, the note's beginning takes its place."""
+    return piece(content, title or f"{content.rstrip('.')}…", source="user", **about)
+
+
+def is_one(kept: Publication, new: Publication, cosine: float) -> bool:
+    index = IdentityIndex(MINILM)
+    index.add("kept", identity_of(kept))
+    return index.match(identity_of(new), lambda _: cosine, ["kept"]) is not None
+
+
+ONE = {
+    "the same PMID": (page("One.", "A", pmid="7"), page("Two.", "B", url="https://pubmed.ncbi.nlm.nih.gov/7/")),
+    "title and content, spelling and labels": (page(), page(f"Background: {TEXT}", TITLE.upper())),
+    "a passage": (page(), page("… Flares fell from 3 to 2 a month in the extract group, and serum urate was below …")),
+    "a cut title": (page(), page(title="Cherry extract against flares of gout in pri…")),
+    "an HTML entity": (page(title=f"Diet &amp; {TITLE}"), page(title=f"Diet & {TITLE}")),
+    "one author written in three ways": (
+        page(authors=["Müller, Jan"], date="2019"),
+        page(authors=["Jan Mueller"], date="2020"),
+    ),
+    "a family name of several words": (page(authors=["de la Cruz MP"]), page(authors=["M. P. de la Cruz"])),
+    "versions of a preprint": (
+        page("A first draft of our text.", "Cherry extract in ambulatory gout", doi="10.1101/2020.01.01.20000001"),
+        page("A second draft of our text.", "Cherry extract in gout (revised)", doi="10.1101/2020.01.01.20000001"),
+    ),
+    "a translation with one DOI": (
+        page("Kurz.", "Die Behandlung der Gicht in der Praxis", doi="10.1000/g"),
+        page("Short.", "The treatment of gout in the practice", doi="10.1000/g"),
+    ),
+    "a user's document with its title and DOI": (
+        page(doi="10.1000/c"),
+        note("My own summary.", TITLE, doi="10.1000/c"),
+    ),
+    "a user's copy of a page": (page(), note(TEXT, TITLE)),
+    "a note twice": (note("Ask about the urate.", "Ideas"), note("Ask about the urate.", "Ideas")),
+    "a page titled as its site": (page("Skip to content.", "BMJ", doi="10.1000/c"), page(doi="10.1000/c")),
+    "the print view": (
+        page("One.", "A", url="https://x.example/a"),
+        page("B.", "B", url="https://x.example/a?print=true"),
+    ),
+}
+TWO = {
+    "a note with the PMID": (paper(pmid="7"), note("Not blinded.", "My notes on the cherry trial", pmid="7")),
+    "an untitled note with the PMID": (paper(pmid="7"), note("Not blinded.", pmid="7")),
+    "a note with the paper's title": (paper(pmid="7"), note("Not blinded.", TITLE, pmid="7")),
+    "a quotation": (paper(pmid="7"), note("Flares fell from 3 to 2 a month", "Quotation", pmid="7")),
+    "a note with the paper's words": (paper(pmid="7"), note(TEXT, TITLE, pmid="7")),
+    "a note with a page's address": (
+        page(url="https://x.example/a"),
+        note("See p. 3.", TITLE, url="https://x.example/a"),
+    ),
+    "a page's text with a comment": (page(), note(f"{TEXT} I doubt it.", TITLE)),
+    "two notes on one paper": (note("Low risk.", "Rating", pmid="7"), note("High risk.", "Rating", pmid="7")),
+    "one note on two papers": (note("Include.", pmid="7"), note("Include.", pmid="8")),
+    "one note on a paper and on nothing": (note("Include.", pmid="7"), note("Include.")),
+    "another drug in the text": (page(), page(TEXT.replace("cherry extract", "allopurinol"))),
+    "another number in the text": (page(), page(TEXT.replace("8 weeks", "12 weeks"))),
+    "a negation in the text": (page(), page(TEXT.replace("was below", "was not below"))),
+    "another population in the text": (page(), page(TEXT.replace("Outpatients", "Children"))),
+    "one text, two years": (page(date="2011"), page(date="2018")),
+    "one text, two authors": (page(authors=["Rossi A"]), page(authors=["Bianchi L"])),
+    "one text, two initials": (page(authors=["Rossi A"]), page(authors=["Rossi L"])),
+    "no abstract, two authors": (
+        page(NO_ABSTRACT, authors=["Rossi A"]),
+        page(NO_ABSTRACT, authors=["Bianchi L"]),
+    ),
+    "one DOI, two populations": (
+        page("Congress.", "Gout flares in postmenopausal women", doi="10.1000/book"),
+        page("The congress.", "Gout flares in postpubertal men", doi="10.1000/book"),
+    ),
+    "one DOI, a drug and its relative": (
+        page("Congress.", "Febuxostat after acute gout", doi="10.1000/book"),
+        page("The congress.", "Topiroxostat after acute gout", doi="10.1000/book"),
+    ),
+    "a notice with the paper's DOI": (page(doi="10.1000/c"), page(title=f"Retraction: {TITLE}", doi="10.1000/c")),
+    "a preprint and a record with a PMID": (
+        page(url="https://www.medrxiv.org/content/10.1101/2020.01.01.20000001v1"),
+        paper(pmid="7"),
+    ),
+    "a preprint and its article": (page(doi="10.1101/2020.01.01.20000001"), page(doi="10.1000/c")),
+    "sections of a topic": (page(title=f"{TITLE} | Harms"), page(title=f"{TITLE} | Dosing")),
+    "a substudy": (page(), page(title=f"{TITLE}: cost analysis")),
+    "a work on the same topic": (page(), page("Dietary habits of joggers were recorded by phone " * 3)),
+}
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_they_are_one_publication(name: str) -> None:
+    first, second = ONE[name]
+    assert is_one(first, second, 0.97)
+    assert is_one(second, first, 0.97)
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_they_are_two_publications(name: str) -> None:
+    first, second = TWO[name]
+    assert not is_one(first, second, 0.97)
+    assert not is_one(second, first, 0.97)
+
+
+def test_texts_that_differ_are_one_if_title_author_and_year_agree() -> None:
+    other = TEXT.replace("fell from 3 to 2 a month", "became rarer")
+    known: dict[str, Any] = {"authors": ["Rossi A"], "date": "2018"}
+    assert is_one(page(**known), page(other, **known), 0.97)
+    assert not is_one(page(**known), page(other, **known), 0.5)
+    assert not is_one(page(), page(other), 0.97)
+
+
+def test_every_text_of_a_publication_is_compared() -> None:
+    snippet = page("An old site about cherries and the people who eat them every day in Spring.", pmid="7")
+    both = merged(snippet, paper(pmid="7"))
+    assert is_one(both, page(), 0.2)
+    assert is_one(merged(paper(pmid="7"), snippet), page(), 0.2)
+
+
+def test_what_could_be_either_of_two_publications_is_neither() -> None:
+    index = IdentityIndex(MINILM)
+    for pmid in "78":
+        index.add(pmid, identity_of(paper(pmid=pmid)))
+    assert index.match(identity_of(page()), lambda _: 1.0, "78") is None
+
+
+async def test_twins_of_other_years_and_one_without_a_year_are_all_kept(
+    registries: Callable[[Settings], SessionRegistry],
+) -> None:
+    store = await registries(Settings()).open()
+    outcomes = await store.add_evidence([page(date="2011"), page(date="2018"), page()])
+    assert [outcome.status for outcome in outcomes] == ["added"] * 3
+    assert {one.citation.date for one in await store.page(0, 9)} == {"2011", "2018", "Unknown"}
+
+
+def test_a_merged_record_is_never_the_user_s() -> None:
+    document, copy = page(doi="10.1000/c"), note("My own summary.", TITLE, doi="10.1000/c")
+    assert {merged(document, copy).source, merged(copy, document).source} == {"web"}
+
+
+def test_a_preprint_with_its_own_pmid_is_not_in_conflict_with_itself() -> None:
+    doi = "10.1101/2020.01.01.20000001"
+    assert not conflict(identity_of(paper(pmid="7", doi=doi)), identity_of(page(doi=doi)))

@@ -1,0 +1,399 @@
+"""Exports as a reader of references needs them: every field, books, preprints and languages, and nothing active."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from deepcritical_mcp.evidence.storage.rows import dumped, restored
+from deepcritical_mcp.export import ExportFormat, export, read_jsonl
+from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text
+from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc, pandoc
+from tests.publications import published
+
+pybtex: Any = import_module("pybtex.database")
+rispy: Any = import_module("rispy")
+
+FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+
+ARTICLE = Publication(
+    id="pubmed:31000001",
+    texts=(Text(kind="abstract", content="Abstract-content.", provider="pubmed"),),
+    source="pubmed",
+    title="[Title-words].",
+    url="https://example.org/address",
+    date="2021-03-04",
+    pmid="31000001",
+    doi="10.1000/doi-value",
+    pmcid="PMC7000001",
+    nct="NCT00000001",
+    journal="Journal-name",
+    journal_abbreviation="Abbreviation",
+    volume="Volume-7",
+    issue="Issue-8",
+    pages="E555",
+    language="ger",
+    publication_types=("Type-name",),
+    mesh_terms=("Mesh-term",),
+    keywords=("Key-word",),
+    registrations=("ISRCTN77777777",),
+    status="concern",
+    status_notices=(StatusNotice(kind="concern", pmid="31000002", reference="Notice-reference"),),
+    authors=(AuthorName("Family-name", "Given"),),
+    found_by=("query-words",),
+    vernacular_title="Vernacular-title",
+    issn="1111-2222",
+    electronic_date="2020-12-30",
+    publication_stage="aheadofprint",
+    grants=("Grant-number",),
+    conflict_of_interest="Interests-declared",
+)
+CHAPTER = published(
+    "Chapter-content.",
+    source="pubmed",
+    title="Chapter-title",
+    date="2006-02-15",
+    pmid="31000003",
+    authors=(AuthorName("Family-name", "Given"),),
+    publisher="Publisher-name",
+    publisher_place="Publisher-place",
+    book_title="Book-title",
+    editors=(AuthorName("Editor-name", "Eve"), AuthorName("Editing Group")),
+    book_years="1993-2025",
+    isbn="978-0-00-000000-2",
+    bookshelf_id="NBK1403",
+    revised_date="2024-12-19",
+    language="eng",
+)
+BOOK = published(
+    "Book-content.",
+    source="pubmed",
+    title="Book-title",
+    book_title="Book-title",
+    pmid="31000004",
+    date="2015-09-01",
+    editors=(AuthorName("Editor-name", "Eve"),),
+    publisher="Publisher-name",
+    publisher_place="Publisher-place",
+)
+PREPRINT = published(
+    "Preprint-content.",
+    source="pubmed",
+    title="Preprint-title",
+    pmid="31000005",
+    doi="10.1101/2023.02.07.527548",
+    date="2023-02-08",
+    journal="bioRxiv : the preprint server for biology",
+    journal_abbreviation="bioRxiv",
+    pages="2023.02.07.527548",
+    publication_types=("Preprint", "Journal Article"),
+    authors=(AuthorName("Xu", "Wei Qin"),),
+    status_notices=(StatusNotice(kind="published", pmid="37385249", reference="Cell. 2023;186(15):3307-3324.e30."),),
+)
+ALL = (ARTICLE, CHAPTER, BOOK, PREPRINT)
+
+SEEN: Mapping[str, str] = {
+    "texts": "Abstract-content",
+    "title": "Title-words",
+    "url": "https://example.org/address",
+    "date": "2021",
+    "pmid": "31000001",
+    "doi": "10.1000/doi-value",
+    "pmcid": "PMC7000001",
+    "nct": "NCT00000001",
+    "journal": "Journal-name",
+    "journal_abbreviation": "Abbreviation",
+    "volume": "Volume-7",
+    "issue": "Issue-8",
+    "pages": "E555",
+    "language": "German",
+    "mesh_terms": "Mesh-term",
+    "keywords": "Key-word",
+    "registrations": "ISRCTN77777777",
+    "status": "EXPRESSION OF CONCERN",
+    "status_notices": "Notice-reference",
+    "authors": "Family-name",
+    "vernacular_title": "Vernacular-title",
+    "issn": "1111-2222",
+    "electronic_date": "2020",
+    "publication_stage": "Epub ahead of print",
+    "publisher": "Publisher-name",
+    "publisher_place": "Publisher-place",
+    "book_title": "Book-title",
+    "editors": "Editor-name",
+    "book_years": "1993-2025",
+    "isbn": "978-0-00-000000-2",
+    "bookshelf_id": "NBK1403",
+    "revised_date": "2024",
+}
+"""What a reader of an export sees of each field, in one of the records."""
+
+LEFT_OUT: Mapping[str, str] = {
+    "id": "a session's own name; citation keys take its place",
+    "source": "the type of the record says it",
+    "publication_types": "reference managers have no field for them; that of a preprint is the type of the record",
+    "found_by": "how the session came to it is not part of a reference",
+    "grants": "not part of a reference",
+    "conflict_of_interest": "not part of a reference",
+}
+"""Fields that only jsonl carries, and why."""
+NOT_IN: Mapping[ExportFormat, Mapping[str, str]] = {
+    "bibtex": {"electronic_date": "BibTeX has one date, that of the issue"},
+    "ris": {"electronic_date": "RIS has one date, that of the issue"},
+    "csl-json": {},
+    "markdown": {
+        "url": "the link of its PMID leads there",
+        "mesh_terms": "read by people, who search by words",
+        "keywords": "read by people, who search by words",
+        "registrations": "not part of a reference in Vancouver style",
+        "vernacular_title": "not part of a reference with a translated title",
+        "issn": "not part of a reference in Vancouver style",
+        "isbn": "not part of a reference in Vancouver style",
+        "electronic_date": "the reference has the date of the issue",
+        "journal": "the reference has its abbreviation",
+    },
+}
+
+
+def test_every_field_is_in_each_export_or_left_out_for_a_reason() -> None:
+    assert {*SEEN, *LEFT_OUT} == {*Publication.model_fields}
+    assert not {*SEEN} & {*LEFT_OUT}
+    for format, reasons in NOT_IN.items():
+        text = export(ALL, format).replace("\\", "")
+        if format == "csl-json":
+            text = text.replace('"language": "de"', "German").replace("[2020, 12, 30]", "2020")
+        assert {name for name, value in SEEN.items() if value not in text} == {*reasons}, format
+
+
+@pytest.mark.parametrize("publication", ALL, ids=lambda one: one.form)
+def test_every_field_survives_json_lines_and_storage(publication: Publication) -> None:
+    assert read_jsonl(export((publication,), "jsonl")) == [publication]
+    assert restored(dumped(publication)) == publication
+    assert [name.given for name in restored(dumped(publication)).editors] == [one.given for one in publication.editors]
+
+
+def test_ris_reads_back_equal() -> None:
+    article, chapter, book, preprint = rispy.loads(export(ALL, "ris"))
+
+    assert [one["type_of_reference"] for one in (article, chapter, book, preprint)] == ["JOUR", "CHAP", "BOOK", "UNPB"]
+    assert article["alternate_title1"] == "Abbreviation"
+    assert (article["issn"], article["language"]) == ("1111-2222", "German")
+    assert "Original title: Vernacular-title" in article["notes"]
+    assert "Epub ahead of print." in article["notes"]
+    assert (chapter["title"], chapter["secondary_title"]) == ("Chapter-title", "Book-title")
+    assert chapter["secondary_authors"] == ["Editor-name, Eve", "Editing Group,"]
+    assert (chapter["publisher"], chapter["place_published"]) == ("Publisher-name", "Publisher-place")
+    assert (chapter["issn"], chapter["date"]) == ("978-0-00-000000-2", "2006/02/15/")
+    assert chapter["notes"] == ["Bookshelf ID: NBK1403.", "Book published 1993-2025.", "Updated 2024-12-19."]
+    assert (book["title"], book["secondary_authors"]) == ("Book-title", ["Editor-name, Eve"])
+    assert "secondary_title" not in book
+    assert (preprint["type_of_work"], preprint["start_page"]) == ("Preprint", "2023.02.07.527548")
+    assert preprint["notes"] == ["Published as: Cell. 2023;186(15):3307-3324.e30, PMID 37385249."]
+
+
+def test_bibtex_reads_back_equal() -> None:
+    article, chapter, book, preprint = bibtex_entries(export(ALL, "bibtex"))
+
+    assert [one["type"] for one in (article, chapter, book, preprint)] == ["article", "incollection", "book", "misc"]
+    assert (article["shortjournal"], article["language"], article["langid"]) == ("Abbreviation", "German", "german")
+    assert article["origtitle"] == "Vernacular-title"
+    assert (chapter["booktitle"], chapter["publisher"], chapter["address"]) == (
+        "Book-title",
+        "Publisher-name",
+        "Publisher-place",
+    )
+    assert chapter["note"] == "Bookshelf ID: NBK1403. Book published 1993-2025. Updated 2024-12-19."
+    assert (preprint["howpublished"], preprint["number"]) == ("bioRxiv [Preprint]", "2023.02.07.527548")
+    assert "journal" not in preprint
+    people: Any = pybtex.parse_string(export((CHAPTER,), "bibtex"), "bibtex").entries["familyname2006chapter"].persons
+    assert [(one.last_names, one.first_names) for one in people["editor"]] == [
+        (["Editor-name"], ["Eve"]),
+        (["{Editing Group}"], []),
+    ]
+
+
+@needs_pandoc
+def test_pandoc_reads_the_same_from_csl_and_bibtex() -> None:
+    ours = json.loads(export(ALL, "csl-json"))
+    from_csl = csl_items(export(ALL, "csl-json"), "csljson")
+    from_bibtex = csl_items(export(ALL, "bibtex"), "biblatex")
+
+    for written, csl, bibtex in zip(ours, from_csl, from_bibtex, strict=True):
+        assert csl.pop("title") == bibtex["title"] == re.sub("<[^>]*>", "", written.pop("title"))
+        available = written.pop("available-date", {}).get("date-parts", [[]])[0]
+        assert csl.pop("available-date", "") == "-".join(f"{part:02}" for part in available)
+        assert csl == written
+        assert csl.get("language", "en")[:2] == bibtex.get("language", "en")[:2]
+        for name in ("author", "editor", "issued", "publisher-place", "ISBN", "ISSN", "DOI", "PMID"):
+            assert csl.get(name) == bibtex.get(name), name
+        if csl["type"] != "article":  # pandoc knows no type of BibTeX for a preprint
+            assert (csl["type"], csl.get("publisher")) == (bibtex["type"], bibtex.get("publisher"))
+            assert csl.get("container-title") == bibtex.get("container-title")
+            assert csl.get("container-title-short") == bibtex.get("container-title-short")
+    assert [item["type"] for item in from_csl] == ["article-journal", "chapter", "book", "article"]
+    assert (from_csl[3]["genre"], from_csl[3]["publisher"]) == ("Preprint", "bioRxiv")
+
+
+STYLE = """<style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0" default-locale="en-US">
+<info><title>t</title><id>t</id><updated>2020-01-01T00:00:00+00:00</updated></info>
+<citation><layout><text variable="title"/></layout></citation>
+<bibliography><layout><text variable="title" text-case="sentence"/><text value=" | "/>
+<text variable="title" text-case="title"/></layout></bibliography></style>"""
+
+
+@needs_pandoc
+def test_gene_names_and_names_keep_their_case_in_every_style(tmp_path: Any) -> None:
+    (tmp_path / "style.csl").write_text(STYLE)
+    title = "Role of p53, BRCA1, c-Myc and mRNA in Alzheimer disease: a study."
+    paper = published("Text.", source="pubmed", title=title, pmid="1", journal="J")
+    shown = pandoc(export((paper,), "csl-json"), "csljson", "plain", "--citeproc", f"--csl={tmp_path / 'style.csl'}")
+
+    sentence, capitals = shown.strip().split(" | ")
+    for word in ("p53", "BRCA1", "c-Myc", "mRNA", "Alzheimer"):
+        assert word in sentence
+        assert word in capitals
+    assert "Role of" in sentence
+    assert "Disease" in capitals
+
+
+ATTACKS = (
+    r"\input{/etc/passwd}",
+    r"\write18{rm -rf ~}",
+    r"^^5cinput{x}",
+    r"\end{document}",
+    "}",
+    "{",
+    "}}, @string{x={",
+    "%",
+    "\n@article{evil,",
+    "\nER  - \nTY  - JOUR\nTI  - evil",
+    "\r\nUR  - https://evil.example",
+    "=cmd|' /C calc'!A0",
+    "@SUM(1)",
+    '"]}, {"id": "evil',
+    "</span><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "&lt;img src=x&gt;",
+    "![x](https://evil.example/a.png)",
+    r"\![x](https://evil.example/a.png)",
+    "![x][r]\n\n[r]: https://evil.example/a.png",
+    "![a![b](https://evil.example/b.png)](https://evil.example/a.png)",
+    "![x](<https://evil.example/a b.png>)",
+    "<https://evil.example>",
+    "https://evil.example/x",
+    "www.evil.example",
+    "HTTP://evil.example",
+    "[x](javascript:alert(1))",
+    "`` ` ``",
+    "\n# heading\n- list\n1. list\n---\n",
+    "$$\\evil$$",
+    "\u2028ER  - ",
+    "\x85ER  - ",
+    "\x0bER  - ",
+    "a@evil.example",
+)
+HOSTILE = st.lists(st.one_of(st.sampled_from(ATTACKS), st.text(max_size=5)), min_size=1, max_size=4).map("".join)
+
+
+@st.composite
+def hostile_publications(draw: st.DrawFn) -> Publication:
+    forms: list[dict[str, Any]] = [
+        {"source": "pubmed", "journal": draw(HOSTILE), "journal_abbreviation": draw(HOSTILE)},
+        {"source": "pubmed", "book_title": draw(HOSTILE), "publisher": draw(HOSTILE), "isbn": draw(HOSTILE)},
+        {"source": "preprint", "journal": draw(HOSTILE)},
+        {"source": "web", "url": f"https://example.org/{draw(HOSTILE)}"},
+        {"source": "web", "url": draw(HOSTILE)},
+    ]
+    notice = StatusNotice(kind="erratum", pmid=draw(HOSTILE), reference=draw(HOSTILE))
+    return published(
+        f"Text {draw(HOSTILE)}",
+        title=f"x{draw(HOSTILE)}",
+        authors=(AuthorName(f"x{draw(HOSTILE)}", draw(HOSTILE)), AuthorName(f"x{draw(HOSTILE)}")),
+        editors=(AuthorName(f"x{draw(HOSTILE)}", draw(HOSTILE)),),
+        language=draw(HOSTILE),
+        doi=draw(HOSTILE),
+        pmid=draw(st.one_of(st.just(""), HOSTILE)),
+        pages=draw(HOSTILE),
+        volume=draw(HOSTILE),
+        registrations=(draw(HOSTILE),),
+        keywords=(draw(HOSTILE),),
+        vernacular_title=draw(HOSTILE),
+        bookshelf_id=draw(HOSTILE),
+        status_notices=(notice,),
+        **draw(st.sampled_from(forms)),
+    )
+
+
+PLAIN = published("Plain.", source="pubmed", title="Plain", pmid="1", journal="J", authors=(AuthorName("B", "A"),))
+COMMANDS = re.compile(r"\\(?:textbackslash\{\}|textasciitilde\{\}|textasciicircum\{\}|[&%$#_{}])")
+
+
+@given(hostile_publications())
+@settings(deadline=None)
+def test_bibtex_holds_no_command_of_anybody_else(publication: Publication) -> None:
+    text = export((publication, PLAIN), "bibtex")
+
+    assert len(pybtex.parse_string(text, "bibtex").entries) == 2
+    assert len(bibtex_entries(text)) == 2
+    for line in text.splitlines():
+        assert not line.startswith("@") or re.fullmatch(r"@[a-z]+\{[a-zA-Z0-9-]+,", line), line
+        if re.match(r"  (?:url|doi) = ", line):
+            assert not re.search(r"[\\{}^]", line.split("= ", 1)[1].removeprefix("{").removesuffix("},"))
+        else:
+            left = COMMANDS.sub("", line)
+            assert not re.search(r"[\\%^$#~&_]", left), line
+        assert "\\input" not in line
+        assert "\\write" not in line
+
+
+@given(hostile_publications())
+@settings(deadline=None)
+def test_ris_and_json_keep_hostile_text_within_its_record(publication: Publication) -> None:
+    records = rispy.loads(export((publication, PLAIN), "ris"))
+    items = json.loads(export((publication, PLAIN), "csl-json"))
+
+    assert [one["title"] for one in records][1:] == ["Plain"]
+    assert all(re.match(r"[A-Z][A-Z0-9]  - ", line) for line in export((publication,), "ris").split("\n") if line)
+    assert len(items) == 2
+    assert read_jsonl(export((publication, PLAIN), "jsonl")) == [publication, PLAIN]
+    assert len(export((publication, PLAIN), "jsonl").splitlines()) == 2
+
+
+OURS = ("https://pubmed.ncbi.nlm.nih.gov/", "https://pmc.ncbi.nlm.nih.gov/", "https://doi.org/")
+
+
+@given(hostile_publications())
+@settings(deadline=None)
+def test_markdown_holds_no_image_no_html_and_no_link_but_ours(publication: Publication) -> None:
+    text = export((publication, PLAIN), "markdown")
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    tokens = [one for block in parser.parse(text) for one in (block, *(block.children or ()))]
+
+    assert not {"image", "html_inline", "html_block"} & {one.type for one in tokens}
+    targets = [str(one.attrs["href"]) for one in tokens if one.type == "link_open"]
+    foreign = [target for target in targets if not target.startswith(OURS)]
+    assert len(foreign) <= int(publication.source == "web")
+    assert all(re.match("https?://", target, re.IGNORECASE) for target in foreign)
+    headings = [one for one in tokens if one.type == "heading_open"]
+    assert len(headings) == 2
+
+
+@needs_pandoc
+def test_github_makes_no_link_of_a_bare_address() -> None:
+    papers = [
+        published(f"See {attack}", source="pubmed", title=f"See {attack}", journal=f"See {attack}", pmid=str(number))
+        for number, attack in enumerate(ATTACKS, start=1)
+    ]
+    html = pandoc(export(papers, "markdown"), "gfm", "html")
+
+    assert "<img" not in html
+    assert "<script" not in html
+    assert {link for link in re.findall('href="([^"]*)"', html) if not link.startswith(OURS)} == set()
