@@ -45,6 +45,11 @@ def is_one(kept: Publication, new: Publication, cosine: float) -> bool:
 ONE = {
     "the same PMID": (page("One.", "A", pmid="7"), page("Two.", "B", url="https://pubmed.ncbi.nlm.nih.gov/7/")),
     "title and content, spelling and labels": (page(), page(f"Background: {TEXT}", TITLE.upper())),
+    "one sign, written in two ways": (
+        page(title=f"{TITLE} in CD4<sup>+</sup> and CD8\N{MINUS SIGN} men"),
+        page(title=f"{TITLE} in CD4+ and CD8- men"),
+    ),
+    "both signs, and one of them": (page(f"{TEXT} ER+ and ER- differed."), page(f"{TEXT} ER+ and ER")),
     "a passage": (page(), page("… Flares fell from 3 to 2 a month in the extract group, and serum urate was below …")),
     "a cut title": (page(), page(title="Cherry extract against flares of gout in pri…")),
     "an HTML entity": (page(title=f"Diet &amp; {TITLE}"), page(title=f"Diet & {TITLE}")),
@@ -89,6 +94,16 @@ TWO = {
     "one note on a paper and on nothing": (note("Include.", pmid="7"), note("Include.")),
     "another drug in the text": (page(), page(TEXT.replace("cherry extract", "allopurinol"))),
     "another number in the text": (page(), page(TEXT.replace("8 weeks", "12 weeks"))),
+    "a sign in the title": (page(title=f"{TITLE} in HLA-B27+ men"), page(title=f"{TITLE} in HLA-B27- men")),
+    "a sign in the text": (
+        page(TEXT.replace("Outpatients", "Rh<sup>+</sup> outpatients")),
+        page(TEXT.replace("Outpatients", "Rh\N{MINUS SIGN} outpatients")),
+    ),
+    "a genotype": (page(title=f"{TITLE} in Apoe+/+ mice"), page(title=f"{TITLE} in Apoe+/\N{MINUS SIGN} mice")),
+    "a number above and below zero": (
+        page(TEXT.replace("from 3 to 2", "by +2 units")),
+        page(TEXT.replace("from 3 to 2", "by -2 units")),
+    ),
     "a negation in the text": (page(), page(TEXT.replace("was below", "was not below"))),
     "another population in the text": (page(), page(TEXT.replace("Outpatients", "Children"))),
     "one text, two years": (page(date="2011"), page(date="2018")),

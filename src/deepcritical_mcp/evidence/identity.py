@@ -16,7 +16,7 @@ from rapidfuzz import fuzz
 
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.same_author import same_author
-from deepcritical_mcp.evidence.text_agreement import COMPARED, copies
+from deepcritical_mcp.evidence.text_agreement import COMPARED, copies, opposite_signs
 from deepcritical_mcp.evidence.titles import (
     Likeness,
     bare_title,
@@ -346,6 +346,8 @@ def _titles_alike(one: Identity, other: Identity) -> Likeness:
     """As `likeness`; a missing title is like any, and one that is visibly cut is like what it begins."""
     if not one.title or not other.title:
         return "same"
+    if opposite_signs(one.shown_title, other.shown_title):
+        return "other"
     for cut, whole in ((one, other), (other, one)):
         begun = cut.title[:-1]  # the last word may be cut too
         if cut.shown_title.endswith(_CUT) and identifies(begun) and whole.title[: len(begun)] == begun:

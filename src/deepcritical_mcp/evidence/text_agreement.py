@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
+from html import unescape
 from typing import Literal
 
 from rapidfuzz import fuzz
@@ -24,6 +29,29 @@ _LABELS = frozenset(
     "interpretation summary discussion funding page".split()
 )
 
+_TAG = re.compile(r"</?\w[^<>]*>")
+_DASHES = str.maketrans("\u2212\u2013\u2012\u2010\u2011\ufe63", "------")
+_SIGNED = re.compile(
+    r"(?<![^\W_])([^\W_]{1,40})(?: ?\()?([+-](?:/[+-])?)(?![\w+/-])|(?:(?<=[\s(\[=])|^)([+-])(\d+(?:\.\d+)?)"
+)
+"""CD4+, ER(-), Apoe+/-; +8, -8."""
+
+
+def opposite_signs(one: str, other: str) -> bool:
+    """Whether what is positive in one text is negative in the other: CD4+ and CD4-, Apoe+/+ and Apoe+/-, +8 and -8."""
+    first, second = _signs(one[:COMPARED]), _signs(other[:COMPARED])
+    return any(first[word].isdisjoint(second[word]) for word in first.keys() & second.keys())
+
+
+@lru_cache(maxsize=20_000)
+def _signs(text: str) -> dict[str, set[str]]:
+    """The signs that each word or number has."""
+    plain = unicodedata.normalize("NFKC", _TAG.sub("", unescape(text))).translate(_DASHES).casefold()
+    signs = defaultdict[str, set[str]](set)
+    for word, after, before, number in _SIGNED.findall(plain):
+        signs[word or number].add(after or before)
+    return signs
+
 
 def copies(one: str, other: str) -> Copies:
     """How the shorter of two texts compares with the part of the longer one that it may be a copy of.
@@ -35,6 +63,8 @@ def copies(one: str, other: str) -> Copies:
     short = short[:WORDS]
     if not short or not long:
         return "different"
+    if opposite_signs(one, other):
+        return "contradicted"
     part = _aligned(short, long)
     found = changes(short, part)
     if sum(len(change.gone) for change in found) > (1 - COPIED) * len(short):
