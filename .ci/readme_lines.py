@@ -1,4 +1,4 @@
-"""Run the README's two set-up lines exactly as they stand there, each in this clone without a leftover environment."""
+"""Run the README's two set-up lines exactly as written, each without an existing environment."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""How honestly duplicates are recognised, on labelled references, in several orders of arrival.
+"""How well duplicates are recognized, on labeled references, in several insertion orders.
 
     python bench/dedup.py asysd.csv [--orders 5]
 
-The file has one reference a line (author, title, year, journal, abstract, doi, number, pages, volume, ...), labelled in
-`source` as "unique" (one for each article) or "duplicate". It does not say of which article: each duplicate is given to
-the unique reference it resembles most in title, abstract, journal, year, volume, pages and DOI together. References are
-added to a real session one after the other; an article is lost when none of its references was kept, and a duplicate is
-left when a second one was. Plain cosine keeps what is no closer than 0.90 to anything kept before.
+The file has one reference per line (author, title, year, journal, abstract, doi, number, pages, volume, ...), labeled
+in `source` as "unique" (one for each article) or "duplicate". It does not say of which article: each duplicate is
+assigned to the unique reference it resembles most in title, abstract, journal, year, volume, pages and DOI together.
+References are added to a real session one by one; an article is lost if none of its references was kept, and a
+duplicate is left if a second one was. Plain cosine keeps references with a cosine below 0.90 to all those kept before.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ async def plain(references: Sequence[Reference], embedder: EmbeddingService) -> 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
-    parser.add_argument("--orders", type=int, default=5, help="random orders beside the file's own and its reverse")
+    parser.add_argument("--orders", type=int, default=5, help="random orders besides the file's own and its reverse")
     arguments = parser.parse_args()
     packages = ("deepcritical-mcp", "chromadb", "onnxruntime", "rapidfuzz")
     print(f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in packages))
@@ -148,7 +148,7 @@ async def main() -> None:
     duplicates = len(references) - articles
     print(f"{len(references):,} references of {articles:,} articles\n")
     print(f"{'order':12}{'':14}{'articles lost':>18}{'duplicates left':>20}")
-    orders = {"as it is": references, "reversed": references[::-1]}
+    orders = {"original": references, "reversed": references[::-1]}
     for seed in range(arguments.orders):
         orders[f"random {seed + 1}"] = random.Random(seed).sample(references, len(references))
     embedder = EmbeddingService()

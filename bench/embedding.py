@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from deepcritical_mcp.evidence.embedding import EmbeddingModel
 from deepcritical_mcp.evidence.embedding.calibration import SHIPPED_TOKENS
-from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel
 from deepcritical_mcp.evidence.embedding.onnx_model import SHIPPED_FOLDER, ShippedModel
 from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
@@ -176,7 +176,7 @@ def agreement(texts: Sequence[str], folder: Path) -> None:
     ours = ShippedModel().load().embed(texts, "document")
     theirs = SentenceTransformerSource(str(folder)).load().embed(texts, "document")
     cosine = (ours * theirs).sum(axis=1)
-    print(f"Cosine to the original on {len(texts)} texts: mean {cosine.mean():.4f}, least {cosine.min():.4f}")
+    print(f"Cosine to the original on {len(texts)} texts: mean {cosine.mean():.4f}, lowest {cosine.min():.4f}")
 
 
 class Loaded:

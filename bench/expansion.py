@@ -1,16 +1,16 @@
-"""What query expansion gains and costs in retrieval: direct query alone, and direct plus variants fused 3:1.
+"""The effect of query expansion on retrieval: the direct query alone, and with variants fused 3:1.
 
     python bench/expansion.py FOLDER [FOLDER ...] [--counts 3 5 8] [--queries 300] [--weight 3]
 
 A FOLDER holds corpus.jsonl (id, title, text), queries.jsonl (id, text) and qrels.tsv; where it has long_answers.jsonl,
-the "mesh" of a document there is taken as its MeSH terms. The corpus goes into a session of the repository's own store
+the "mesh" of a document there is used as its MeSH terms. The corpus goes into a session of the repository's own store
 and is searched with its hybrid search; each query's ranking is fused by reciprocal rank, the direct one weighing
 `--weight` against 1 for each variant; `--weight 0` leaves the merging to `semantic_search`, as clients get it.
 Reported: nDCG@10 and Recall@100 in points, and the difference to the direct query.
 
   evidence  with the session's evidence (it is the corpus, so this is feedback from the first hits)
   mesh      with NCBI's concepts, from answers in the MeSH database's wire form (bench/mesh/answers.json, written by
-            hand); reported on the queries in which these know a concept
+            hand); reported for the queries with a known concept
   all       evidence and mesh together
 """
 
@@ -37,8 +37,8 @@ from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence, Expansion, Publication
 from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.search.asking import fuse
 from deepcritical_mcp.search.expansion import QueryExpander
-from deepcritical_mcp.search.fusion import fuse
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
 
@@ -87,7 +87,7 @@ class MeshAnswers:
 
 @dataclass
 class Collection:
-    """A corpus in a session, its queries and judgements; rankings are kept, since queries repeat."""
+    """A corpus in a session, its queries and judgments; rankings are kept, since queries repeat."""
 
     store: EvidenceStore
     names: Mapping[str, str]
@@ -108,11 +108,11 @@ class Collection:
         return self._named(await self.store.search_similar(queries[0], variants=queries[1:], max_results=DEPTH))
 
     def _named(self, found: Sequence[Evidence]) -> list[str]:
-        ids = [id for piece in found for id in (piece.id, *piece.similar)]
+        ids = [id for item in found for id in (item.id, *item.similar)]
         return [self.names[id] for id in ids if id in self.names]
 
 
-async def load(folder: Path, sessions: SessionRegistry, most_queries: int) -> Collection:
+async def load(folder: Path, sessions: SessionRegistry, max_queries: int) -> Collection:
     """The folder's corpus in a new session."""
     mesh = {row["id"]: row["mesh"] for row in lines(folder / "long_answers.jsonl")}
     store = await sessions.open()
@@ -127,7 +127,7 @@ async def load(folder: Path, sessions: SessionRegistry, most_queries: int) -> Co
         query, document, score = line.split("\t")
         if int(score) > 0:
             relevant.setdefault(query, set()).add(document)
-    queries = {row["id"]: row["text"] for row in list(lines(folder / "queries.jsonl"))[:most_queries]}
+    queries = {row["id"]: row["text"] for row in list(lines(folder / "queries.jsonl"))[:max_queries]}
     return Collection(store, names, queries, {query: frozenset(ids) for query, ids in relevant.items()})
 
 
@@ -221,7 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--counts", nargs="+", type=int, default=[3, 5, 8])
-    parser.add_argument("--queries", type=int, default=300, help="at most so many queries of each folder")
+    parser.add_argument("--queries", type=int, default=300, help="maximum number of queries per folder")
     parser.add_argument("--weight", type=float, default=3.0, help="of the direct query; 0 = as the store merges")
     asyncio.run(run(parser.parse_args()))
 

@@ -1,12 +1,12 @@
-"""Many sessions at once on loopback, and many that are left behind.
+"""Many concurrent sessions on loopback, and many abandoned ones.
 
     python bench/load.py [--sessions 100] [--rounds 5] [--left 5000] [--minutes 0]
 
 Part one: `--sessions` clients of the SDK, half of protocol 2025-11-25 and half of 2026-07-28, each search the web (a
-stand-in plays Brave), search their session by meaning and add a note, `--rounds` times (or for `--minutes`). Everything
-that a session is shown must be its own. Part two: `--left` connections are opened, keep one note each and are never
-heard of again; their sessions' time to live then ends. The server is a process of its own, with its default settings
-but for the paces of the provider and the times to live.
+stand-in plays Brave), search their session by meaning and add a note, `--rounds` times (or for `--minutes`). A session
+must see only its own evidence. Part two: `--left` connections are opened, add one note each and are
+abandoned; then their sessions expire. The server is a separate process with default settings, except for the
+provider's pace and the times to live.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ async def session(url: str, number: int, rounds: int, until: float, tally: Tally
             meant = await call(client, "semantic_search", {"query": "treatment", "max_results": 20, **own}, tally)
             note = {"items": [{"content": f"{name} noted in round {done} that it works."}], **own}
             await call(client, "add_evidence", note, tally)
-            for piece in [*found.get("evidence", []), *meant.get("evidence", []), *found.get("related", [])]:
-                names = set(re.findall(r"session\d{5}", json.dumps(piece)))
+            for item in [*found.get("evidence", []), *meant.get("evidence", []), *found.get("related", [])]:
+                names = set(re.findall(r"session\d{5}", json.dumps(item)))
                 tally.foreign += bool(names - {name})
             if len(meant.get("evidence", [])) < RESULTS:
                 tally.errors.append(f"{name} lost evidence")
@@ -137,7 +137,7 @@ async def call(client: Client, tool: str, arguments: dict[str, Any], tally: Tall
 
 
 async def leave_behind(url: str, count: int, process: subprocess.Popen[bytes]) -> None:
-    """Open connections that keep a note and are not heard of again."""
+    """Open connections that add a note and are then abandoned."""
     refused: list[str] = []
     numbers = iter(range(count))
     most = memory(process)
@@ -229,7 +229,7 @@ def server(folder: Path, provider_url: str) -> Generator[tuple[subprocess.Popen[
 
 @asynccontextmanager
 async def provider() -> AsyncGenerator[str]:
-    """Brave's web search as far as it matters: five pages about whatever is asked."""
+    """A minimal stand-in for Brave's web search: five pages for any query."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -34,7 +34,7 @@ from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.search.fusion import fuse
+from deepcritical_mcp.search.asking import fuse
 
 DEPTH = 100
 SYSTEMS = ("plain cosine", "plain BM25", "plain fusion", "deepcritical")
@@ -59,7 +59,7 @@ def read(folder: Path) -> Collection:
     documents: dict[str, Publication] = {}
     for line in (folder / "corpus.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
-        # The id makes each document a publication of its own, so that none is taken for another.
+        # The id makes each document a distinct publication.
         documents[row["id"]] = Publication.of(
             "abstract",
             row["text"] or NO_ABSTRACT,
@@ -113,7 +113,7 @@ class Bench:
         for query in queries:
             found = await store.search_similar(query, max_results=DEPTH)
             # Folded documents are named in `similar`.
-            rankings.append(list(dict.fromkeys(id for piece in found for id in (piece.id, *piece.similar))))
+            rankings.append(list(dict.fromkeys(id for item in found for id in (item.id, *item.similar))))
         await self._registry.drop(store.session_id)
         return rankings
 

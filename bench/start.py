@@ -1,8 +1,9 @@
-"""What a client pays before its first call: start against a bare server of the SDK, and the tool list's size.
+"""The cost before a client's first call: startup compared with a bare SDK server, and the size of the tool list.
 
     python bench/start.py [--runs 15]
 
-Start is spawn -> `initialize` answered, over stdio, the two servers in turn; quoted as the ratio of the medians.
+Startup is the time from spawn to the response to `initialize`, over stdio, the two servers in turn; the result is the
+ratio of the medians.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The evidence store's speed, its event-loop stalls, and the memory that dropped sessions leave.
+"""The evidence store's speed, its event-loop stalls, and the memory that dropped sessions leave behind.
 
     python bench/store.py [--sizes 100,1000,10000] [--sessions 1000] [--folder]
 
 Compared with bare Chroma and the same model: documents are added a hundred at a time, and a search is one embedding and
 one `query` for 5 results. Texts have 200 made-up words each and are embedded beforehand, so that adding is measured
-without the model. Every search asks a new question. Stalls are measured while 1,000 items are added, with and without
+without the model. Every search uses a new query. Stalls are measured while 1,000 items are added, with and without
 embedding. Memory is the process's after `--sessions` sessions of 200 items were opened and dropped, compared with the
 memory after a tenth of them.
 """
@@ -89,10 +89,10 @@ class Bare:
         for start in range(0, len(publications), 100):
             some = publications[start : start + 100]
             self._collection.add(
-                ids=[piece.id for piece in some],
+                ids=[item.id for item in some],
                 embeddings=vectors[start : start + 100],
-                documents=[piece.text.content for piece in some],
-                metadatas=[{"source": piece.source, "title": piece.title} for piece in some],
+                documents=[item.text.content for item in some],
+                metadatas=[{"source": item.source, "title": item.title} for item in some],
             )
 
     async def search(self, question: str) -> None:
@@ -108,7 +108,7 @@ async def timed(work: Callable[[str], Awaitable[object]], question: str) -> floa
 
 async def speed(embedder: EmbeddingService, size: int, folder: Path | None) -> None:
     evidence = texts(size, seed=1)
-    vectors = await embedder.vectors([passages(piece)[0].content for piece in evidence])
+    vectors = await embedder.vectors([passages(item)[0].content for item in evidence])
     settings = Settings(max_evidence=1_000_000, data_dir=folder)
     registry = SessionRegistry(settings, embedder, open_backend(settings))
     store = await registry.open()
@@ -161,7 +161,7 @@ async def stall(folder: Path | None, seed: int, *, known: bool) -> tuple[float, 
     await store.search_similar("the first one")
     evidence = texts(1_000, seed=seed)
     if known:
-        await embedder.vectors([passages(piece)[0].content for piece in evidence])
+        await embedder.vectors([passages(item)[0].content for item in evidence])
     longest: list[float] = []
     start = time.perf_counter()
     for work in (store.add_evidence(evidence), asyncio.sleep(0)):
@@ -188,7 +188,7 @@ async def memory(embedder: EmbeddingService, sessions: int) -> None:
     settings = Settings()
     registry = SessionRegistry(settings, embedder, open_backend(settings))
     evidence = texts(200, seed=3)
-    await embedder.vectors([passages(piece)[0].content for piece in evidence])
+    await embedder.vectors([passages(item)[0].content for item in evidence])
     start = resident()
     tenth = 0.0
     for number in range(1, sessions + 1):

@@ -39,7 +39,7 @@ class Call(NamedTuple):
 
 
 async def replayed(page: str) -> str:
-    """`page` with the answers that the sample library gives now.
+    """`page` with the current answers of the sample library.
 
     Raises:
         ValueError: an answer has no line that starts as the page wants; the message contains the answer.

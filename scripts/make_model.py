@@ -13,11 +13,11 @@ Output: one ONNX graph from token ids to unit vectors. Nothing in it is random o
 operation here is elementwise, so every machine writes the same bytes; their hash is checked too.
 
 - Linear layers: symmetric int8 weights, one scale per output channel, limited to -64..64, so that the sums of u8 x s8
-  products fit into 16 bits on processors without VNNI; activations are quantised to uint8 at run time
+  products fit into 16 bits on processors without VNNI; activations are quantized to uint8 at run time
   (`DynamicQuantizeLinear`, `MatMulInteger`).
 - Word embeddings: int8 with one scale per word. The rest (positions, norms, biases) stays float32.
 - Query, key and value are one multiplication; the query's 1/sqrt(head size) is folded into its weights.
-- Mean pooling over the attention mask and L2 normalisation are part of the graph.
+- Mean pooling over the attention mask and L2 normalization are part of the graph.
 - Only token type 0 is used; its embedding is folded into those of the positions.
 """
 
@@ -116,13 +116,13 @@ class Encoder:
         return self.graph.add("Unsqueeze", [away, self.graph.ints(1, 2)], "attention_bias")
 
     def layer(self, x: str, bias: str, at: str) -> str:
-        attended = self.attention(self.quantise(x, f"{at}.input"), bias, at)
-        dense = self.linear(self.quantise(attended, f"{at}.attended"), f"{at}.attention.output.dense")
+        attended = self.attention(self.quantize(x, f"{at}.input"), bias, at)
+        dense = self.linear(self.quantize(attended, f"{at}.attended"), f"{at}.attention.output.dense")
         x = self.graph.add("Add", [dense, x], f"{at}.attention.residual")
         x = self.norm(x, f"{at}.attention.output.LayerNorm")
-        inner = self.linear(self.quantise(x, f"{at}.inner"), f"{at}.intermediate.dense")
+        inner = self.linear(self.quantize(x, f"{at}.inner"), f"{at}.intermediate.dense")
         inner = self.graph.add("Gelu", [inner], f"{at}.gelu")
-        outer = self.linear(self.quantise(inner, f"{at}.outer"), f"{at}.output.dense")
+        outer = self.linear(self.quantize(inner, f"{at}.outer"), f"{at}.output.dense")
         x = self.graph.add("Add", [outer, x], f"{at}.residual")
         return self.norm(x, f"{at}.output.LayerNorm")
 
@@ -146,7 +146,7 @@ class Encoder:
         mixed = self.graph.add("Transpose", [mixed], f"{at}.mixed.turned", perm=[0, 2, 1, 3])
         return self.graph.add("Reshape", [mixed, self.graph.ints(0, 0, HIDDEN)], f"{at}.mixed.joined")
 
-    def quantise(self, x: str, at: str) -> tuple[str, str, str]:
+    def quantize(self, x: str, at: str) -> tuple[str, str, str]:
         """(values, scale, zero point) of activations, computed at run time."""
         names = [f"{at}.uint8", f"{at}.scale", f"{at}.zero"]
         values, scale, zero = self.graph.add_many("DynamicQuantizeLinear", [x], names)
@@ -156,7 +156,7 @@ class Encoder:
         return self.multiply(x, self.weights[f"{at}.weight"], self.weights[f"{at}.bias"], at)
 
     def multiply(self, x: tuple[str, str, str], weight: Array, added: Array, at: str) -> str:
-        """x @ weight.T + added, with `weight` [outputs, inputs] quantised per output."""
+        """x @ weight.T + added, with `weight` [outputs, inputs] quantized per output."""
         scales = np.abs(weight).max(axis=1) / np.float32(WEIGHT_LIMIT)
         channels = np.rint(weight / scales[:, None]).astype(np.int8).T
         values, scale, zero = x

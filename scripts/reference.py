@@ -25,7 +25,7 @@ from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import PROFILES, TOOLS, ToolSpec
-from deepcritical_mcp.tools.schema import output_schema
+from deepcritical_mcp.tools.spec import output_schema
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 TEXTS = Path(__file__).with_name("reference.toml")

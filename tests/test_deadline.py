@@ -15,8 +15,8 @@ async def test_without_a_deadline_the_callers_own_limit_counts():
     assert math.isinf(seconds_left())
     assert math.isinf(seconds_before(Share(0.5)))
     assert seconds_left(45) == 45
-    assert seconds_before(Share(0.2, 5), most=45) == 40
-    assert seconds_for(Share(0.3, 10), most=20) == pytest.approx(6)
+    assert seconds_before(Share(0.2, 5), cap=45) == 40
+    assert seconds_for(Share(0.3, 10), cap=20) == pytest.approx(6)
 
 
 async def test_the_innermost_deadline_counts():
@@ -24,8 +24,8 @@ async def test_the_innermost_deadline_counts():
     with anyio.CancelScope(deadline=now + 100), anyio.CancelScope(deadline=now + 10):
         await checkpoint()
         assert 9 < seconds_left() <= 10
-        assert 7 < seconds_before(Share(0.2), most=45) <= 8
-        assert seconds_for(Share(1.0, 2), most=45) == 2
+        assert 7 < seconds_before(Share(0.2), cap=45) <= 8
+        assert seconds_for(Share(1.0, 2), cap=45) == 2
 
 
 async def test_turns_are_even_and_never_negative():

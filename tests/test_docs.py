@@ -25,10 +25,9 @@ from deepcritical_mcp import errors
 from deepcritical_mcp.cli.clients import Machine, known_clients
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
-from deepcritical_mcp.models import MOST_VARIANTS, STATUSES
+from deepcritical_mcp.models import MAX_VARIANTS, STATUSES
 from deepcritical_mcp.prompts import PROMPTS
-from deepcritical_mcp.search.asking import LOOKED_THROUGH
-from deepcritical_mcp.search.fusion import QUERY_WEIGHT
+from deepcritical_mcp.search.asking import ONLY_NEW_LOOKAHEAD, QUERY_WEIGHT
 from deepcritical_mcp.server import DeepCriticalServer, create_server
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.tools import PROFILES
@@ -241,10 +240,10 @@ NUMERALS = {3.0: "three", 86_400.0: "a day"}
 @pytest.mark.parametrize(
     "sentence",
     [
-        f"accepts up to {MOST_VARIANTS} `variants`",
+        f"accepts up to {MAX_VARIANTS} `variants`",
         f"weighs {NUMERALS[QUERY_WEIGHT]} times as much as each variant",
         f"returns at most {PubMedRequest.LAST_RESULT:,} results",
-        f"past up to {LOOKED_THROUGH} known results",
+        f"past up to {ONLY_NEW_LOOKAHEAD} known results",
         f"has at most {Settings().max_result_chars:,} characters",
         f"holds up to {Settings().max_evidence:,} records",
         f"deleted after {NUMERALS[Settings().session_ttl]}",
@@ -259,7 +258,7 @@ def test_the_guide_explains_every_status_under_its_label() -> None:
     rows = dict(
         re.findall(r"^\| `(\w+)` \| (.*?) \|", GUIDE.split("### status")[1].split("### ")[0], flags=re.MULTILINE)
     )
-    labels = {status: f"**{facts.label}**" if facts.label else "no mark" for status, facts in STATUSES.items()}
+    labels = {status: f"**{label}**" if label else "no mark" for status, label in STATUSES.items()}
     assert rows == labels
 
 

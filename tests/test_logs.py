@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deepcritical_mcp.logs import configure_logging, hide, hide_keys_in_addresses
+from deepcritical_mcp.logs import configure_logging, hide, hide_keys_in_urls
 
 KEY = "s3cr3t/key+1"
 
@@ -86,8 +86,8 @@ def test_http_libraries_are_quiet_and_their_addresses_show_no_key(
 
 
 def test_hiding_twice_is_hiding_once(caplog: pytest.LogCaptureFixture):
-    hide_keys_in_addresses()
-    hide_keys_in_addresses()
+    hide_keys_in_urls()
+    hide_keys_in_urls()
     assert len(logging.getLogger("httpx").filters) == 1
 
 

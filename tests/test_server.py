@@ -365,7 +365,7 @@ async def test_two_tool_hosts_search_and_fetch(mode: str) -> None:
         whole = structured_of(await client.call_tool("fetch", {"id": second["id"]}))
         refused = await client.call_tool("fetch", {"id": "pubmed:1"})
         forgotten = await client.call_tool("fetch", {"id": f"rs_{'0' * 32}/pubmed:1"})
-    assert "search again" in text_of(forgotten)
+    assert "Search again" in text_of(forgotten)
     assert "session_id" not in text_of(forgotten)
     assert whole["text"] == LONG.text.content
     assert whole["url"] == "https://example.org/long"

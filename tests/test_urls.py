@@ -12,7 +12,7 @@ from deepcritical_mcp.urls import (
     host_of,
     is_web_address,
     is_within,
-    normalise_url,
+    normalize_url,
     resolve_redirect,
 )
 
@@ -135,12 +135,12 @@ OTHER_PAGE = [
 
 @pytest.mark.parametrize(("address", "other"), SAME_PAGE)
 def test_addresses_of_one_page_have_one_spelling(address: str, other: str):
-    assert normalise_url(address) == normalise_url(other)
+    assert normalize_url(address) == normalize_url(other)
 
 
 @pytest.mark.parametrize(("address", "other"), OTHER_PAGE)
 def test_addresses_of_two_pages_have_two(address: str, other: str):
-    assert normalise_url(address) != normalise_url(other)
+    assert normalize_url(address) != normalize_url(other)
 
 
 @pytest.mark.parametrize(
@@ -240,9 +240,9 @@ ADDRESSES = st.lists(st.sampled_from([*PIECES.split(" "), " ", "\ud800", "\u200b
 
 @given(st.one_of(ADDRESSES, st.text()))
 def test_no_text_whatever_raises_or_changes_when_spelled_again(text: str):
-    assert normalise_url(normalise_url(text)) == normalise_url(text)
+    assert normalize_url(normalize_url(text)) == normalize_url(text)
     assert clean_url(clean_url(text)) == clean_url(text)
-    assert normalise_url(clean_url(text)) == normalise_url(text)
+    assert normalize_url(clean_url(text)) == normalize_url(text)
     assert resolve_redirect(resolve_redirect(text)) == resolve_redirect(text)
     is_within(text, domain_rule(text))
     is_web_address(text)

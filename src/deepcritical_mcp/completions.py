@@ -56,10 +56,9 @@ async def _session_or_evidence_ids(
         return [store.session_id] if store else []
     session_id = ((known.arguments if known else None) or {}).get("session_id", "")
     try:
-        store = (
-            (await session_for(ctx, session_id, may_open=False)).store if session_id else await existing_session(ctx)
-        )
-        return [piece.id for piece in await store.page(0, MAX_EVIDENCE_READ)] if store else []
+        given = (await session_for(ctx, session_id, may_open=False)).store if session_id else None
+        store = given or await existing_session(ctx)
+        return (await store.ids())[:MAX_EVIDENCE_READ] if store else []
     except DeepCriticalError:
         return []
 

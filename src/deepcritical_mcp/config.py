@@ -12,15 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-)
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -39,7 +31,7 @@ def _key(value: SecretStr) -> SecretStr:
 
 def _address(value: str) -> str:
     parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if value and (parts.scheme not in ("http", "https") or not parts.hostname):
         raise ValueError("must be an http:// or https:// address")
     return value
 
@@ -92,95 +84,66 @@ class Settings(BaseSettings):
 
     model_config = SourceSettings.model_config
 
-    _of_sources: dict[type[SourceSettings], SourceSettings] = PrivateAttr(
-        default_factory=dict[type[SourceSettings], SourceSettings]
-    )
+    _of_sources: dict[type[SourceSettings], SourceSettings] = PrivateAttr()
+    _given: dict[str, Any] = PrivateAttr()
 
-    _given: dict[str, Any] = PrivateAttr(default_factory=dict[str, Any])
-
-    data_dir: Folder | None = Field(
-        default=None, description="folder in which sessions survive a restart; unset = in memory"
-    )
-    chroma_url: BaseUrl = Field(
-        default="", validate_default=False, description="address of a Chroma server that stores the sessions"
-    )
+    data_dir: Folder | None = Field(None, description="folder in which sessions survive a restart; unset = in memory")
+    chroma_url: BaseUrl = Field("", description="address of a Chroma server that stores the sessions")
     cache_dir: Folder = Field(
         default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"),
         description="folder of cached answers and of the rate limiter's state",
     )
-    embedding_model: str = Field(
-        default="", description="folder or hub id of another embedding model; unset = the shipped one"
-    )
+    embedding_model: str = Field("", description="folder or hub id of another embedding model; unset = the shipped one")
     dedup_threshold: Annotated[float, Field(gt=0, le=1)] | None = Field(
-        default=None, description="drop evidence more similar than this (0 to 1); unset = group it, drop nothing"
+        None, description="drop evidence more similar than this (0 to 1); unset = group it, drop nothing"
     )
 
-    session_ttl: float = Field(default=86_400, gt=0, description="seconds after which an idle session is dropped")
-    max_sessions: int = Field(
-        default=1_000, ge=1, description="open sessions; beyond that the least recently used is dropped"
-    )
-    max_evidence: int = Field(default=10_000, ge=1, description="records in one session")
-    max_result_chars: int = Field(
-        default=32_000, ge=2_000, description="characters in a result, in each of its two forms"
-    )
-    deadline: float = Field(default=45, ge=1, le=600, description="seconds after which every call has ended")
+    session_ttl: float = Field(86_400, gt=0, description="seconds after which an idle session is dropped")
+    max_sessions: int = Field(1_000, ge=1, description="open sessions; beyond that the least recently used is dropped")
+    max_evidence: int = Field(10_000, ge=1, description="records in one session")
+    max_result_chars: int = Field(32_000, ge=2_000, description="characters in a result, in each of its two forms")
+    deadline: float = Field(45, ge=1, le=600, description="seconds after which every call has ended")
     sampling: Literal["off", "on"] = Field(
-        default="off", description="let expand_queries ask the client's own model for queries, if it offers that"
+        "off", description="let expand_queries ask the client's own model for queries, if it offers that"
     )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="INFO", description="lowest level logged on stderr"
-    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="lowest level logged on stderr")
 
     redis_url: SecretStr = Field(
-        default=SecretStr(""), description="Redis through which several machines share one request rate to NCBI"
+        SecretStr(""), description="Redis through which several machines share one request rate to NCBI"
     )
 
     auth_tokens: Tokens = Field(
-        default=SecretStr(""), description="who may call over HTTP: comma-separated name:token pairs"
+        SecretStr(""), description="callers allowed over HTTP: comma-separated name:token pairs"
     )
-    oauth_issuer: BaseUrl = Field(
-        default="", validate_default=False, description="OAuth authorization server whose access tokens are accepted"
-    )
+    oauth_issuer: BaseUrl = Field("", description="OAuth authorization server whose access tokens are accepted")
     oauth_audience: str = Field(
-        default="", description="audience that an OAuth token must have; unset = this server's public address"
+        "", description="audience that an OAuth token must have; unset = this server's public address"
     )
-    oauth_jwks_url: BaseUrl = Field(
-        default="", validate_default=False, description="the issuer's key set; unset = taken from its metadata"
-    )
-    oauth_scopes: Words = Field(default=(), description="scopes that an OAuth token must have")
-    public_url: BaseUrl = Field(
-        default="", validate_default=False, description="address at which clients reach the server over HTTP"
-    )
+    oauth_jwks_url: BaseUrl = Field("", description="the issuer's key set; unset = taken from its metadata")
+    oauth_scopes: Words = Field((), description="scopes that an OAuth token must have")
+    public_url: BaseUrl = Field("", description="address at which clients reach the server over HTTP")
     allowed_hosts: Words = Field(
-        default=(), description="further Host names to answer over HTTP; *.example.org for all subdomains"
+        (), description="further Host names to answer over HTTP; *.example.org for all subdomains"
     )
-    cors_origins: Words = Field(default=(), description="web origins whose pages may call over HTTP")
-    trusted_proxies: Words = Field(
-        default=(), description="addresses or networks of proxies whose X-Forwarded-For is trusted"
-    )
-    calls_per_minute: int = Field(default=600, ge=1, description="tool calls per minute and caller over HTTP")
-    concurrent_calls: int = Field(default=64, ge=1, description="concurrent tool calls per caller over HTTP")
-    limit_local: bool = Field(
-        default=False, description="apply the limits to unauthenticated callers on this machine too"
-    )
+    cors_origins: Words = Field((), description="web origins whose pages may call over HTTP")
+    trusted_proxies: Words = Field((), description="addresses or networks of proxies whose X-Forwarded-For is trusted")
+    calls_per_minute: int = Field(600, ge=1, description="tool calls per minute and caller over HTTP")
+    concurrent_calls: int = Field(64, ge=1, description="concurrent tool calls per caller over HTTP")
+    limit_local: bool = Field(False, description="apply the limits to unauthenticated callers on this machine too")
     max_sessions_per_caller: int = Field(
-        default=100, ge=1, description="open sessions per authenticated caller; beyond that its oldest is dropped"
+        100, ge=1, description="open sessions per authenticated caller; beyond that its oldest is dropped"
     )
     max_evidence_per_caller: int = Field(
-        default=100_000, ge=1, description="records in all sessions of one authenticated caller"
+        100_000, ge=1, description="records in all sessions of one authenticated caller"
     )
-    max_body: int = Field(default=8 * 1024 * 1024, ge=1_024, description="bytes in one HTTP request")
+    max_body: int = Field(8 * 1024 * 1024, ge=1_024, description="bytes in one HTTP request")
     max_connections: int = Field(
-        default=1_000, ge=1, description="concurrent HTTP connections; beyond that idle ones are closed first"
+        1_000, ge=1, description="concurrent HTTP connections; beyond that idle ones are closed first"
     )
-    request_timeout: float = Field(
-        default=20, gt=0, description="seconds within which an HTTP request must be complete"
-    )
-    keep_alive: float = Field(default=75, gt=0, description="seconds for which an idle HTTP connection stays open")
-    connection_ttl: float = Field(
-        default=1_800, gt=0, description="seconds after which an idle Mcp-Session-Id is forgotten"
-    )
-    log_queries: bool = Field(default=False, description="include the queries in the log of HTTP calls")
+    request_timeout: float = Field(20, gt=0, description="seconds within which an HTTP request must be complete")
+    keep_alive: float = Field(75, gt=0, description="seconds for which an idle HTTP connection stays open")
+    connection_ttl: float = Field(1_800, gt=0, description="seconds after which an idle Mcp-Session-Id is forgotten")
+    log_queries: bool = Field(False, description="include the queries in the log of HTTP calls")
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
@@ -210,7 +173,7 @@ class Settings(BaseSettings):
     def secrets(self) -> tuple[str, ...]:
         """The values that must never be shown, longest first: every field of type SecretStr, here and in the sources.
 
-        Besides the whole value, the tokens in `auth_tokens` and a password within an address.
+        Besides the full values, this includes the tokens in `auth_tokens` and a password within an address.
         """
         fields = [value for settings in (self, *self._of_sources.values()) for _, value in settings]
         values = [value.get_secret_value() for value in fields if isinstance(value, SecretStr)]
@@ -234,7 +197,7 @@ class Setting(NamedTuple):
 
 
 def every_setting() -> tuple[Setting, ...]:
-    """All settings there are: each source's in the order of `SOURCES`, then the core's."""
+    """All settings: each source's in the order of `SOURCES`, then the core's."""
     kinds: tuple[type[BaseSettings], ...] = (*_source_kinds(), Settings)
     return tuple(
         Setting(field, _variable(field, info), info, kind)
@@ -257,14 +220,14 @@ def load_settings() -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        failures = [error] if error.title == Settings.__name__ else []
-    failures += [failure for kind in _source_kinds() if (failure := _failure(kind))]
+        rows = error.errors()
+    for kind in _source_kinds():
+        try:
+            kind()
+        except ValidationError as error:
+            rows += error.errors()
     known = {setting.field: setting.variable for setting in every_setting()}
-    problems = [
-        f"{known.get(str(row['loc'][0]), row['loc'][0])}: {row['msg'].removeprefix('Value error, ')}"
-        for failure in failures
-        for row in failure.errors()
-    ]
+    problems = dict.fromkeys(f"{known.get(str(row['loc'][0]), row['loc'][0])}: {_problem(row['msg'])}" for row in rows)
     raise ConfigurationError("; ".join(problems) + ". Correct or unset it.")
 
 
@@ -290,12 +253,8 @@ def _variable(field: str, info: FieldInfo) -> str:
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else PREFIX + field.upper()
 
 
-def _failure(kind: type[SourceSettings]) -> ValidationError | None:
-    try:
-        kind()
-    except ValidationError as error:
-        return error
-    return None
+def _problem(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("Input should be", "must be")
 
 
 def _password(value: str) -> str:

@@ -1,4 +1,4 @@
-"""The only wiring: the services that live as long as the process, built on first use and closed with it."""
+"""Wires the application: services are built on first use and live as long as the process."""
 
 from __future__ import annotations
 
@@ -78,10 +78,7 @@ class AppContext:
 
         In a daemon thread: an executor's thread would keep the process alive.
         """
-        threading.Thread(target=self._warm_up, name="warm-up", daemon=True).start()
-
-    def _warm_up(self) -> None:
-        self._build().embedder.warm_up()
+        threading.Thread(target=lambda: self._build().embedder.warm_up(), name="warm-up", daemon=True).start()
 
     def _build(self) -> Services:
         with self._building:
@@ -100,18 +97,17 @@ class AppContext:
 
 
 def build_services(settings: Settings, *, sources: Sequence[SourceRow] | None = None) -> Services:
-    """Everything, wired once; `sources` stand in for those of `SOURCES`. Opens no connection and loads no model yet.
+    """All services; `sources` replaces `SOURCES`. Opens no connection and loads no model yet.
 
-    The only imports of this package that are not at the top of a module: they take most of a second, and `initialize`
-    must be answered before them. They happen in one thread, since two threads that import the same modules at once may
-    see them half-initialised.
+    Its imports are inside the function because they take most of a second, and `initialize` must be answered first.
+    They run in one thread, because two threads that import the same modules at once may see them half initialized.
     """
     import httpx
 
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import open_backend
-    from deepcritical_mcp.logs import hide_keys_in_addresses
+    from deepcritical_mcp.logs import hide_keys_in_urls
     from deepcritical_mcp.search.expansion import QueryExpander
     from deepcritical_mcp.search.handler import SearchHandler
     from deepcritical_mcp.search.pipeline import SourceSearch
@@ -119,7 +115,7 @@ def build_services(settings: Settings, *, sources: Sequence[SourceRow] | None = 
     from deepcritical_mcp.sources.pubmed.source import PubMed
 
     settings = settings.including(pkgutil.resolve_name(row.settings) for row in sources or () if row.settings)
-    hide_keys_in_addresses(*settings.secrets)
+    hide_keys_in_urls(*settings.secrets)
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
     embedder = EmbeddingService(settings)
     built = create_sources(settings, Net(http, embedder=embedder), sources)

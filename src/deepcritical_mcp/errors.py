@@ -47,6 +47,9 @@ class DeepCriticalError(Exception):
     code = "error"
     retryable = False
 
+    def __init_subclass__(cls, *, code: str = "", retryable: bool = False) -> None:
+        cls.code, cls.retryable = code or cls.code, retryable or cls.retryable
+
     def __init__(self, message: str, *, retry_after: float = 0.0, details: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
         self.message = message
@@ -54,28 +57,20 @@ class DeepCriticalError(Exception):
         self.details: Mapping[str, object] = details or {}
 
 
-class ConfigurationError(DeepCriticalError):
+class ConfigurationError(DeepCriticalError, code="configuration"):
     """A setting has a value that cannot be used."""
 
-    code = "configuration"
 
-
-class InvalidInputError(DeepCriticalError):
+class InvalidInputError(DeepCriticalError, code="invalid_input"):
     """An argument has the right type but a value that cannot be used."""
 
-    code = "invalid_input"
 
-
-class SessionError(DeepCriticalError):
+class SessionError(DeepCriticalError, code="session"):
     """The session cannot be used as the call asks."""
 
-    code = "session"
 
-
-class SessionNotFoundError(SessionError):
+class SessionNotFoundError(SessionError, code="session_not_found"):
     """The session_id is unknown, has expired, or belongs to someone else."""
-
-    code = "session_not_found"
 
     def __init__(self) -> None:
         super().__init__(
@@ -84,10 +79,8 @@ class SessionNotFoundError(SessionError):
         )
 
 
-class SessionRequiredError(SessionError):
+class SessionRequiredError(SessionError, code="session_required"):
     """No session_id was given and this connection has no default session."""
-
-    code = "session_required"
 
     def __init__(self) -> None:
         super().__init__(
@@ -96,27 +89,20 @@ class SessionRequiredError(SessionError):
         )
 
 
-class SessionBusyError(SessionError):
+class SessionBusyError(SessionError, code="session_busy", retryable=True):
     """Another process has this session open."""
 
-    code = "session_busy"
-    retryable = True
 
-
-class SessionFullError(SessionError):
+class SessionFullError(SessionError, code="session_full"):
     """The session has reached its limit of evidence."""
 
-    code = "session_full"
 
-
-class ProviderError(DeepCriticalError):
+class ProviderError(DeepCriticalError, code="provider_error"):
     """An external source did not return a usable answer.
 
     Attributes:
         provider: wire name of the provider, e.g. "pubmed".
     """
-
-    code = "provider_error"
 
     def __init__(
         self, provider: str, message: str, *, retry_after: float = 0.0, details: Mapping[str, object] | None = None
@@ -125,62 +111,40 @@ class ProviderError(DeepCriticalError):
         self.provider = provider
 
 
-class ProviderUnavailableError(ProviderError):
+class ProviderUnavailableError(ProviderError, code="provider_unavailable", retryable=True):
     """An outage: unreachable, a 5xx status, a broken connection, an error page."""
 
-    code = "provider_unavailable"
-    retryable = True
 
-
-class ProviderTimeoutError(ProviderUnavailableError):
+class ProviderTimeoutError(ProviderUnavailableError, code="provider_timeout"):
     """No complete answer in time."""
 
-    code = "provider_timeout"
 
-
-class RateLimitError(ProviderError):
+class RateLimitError(ProviderError, code="rate_limited", retryable=True):
     """Too many requests; `retry_after` says how long to wait, 0.0 if the provider did not say."""
 
-    code = "rate_limited"
-    retryable = True
 
-
-class QuotaExceededError(ProviderError):
+class QuotaExceededError(ProviderError, code="quota_exceeded"):
     """The plan's quota is used up."""
 
-    code = "quota_exceeded"
 
-
-class AuthenticationError(ProviderError):
+class AuthenticationError(ProviderError, code="authentication"):
     """The key is missing, wrong or refused."""
 
-    code = "authentication"
 
-
-class BlockedError(ProviderError):
+class BlockedError(ProviderError, code="blocked"):
     """The provider blocked the request as automated traffic, with a challenge instead of results."""
 
-    code = "blocked"
 
-
-class ProviderRequestError(ProviderError):
+class ProviderRequestError(ProviderError, code="provider_refused"):
     """The provider refused this request, and would refuse it again."""
 
-    code = "provider_refused"
 
-
-class ProviderResponseError(ProviderError):
+class ProviderResponseError(ProviderError, code="provider_response", retryable=True):
     """The answer is not what the provider's API specifies."""
 
-    code = "provider_response"
-    retryable = True
 
-
-class CircuitOpenError(ProviderError):
+class CircuitOpenError(ProviderError, code="circuit_open", retryable=True):
     """The provider failed repeatedly and is skipped for some seconds."""
-
-    code = "circuit_open"
-    retryable = True
 
 
 def may_pass(error: DeepCriticalError) -> bool:
@@ -188,15 +152,12 @@ def may_pass(error: DeepCriticalError) -> bool:
     return error.retryable or isinstance(error, BlockedError)
 
 
-class AllProvidersFailedError(DeepCriticalError):
+class AllProvidersFailedError(DeepCriticalError, code="all_providers_failed", retryable=True):
     """No provider could answer; retryable if waiting can help with one of the causes.
 
     Attributes:
         causes: one error per provider, in the order they were tried.
     """
-
-    code = "all_providers_failed"
-    retryable = True
 
     def __init__(self, message: str, causes: Sequence[DeepCriticalError], *, retry_after: float = 0.0) -> None:
         super().__init__(
@@ -213,42 +174,28 @@ def _cause(error: DeepCriticalError) -> dict[str, object]:
     return {**provider, "code": error.code, "message": error.message}
 
 
-class EvidenceStoreError(DeepCriticalError):
+class EvidenceStoreError(DeepCriticalError, code="evidence_store", retryable=True):
     """The evidence store cannot be read or written; evidence confirmed earlier is not lost."""
 
-    code = "evidence_store"
-    retryable = True
 
-
-class EmbeddingError(DeepCriticalError):
+class EmbeddingError(DeepCriticalError, code="embedding"):
     """The embedding model cannot be loaded or run."""
 
-    code = "embedding"
 
-
-class DeadlineExceededError(DeepCriticalError):
+class DeadlineExceededError(DeepCriticalError, code="deadline_exceeded", retryable=True):
     """The call took longer than its deadline allows."""
 
-    code = "deadline_exceeded"
-    retryable = True
 
-
-class LimitExceededError(DeepCriticalError):
+class LimitExceededError(DeepCriticalError, code="too_many_calls", retryable=True):
     """The caller exceeded its rate of calls; `retry_after` says when the next one is allowed."""
 
-    code = "too_many_calls"
-    retryable = True
 
-
-class ShuttingDownError(DeepCriticalError):
+class ShuttingDownError(DeepCriticalError, code="shutting_down", retryable=True):
     """The server is shutting down and accepts no more calls."""
-
-    code = "shutting_down"
-    retryable = True
 
     def __init__(self) -> None:
         super().__init__(
-            "The server is shutting down and could not finish the call. Results found so far are kept for as long as "
-            "their session is. Try again in a moment.",
+            "The server is shutting down and could not finish the call. Results found so far stay in "
+            "their session. Try again in a moment.",
             retry_after=10,
         )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import pairwise
+from functools import lru_cache
+from itertools import compress, groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
-LEAST_GAP = 400
+MIN_GAP = 400
 """Characters: less is never left out of an abstract."""
+MAX_SENTENCE = 500
+"""Characters of a sentence that is ranked or quoted; a longer one counts as several."""
 GAP = "[…]"
 _LAST_SENTENCES = 2
 """Stand for the conclusion of an abstract without labels."""
@@ -18,24 +22,31 @@ _ABBREVIATIONS = frozenset(
     "e.g i.e vs cf ca approx al fig figs no nos dr prof st resp sp spp var subsp vol pp ed eds inc dept eq ref refs "
     "min max incl excl viz a.m p.m i.v i.p s.c i.m b.i.d t.i.d q.d u.s u.k".split()
 )
+_INITIALS = re.compile(r"(?:[A-ZÀ-Þ][.-])*[A-ZÀ-Þ]")
 _LABEL = re.compile(r"(?m)^[^\S\n]*(?P<label>[A-Z][\w/&,' ()-]{2,60}):(?=\s)")
 _CONCLUSION = re.compile(
     r"CONCLUSION|INTERPRETATION|IMPLICATION|SIGNIFICANCE|TAKE[- ]HOME|WHAT THIS STUDY ADDS|KEY MESSAGE|SUMMARY"
 )
+_NO_EFFECT = r"""
+    \b(?:NOAEL|LOAEL|NOEL|LOEL|NOAEC|LOAEC)s?\b | \b(?:[Nn]o|[Ll]owest)[- ]observed[- ](?:adverse[- ])?effect
+    | \b[Nn]o[- ](?:adverse[- ])?effect[- ](?:level|dose|concentration)
+"""
 _RESULT = re.compile(
-    r"""
+    rf"""{_NO_EFFECT} |
       [0-9][ \u00a0]?(?: % | [mkµμun]?g\b | mcg\b | [mµμn]?[lL]\b | [mµμn]?[mM](?:ol)?\b | [mck]m\b | IU\b | U\b
         | pp[mb]\b | mmHg\b | Gy\b | kcal\b | kJ\b | °C | bpm\b | (?:hour|day|week|month|year)s?\b
         | -?fold\b | times\b )
     | \b[pP](?:[- ]?value)?[ ]?[<>=≤≥] | \b[nN][ ]?=[ ]?[0-9] | [<>≤≥±][ ]?[0-9]
-    | \b(?:CI|CrI|OR|RR|HR|IRR|aOR|aHR|AUC|SMD|WMD|NNT|NNH|IQR|SD|SEM|(?:ED|IC|EC|LD|LC|TD)50|BMDL?[0-9]{0,2})\b
-    | \b(?:NOAEL|LOAEL|NOEL|LOEL|NOAEC|LOAEC)s?\b | no[- ]observed[- ](?:adverse[- ])?effect
+    | \b(?:CI|CrI|OR|RR|HR|IRR|aOR|aHR|AUC|SMD|WMD|NNT|NNH|IQR|SD|SEM|(?:ED|IC|EC|LD|LC|TD)50|BMDL?[0-9]{{0,2}})\b
     | \b(?:confidence|credible)\ interval | \b(?:odds|hazard|risk|rate|likelihood)\ ratio | \brelative\ risk
     | \b(?:mean|risk|absolute)\ difference | \bnumber\ needed | \b(?:sensitivity|specificity|effect\ size)\b
     | \bsignificant(?:ly)?\b | \b(?:in|de)creased?\ (?:by|from)\b
     """,
     re.VERBOSE,
 )
+
+
+_LEVEL = re.compile(_NO_EFFECT, re.VERBOSE)
 
 
 class Span(NamedTuple):
@@ -53,8 +64,14 @@ class Span(NamedTuple):
 def sentences(text: str) -> list[Span]:
     """The sentences of `text`, with the white space after each: together they are the whole text.
 
-    A full stop after an abbreviation or an initial, or before a small letter, ends none; nor does a decimal point.
+    A sentence longer than `MAX_SENTENCE` is divided after a clause, or else after a word. A full stop does not end a
+    sentence if it follows an abbreviation or initials, precedes a small letter, or is a decimal point.
     """
+    return [part for sentence in _sentences(text) for part in _parts(text, sentence)]
+
+
+@lru_cache(maxsize=128)
+def _sentences(text: str) -> Sequence[Span]:
     starts = [0]
     for end in _END.finditer(text):
         if (not end["mark"] or "\n" in end[0] or _ends_here(text, end.start(), end.end())) and end.end() < len(text):
@@ -65,34 +82,53 @@ def sentences(text: str) -> list[Span]:
 def _ends_here(text: str, stop: int, following: int) -> bool:
     if text[following : following + 1].islower():
         return False
-    if text[stop] != ".":
-        return True
-    word = text[max(0, stop - 12) : stop].rsplit(None, 1)[-1:] or [""]
-    bare = word[0].lstrip("([\"'“‘")
-    return bare.lower() not in _ABBREVIATIONS and not (len(bare) == 1 and bare.isalpha() and bare.isupper())
+    words = text[max(0, stop - 12) : stop].split()
+    word = words[-1].lstrip("([\"'“‘") if words else ""
+    return text[stop] != "." or not (word.lower() in _ABBREVIATIONS or _INITIALS.fullmatch(word))
 
 
-def has_result(sentence: str) -> bool:
-    """Whether it states a measurement: a number with its unit, an effect size, a p-value, a NOAEL."""
-    return bool(_RESULT.search(sentence))
+def _parts(text: str, sentence: Span) -> Iterator[Span]:
+    start, end = sentence
+    while end - start > MAX_SENTENCE:
+        head = text[start : start + MAX_SENTENCE]
+        places = (head.rfind(mark) + len(mark) for mark in ("; ", ", ", " "))
+        middle = start + next((place for place in places if place > MAX_SENTENCE // 2), MAX_SENTENCE)
+        yield Span(start, middle)
+        start = middle
+    yield Span(start, end)
 
 
-def dispensable(text: str) -> list[Span]:
-    """What an abstract can do without, each at least `LEAST_GAP` characters long.
+def first_sentences(text: str, limit: int) -> str:
+    """Whole sentences from the start of `text` that fill at least half of `limit` characters; "" if none do."""
+    ends = [span.end for span in _sentences(text) if limit // 2 <= span.end <= limit]
+    return text[: ends[-1]].rstrip() if ends else ""
 
-    What stays: the first sentence, every sentence with a result, and the conclusion, which is the part labelled so,
-    else the last sentences.
+
+def dispensable(text: str, limit: int | None = None) -> list[Span]:
+    """What an abstract can do without, each at least `MIN_GAP` characters long.
+
+    What stays: the first sentence; the conclusion, which is the part labelled so, else the last sentences; and the
+    sentences with results: all of them, or as many as fit into `limit` characters, those with the most results first.
     """
-    found = sentences(text)
-    conclusion = _conclusion(text)
-    last = found[-_LAST_SENTENCES].start if len(found) > _LAST_SENTENCES else 0
+    found, counts = _results(text)
+    conclusion = _conclusion(text) or Span(found[max(0, len(found) - _LAST_SENTENCES)].start if found else 0, len(text))
     kept = [
-        number == 0
-        or has_result(text[span.start : span.end])
-        or (conclusion.start < span.end and span.start < conclusion.end if conclusion else span.start >= last)
+        number == 0 or (conclusion.start < span.end and span.start < conclusion.end)
         for number, span in enumerate(found)
     ]
-    return [gap for gap in _runs(found, kept) if gap.length >= LEAST_GAP]
+    room = len(text) if limit is None else limit - sum(span.length for span in compress(found, kept))
+    for number in sorted(range(len(found)), key=lambda number: -counts[number]):
+        if counts[number] and not kept[number] and found[number].length <= room:
+            kept[number] = True
+            room -= found[number].length
+    return [gap for gap in _runs(found, kept) if gap.length >= MIN_GAP]
+
+
+@lru_cache(maxsize=128)
+def _results(text: str) -> tuple[Sequence[Span], Sequence[int]]:
+    """The sentences, and how many results each states; a level without effects counts for ten."""
+    found = _sentences(text)
+    return found, [len(_RESULT.findall(text, *span)) + 10 * bool(_LEVEL.search(text, *span)) for span in found]
 
 
 def _conclusion(text: str) -> Span | None:
@@ -104,17 +140,11 @@ def _conclusion(text: str) -> Span | None:
     return None
 
 
-def _runs(found: Sequence[Span], kept: Sequence[bool]) -> Iterator[Span]:
-    """What is not kept, neighbours together."""
-    start = -1
-    for span, keep in zip(found, kept, strict=True):
-        if keep and start >= 0:
-            yield Span(start, span.start)
-            start = -1
-        elif not keep and start < 0:
-            start = span.start
-    if start >= 0:
-        yield Span(start, found[-1].end)
+def _runs(found: Sequence[Span], kept: Sequence[bool]) -> list[Span]:
+    """What is not kept, neighbors together."""
+    groups = groupby(zip(found, kept, strict=True), key=itemgetter(1))
+    runs = [[span for span, _ in group] for keep, group in groups if not keep]
+    return [Span(run[0].start, run[-1].end) for run in runs]
 
 
 def without(text: str, gaps: Sequence[Span], mark: Callable[[Span], str]) -> str:
@@ -130,7 +160,7 @@ def without(text: str, gaps: Sequence[Span], mark: Callable[[Span], str]) -> str
 def quoted(text: str, kept: Collection[Span]) -> str:
     """Only the sentences in `kept`, in order, with `GAP` wherever something is left out."""
     found = sentences(text)
-    return without(text, list(_runs(found, [span in kept for span in found])), lambda _: GAP) if found else text
+    return without(text, _runs(found, [span in kept for span in found]), lambda _: GAP)
 
 
 def best_sentences(text: str, scores: Sequence[float], limit: int) -> list[Span]:

@@ -1,4 +1,4 @@
-"""Identifiers of publications: normalised, and extracted from the URLs of pages."""
+"""Identifiers of publications: normalized, and extracted from the URLs of pages."""
 
 from __future__ import annotations
 
@@ -32,41 +32,44 @@ _DOI = re.compile(r"10\.\d{4,9}/[^\s?#]+")
 _VIEWS = "abs|abstract|full|fulltext|pdf|epdf|pdfdirect|pdfplus|epub|html|full-xml|full\\.pdf|full-text"
 _ENDS = rf"(?:/(?:{_VIEWS}|information)(?:/[a-z]{{2}})?)?"
 _BY_DOI = re.compile(rf"(?:/cdsr)?/doi/(?:(?:{_VIEWS})/)?(10\.\d{{4,9}}/[^\s?#]+?){_ENDS}")
-_PUBLISHERS = {
-    "link.springer.com": re.compile(
-        r"/(?:(?:article|chapter|content/pdf)/)?(10\.\d{4,9}/[^/]+?)(?:\.pdf|/fulltext\.html)?"
-    ),
-    "frontiersin.org": re.compile(r"(?:/journals/[^/]+)?/articles?/(10\.3389/[^/]+)(?:/(?:full|abstract|pdf|epub))?"),
-    "biomedcentral.com": re.compile(r"/(?:articles|counter/pdf)/(10\.\d{4,9}/[^/]+?)(?:\.pdf)?"),
-    "biorxiv.org": re.compile(
-        r"/content/(?:early/[\d/]+/)?(10\.1101/[\d.]+?)(?:v\d+)?(?:\.(?:full|abstract|full-text))?(?:\.pdf(?:\+html)?)?"
-    ),
-    "jamanetwork.com": re.compile(r"/journals/[\w-]+/(?:fullarticle|abstract)/(10\.1001/[^/]+)"),
-    "academic.oup.com": re.compile(
-        r"/[\w-]+/(?:article-lookup/doi/(10\.1093/[^/]+/[^/]+)|advance-article(?:-abstract|-pdf)?/doi/(10\.1093/[^/]+/[^/]+)/\d+)"
-    ),
-    "plosone.org": re.compile(r"/article/info:doi/(10\.1371/[\w.]+)"),
-    "f1000research.com": re.compile(r"/articles/(10\.12688/[^/]+)"),
-}
-_PUBLISHERS["medrxiv.org"] = _PUBLISHERS["biorxiv.org"]
+_BIORXIV = re.compile(
+    r"/content/(?:early/[\d/]+/)?(10\.1101/[\d.]+?)(?:v\d+)?(?:\.(?:full|abstract|full-text))?(?:\.pdf(?:\+html)?)?"
+)
 _EARLY = re.compile(r"/content/(?:biorxiv|medrxiv)/early/\d{4}/\d\d/\d\d/([\d.]*\d)(?:\.(?:full|abstract))?(?:\.pdf)?")
-# Publishers whose addresses hold the end of the DOI, after a prefix that is theirs.
-_PREFIXES = {
-    "biorxiv.org": ("10.1101/", _EARLY),
-    "medrxiv.org": ("10.1101/", _EARLY),
-    "nature.com": ("10.1038/", re.compile(r"/articles/(s?\d[\w.-]+?)(?:_reference)?(?:\.pdf)?")),
-    "thelancet.com": (
-        "10.1016/",
-        re.compile(
-            r"(?:/pdfs)?(?:/journals/\w+)?(?:/article)?/(?:PII)?(S\d{4}-\d{3}[\dX]\(\d\d\)\d{5}-[\dX])"
-            r"(?:/(?:fulltext|abstract)|\.pdf)?"
-        ),
+_LANCET = re.compile(
+    r"(?:/pdfs)?(?:/journals/\w+)?(?:/article)?/(?:PII)?(S\d{4}-\d{3}[\dX]\(\d\d\)\d{5}-[\dX])"
+    r"(?:/(?:fulltext|abstract)|\.pdf)?"
+)
+_OUP = r"10\.1093/[^/]+/[^/]+"
+# A publisher's host, the beginning of the DOI that its addresses leave out, and where they have the rest.
+_PUBLISHERS = (
+    (
+        "link.springer.com",
+        "",
+        re.compile(r"/(?:(?:article|chapter|content/pdf)/)?(10\.\d{4,9}/[^/]+?)(?:\.pdf|/fulltext\.html)?"),
     ),
-    "bmj.com": ("10.1136/", re.compile(r"/content/(?:bmj/)?\d+/(bmj\.\w+)(?:\.full)?(?:\.pdf)?")),
-    "elifesciences.org": ("10.7554/elife.", re.compile(r"/articles/(\d{5,6})(?:\.pdf)?")),
-    "peerj.com": ("10.7717/peerj.", re.compile(r"/articles/(\d+)(?:\.pdf)?")),
-    "arxiv.org": ("10.48550/arxiv.", re.compile(r"/(?:abs|pdf)/(\d{4}\.\d{4,5})(?:v\d+)?(?:\.pdf)?")),
-}
+    (
+        "frontiersin.org",
+        "",
+        re.compile(r"(?:/journals/[^/]+)?/articles?/(10\.3389/[^/]+)(?:/(?:full|abstract|pdf|epub))?"),
+    ),
+    ("biomedcentral.com", "", re.compile(r"/(?:articles|counter/pdf)/(10\.\d{4,9}/[^/]+?)(?:\.pdf)?")),
+    ("biorxiv.org", "", _BIORXIV),
+    ("biorxiv.org", "10.1101/", _EARLY),
+    ("medrxiv.org", "", _BIORXIV),
+    ("medrxiv.org", "10.1101/", _EARLY),
+    ("jamanetwork.com", "", re.compile(r"/journals/[\w-]+/(?:fullarticle|abstract)/(10\.1001/[^/]+)")),
+    ("academic.oup.com", "", re.compile(rf"/[\w-]+/article-lookup/doi/({_OUP})")),
+    ("academic.oup.com", "", re.compile(rf"/[\w-]+/advance-article(?:-abstract|-pdf)?/doi/({_OUP})/\d+")),
+    ("plosone.org", "", re.compile(r"/article/info:doi/(10\.1371/[\w.]+)")),
+    ("f1000research.com", "", re.compile(r"/articles/(10\.12688/[^/]+)")),
+    ("nature.com", "10.1038/", re.compile(r"/articles/(s?\d[\w.-]+?)(?:_reference)?(?:\.pdf)?")),
+    ("thelancet.com", "10.1016/", _LANCET),
+    ("bmj.com", "10.1136/", re.compile(r"/content/(?:bmj/)?\d+/(bmj\.\w+)(?:\.full)?(?:\.pdf)?")),
+    ("elifesciences.org", "10.7554/elife.", re.compile(r"/articles/(\d{5,6})(?:\.pdf)?")),
+    ("peerj.com", "10.7717/peerj.", re.compile(r"/articles/(\d+)(?:\.pdf)?")),
+    ("arxiv.org", "10.48550/arxiv.", re.compile(r"/(?:abs|pdf)/(\d{4}\.\d{4,5})(?:v\d+)?(?:\.pdf)?")),
+)
 _TRIAL = re.compile(r"(?:/ct2?)?/(?:show|study)/(?:(?:study|results|record)/)?(NCT\d{8})", re.IGNORECASE)
 _ISRCTN = re.compile(r"/(?:ISRCTN|isrctn/pf/)(\d{5,10})", re.IGNORECASE)
 _ISRCTN_DOI = re.compile(r"10\.1186/(ISRCTN\d{5,10})", re.IGNORECASE)
@@ -88,20 +91,20 @@ def record_ids(url: str) -> RecordIds:
         return RecordIds()
     path, query = unquote(parts.path), unquote(parts.query)
     if host in ("doi.org", "dx.doi.org"):
-        doi = _DOI.fullmatch(path.lstrip("/").removeprefix("doi:"))
         if trial := _ISRCTN_DOI.fullmatch(path.lstrip("/")):
             return RecordIds(nct=trial[1].upper())
-        return RecordIds(doi=normalise_doi(doi[0])) if doi else RecordIds()
+        doi = _DOI.fullmatch(path.lstrip("/").removeprefix("doi:"))
+        return RecordIds(doi=normalize_doi(doi[0]) if doi else "")
     if host.endswith("nih.gov") or host == "pubmed.gov":
         return _from_nih(host, path, query)
     if host == "europepmc.org":
         return _from_europe_pmc(path)
-    if host in ("clinicaltrials.gov", "beta.clinicaltrials.gov", "classic.clinicaltrials.gov"):
+    if host.removeprefix("beta.").removeprefix("classic.") == "clinicaltrials.gov":
         trial = _TRIAL.fullmatch(path.rstrip("/"))
-        return RecordIds(nct=trial[1].upper()) if trial else RecordIds()
+        return RecordIds(nct=trial[1].upper() if trial else "")
     if host in ("isrctn.com", "controlled-trials.com"):
         trial = _ISRCTN.fullmatch(path.rstrip("/"))
-        return RecordIds(nct=f"ISRCTN{trial[1]}") if trial else RecordIds()
+        return RecordIds(nct=f"ISRCTN{trial[1]}" if trial else "")
     return RecordIds(doi=_publishers_doi(host, path, query).lower())
 
 
@@ -136,17 +139,13 @@ def _publishers_doi(host: str, path: str, query: str) -> str:
         return found[1]
     if host == "thelancet.com" and path == "/action/showPdf" and (found := _PII.search(query)):
         return f"10.1016/{found[1]}"
-    for publisher, (prefix, pattern) in _PREFIXES.items():
-        is_theirs = host == publisher or host.endswith(f".{publisher}")
-        if is_theirs and (found := pattern.fullmatch(path.rstrip("/"))):
-            return f"{prefix}{found[1]}"
     if host == "journals.plos.org" and path.endswith(("/article", "/article/file")):
         found = _PLOS.search(query)
         return found[1] if found else ""
-    for publisher, pattern in _PUBLISHERS.items():
-        if host == publisher or host.endswith(f".{publisher}"):
-            found = pattern.fullmatch(path)
-            return next(filter(None, found.groups()), "") if found else ""
+    for publisher, prefix, pattern in _PUBLISHERS:
+        is_theirs = host == publisher or host.endswith(f".{publisher}")
+        if is_theirs and (found := pattern.fullmatch(path.rstrip("/"))):
+            return f"{prefix}{found[1]}"
     return ""
 
 
@@ -156,7 +155,7 @@ _PREPRINT_DOI = re.compile(
 )
 
 
-def normalise_doi(doi: str) -> str:
+def normalize_doi(doi: str) -> str:
     """A DOI without resolver URL or "doi:" prefix, in lower case (DOIs are case-insensitive); "" stays ""."""
     bare = unquote(doi.strip()) if "%" in doi else doi.strip()
     bare = re.sub(r"^(https?://(dx\.)?doi\.org/|doi(:|\s))\s*", "", bare, flags=re.IGNORECASE).lower()
@@ -165,17 +164,17 @@ def normalise_doi(doi: str) -> str:
 
 
 def is_preprint_doi(doi: str) -> bool:
-    """Whether a normalised DOI is a preprint server's (bioRxiv, medRxiv, Research Square, arXiv and so on)."""
+    """Whether a normalized DOI is a preprint server's (bioRxiv, medRxiv, Research Square, arXiv and so on)."""
     return _PREPRINT_DOI.match(doi) is not None
 
 
-def normalise_pmid(pmid: str) -> str:
+def normalize_pmid(pmid: str) -> str:
     """The digits of a PMID, also from "PMID: 31978945", "pubmed:31978945" or "031978945"; "" if it is not a PMID."""
     found = re.fullmatch(r"(?:(?:pmid|pubmed)\s*:?\s*)?0*([1-9][0-9]{0,8})", pmid.strip(), flags=re.IGNORECASE)
     return found[1] if found else ""
 
 
-def normalise_trial(number: str) -> str:
+def normalize_trial(number: str) -> str:
     """A trial's registration number in capitals, also from "nct:NCT00000009"; "" if it is not one."""
     found = _BARE_TRIAL.fullmatch(number.strip())
     return found[1].upper() if found else ""

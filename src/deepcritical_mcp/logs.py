@@ -11,27 +11,10 @@ from urllib.parse import quote
 
 # Libraries that log requests; at DEBUG they log responses too, which can repeat a request's address.
 _HTTP_LOGGERS = (
-    "httpx",
-    "httpcore.connection",
-    "httpcore.http11",
-    "httpcore.http2",
-    "httpcore.proxy",
-    "httpcore.socks",
-    "primp",
-    "ddgs",
+    *("httpx", "primp", "ddgs"),
+    *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
 )
-_NOISY_LOGGERS = (
-    "httpx",
-    "httpcore",
-    "primp",
-    "hyper_util",
-    "ddgs",
-    "hpack",
-    "urllib3",
-    "asyncio",
-    "chromadb",
-    "filelock",
-)
+_NOISY_LOGGERS = "httpx httpcore primp hyper_util ddgs hpack urllib3 asyncio chromadb filelock".split()
 _KEY_PARAMETER = re.compile(r"((?:api[_-]?key|access_token|token|secret)(?:=|%3[dD]))[^&\s\"'<>)\]}\\]+", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _STANDARD_ATTRIBUTES = {*vars(logging.makeLogRecord({})), "taskName"}  # anything else was passed as `extra`
@@ -63,10 +46,10 @@ class _HideKeys(logging.Filter):
 _HIDE_KEYS = _HideKeys()
 
 
-def hide_keys_in_addresses(*secrets: str) -> None:
+def hide_keys_in_urls(*secrets: str) -> None:
     """Keep keys out of what the HTTP libraries log, at every level and for every handler. May be called repeatedly.
 
-    Some providers take their key in the address; httpx logs addresses at INFO, httpcore response headers at DEBUG.
+    Some providers accept their key only in the URL; httpx logs addresses at INFO, httpcore response headers at DEBUG.
     Parameters named like a key are always hidden, `secrets` wherever they occur.
     """
     _HIDE_KEYS.secrets.update(filter(None, secrets))
@@ -102,9 +85,9 @@ class _OneLineFormatter(logging.Formatter):
 def configure_logging(level: str, secrets: Sequence[str] = ()) -> None:
     """Send records of `level` and above to stderr, one line each, with `secrets` hidden.
 
-    HTTP libraries are heard from WARNING on.
+    HTTP libraries log at WARNING and above.
     """
-    hide_keys_in_addresses()
+    hide_keys_in_urls()
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_OneLineFormatter(secrets))
     root = logging.getLogger()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 Progress = Callable[[float, str], Awaitable[None]]
-"""Takes the fraction done, 0..1, and a message for people."""
+"""Called with the fraction done, 0..1, and a message for people."""
 
 
 async def no_progress(fraction: float, message: str) -> None:

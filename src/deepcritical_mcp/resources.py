@@ -9,6 +9,7 @@ from mcp_types import Resource
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
 from deepcritical_mcp.models import EvidenceList
+from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, existing_session, session_for
 from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.render import to_markdown
@@ -23,11 +24,11 @@ MAX_LISTED = 50
 def register_resources(server: MCPServer[AppContext]) -> None:
     """Add the templates for sessions and evidence to `server`."""
     server.resource(SESSION_URI, name="session", title="A session's evidence", mime_type=MARKDOWN)(session_overview)
-    server.resource(EVIDENCE_URI, name="evidence", title="A piece of evidence", mime_type=MARKDOWN)(evidence_text)
+    server.resource(EVIDENCE_URI, name="evidence", title="An item of evidence", mime_type=MARKDOWN)(evidence_text)
 
 
 async def session_overview(session_id: str, ctx: ToolContext) -> str:
-    """A session's evidence: the number of pieces by source, and one line per piece."""
+    """A session's evidence: the number of items per source, and one line per item."""
     try:
         store = (await session_for(ctx, session_id, may_open=False)).store
         return to_markdown(await page_of(store, 0, MAX_OVERVIEW_LINES))
@@ -36,7 +37,7 @@ async def session_overview(session_id: str, ctx: ToolContext) -> str:
 
 
 async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
-    """One piece of evidence with its complete text and its citation."""
+    """One item of evidence with its complete text and its citation."""
     try:
         store = (await session_for(ctx, session_id, may_open=False)).store
         found = await store.get([id])
@@ -60,12 +61,12 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
     session = Resource(
         uri=SESSION_URI.replace("{session_id}", store.session_id),
         name="session",
-        title=f"This session: {total:,} {'piece' if total == 1 else 'pieces'} of evidence",
+        title=f"This session: {counted(total, 'item')} of evidence",
         mime_type=MARKDOWN,
     )
     evidence = [
-        Resource(uri=f"{session.uri}/{piece.id}", name=piece.id, title=piece.citation.title, mime_type=MARKDOWN)
-        for piece in reversed(newest)
+        Resource(uri=f"{session.uri}/{item.id}", name=item.id, title=item.citation.title, mime_type=MARKDOWN)
+        for item in reversed(newest)
     ]
     return [session, *evidence]
 

@@ -50,8 +50,7 @@ from deepcritical_mcp.tools import PROFILES, Profile, ToolSpec
 from deepcritical_mcp.tools.arguments import coerced, invalid_arguments, known_arguments, nearest
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
 from deepcritical_mcp.tools.call_session import session_for
-from deepcritical_mcp.tools.schema import input_schema, output_schema
-from deepcritical_mcp.tools.spec import BOARD_URI
+from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schema
 from deepcritical_mcp.transports.stdio import RepairedMessages
 
 logger = logging.getLogger(__name__)
@@ -264,11 +263,10 @@ def create_server(
 def _board() -> Apps:
     """The evidence board, for hosts that support MCP Apps."""
     apps = Apps()
-    apps.add_resource(
-        FunctionResource.from_function(
-            board_page, BOARD_URI, name="board", title="Evidence board", mime_type=APP_MIME_TYPE
-        )
+    page = FunctionResource.from_function(
+        board_page, BOARD_URI, name="board", title="Evidence board", mime_type=APP_MIME_TYPE
     )
+    apps.add_resource(page)
     return apps
 
 
@@ -284,7 +282,7 @@ async def _board_meta(context: Context[AppContext, Any], result: BaseModel) -> d
 
 
 async def _notify_resources_changed(context: Context[AppContext, Any]) -> None:
-    """Tell the client that the list of resources has changed, in the form of its protocol version."""
+    """Notify the client that the list of resources has changed, as its protocol version requires."""
     await context.notify_resources_changed()
     if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
         await context.session.send_resource_list_changed()
@@ -304,7 +302,9 @@ def _tool(spec: ToolSpec) -> Tool:
 
 
 def _translated(name: str, error: ToolError, schema: dict[str, Any]) -> DeepCriticalError:
-    cause = _innermost(error.__cause__)
+    cause = error.__cause__
+    while isinstance(cause, BaseExceptionGroup):  # as task groups raise them
+        cause = cast("BaseExceptionGroup[BaseException]", cause).exceptions[0]
     if isinstance(cause, DeepCriticalError):
         return cause
     if isinstance(cause, ValidationError) and not isinstance(error, UnexpectedToolError):
@@ -318,13 +318,6 @@ def _translated(name: str, error: ToolError, schema: dict[str, Any]) -> DeepCrit
     )
 
 
-def _innermost(cause: BaseException | None) -> BaseException | None:
-    """The first error inside an exception group, as task groups raise them."""
-    while isinstance(cause, BaseExceptionGroup):
-        cause = cast("BaseExceptionGroup[BaseException]", cause).exceptions[0]
-    return cause
-
-
 def _deadline_exceeded(deadline: float) -> DeadlineExceededError:
     within = f" within {deadline:g} seconds" if deadline else " in time"
     return DeadlineExceededError(
@@ -334,18 +327,11 @@ def _deadline_exceeded(deadline: float) -> DeadlineExceededError:
 
 def _failure(name: str, error: DeepCriticalError) -> CallToolResult:
     message = clean_text(error.message)
-    details = {
-        "code": error.code,
-        "message": message,
-        "retryable": error.retryable,
-        "retry_after": error.retry_after,
-        "details": dict(error.details),
-    }
-    says_when = " again in " in message
-    wait = error.retryable and error.retry_after and not says_when
+    details = {name: getattr(error, name) for name in ("code", "retryable", "retry_after")}
+    wait = error.retryable and error.retry_after and " again in " not in message
     retry = f" Retry after {math.ceil(error.retry_after)} s." if wait else ""
     return CallToolResult(
         content=[TextContent(type="text", text=f"{clean_line(name)[:80]} failed ({error.code}): {message}{retry}")],
-        structured_content={"error": details},
+        structured_content={"error": {**details, "message": message, "details": dict(error.details)}},
         is_error=True,
     )

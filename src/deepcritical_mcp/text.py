@@ -23,6 +23,11 @@ def clean_line(text: str) -> str:
     return _WHITE_SPACE.sub(" ", clean_text(text)).strip()
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`number` and `noun`, in the plural unless there is one: "1 item", "1,200 items"."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def cut_at_sentence(text: str, limit: int) -> str:
     """The longest prefix of `text` of at most `limit` characters that ends at the end of a sentence.
 
@@ -38,13 +43,20 @@ def cut_at_sentence(text: str, limit: int) -> str:
     return head[:space].rstrip() if space >= limit // 2 else head
 
 
+_ADDRESS_PART = r"""[^\s<>`"\[\]|\\]"""
+_TLD = r"""(?: [a-z]{2} | com | org | net | edu | gov | mil | int | info | biz | name | pro | web | xxx | aero | asia
+  | coop | museum | shop | рф | xn--[a-z0-9-]{1,59}+ | [a-z]{2,63}+(?=[:/?\#]) )"""
+"""Which names linkify-it takes for a domain without "www." or a scheme, and any name with a port or a path."""
 _ACTIVE = re.compile(
-    r"""
-      (?P<url> (?<![\w@.-])(?:https?|ftp)://[^\s<>`"\[\]|\\]++ | (?<![\w@.-])www\.[^\s<>`"\[\]|\\]++ )
-    | (?P<email> (?<![\w.+-])[\w.+-]{1,64}+@(?:[\w-]{1,63}+\.)++[\w-]{1,63}+ )
+    rf"""
+      (?P<url> (?<![a-z])(?:https?|ftp)://{_ADDRESS_PART}++
+        | (?<![^\W_])(?:www\.|(?<![:/])//(?=[^\W_])){_ADDRESS_PART}++ )
+    | (?P<email> (?<![\w.+-])[\w.+-]++@(?:[\w-]{{1,63}}+\.(?=[\w-]))++[\w-]{{1,63}}+ )
+    | (?P<domain> (?<![^\W_])(?<![.:/@-])(?:[^\W_](?:[^\W_]|-){{0,62}}+\.(?=[^\W_]))++{_TLD}(?![^\W_]|-)
+        (?:[:/?\#]{_ADDRESS_PART}*+)? )
     | (?P<escape> [\\`]                          # an escape, a code span
         | <(?=[A-Za-z/!?])                       # a tag, a comment, an autolink
-        | &(?=\#?\w{1,32};)                      # a character that a client may decode too early
+        | &(?=\#?\w{{1,32}};)                      # a character that a client may decode too early
         | !(?=\[)                                # an image
         | (?<=\])[(\[:]                          # a link, a reference, a definition
       )

@@ -1,4 +1,4 @@
-"""URLs: `normalise_url` returns the form to compare by, `clean_url` the form to show.
+"""URLs: `normalize_url` returns the form to compare by, `clean_url` the form to show.
 
 Neither raises: anything that is not a web address is returned unchanged, except for invisible characters.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode
-from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
@@ -47,6 +47,7 @@ _PATH_SESSION = re.compile(r";(jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
 _AMP_FILE = re.compile(r"\.amp(?=\.html?$|$)")
 # Only after a path that looks like an article's.
 _AMP_FOLDER = re.compile(r"(/[^/]*(?:-[^/]*-|\d{5}|\.html?$)[^/]*)/amp$")
+_GOOGLE = re.compile(r"google\.[a-z.]{2,6}")
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b\ufeff]")
 # Characters that mean the same plain or percent-encoded; those in _PATH_MARKS have a special meaning if plain.
 _PATH_PLAIN = "-._~!$'()*,:@"
@@ -71,7 +72,7 @@ class _Address(NamedTuple):
         return f"{self.scheme}://{host}{port}{path}{query}{fragment}"
 
 
-def normalise_url(url: str) -> str:
+def normalize_url(url: str) -> str:
     """The canonical form of `url`, equal for all addresses of the same page; "" stays "". Idempotent.
 
     Does what `clean_url` does, and more: http becomes https; `www.`, the mobile host and the AMP variant become the
@@ -154,18 +155,16 @@ def _redirect_target(url: str) -> str:
     host, path, query = address.host.removeprefix("www."), address.path, address.query
     if path.startswith("/l/") and (host.endswith("duckduckgo.com") or "uddg=" in query):
         return _target_in(url, "uddg", end="&rut=")
-    if re.match(r"google\.[a-z.]{2,6}$", host) and path == "/url":
-        return _target_in(url, "q", end="&") or _target_in(url, "url", end="&")
+    if (_GOOGLE.fullmatch(host) and path == "/url") or (host.endswith("youtube.com") and path == "/redirect"):
+        return _target_in(url, "q") or _target_in(url, "url")
     if host in ("l.facebook.com", "lm.facebook.com", "l.instagram.com") or (host, path) == ("out.reddit.com", "/"):
-        return _target_in(url, "u", end="&") or _target_in(url, "url", end="&")
-    if host.endswith("youtube.com") and path == "/redirect":
-        return _target_in(url, "q", end="&")
+        return _target_in(url, "u") or _target_in(url, "url")
     if host == "bing.com" and path.startswith("/ck/"):
         return _bing_target(query)
     return _cached_original(address)
 
 
-def _target_in(url: str, name: str, *, end: str) -> str:
+def _target_in(url: str, name: str, *, end: str = "&") -> str:
     found = re.search(rf"[?&]{name}=", url)
     if found is None:
         return ""
@@ -187,10 +186,10 @@ def _bing_target(query: str) -> str:
 
 def _cached_original(address: _Address) -> str:
     """The original page of a copy in the AMP, Google or signed-exchange cache; "" if it is not one."""
-    host, path = address.host, address.path
+    host, path = address.host.removeprefix("www."), address.path
     copies = (
         (host.endswith(".cdn.ampproject.org"), r"/[a-z]/(s/)?(.+)"),
-        (bool(re.match(r"(www\.)?google\.[a-z.]{2,6}$", host)), r"/amp/(s/)?(.+)"),
+        (bool(_GOOGLE.fullmatch(host)), r"/amp/(s/)?(.+)"),
         (host.endswith(".webpkgcache.com"), r"/doc/-/(s/)?(.+)"),
     )
     for applies, pattern in copies:
@@ -253,15 +252,11 @@ def _is_site(labels: list[str]) -> bool:
 
 
 def _folded_path(path: str) -> str:
-    path = _percent(path, _PATH_PLAIN, _PATH_MARKS)
-    while (folded := _fold_path(path)) != path:
-        path = folded
+    path, earlier = _percent(path, _PATH_PLAIN, _PATH_MARKS), ""
+    while path != earlier:
+        earlier, path = path, _without_dots(_PATH_SESSION.sub("", path)).rstrip("/")
+        path = _AMP_FOLDER.sub(r"\1", _AMP_FILE.sub("", path))
     return path
-
-
-def _fold_path(path: str) -> str:
-    path = _without_dots(_PATH_SESSION.sub("", path)).rstrip("/")
-    return _AMP_FOLDER.sub(r"\1", _AMP_FILE.sub("", path))
 
 
 def _without_dots(path: str) -> str:
@@ -275,22 +270,15 @@ def _without_dots(path: str) -> str:
 
 
 def _sorted_query(query: str) -> str:
-    return "&".join(sorted(_pairs(query), key=lambda pair: pair.partition("=")[0]))
-
-
-def _pairs(query: str) -> Iterator[str]:
-    for pair in query.split("&"):
-        name, _, value = pair.replace("+", "%20").partition("=")
-        if name and not _is_tracking(pair):
-            name, value = _percent(name, _QUERY_PLAIN), _percent(value, _QUERY_PLAIN)
-            yield f"{name}={value}" if value else name
+    pairs = (pair.replace("+", "%20").partition("=") for pair in query.split("&") if not _is_tracking(pair))
+    canonical = [(_percent(name, _QUERY_PLAIN), _percent(value, _QUERY_PLAIN)) for name, _, value in pairs if name]
+    return "&".join(f"{name}={value}" if value else name for name, value in sorted(canonical, key=itemgetter(0)))
 
 
 def _is_tracking(pair: str) -> bool:
     name, _, value = unquote(pair).lower().partition("=")
-    if name in _TRACKING_NAMES or name.startswith(_TRACKING_PREFIXES):
-        return True
-    return value in _TRACKING_VALUES.get(name, ())
+    is_named = name in _TRACKING_NAMES or name.startswith(_TRACKING_PREFIXES)
+    return is_named or value in _TRACKING_VALUES.get(name, ())
 
 
 def _route(fragment: str) -> str:

@@ -41,7 +41,7 @@ async def test_a_card_says_its_status_first(open_board: OpenBoard) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "shown", "heading"), [(0, 0, "0 pieces"), (1, 1, "1 piece"), (2, 2, "2 pieces"), (300, 6, "300 pieces")]
+    ("count", "shown", "heading"), [(0, 0, "0 items"), (1, 1, "1 item"), (2, 2, "2 items"), (300, 6, "300 items")]
 )
 async def test_any_number_of_pieces_can_be_shown(open_board: OpenBoard, count: int, shown: int, heading: str) -> None:
     board = await open_board(result(pieces(count)))
@@ -62,14 +62,14 @@ async def test_filters_narrow_the_list_and_say_how_much_is_left(open_board: Open
     app, count = board.app, board.app.locator("#count")
 
     await app.get_by_label("Web (2)").check()
-    await expect(count).to_have_text("2 of 8 pieces")
+    await expect(count).to_have_text("2 of 8 items")
     await app.get_by_label("Web (2)").uncheck()
     await app.get_by_label("Retracted (1)").check()
-    await expect(count).to_have_text("1 of 8 pieces")
+    await expect(count).to_have_text("1 of 8 items")
     await app.get_by_role("button", name="Reset filters").click()
-    await expect(count).to_have_text("8 pieces")
+    await expect(count).to_have_text("8 items")
     await app.get_by_label("Words in title, text or authors").fill("SLEEP 157")
-    await expect(count).to_have_text("1 of 8 pieces")
+    await expect(count).to_have_text("1 of 8 items")
     await app.get_by_label("Words in title, text or authors").fill("no such words")
     await expect(app.locator("#empty")).to_have_text("No evidence matches these filters.")
     assert await app.locator("#map .point.away").count() == 8
@@ -81,18 +81,18 @@ async def test_years_are_filtered_by_numbers_or_by_the_timeline(open_board: Open
     app, count = board.app, board.app.locator("#count")
 
     await app.locator("#filter-from").fill("2002")
-    await expect(count).to_have_text("3 of 5 pieces")
+    await expect(count).to_have_text("3 of 5 items")
     await app.get_by_role("button", name="Reset filters").click()
     assert "1 without a date" in await board.text("#timeline-axis")
-    await app.get_by_role("button", name="2001: 1 piece of evidence").focus()
+    await app.get_by_role("button", name="2001: 1 item").focus()
     await app.locator('#timeline [tabindex="0"]').press("ArrowRight")
     await app.locator('#timeline [tabindex="0"]').press("Enter")
-    await expect(count).to_have_text("2 of 5 pieces")
-    pressed = app.get_by_role("button", name="2003: 2 pieces of evidence", pressed=True)
+    await expect(count).to_have_text("2 of 5 items")
+    pressed = app.get_by_role("button", name="2003: 2 items", pressed=True)
     await expect(pressed).to_have_attribute("tabindex", "0")
     await board.focus_on("#timeline button")
     await pressed.press("Enter")
-    await expect(count).to_have_text("5 pieces")
+    await expect(count).to_have_text("5 items")
 
 
 async def test_the_list_can_be_put_in_order(open_board: OpenBoard) -> None:

@@ -27,7 +27,7 @@ async def test_a_report_shows_its_evidence_by_itself(open_report: OpenBoard) -> 
 
     await expect(app.locator("h1")).to_have_text("Ageing <b>& more")
     await expect(app.locator("#list .card")).to_have_count(30)
-    await expect(app.locator("#count")).to_have_text("300 pieces")
+    await expect(app.locator("#count")).to_have_text("300 items")
     await expect(app.locator("#map .point")).to_have_count(300)
     await expect(app.locator("#footer")).to_have_text(f"Session {SESSION} · Written by hand")
     for selector in ("#ask", "#fullscreen"):

@@ -1,4 +1,4 @@
-"""The real command in a process of its own, with a home folder of its own and nothing of this machine's settings."""
+"""The real command in a process of its own, with a home folder of its own and none of this machine's settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,15 @@ from tests.cli.providers import providers_on_loopback
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
-_OF_OTHERS = ("APPDATA", "LOCALAPPDATA", "CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
+_OTHER_VARIABLES = (
+    "APPDATA",
+    "LOCALAPPDATA",
+    "CLAUDE_CONFIG_DIR",
+    "COLUMNS",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "TTY_COMPATIBLE",
+)
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
@@ -28,9 +36,9 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(home: Path) -> dict[str, str]:
-    """The environment of a user who has set nothing."""
+    """The environment of a user who has configured nothing."""
     ours = {setting.variable for setting in every_setting()}
-    others = {*_OF_OTHERS, *_PROXIES, *map(str.lower, _PROXIES)}
+    others = {*_OTHER_VARIABLES, *_PROXIES, *map(str.lower, _PROXIES)}
     kept = {
         name: value
         for name, value in os.environ.items()

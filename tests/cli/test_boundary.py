@@ -1,4 +1,4 @@
-"""Every command on a bad day: one clear sentence, an exit code, no traceback."""
+"""How every command fails: one clear sentence, an exit code, no traceback."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ TYPO = "DEEPCRITICAL_TYPO is not a setting; did you mean DEEPCRITICAL_"
 COMMANDS = (("demo", "--offline"), ("doctor",), ("install", "--client", "cursor", "--yes"), ())
 
 
-def test_a_mistyped_setting_is_named_with_its_nearest_neighbour(command: Command):
+def test_a_mistyped_setting_is_reported_with_the_closest_name(command: Command):
     done = command("install", "--client", "cursor", "--yes", DEEPCRITICAL_TYPO="1", DEEPCRITICAL_DEADLIN="30")
     assert done.returncode == 0
     assert TYPO in done.stderr
     assert "DEEPCRITICAL_DEADLIN is not a setting; did you mean DEEPCRITICAL_DEADLINE?" in done.stderr
 
 
-def test_the_server_names_a_mistyped_setting_in_its_log_and_starts(command: Command):
+def test_the_server_logs_a_mistyped_setting_and_starts(command: Command):
     done = command(DEEPCRITICAL_TYPO="1")
     assert done.returncode == 0
     assert TYPO in done.stderr
@@ -29,7 +29,7 @@ def test_the_server_names_a_mistyped_setting_in_its_log_and_starts(command: Comm
 
 
 @pytest.mark.parametrize("arguments", [one for one in COMMANDS if "install" not in one and "doctor" not in one])
-def test_a_malformed_key_is_named_and_never_shown(command: Command, arguments: tuple[str, ...]):
+def test_a_malformed_key_is_reported_and_never_shown(command: Command, arguments: tuple[str, ...]):
     done = command(*arguments, TAVILY_API_KEY="tvly secret\ttail")
     assert done.returncode == 2
     assert done.stderr.startswith("deepcritical-mcp: TAVILY_API_KEY: is not a key")
@@ -37,13 +37,13 @@ def test_a_malformed_key_is_named_and_never_shown(command: Command, arguments: t
     assert "secret" not in done.stdout + done.stderr
 
 
-def test_a_file_that_is_not_there_is_called_that(command: Command):
+def test_a_missing_file_is_reported_as_missing(command: Command):
     done = command("report", "missing.jsonl")
     assert done.returncode == 1
     assert done.stderr == "deepcritical-mcp: no such file or folder (missing.jsonl). Check the path.\n"
 
 
-def test_debug_shows_where_a_failure_came_from(command: Command):
+def test_debug_shows_the_traceback(command: Command):
     done = command("demo", "--debug", DEEPCRITICAL_DEADLINE="soon")
     assert "Traceback" in done.stderr
     assert done.stderr.rstrip().splitlines()[-1].startswith("deepcritical-mcp: DEEPCRITICAL_DEADLINE")
@@ -65,8 +65,8 @@ def test_output_to_a_full_disk_is_one_sentence(environment: dict[str, str], argu
     assert done.stderr == "deepcritical-mcp: no space left on the device. Free some space, then try again.\n"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes break otherwise there")
-def test_a_reader_that_leaves_is_no_error(environment: dict[str, str]):
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes behave differently there")
+def test_a_closed_pipe_is_not_an_error(environment: dict[str, str]):
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
@@ -82,13 +82,13 @@ def test_a_reader_that_leaves_is_no_error(environment: dict[str, str]):
 
 
 @pytest.mark.parametrize("arguments", [("bogus",), ("demo", "--bogus"), ("install",), ("install", "--client", "emacs")])
-def test_wrong_use_is_exit_code_2(command: Command, arguments: tuple[str, ...]):
+def test_incorrect_usage_is_exit_code_2(command: Command, arguments: tuple[str, ...]):
     done = command(*arguments)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
 
-def test_a_title_does_not_fail_on_a_terminal_that_lacks_its_letters(command: Command):
+def test_characters_that_the_terminal_lacks_are_not_an_error(command: Command):
     done = command("doctor", "--help", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert done.returncode == 0
     done = command(

@@ -11,7 +11,7 @@ import pytest
 from deepcritical_mcp.cli.clients import (
     Machine,
     client_named,
-    knowledge,
+    configured_state,
     known_clients,
     server_command,
     server_entry,
@@ -52,7 +52,7 @@ def test_on_windows():
     assert paths["cursor"] == "/home/ada/.cursor/mcp.json"
 
 
-def test_on_windows_without_the_variable():
+def test_on_windows_without_appdata():
     assert _paths(Machine("win32", HOME, {}))["vscode"] == "/home/ada/AppData/Roaming/Code/User/mcp.json"
 
 
@@ -79,13 +79,13 @@ def test_the_command_is_absolute_and_exists():
     assert Path(command).exists()
 
 
-def test_only_clients_that_ask_for_it_get_the_transport_named():
+def test_only_clients_that_require_it_get_a_transport():
     machine = Machine("linux", HOME, {})
     assert server_entry(client_named("vscode", machine))["type"] == "stdio"
     assert "type" not in server_entry(client_named("claude-desktop", machine))
 
 
-def test_the_snippet_is_a_whole_file():
+def test_the_snippet_is_a_complete_file():
     snippet = json.loads(server_snippet(client_named("cursor", Machine("linux", HOME, {}))))
     assert list(snippet["mcpServers"]) == ["deepcritical"]
 
@@ -97,24 +97,27 @@ def test_the_snippet_is_a_whole_file():
         ("", "unknown"),
         ("{}", "unknown"),
         ('{"mcpServers": {"b": {"command": "npx"}}}', "unknown"),
-        (json.dumps({"mcpServers": {"deepcritical": {"command": sys.executable}}}), "knows"),
-        (json.dumps({"mcpServers": {"x": {"command": sys.executable, "args": ["-m", "deepcritical_mcp"]}}}), "knows"),
+        (json.dumps({"mcpServers": {"deepcritical": {"command": sys.executable}}}), "configured"),
+        (
+            json.dumps({"mcpServers": {"x": {"command": sys.executable, "args": ["-m", "deepcritical_mcp"]}}}),
+            "configured",
+        ),
         ('{"mcpServers": {"deepcritical": {"command": "/gone/deepcritical-mcp"}}}', "stale"),
-        ('{"mcpServers": {"deepcritical": {"url": "http://127.0.0.1:8000/mcp"}}}', "knows"),
+        ('{"mcpServers": {"deepcritical": {"url": "http://127.0.0.1:8000/mcp"}}}', "configured"),
         ("{oops", "unreadable"),
         ('{"mcpServers": {}} // comment', "unreadable"),
         ("[]", "unknown"),
     ],
 )
-def test_whether_a_client_knows_the_server(tmp_path: Path, content: str | None, expected: str):
+def test_the_state_of_a_configuration(tmp_path: Path, content: str | None, expected: str):
     client = client_named("claude-code", Machine("linux", tmp_path, {}))
     if content is not None:
         client.path.write_text(content, encoding="utf-8")
-    assert knowledge(client) == expected
+    assert configured_state(client) == expected
 
 
-def test_a_client_is_here_when_its_folder_is(tmp_path: Path):
+def test_a_client_with_a_folder_is_installed(tmp_path: Path):
     cursor = client_named("cursor", Machine("linux", tmp_path, {}))
-    assert not cursor.is_here
+    assert not cursor.is_installed
     (tmp_path / ".cursor").mkdir()
-    assert cursor.is_here
+    assert cursor.is_installed

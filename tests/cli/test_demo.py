@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.cli.sample_library.records import MARK
 from tests.cli.conftest import Command
+from tests.cli.test_sample_library import MARK
 
-NOBODY = "http://127.0.0.1:9/nobody"
+NO_SERVER = "http://127.0.0.1:9/nothing"
 ON_LINUX = pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc")
 
 
@@ -23,7 +23,7 @@ def _words(output: str) -> str:
     return " ".join(output.split())
 
 
-def test_a_whole_session_plays_offline_and_ends_with_the_clients_configuration(command: Command, home: Path):
+def test_a_complete_session_plays_offline_and_ends_with_the_configuration_of_clients(command: Command, home: Path):
     (home / ".cursor").mkdir()
     done = command("demo", "--offline")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -37,8 +37,8 @@ def test_a_whole_session_plays_offline_and_ends_with_the_clients_configuration(c
     assert said.count(MARK) >= 8
     assert "RETRACTED" in said
     assert "Kept as text:" in said
-    assert "My note: trials before registers" in said.partition("Found again, in other words")[2]
-    assert re.search(r"Refused as a duplicate of text:\w+ \(same content\)", said)
+    assert "My note: trials before registries" in said.partition("Found again by meaning")[2]
+    assert re.search(r"Recognized as a duplicate of text:\w+ \(same content\)", said)
     snippet = json.loads(done.stdout[done.stdout.index("\n{") : done.stdout.rindex("\n}") + 2])
     entry = snippet["mcpServers"]["deepcritical"]
     assert Path(entry["command"]).exists()
@@ -47,13 +47,13 @@ def test_a_whole_session_plays_offline_and_ends_with_the_clients_configuration(c
     assert not [path for path in home.rglob("*") if path.is_file()]
 
 
-def test_no_network_a_home_without_room_and_a_mistyped_setting(command: Command, home: Path):
+def test_sample_data_is_used_without_a_network_even_if_home_is_not_writable(command: Command, home: Path):
     blocked = home / "blocked"
     blocked.write_text("no folder", encoding="utf-8")
     done = command(
         "demo",
         "What do gut bacteria have to do with Parkinson's disease?",
-        DEEPCRITICAL_NCBI_BASE_URL=NOBODY,
+        DEEPCRITICAL_NCBI_BASE_URL=NO_SERVER,
         DEEPCRITICAL_TYPO="1",
         HOME=str(blocked),
         COLUMNS="60",
@@ -64,20 +64,20 @@ def test_no_network_a_home_without_room_and_a_mistyped_setting(command: Command,
     assert (
         f"Gut microbiome in Parkinson's disease: a case-control study of stools that were never sampled {MARK}" in said
     )
-    assert "check first which of these studies were randomised" in said
+    assert "first check which of these studies were randomized" in said
     assert done.stderr.splitlines() == [one for one in done.stderr.splitlines() if "DEEPCRITICAL_TYPO" in one]
-    told, _, configuration = done.stdout.partition("Now with your own client")
-    assert max(map(len, told.splitlines())) <= 60
+    session, _, configuration = done.stdout.partition("Use it in your own client")
+    assert max(map(len, session.splitlines())) <= 60
     assert "deepcritical" in configuration
 
 
-def test_what_fails_is_shown_and_the_demo_goes_on(command: Command, sample_world: dict[str, str]):
-    done = command("demo", "--debug", **sample_world | {"DEEPCRITICAL_DUCKDUCKGO_URL": NOBODY})
+def test_failures_are_shown_and_the_demo_continues(command: Command, sample_world: dict[str, str]):
+    done = command("demo", "--debug", **sample_world | {"DEEPCRITICAL_DUCKDUCKGO_URL": NO_SERVER})
     assert done.returncode == 0, done.stdout + done.stderr
     said = _words(done.stdout)
-    assert "NCBI answers: this is the real PubMed and the real web." in said
+    assert "NCBI is reachable: searching the real PubMed and the real web." in said
     assert "DuckDuckGo cannot be reached" in said
-    assert "Refused as a duplicate" in said
+    assert "Recognized as a duplicate" in said
     assert "deepcritical_mcp" in done.stderr  # --debug: the server's log
 
 
@@ -95,7 +95,7 @@ def test_a_server_that_stops_is_reported_with_its_last_log_line(command: Command
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
-def test_on_a_terminal_of_60_columns_progress_is_seen_and_unknown_subjects_are_said(environment: dict[str, str]):
+def test_a_terminal_of_60_columns_shows_progress_and_unknown_topics_are_reported(environment: dict[str, str]):
     import fcntl
     import pty
     import struct
@@ -117,8 +117,8 @@ def test_on_a_terminal_of_60_columns_progress_is_seen_and_unknown_subjects_are_s
     assert "\x1b[?25l" in output  # the cursor is hidden while the progress moves
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output).replace("\r", "\n")
     assert "The sample library has nothing on this" in _words(plain)
-    told = plain.partition("Now with your own client")[0]
-    assert max(map(len, told.splitlines())) <= 60
+    session = plain.partition("Use it in your own client")[0]
+    assert max(map(len, session.splitlines())) <= 60
     assert "About my question “Does creatine sharpen the mind?”" in _words(plain)
 
 
@@ -127,7 +127,7 @@ def _read_all(descriptor: int) -> str:
     while True:
         try:
             chunk = os.read(descriptor, 65_536)
-        except OSError:  # Linux ends a pseudo-terminal so
+        except OSError:  # how Linux ends a pseudo-terminal
             chunk = b""
         if not chunk:
             os.close(descriptor)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import Command
 
-NOBODY = "http://127.0.0.1:9/nobody"
+NO_SERVER = "http://127.0.0.1:9/nothing"
 KEYS = {"TAVILY_API_KEY": "tvly-secret-1", "BRAVE_API_KEY": "BSA-secret-2", "SERPAPI_API_KEY": "secret-3"}
 
 
@@ -43,7 +43,7 @@ class _Providers(BaseHTTPRequestHandler):
 
 
 class _Refusing(BaseHTTPRequestHandler):
-    """A proxy that lets nobody through."""
+    """A proxy that refuses every request."""
 
     def do_CONNECT(self) -> None:
         self.send_error(403)
@@ -75,7 +75,7 @@ def _checks(output: str) -> dict[str, dict[str, Any]]:
     return {check["part"]: check for check in cast("list[dict[str, Any]]", json.loads(output)["checks"])}
 
 
-def test_all_is_well_with_providers_that_answer(
+def test_components_that_work_and_a_refused_key_are_reported(
     command: Command, sample_world: dict[str, str], providers: str, home: Path
 ):
     (home / ".cursor").mkdir()
@@ -85,7 +85,7 @@ def test_all_is_well_with_providers_that_answer(
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["works"] is True
     found = _checks(done.stdout)
-    well = (
+    working = (
         "Python",
         "deepcritical-mcp",
         "Settings",
@@ -95,7 +95,7 @@ def test_all_is_well_with_providers_that_answer(
         "PubMed",
         "DuckDuckGo",
     )
-    assert {part: found[part]["state"] for part in well} == dict.fromkeys(well, "ok")
+    assert {part: found[part]["state"] for part in working} == dict.fromkeys(working, "ok")
     assert found["Tavily"]["state"] == "ok"
     assert found["SerpAPI"]["state"] == "ok"
     assert found["Brave Search"]["state"] == "broken"
@@ -107,10 +107,24 @@ def test_all_is_well_with_providers_that_answer(
     assert not any(key in done.stdout + done.stderr for key in KEYS.values())
 
 
-def test_nobody_answers_and_the_home_cannot_be_written(command: Command, home: Path):
+def test_without_the_model_evidence_is_found_by_words_and_that_is_said(
+    command: Command, sample_world: dict[str, str], tmp_path: Path
+):
+    settings = {**sample_world, "DEEPCRITICAL_EMBEDDING_MODEL": str(tmp_path)}
+    done = command("doctor", "--json", **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = _checks(done.stdout)
+    assert found["Embedding model"]["state"] == "broken"
+    assert "by its words only" in found["Store (Chroma)"]["finding"]
+    said = " ".join(command("doctor", **settings).stdout.split())
+    assert "The main job works, but evidence is found again by its words only, not by meaning." in said
+    assert "found again by meaning" not in said
+
+
+def test_no_source_answers_and_the_home_folder_is_not_writable(command: Command, home: Path):
     blocked = home / "blocked"
     blocked.write_text("no folder", encoding="utf-8")
-    settings = {"DEEPCRITICAL_NCBI_BASE_URL": NOBODY, "DEEPCRITICAL_DUCKDUCKGO_URL": NOBODY, "HOME": str(blocked)}
+    settings = {"DEEPCRITICAL_NCBI_BASE_URL": NO_SERVER, "DEEPCRITICAL_DUCKDUCKGO_URL": NO_SERVER, "HOME": str(blocked)}
     done = command("doctor", COLUMNS="60", **settings)
     assert done.returncode == 1
     assert "The main job does not work yet" in done.stdout
@@ -121,7 +135,7 @@ def test_nobody_answers_and_the_home_cannot_be_written(command: Command, home: P
     assert "\x1b" not in done.stdout
 
 
-def test_a_proxy_that_refuses_is_named_without_its_password(
+def test_a_proxy_that_refuses_is_reported_without_its_password(
     command: Command, refusing_proxy: str, sample_world: dict[str, str]
 ):
     through = refusing_proxy.replace("http://", "http://ada:sesame@")
@@ -135,14 +149,14 @@ def test_a_proxy_that_refuses_is_named_without_its_password(
     assert "sesame" not in done.stdout + done.stderr
 
 
-def test_a_proxy_that_cannot_be_used_is_said(command: Command):
+def test_an_unusable_proxy_is_reported(command: Command):
     done = command("doctor", "--json", ALL_PROXY="nonsense://x", HTTPS_PROXY="::")
     assert done.returncode == 1
     assert any(check["state"] == "broken" for part, check in _checks(done.stdout).items() if part == "Proxy")
     assert "Traceback" not in done.stderr
 
 
-def test_a_malformed_key_is_a_row_and_the_rest_is_told(command: Command):
+def test_a_malformed_key_is_reported_and_the_clients_are_still_checked(command: Command):
     done = command("doctor", "--json", NCBI_API_KEY="two words")
     assert done.returncode == 1
     found = _checks(done.stdout)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.cli import client_config
 from deepcritical_mcp.cli.clients import Machine, client_named
+from deepcritical_mcp.cli.install import BACKUP_SUFFIX, apply, installation
 from deepcritical_mcp.errors import ConfigurationError
 from tests.cli.conftest import Command
 
@@ -31,7 +31,7 @@ def _written(home: Path, name: str, content: str) -> Path:
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_a_client_learns_the_server_and_forgets_it_again(command: Command, home: Path, name: str):
+def test_install_adds_the_server_and_undo_removes_it(command: Command, home: Path, name: str):
     done = command("install", "--client", name, "--yes")
     assert done.returncode == 0, done.stderr
     document = json.loads(_file(home, name).read_text(encoding="utf-8"))
@@ -42,7 +42,7 @@ def test_a_client_learns_the_server_and_forgets_it_again(command: Command, home:
     assert not _file(home, name).exists()
 
 
-def test_what_else_is_in_the_file_stays_and_undo_brings_it_back_to_the_byte(command: Command, home: Path):
+def test_other_content_is_kept_and_undo_restores_the_file_exactly(command: Command, home: Path):
     content = json.dumps(OTHERS, indent=4)
     path = _written(home, "claude-desktop", content)
     path.chmod(0o600)
@@ -51,14 +51,14 @@ def test_what_else_is_in_the_file_stays_and_undo_brings_it_back_to_the_byte(comm
     assert document["theme"] == "dark"
     assert document["mcpServers"]["other"] == OTHERS["mcpServers"]["other"]  # type: ignore[index]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    backup = path.with_name(path.name + client_config.BACKUP_SUFFIX)
+    backup = path.with_name(path.name + BACKUP_SUFFIX)
     assert backup.read_text(encoding="utf-8") == content
     command("install", "--client", "claude-desktop", "--undo", "--yes")
     assert path.read_text(encoding="utf-8") == content
     assert not backup.exists()
 
 
-def test_the_change_is_shown_without_anybodys_keys(command: Command, home: Path):
+def test_the_change_is_shown_without_keys(command: Command, home: Path):
     _written(home, "cursor", json.dumps(OTHERS, indent=2))
     shown = command("install", "--client", "cursor", "--yes", "--env", "TAVILY_API_KEY", TAVILY_API_KEY="tvly-secret")
     assert '+    "deepcritical": {' in shown.stdout
@@ -67,7 +67,7 @@ def test_the_change_is_shown_without_anybodys_keys(command: Command, home: Path)
     assert document["mcpServers"]["deepcritical"]["env"] == {"TAVILY_API_KEY": "tvly-secret"}
 
 
-def test_without_a_terminal_it_asks_for_yes_and_changes_nothing(command: Command, home: Path):
+def test_without_a_terminal_it_requires_yes_and_changes_nothing(command: Command, home: Path):
     asked = command("install", "--client", "cursor")
     assert asked.returncode == 2
     assert "--yes" in asked.stderr
@@ -94,7 +94,7 @@ def test_a_file_in_another_encoding_is_left_alone(command: Command, home: Path):
     assert path.read_bytes() == '{"name": "Jürgen"}'.encode("latin-1")
 
 
-def test_comments_in_vs_codes_file_survive(command: Command, home: Path):
+def test_comments_in_the_file_of_vs_code_are_kept(command: Command, home: Path):
     content = '{\n\t// mine\n\t"servers": {},\n}\n'
     path = _written(home, "vscode", content)
     command("install", "--client", "vscode", "--yes")
@@ -104,7 +104,7 @@ def test_comments_in_vs_codes_file_survive(command: Command, home: Path):
     assert path.read_text(encoding="utf-8") == content
 
 
-def test_twice_is_once(command: Command, home: Path):
+def test_installing_twice_changes_nothing(command: Command, home: Path):
     command("install", "--client", "cursor", "--yes")
     before = _file(home, "cursor").read_bytes()
     again = command("install", "--client", "cursor", "--yes")
@@ -112,13 +112,13 @@ def test_twice_is_once(command: Command, home: Path):
     assert _file(home, "cursor").read_bytes() == before
 
 
-def test_nothing_to_undo_is_said(command: Command):
+def test_undo_without_an_installation_says_so(command: Command):
     undone = command("install", "--client", "cursor", "--undo", "--yes")
     assert undone.returncode == 0
     assert "nothing to undo" in undone.stdout
 
 
-def test_an_entry_with_keys_keeps_them_and_comes_back_as_it_was(command: Command, home: Path):
+def test_an_existing_entry_keeps_its_keys_and_undo_restores_it(command: Command, home: Path):
     old = {"mcpServers": {"deepcritical": {"command": "/gone/python", "env": {"BRAVE_API_KEY": "k"}, "disabled": True}}}
     path = _written(home, "cursor", json.dumps(old))
     command("install", "--client", "cursor", "--yes")
@@ -130,7 +130,7 @@ def test_an_entry_with_keys_keeps_them_and_comes_back_as_it_was(command: Command
     assert json.loads(path.read_text(encoding="utf-8")) == old
 
 
-def test_what_others_wrote_since_survives_undo(command: Command, home: Path):
+def test_later_changes_survive_undo(command: Command, home: Path):
     path = _written(home, "cursor", json.dumps({"mcpServers": {}}))
     command("install", "--client", "cursor", "--yes")
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -148,9 +148,7 @@ def test_what_others_wrote_since_survives_undo(command: Command, home: Path):
         ("DEEPCRITICAL_DEADLINE=soon", "DEEPCRITICAL_DEADLINE"),
     ],
 )
-def test_a_variable_that_the_server_would_refuse_is_refused_here(
-    command: Command, home: Path, variable: str, says: str
-):
+def test_an_invalid_setting_is_refused(command: Command, home: Path, variable: str, says: str):
     refused = command("install", "--client", "cursor", "--yes", "--env", variable)
     assert refused.returncode == 2
     assert says in refused.stderr
@@ -171,16 +169,16 @@ def test_a_link_stays_a_link(home: Path, command: Command):
 
 def test_a_file_that_changed_in_the_meantime_is_left_alone(tmp_path: Path):
     client = client_named("cursor", Machine("linux", tmp_path, {}))
-    change = client_config.installation(client, {})
+    change = installation(client, {})
     client.path.parent.mkdir()
     client.path.write_text('{"mcpServers": {"new": {}}}', encoding="utf-8")
     with pytest.raises(ConfigurationError, match="in the meantime"):
-        client_config.apply(change)
+        apply(change)
     assert "deepcritical" not in client.path.read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on the size of files there")
-def test_a_full_disk_is_one_sentence_and_the_file_stays_whole(environment: dict[str, str], home: Path):
+def test_a_full_disk_is_one_sentence_and_the_file_stays_intact(environment: dict[str, str], home: Path):
     path = _written(home, "claude-desktop", json.dumps(OTHERS))
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); "
     refused = subprocess.run(
@@ -202,8 +200,8 @@ def test_a_full_disk_is_one_sentence_and_the_file_stays_whole(environment: dict[
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a file as a folder is another error there")
-def test_a_folder_that_may_not_be_written_is_one_sentence(command: Command, tmp_path: Path):
+@pytest.mark.skipif(sys.platform == "win32", reason="a file in place of a folder is a different error there")
+def test_a_folder_without_write_access_is_one_sentence(command: Command, tmp_path: Path):
     blocked = tmp_path / "blocked"
     blocked.write_text("no folder", encoding="utf-8")
     refused = command("install", "--client", "cursor", "--yes", HOME=str(blocked))

@@ -9,7 +9,7 @@ from pathlib import Path
 from deepcritical_mcp.export import export
 from tests.publications import published
 
-PIECES = [
+ITEMS = [
     published("Sleep keeps memories.", provider="pubmed", source="pubmed", title="Sleep and memory", pmid="1"),
     published("Naps count.", provider="user", source="user", title="</script><b>A note"),
 ]
@@ -27,25 +27,25 @@ def run(*arguments: str, home: Path, **environment: str) -> subprocess.Completed
     )
 
 
-def test_an_export_becomes_a_page_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "evidence.jsonl").write_text(export(PIECES, "jsonl"), encoding="utf-8")
+def test_an_export_becomes_a_standalone_page(tmp_path: Path) -> None:
+    (tmp_path / "evidence.jsonl").write_text(export(ITEMS, "jsonl"), encoding="utf-8")
     done = run("report", "evidence.jsonl", "-o", "page.html", "--title", "My <report>", home=tmp_path)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    assert "2 pieces of evidence written to page.html" in done.stdout
+    assert "2 items of evidence written to page.html" in done.stdout
     assert "Sleep and memory" in page
     assert "<title>My &lt;report&gt;</title>" in page
     assert "</script><b>" not in page
 
 
-def test_a_session_in_another_process_s_memory_cannot_be_reported_and_that_is_said(tmp_path: Path) -> None:
+def test_a_session_in_memory_cannot_be_reported_by_another_process(tmp_path: Path) -> None:
     done = run("report", "rs_" + "0" * 32, home=tmp_path)
     assert done.returncode
     assert "DEEPCRITICAL_DATA_DIR" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_session_that_is_not_kept_and_a_file_that_is_no_export_are_named(tmp_path: Path) -> None:
+def test_unknown_sessions_and_invalid_files_are_errors(tmp_path: Path) -> None:
     kept = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
     (tmp_path / "wrong.jsonl").write_text("{}\n")
     assert "no session" in run("report", "rs_" + "0" * 32, home=tmp_path, **kept).stderr
@@ -54,6 +54,6 @@ def test_a_session_that_is_not_kept_and_a_file_that_is_no_export_are_named(tmp_p
     assert not (tmp_path / "report.html").exists()
 
 
-def test_cached_answers_can_be_cleared_where_there_are_none(tmp_path: Path) -> None:
+def test_clearing_an_empty_cache_deletes_nothing(tmp_path: Path) -> None:
     done = run("cache", "clear", home=tmp_path)
     assert (done.returncode, done.stdout) == (0, "Deleted 0 cached searches.\n")

@@ -1,4 +1,4 @@
-"""The sample library: searched like the real sources, and plain about being made up."""
+"""The sample library: searched like the real sources, and clearly marked as made up."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from deepcritical_mcp.cli.sample_library import sample_server
-from deepcritical_mcp.cli.sample_library.records import ARTICLES, FIRST_PMID, JOURNAL, MARK, PAGES
-from deepcritical_mcp.cli.sample_library.sample_sources import SampleArticles, SamplePages
+from deepcritical_mcp.cli.sample_sources import SampleArticles, SamplePages, sample_records
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.search.pipeline import SourceSearch
@@ -16,6 +15,9 @@ from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.sources.web.web_request import WebRequest
 from tests.search.fake_session import FakeSession
 
+MARK = "[sample data]"
+JOURNAL = "Sample data of deepcritical-mcp"
+FIRST_PMID = 900_000_001
 EVERYTHING = "metformin OR parkinson OR sickle OR covid OR statins OR simvastatin OR editing"
 
 
@@ -38,9 +40,9 @@ def assert_marked(item: Evidence) -> None:
         assert ".example/" in item.citation.url
 
 
-async def test_every_article_is_a_whole_record_and_marked_as_made_up():
+async def test_every_article_is_a_complete_record_and_marked_as_made_up():
     found = await articles(EVERYTHING, 100)
-    assert len(found) == len(ARTICLES)
+    assert len(found) == len(sample_records("pubmed"))
     for item in found:
         assert_marked(item)
     assert {item.citation.status for item in found} == {"ok", "retracted", "concern", "corrected"}
@@ -54,7 +56,7 @@ async def test_every_article_is_a_whole_record_and_marked_as_made_up():
 
 async def test_every_page_is_found_and_marked_as_made_up():
     found = {item.id: item for topic in EVERYTHING.split(" OR ") for item in await pages(topic)}
-    assert len(found) == len(PAGES)
+    assert len(found) == len(sample_records("web"))
     for item in found.values():
         assert_marked(item)
 
@@ -69,17 +71,17 @@ async def test_every_page_is_found_and_marked_as_made_up():
         ("long COVID exercise", "Graded activity"),
     ],
 )
-async def test_a_question_finds_what_fits_first(query: str, first: str):
+async def test_the_best_match_comes_first(query: str, first: str):
     assert (await articles(query))[0].citation.title.startswith(first)
 
 
 @pytest.mark.parametrize("query", ["creatine and cognition", "vitamin D and depression", ")", "the of and", "(((("])
-async def test_a_question_about_something_else_finds_nothing(query: str):
+async def test_an_unrelated_question_finds_nothing(query: str):
     assert await articles(query) == ()
     assert await pages(query) == ()
 
 
-async def test_pages_of_results_go_on_where_the_last_one_ended():
+async def test_an_offset_continues_the_results():
     whole = await articles("metformin", 6)
     assert await articles("metformin", 3, offset=3) == whole[3:]
 
@@ -118,6 +120,6 @@ async def settings(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Settings]:
     await server.app.aclose()
 
 
-def test_its_server_takes_no_settings_from_the_environment(settings: Settings):
+def test_its_server_ignores_settings_in_the_environment(settings: Settings):
     assert settings.data_dir is None
     assert settings.deadline == 45

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -73,6 +74,13 @@ ONE = {
     "a user's copy of a page": (page(), note(TEXT, TITLE)),
     "a note twice": (note("Ask about the urate.", "Ideas"), note("Ask about the urate.", "Ideas")),
     "a page titled as its site": (page("Skip to content.", "BMJ", doi="10.1000/c"), page(doi="10.1000/c")),
+    "a journal's name behind the title": (page(), page(title=f"{TITLE} | Rheumatology Reports")),
+    "the other one's journal": (page(journal="Joint Talk"), page(title=f"{TITLE} - Joint Talk")),
+    "a site's name before the title": (page(), page(title=f"Science Weekly | {TITLE}")),
+    "any name, with one author and year": (
+        page(authors=["Rossi A"], date="2018"),
+        page(title=f"{TITLE} | Joints", authors=["Rossi A"], date="2018"),
+    ),
     "the print view": (
         page("One.", "A", url="https://x.example/a"),
         page("B.", "B", url="https://x.example/a?print=true"),
@@ -127,6 +135,8 @@ TWO = {
         paper(pmid="7"),
     ),
     "a preprint and its article": (page(doi="10.1101/2020.01.01.20000001"), page(doi="10.1000/c")),
+    "a section of a topic": (page(), page(title=f"{TITLE} | Harms")),
+    "a reply": (page(), page(title=f"{TITLE} – Authors' Reply, Letters")),
     "sections of a topic": (page(title=f"{TITLE} | Harms"), page(title=f"{TITLE} | Dosing")),
     "a substudy": (page(), page(title=f"{TITLE}: cost analysis")),
     "a work on the same topic": (page(), page("Dietary habits of joggers were recorded by phone " * 3)),
@@ -167,6 +177,35 @@ def test_what_could_be_either_of_two_publications_is_neither() -> None:
     for pmid in "78":
         index.add(pmid, identity_of(paper(pmid=pmid)))
     assert index.match(identity_of(page()), lambda _: 1.0, "78") is None
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize(
+    "three",
+    [
+        (paper(pmid="7"), paper(pmid="8"), page()),
+        (page(doi="10.1000/c"), page(doi="10.1000/d"), page()),
+        (page(date="2011"), page(date="2018"), page()),
+    ],
+)
+async def test_what_could_be_either_of_two_is_kept_apart_in_any_order_of_arrival(
+    registries: Callable[[Settings], SessionRegistry], three: tuple[Publication, ...], order: tuple[int, ...]
+) -> None:
+    store = await registries(Settings()).open()
+    for number in order:
+        await store.add_evidence([three[number]])
+    found = await store.publications([one.id for one in await store.page(0, 9)])
+    assert len(found) == 3
+    assert {(one.pmid, one.doi, one.date) for one in found.values()} == {(one.pmid, one.doi, one.date) for one in three}
+    assert all(len(one.texts) == 1 for one in found.values())
+
+
+def test_a_number_with_another_title_is_doubted() -> None:
+    index = IdentityIndex(MINILM)
+    index.add("kept", identity_of(paper(pmid="7")))
+    match = index.match(identity_of(page("False.", "Sleep of owls in winter", pmid="7")), lambda _: 0.0)
+    assert match is not None
+    assert match.reason == "same PMID, though the titles differ: check the number"
 
 
 async def test_twins_of_other_years_and_one_without_a_year_are_all_kept(

@@ -11,7 +11,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.export import ExportFormat, export
+from deepcritical_mcp.export import ExportFormat, export, read_jsonl
 from deepcritical_mcp.models import NO_ABSTRACT, Publication, merged
 from tests.evidence.stand_ins import piece
 
@@ -174,3 +174,14 @@ async def test_a_note_is_never_found_as_the_paper_that_it_is_on(registries: Regi
     assert await store.get(["pubmed:1"]) == {}
     await store.add_evidence([PAPER])
     assert (await store.get(["pubmed:1"]))["pubmed:1"].content == PAPER.text.content
+
+
+async def test_json_lines_say_what_is_nearly_identical(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    text = "Aspirin lowers the incidence of colorectal cancer."
+    twins = [piece(text, "Aspirin and colorectal cancer", pmid=pmid) for pmid in ("1", "2")]
+    await store.add_evidence(twins)
+    first, second = read_jsonl(export([*(await store.publications(["pubmed:1", "pubmed:2"])).values()], "jsonl"))
+    assert (first.similar, second.similar) == (("pubmed:2",), ("pubmed:1",))
+    (again,) = await store.add_evidence([second])
+    assert (again.status, again.publication.similar) == ("duplicate", ())

@@ -41,8 +41,8 @@ def test_what_is_alike_lies_close_together() -> None:
 @pytest.mark.parametrize("count", [3, 8, 9, 60])
 def test_the_map_shows_the_two_components_of_greatest_variance(count: int) -> None:
     vectors = random_vectors(count)
-    centred = np.asarray(vectors) - np.mean(vectors, axis=0)
-    expected = centred @ np.linalg.svd(centred)[2][:2].T
+    centered = np.asarray(vectors) - np.mean(vectors, axis=0)
+    expected = centered @ np.linalg.svd(centered)[2][:2].T
     expected /= np.ptp(expected, axis=0).max()
 
     points = np.asarray(project(vectors))

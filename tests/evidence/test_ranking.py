@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, MINILM
-from deepcritical_mcp.evidence.ranking import hybrid_score
+from deepcritical_mcp.evidence.lexical import hybrid_score
 
 MANY = 1_000_000
 

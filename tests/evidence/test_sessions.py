@@ -235,7 +235,7 @@ async def test_a_server_that_comes_back_is_used_again(
 
     server.stop()
     for attempt in (lambda: store.add_evidence(PIECES[3:6]), lambda: store.search_similar("finding"), store.count):
-        with pytest.raises(EvidenceStoreError, match="does not answer"):
+        with pytest.raises(EvidenceStoreError, match="does not respond"):
             await attempt()
 
     server.start()
@@ -248,7 +248,7 @@ async def test_a_server_that_comes_back_is_used_again(
 
 async def test_no_session_can_be_opened_where_no_server_answers(registries: Registries) -> None:
     registry = registries(Settings(chroma_url="http://127.0.0.1:9"))
-    with pytest.raises(EvidenceStoreError, match="does not answer"):
+    with pytest.raises(EvidenceStoreError, match="does not respond"):
         await registry.open()
 
 

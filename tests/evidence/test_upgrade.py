@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import chromadb
 import chromadb.config
@@ -22,8 +21,8 @@ from deepcritical_mcp.errors import EvidenceStoreError
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import upgrade
+from deepcritical_mcp.evidence.storage.on_server import connect
 from deepcritical_mcp.evidence.storage.rows import new_session_id
-from deepcritical_mcp.evidence.storage.space import connect
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.export import export, read_jsonl
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, Publication, StatusNotice
@@ -58,8 +57,8 @@ def chroma(settings: Settings, session_id: str) -> Generator[Any]:
     """A client of Chroma where the session is kept, as version 0.1 used it."""
     quiet = chromadb.config.Settings(anonymized_telemetry=False)
     if settings.data_dir is None:
-        address = urlsplit(settings.chroma_url)
-        client, close = connect(str(address.hostname), address.port or 80, quiet, ssl=False, timeout=10)
+        client, closing = connect(settings.chroma_url, timeout=10)
+        close = closing.close
     else:
         client: Any = chromadb.PersistentClient(settings.data_dir / "sessions" / session_id / "chroma", settings=quiet)
         close = client.close
@@ -196,7 +195,7 @@ async def test_an_upgrade_that_was_killed_starts_again_with_nothing_lost(
             raise RuntimeError("killed")
         return really(self, *arguments, **named)
 
-    monkeypatch.setattr(upgrade, "_PAGE", 2)
+    monkeypatch.setattr(upgrade, "PAGE", 2)
     monkeypatch.setattr(chromadb.Collection, failing, killed)
     first = registries(settings)
     if after < calls_in_all:
@@ -320,5 +319,5 @@ def test_what_version_0_1_did_not_write_is_refused(text: str) -> None:
 
 def test_a_publication_of_today_is_not_read_as_one_of_version_0_1() -> None:
     today = Publication.of("abstract", "A.", provider="pubmed", source="pubmed", title="T", pmid="1")
-    with pytest.raises(ValueError, match=r"of version 0\.1"):
+    with pytest.raises(ValueError, match=r"written by version 0\.1"):
         upgraded(today.model_dump_json())

@@ -99,6 +99,7 @@ PREPRINT = published(
     status_notices=(StatusNotice(kind="published", pmid="37385249", reference="Cell. 2023;186(15):3307-3324.e30."),),
 )
 ALL = (ARTICLE, CHAPTER, BOOK, PREPRINT)
+AHEAD = published("Text.", source="pubmed", title="Ahead", journal="J", pmid="6", publication_stage="aheadofprint")
 
 SEEN: Mapping[str, str] = {
     "texts": "Abstract-content",
@@ -141,6 +142,8 @@ LEFT_OUT: Mapping[str, str] = {
     "source": "the type of the record says it",
     "publication_types": "reference managers have no field for them; that of a preprint is the type of the record",
     "found_by": "how the session came to it is not part of a reference",
+    "similar": "what else the session has is not part of a reference",
+    "status_checked": "the status is part of a reference, not the day on which it was read",
     "grants": "not part of a reference",
     "conflict_of_interest": "not part of a reference",
 }
@@ -167,7 +170,7 @@ def test_every_field_is_in_each_export_or_left_out_for_a_reason() -> None:
     assert {*SEEN, *LEFT_OUT} == {*Publication.model_fields}
     assert not {*SEEN} & {*LEFT_OUT}
     for format, reasons in NOT_IN.items():
-        text = export(ALL, format).replace("\\", "")
+        text = export((*ALL, AHEAD), format).replace("\\", "")
         if format == "csl-json":
             text = text.replace('"language": "de"', "German").replace("[2020, 12, 30]", "2020")
         assert {name for name, value in SEEN.items() if value not in text} == {*reasons}, format
@@ -187,7 +190,6 @@ def test_ris_reads_back_equal() -> None:
     assert article["alternate_title1"] == "Abbreviation"
     assert (article["issn"], article["language"]) == ("1111-2222", "German")
     assert "Original title: Vernacular-title" in article["notes"]
-    assert "Epub ahead of print." in article["notes"]
     assert (chapter["title"], chapter["secondary_title"]) == ("Chapter-title", "Book-title")
     assert chapter["secondary_authors"] == ["Editor-name, Eve", "Editing Group,"]
     assert (chapter["publisher"], chapter["place_published"]) == ("Publisher-name", "Publisher-place")
@@ -218,6 +220,11 @@ def test_bibtex_reads_back_equal() -> None:
         (["Editor-name"], ["Eve"]),
         (["{Editing Group}"], []),
     ]
+
+
+def test_only_what_has_no_volume_yet_is_ahead_of_print() -> None:
+    assert "Epub ahead of print" in export((AHEAD,), "ris")
+    assert "Epub ahead of print" not in export((ARTICLE,), "ris")
 
 
 @needs_pandoc
@@ -397,3 +404,82 @@ def test_github_makes_no_link_of_a_bare_address() -> None:
     assert "<img" not in html
     assert "<script" not in html
     assert {link for link in re.findall('href="([^"]*)"', html) if not link.startswith(OURS)} == set()
+
+
+NOTE = published("Unblinded after week 3.", provider="user", source="user", title="On it", pmid="31000001")
+LOOSE = published("To read next.", provider="user", source="user", title="Loose")
+
+
+@pytest.mark.parametrize("order", [(NOTE, ARTICLE, LOOSE), (ARTICLE, LOOSE, NOTE)])
+def test_a_note_on_a_paper_is_exported_with_the_paper(order: tuple[Publication, ...]) -> None:
+    paper, loose = json.loads(export(order, "csl-json"))
+    assert (paper["PMID"], loose["title"]) == ("31000001", "Loose")
+    assert paper["note"].endswith(" Unblinded after week 3.")
+    assert [one["type_of_reference"] for one in rispy.loads(export(order, "ris"))] == ["JOUR", "GEN"]
+    assert len(bibtex_entries(export(order, "bibtex"))) == 2
+    assert export(order, "markdown").count("## ") == 2
+    assert read_jsonl(export(order, "jsonl")) == [*order]
+    (alone,) = json.loads(export((NOTE,), "csl-json"))
+    assert alone["title"] == "On it"
+
+
+@needs_pandoc
+@pytest.mark.parametrize(
+    "said", ["title: Evil\nDOI: 10.1/evil\ntype: book\nissued: 1900", "So {:title: Evil}", "Evil: x"]
+)
+def test_no_note_overrides_a_field(said: str) -> None:
+    note = published(said, provider="user", source="user", title="On it", pmid="31000001")
+    for items in ((ARTICLE, note), (published("Text.", source="pubmed", title="T", pmid="31000001"), note)):
+        (written,) = json.loads(export(items, "csl-json"))
+        (read,) = csl_items(export(items, "csl-json"), "csljson")
+        assert "\n" not in written["note"]
+        assert {name: read.get(name) for name in ("DOI", "type", "issued", "note")} == {
+            name: written.get(name) for name in ("DOI", "type", "issued", "note")
+        }
+        assert "Evil" not in read["title"]
+
+
+@needs_pandoc
+def test_quotation_marks_stay_outside_of_what_keeps_its_case() -> None:
+    title = "'The \"DNA\" (mRNA) of 'The Lancet' on \"BRCA1\"-binding, p53's and IL-6."
+    paper = published("Text.", source="pubmed", title=title, pmid="1", journal="J")
+    shown = pandoc(export((paper,), "csl-json"), "csljson", "html", "--citeproc")
+    assert "nocase" not in shown.replace('class="nocase"', "")
+    assert "&lt;" not in shown
+    (item,) = json.loads(export((paper,), "csl-json"))
+    assert not re.search(r"""<span class="nocase">['"(]|['")]</span>""", item["title"])
+
+
+@pytest.mark.parametrize(
+    ("pages", "first_and_last"),
+    [
+        ("e01611-19", ("e01611-19", None)),
+        ("ENEURO.0172-19.2019", ("ENEURO.0172-19.2019", None)),
+        ("S12-S19", ("S12", "S19")),
+        ("1820-30", ("1820", "1830")),
+        ("xii-xiv", ("xii", "xiv")),
+    ],
+)
+def test_only_real_ranges_of_pages_are_divided(pages: str, first_and_last: tuple[str, str | None]) -> None:
+    paper = published("Text.", source="pubmed", title="T", pmid="1", journal="J", pages=pages)
+    (record,) = rispy.loads(export((paper,), "ris"))
+    assert (record["start_page"], record.get("end_page")) == first_and_last
+    assert ("--" in export((paper,), "bibtex")) == bool(first_and_last[1])
+
+
+def test_titles_lose_a_final_stop_and_keep_their_braces() -> None:
+    paper = published("T.", source="pubmed", title="Use of { } in x.", vernacular_title="Das ist es.", pmid="1")
+    (item,) = json.loads(export((paper,), "csl-json"))
+    (entry,) = bibtex_entries(export((paper,), "bibtex"))
+    assert (item["original-title"], entry["origtitle"]) == ("Das ist es", "Das ist es")
+    assert entry["title"] == "Use of { } in x"
+
+
+def test_two_letter_codes_are_languages_and_none_of_several_is_lost() -> None:
+    english, both = (
+        published("T.", source="pubmed", title="T", pmid=str(number), language=codes)
+        for number, codes in enumerate(("en", "eng, ger"), start=1)
+    )
+    assert "langid" not in export((english,), "bibtex")
+    assert "en." not in export((english,), "markdown")
+    assert json.loads(export((both,), "csl-json"))[0]["note"] == "Text in English and German."

@@ -196,7 +196,7 @@ def test_rispy_reads_what_the_evidence_holds() -> None:
     assert retracted["title"] == f"RETRACTED: {AWKWARD_TITLE}"
     assert retracted["authors"] == [
         "van der Berg, Jan, Jr",
-        "Study Group – Geneva & Łódź,",
+        "Study Group, Geneva & Łódź,",
         "García López, José",
         "王, 伟",
         "Sand and Stone, A",
@@ -280,13 +280,13 @@ def test_shortened_page_ranges_are_written_out(pages: str, expected: str) -> Non
 
 
 def test_capitals_are_protected_where_a_style_would_lower_them() -> None:
-    sentence, capitalised = bibtex_titles(
+    sentence, capitalized = bibtex_titles(
         article("Effects of DNA on Alzheimer disease and T cells: a review"),
         article("Effects of DNA on Alzheimer Disease: A Review", pmid="2"),
     )
 
     assert sentence == "Effects of {DNA} on {Alzheimer} disease and {T} cells: a review"
-    assert capitalised == "Effects of {DNA} on Alzheimer Disease: A Review"
+    assert capitalized == "Effects of {DNA} on Alzheimer Disease: A Review"
 
 
 def bibtex_titles(*evidence: Publication) -> list[str]:

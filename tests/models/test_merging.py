@@ -156,6 +156,15 @@ def test_gaps_are_filled_and_the_kept_id_stays() -> None:
     assert whole.found_by == ("metformin", "trial")
 
 
+@pytest.mark.parametrize("source", [record, page])
+def test_what_the_user_claims_completes_nothing(source: Any) -> None:
+    known = source(title="Metformin trial")
+    claim = note("Read it.", doi="10.1234/abc", authors=(AuthorName("Faker", "F"),), status="retracted")
+    for whole in (merged(known, claim), merged(claim, known)):
+        assert whole.model_copy(update={"id": known.id, "texts": known.texts}) == known
+        assert "Read it." in {text.content for text in whole.texts}
+
+
 def test_merging_again_changes_nothing() -> None:
     once = merged(merged(record(), note()), page())
     for again in (record(), note(), page(), once):
@@ -196,7 +205,21 @@ def test_three_descriptions_lose_nothing_in_any_order(three: tuple[Publication, 
         assert texts_of(whole) == texts_of(results[0])
         assert whole.status == results[0].status
         for name in UNITED:
-            assert {*getattr(whole, name)} == {value for one in three for value in getattr(one, name)}
+            sources = three if name == "found_by" else three[:2]  # what the user claims completes nothing
+            assert {*getattr(whole, name)} == {value for one in sources for value in getattr(one, name)}
         for name in ("url", "doi", "pmcid", "nct", "journal", "volume", "issue", "pages", "authors"):
             assert getattr(whole, name) == getattr(known, name) or not getattr(known, name)
-            assert getattr(whole, name) or not any(getattr(one, name) for one in three)
+            assert getattr(whole, name) or not any(getattr(one, name) for one in three[:2])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "latest"),
+    [
+        ("2026-11-21", "2026-11-22", "2026-11-22"),
+        ("2026-11-21", "Unknown", "2026-11-21"),
+        ("Unknown", "Unknown", "Unknown"),
+    ],
+)
+def test_the_latest_check_of_the_status_counts(one: str, other: str, latest: str) -> None:
+    for first, second in ((one, other), (other, one)):
+        assert merged(record(status_checked=first), record(status_checked=second)).status_checked == latest

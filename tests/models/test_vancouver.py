@@ -49,6 +49,7 @@ def body(name: str) -> AuthorName:
         ((AuthorName("van Moorselaar", "R J"), body("Alf-One Study Group")), "van Moorselaar RJ; Alf-One Study Group."),
         ((body("Group A"), body("Group B")), "Group A, Group B."),
         ((body("Group A"), AuthorName("Berg", "Jan")), "Group A, Berg J."),
+        ((body("Board A, Unit B"), body("Group C")), "Board A, Unit B; Group C."),
         ((AuthorName("Rose", "Mark E", "Jr."), AuthorName("Hu", "M", "3rd")), "Rose ME Jr, Hu M 3rd."),
         (
             (AuthorName("Silva", "Ana Paula de"), AuthorName("Li", "Ming-Hui"), AuthorName("Yu", "J-M")),
@@ -89,6 +90,7 @@ def test_authors_as_nlm_writes_them(authors: Sequence[AuthorName], shown: str) -
         ({"status": "retracted", "title": "Why?"}, "Why? [Retracted]. N Engl"),
         ({"status": "retracted", "title": "RETRACTED: Why?"}, "RETRACTED: Why? N Engl"),
         ({"status": "corrected"}, "HIV-infected patients. N Engl"),
+        ({"publication_stage": "aheadofprint"}, "347(4):284-7. PMID"),
         (
             {"publication_stage": "aheadofprint", "doi": "10.1/x", "volume": "", "issue": "", "pages": ""},
             "2002 Jul 25. doi: 10.1/x. Epub ahead of print. PMID: 12140307.",

@@ -129,7 +129,7 @@ def test_only_the_owner_can_read_the_files_and_the_folders_made_for_them(tmp_pat
 def test_two_processes_share_a_file_and_lose_nothing(path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from deepcritical_mcp.net.cache import Cache\n"
-        "cache = Cache(Path(sys.argv[1]), max_bytes=10**9, patience=30)\n"
+        "cache = Cache(Path(sys.argv[1]), max_bytes=10**9, timeout=30)\n"
         "for number in range(200): cache.put({f'{sys.argv[2]} {number}'.encode(): b'value'})\n"
         "cache.close()"
     )
@@ -162,7 +162,7 @@ def test_what_is_not_a_file_counts_as_not_cached(kind: str, path: Path) -> None:
         os.mkfifo(path)
     else:
         pytest.skip("no pipes in files here")
-    cache = Cache(path, max_bytes=ROOM, patience=0.01)
+    cache = Cache(path, max_bytes=ROOM, timeout=0.01)
     cache.put({b"key": VALUE})
     assert cache.get([b"key"]) == {}
 
@@ -207,7 +207,7 @@ def test_a_file_deleted_while_open_is_made_again(path: Path) -> None:
 
 
 def test_a_file_that_another_process_writes_to_for_long_is_not_waited_for(path: Path) -> None:
-    cache = Cache(path, max_bytes=ROOM, patience=0.01)
+    cache = Cache(path, max_bytes=ROOM, timeout=0.01)
     cache.put({b"kept": VALUE})
     other = sqlite3.connect(path)
     other.execute("BEGIN IMMEDIATE")

@@ -20,7 +20,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy, retry_after_seconds
 
 
-async def failure(answer: httpx.Response | Exception, *, largest_answer: int = 1_000) -> ProviderError:
+async def failure(answer: httpx.Response | Exception, *, max_response_bytes: int = 1_000) -> ProviderError:
     def answered(request: httpx.Request) -> httpx.Response:
         if isinstance(answer, Exception):
             raise answer
@@ -28,7 +28,7 @@ async def failure(answer: httpx.Response | Exception, *, largest_answer: int = 1
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(answered)) as http:
         client = ApiClient(
-            http, provider="x", title="Example", retry=RetryPolicy(attempts=1, largest_answer=largest_answer)
+            http, provider="x", title="Example", retry=RetryPolicy(attempts=1, max_response_bytes=max_response_bytes)
         )
         with pytest.raises(ProviderError) as caught:
             await client.request("GET", "https://x.example/?api_key=secret", lambda response: response.text)

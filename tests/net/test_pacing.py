@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import shutil
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -14,43 +16,46 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 import httpx
 import pytest
 from filelock import FileLock
-from pyrate_limiter import GCRA, Rate
-from pyrate_limiter.abstracts.algorithm import Decision
-from pyrate_limiter.abstracts.store import StateStore
-from pyrate_limiter.buckets.state_bucket import InMemoryStateStore
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
-from deepcritical_mcp.net.pacing import Pacing, Place, shared_pacing
-from deepcritical_mcp.net.pacing_stores import FileStateStore, MemoryStateStore, SharedRedisStateStore
+from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
 from deepcritical_mcp.sources.web.brave import BraveTool
-from deepcritical_mcp.sources.web.provider import WebOptions, WebTool
+from deepcritical_mcp.sources.web.provider import WebTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
+from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources import wire
 from tests.sources.ncbi import KEY, ncbi
 
 ROOT = Path(__file__).parents[2]
-RATES = [Rate(1, 60_000, burst=1)]
+A_MINUTE = 60_000_000
 
 
 def states_in(folder: Path) -> list[str]:
     return [path.name for path in folder.glob("*.state")]
 
 
-def is_free(store: StateStore) -> bool:
+def is_free(place: Place) -> bool:
     """Take this moment, if none was taken within a minute."""
-    decision = store.check(GCRA(), RATES, time.time_ns() // 1_000_000, 1)
-    assert isinstance(decision, Decision)
-    return decision.allowed
+    was_free = False
+
+    def take(now: int, free: int) -> int:
+        nonlocal was_free
+        was_free = free <= now
+        return now + A_MINUTE if was_free else free
+
+    place.change(take)
+    return was_free
 
 
 @pytest.mark.parametrize(("key", "most"), [("", 3), (KEY, 10)], ids=["without a key", "with a key"])
@@ -72,7 +77,7 @@ async def test_three_processes_with_eight_calls_each_never_ask_too_often(key: st
 
 
 async def test_calls_go_in_the_order_of_asking(tmp_path: Path):
-    limiter = Pacing(0.02, [Place("file", lambda: FileStateStore(tmp_path / "line"))])
+    limiter = Pacing(0.02, [FilePlace(tmp_path / "line")])
     went: list[int] = []
 
     async def call(number: int) -> None:
@@ -86,16 +91,89 @@ async def test_calls_go_in_the_order_of_asking(tmp_path: Path):
 
 
 async def test_a_cancelled_call_leaves_the_line_to_the_others():
-    store = InMemoryStateStore()
-    limiter = Pacing(3_600, [Place("memory", lambda: store)])
+    place = MemoryPlace()
+    limiter = Pacing(3_600, [place])
     await limiter.acquire()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(limiter.acquire)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
-    store.reset()
+    place.change(lambda now, free: 0)
     with anyio.fail_after(10):
         await limiter.acquire()
+
+
+async def test_a_call_cancelled_while_it_takes_its_moment_gives_it_back():
+    place, taking = SlowPlace(), anyio.Event()
+    limiter = Pacing(3_600, [place])
+    place.changing = lambda: anyio.from_thread.run_sync(taking.set)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(limiter.acquire)
+        await taking.wait()
+        tasks.cancel_scope.cancel()
+        place.go_on.set()
+    with anyio.fail_after(10):
+        await limiter.acquire()
+
+
+class SlowPlace(MemoryPlace):
+    """The first change waits for `go_on`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = threading.Event()
+        self.changing: Callable[[], None] = lambda: None
+
+    def change(self, step: Step) -> None:
+        if not self.go_on.is_set():
+            self.changing()
+            self.go_on.wait(10)
+        super().change(step)
+
+
+async def test_a_request_that_leaves_late_moves_the_next_one():
+    place = MemoryPlace()
+    limiter = Pacing(3_600, [place])
+    await limiter.acquire()
+    planned = next_moment(place)
+    begun = time.monotonic()
+    while time.monotonic() - begun < 0.02:
+        pass
+    await limiter.sent()
+    assert next_moment(place) - planned >= 20_000
+
+
+async def test_a_moment_that_has_passed_is_replaced_before_sending(monkeypatch: pytest.MonkeyPatch):
+    place = MemoryPlace()
+    limiter = Pacing(3_600, [place])
+    await limiter.acquire()
+    await limiter.confirm()  # in time: keeps the moment
+    place.change(lambda now, free: 0)
+    a_second_later = time.monotonic() + 1
+    monkeypatch.setattr(time, "monotonic", lambda: a_second_later)
+    await limiter.confirm()
+    assert next_moment(place) > time.monotonic_ns() // 1_000
+
+
+async def test_a_redirect_takes_a_moment_of_its_own():
+    place = MemoryPlace()
+    limiter = Pacing(3_600, [place])
+    await limiter.acquire()
+    await limiter.sent()
+    place.change(lambda now, free: 0)
+    await limiter.confirm()
+    assert next_moment(place) > 0
+
+
+def next_moment(place: Place) -> int:
+    seen: list[int] = []
+
+    def read(_: int, free: int) -> int:
+        seen.append(free)
+        return free
+
+    place.change(read)
+    return seen[0]
 
 
 async def test_forty_cancelled_calls_take_no_moment_from_the_next_one():
@@ -142,27 +220,27 @@ async def test_the_slower_of_delay_and_rate_spaces_a_web_provider(
 
 
 def test_memory_keeps_its_pace_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch):
-    store = MemoryStateStore()
-    assert is_free(store)
+    place = MemoryPlace()
+    assert is_free(place)
     a_minute_later = time.monotonic_ns() + 61 * 10**9
     monkeypatch.setattr(time, "monotonic_ns", lambda: a_minute_later)
     monkeypatch.setattr(time, "time_ns", lambda: 0)
-    assert is_free(store)
+    assert is_free(place)
 
 
 def test_two_processes_on_one_file_see_each_other(tmp_path: Path):
-    one, other = FileStateStore(tmp_path / "line"), FileStateStore(tmp_path / "line")
+    one, other = FilePlace(tmp_path / "line"), FilePlace(tmp_path / "line")
     assert is_free(one)
     assert not is_free(one)
     assert not is_free(other)
-    other.reset()
-    assert is_free(one)
 
 
 @pytest.mark.parametrize("written", ["", "junk", "1 2 3", "9" * 20], ids=["nothing", "junk", "more", "the far future"])
-def test_an_impossible_state_counts_as_a_free_line(written: str, tmp_path: Path):
+async def test_an_impossible_state_counts_as_a_free_line(written: str, tmp_path: Path):
     (tmp_path / "line.state").write_text(written)
-    assert is_free(FileStateStore(tmp_path / "line"))
+    with anyio.fail_after(10):
+        await Pacing(0.01, [FilePlace(tmp_path / "line")]).acquire()
+    assert (tmp_path / "line.state").read_text() != written
 
 
 def test_a_process_that_dies_with_the_lock_delays_no_other(tmp_path: Path):
@@ -173,8 +251,21 @@ def test_a_process_that_dies_with_the_lock_delays_no_other(tmp_path: Path):
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(TimeoutError):
-            is_free(FileStateStore(tmp_path / "line", lock_timeout=0.01))
-    assert is_free(FileStateStore(tmp_path / "line"))
+            is_free(FilePlace(tmp_path / "line", lock_timeout=0.01))
+    assert is_free(FilePlace(tmp_path / "line"))
+
+
+def test_a_lock_that_came_free_while_the_machine_stood_still_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    holder = FileLock(tmp_path / "line.lock", thread_local=False)
+    holder.acquire()
+    clock = itertools.count(time.perf_counter(), 60)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+
+    def stand_still(seconds: float) -> None:
+        holder.release()
+
+    monkeypatch.setattr(time, "sleep", stand_still)
+    assert is_free(FilePlace(tmp_path / "line", lock_timeout=0.01))
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -211,22 +302,25 @@ async def test_a_state_file_that_cannot_be_read_is_replaced_by_the_next_place(
         os.mkfifo(state)
     else:
         pytest.skip("no pipes in files here")
-    limiter = Pacing(0.01, [Place("file", lambda: FileStateStore(tmp_path / "line"))])
+    limiter = Pacing(0.01, [FilePlace(tmp_path / "line")])
     with anyio.fail_after(10):
         await limiter.acquire()
     assert warnings(caplog) == ["file"]
 
 
-async def test_a_file_system_without_locks_is_replaced_by_the_next_place(caplog: pytest.LogCaptureFixture):
-    def without_locks() -> StateStore:
-        raise NotImplementedError
+async def test_a_file_system_without_locks_is_replaced_by_the_next_place(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    class WithoutLocks(FilePlace):
+        def change(self, step: Step) -> None:
+            raise NotImplementedError
 
-    await Pacing(0.01, [Place("file", without_locks)]).acquire()
+    await Pacing(0.01, [WithoutLocks(tmp_path)]).acquire()
     assert warnings(caplog) == ["file"]
 
 
 async def test_a_lock_that_is_never_released_is_replaced_too(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    places = [Place("file", lambda: FileStateStore(tmp_path / "line", lock_timeout=0.01))]
+    places = [FilePlace(tmp_path / "line", lock_timeout=0.01)]
     with FileLock(tmp_path / "line.lock"):
         await Pacing(0.01, places).acquire()
     assert warnings(caplog) == ["file"]
@@ -255,7 +349,7 @@ async def test_a_redis_spaces_the_requests_of_several_machines(tmp_path: Path, c
         for line in server.stdout:
             if b"Ready to accept connections" in line:
                 break
-        one, other = SharedRedisStateStore(url, "line"), SharedRedisStateStore(url, "line")
+        one, other = RedisPlace(url, "line"), RedisPlace(url, "line")
         assert is_free(one)
         assert not is_free(other)
         limiter = shared_pacing(0.01, name="x", identity="y", folder=tmp_path, redis_url=url)
@@ -272,7 +366,7 @@ async def test_a_redis_spaces_the_requests_of_several_machines(tmp_path: Path, c
 def test_an_address_that_is_not_a_redis_is_named():
     pytest.importorskip("redis")
     with pytest.raises(ConfigurationError, match="DEEPCRITICAL_REDIS_URL"):
-        SharedRedisStateStore("http://127.0.0.1:1", "line")
+        is_free(RedisPlace("http://127.0.0.1:1", "line"))
 
 
 @contextmanager

@@ -23,9 +23,9 @@ async def test_neighbours_are_evidence_like_any_other(kind: LinkKind, linkname: 
         lib.ncbi.links[linkname] = ["11", "14", "12"]
         lib.session.relevances = {"Paper 14.": 0.8}
         result = await lib.search.related("11", kind, 10, lib.session)
-    assert [piece.id for piece in result.evidence] == ["pubmed:14", "pubmed:12"]
+    assert [item.id for item in result.evidence] == ["pubmed:14", "pubmed:12"]
     assert result.evidence[0].relevance == 0.8
-    assert {piece.found_by for piece in result.evidence} == {(1,)}
+    assert {item.found_by for item in result.evidence} == {(1,)}
     assert "11" in result.query
     assert set(lib.session.kept) == {"pubmed:14", "pubmed:12"}
     assert lib.session.compared_with == ["Paper 11."]
@@ -38,7 +38,7 @@ async def test_no_more_than_wanted_and_how_many_there_are():
     async with library(RECORDS) as lib:
         lib.ncbi.links["pubmed_pubmed"] = ["11", "12", "13", "14", "15"]
         result = await lib.search.related("11", "similar", 2, lib.session)
-    assert [piece.id for piece in result.evidence] == ["pubmed:12", "pubmed:13"]
+    assert [item.id for item in result.evidence] == ["pubmed:12", "pubmed:13"]
     assert result.total_found == 4
     assert any("2 of 4" in warning for warning in result.warnings)
 

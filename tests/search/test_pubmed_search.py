@@ -27,12 +27,12 @@ async def test_a_search_keeps_what_it_finds_in_pubmeds_order():
         lib.ncbi.said["zinc"] = {"querytranslation": '"zinc"[MeSH Terms]'}
         lib.session.relevances = {"First.": 0.9, "Third.": 0.2}
         result = await lib.search.search(request(), lib.session)
-    assert [(piece.id, piece.relevance) for piece in result.evidence] == [
+    assert [(item.id, item.relevance) for item in result.evidence] == [
         ("pubmed:13", 0.2),
         ("pubmed:11", 0.9),
         ("pubmed:12", 0.5),
     ]
-    assert {piece.found_by for piece in result.evidence} == {(1,)}
+    assert {item.found_by for item in result.evidence} == {(1,)}
     assert set(lib.session.kept) == {"pubmed:11", "pubmed:12", "pubmed:13"}
     assert (result.session_id, result.query, result.sources_searched) == ("rs_test", "zinc", ("pubmed",))
     assert (result.total_found, result.next_offset, result.query_translation) == (3, -1, '"zinc"[MeSH Terms]')
@@ -49,13 +49,13 @@ async def test_pages_follow_each_other_to_the_end():
         while offset >= 0:
             result = await lib.search.search(request(max_results=12, offset=offset), lib.session)
             assert result.total_found == 30
-            seen += [piece.citation.pmid for piece in result.evidence]
+            seen += [item.citation.pmid for item in result.evidence]
             offset = result.next_offset
     assert seen == list(MANY)
     assert lib.ncbi.utilities == ["esearch", "efetch"] * 3
 
 
-async def test_pages_of_several_wordings_neither_repeat_nor_miss_a_record():
+async def test_pages_of_several_variants_neither_repeat_nor_miss_a_record():
     async with library(MANY) as lib:
         lib.ncbi.hits = {"zinc": list(MANY)[:20], "copper": list(MANY)[10:]}
         seen: list[str] = []
@@ -63,7 +63,7 @@ async def test_pages_of_several_wordings_neither_repeat_nor_miss_a_record():
         while offset >= 0:
             asked = request(max_results=7, offset=offset, variants=("copper",))
             result = await lib.search.search(asked, lib.session)
-            seen += [piece.citation.pmid for piece in result.evidence]
+            seen += [item.citation.pmid for item in result.evidence]
             offset = result.next_offset
     assert sorted(seen) == list(MANY)
 
@@ -93,7 +93,7 @@ async def test_variants_are_searched_too_and_fused():
     async with library(THREE) as lib:
         lib.ncbi.hits = {"zinc": ["11"], "copper": ["13", "11"], "iron": []}
         result = await lib.search.search(request(variants=("copper", "iron")), lib.session)
-    assert [(piece.id, piece.found_by) for piece in result.evidence] == [
+    assert [(item.id, item.found_by) for item in result.evidence] == [
         ("pubmed:11", (1, 2)),
         ("pubmed:13", (2,)),
     ]
@@ -198,7 +198,7 @@ async def test_a_record_fetched_in_this_session_is_not_fetched_again():
         await lib.search.search(request(), lib.session)
         result = await lib.search.search(request("copper"), lib.session)
         assert [params["id"] for utility, params in lib.ncbi.asked if utility == "efetch"] == ["11,12", "13"]
-        assert [(piece.id, piece.found_by) for piece in result.evidence] == [
+        assert [(item.id, item.found_by) for item in result.evidence] == [
             ("pubmed:12", (1,)),
             ("pubmed:13", (1,)),
         ]
@@ -227,10 +227,10 @@ async def test_only_new_goes_on_to_what_the_session_has_not():
     async with library(MANY) as lib:
         await lib.search.search(request(max_results=10), lib.session)
         result = await lib.search.search(request(max_results=5, only_new=True), lib.session)
-        assert [piece.citation.pmid for piece in result.evidence] == list(MANY)[10:15]
+        assert [item.citation.pmid for item in result.evidence] == list(MANY)[10:15]
         assert (result.duplicates_removed, result.next_offset) == (10, 15)
         result = await lib.search.search(request(max_results=5, offset=15, only_new=True), lib.session)
-        assert [piece.citation.pmid for piece in result.evidence] == list(MANY)[15:20]
+        assert [item.citation.pmid for item in result.evidence] == list(MANY)[15:20]
         assert result.duplicates_removed == 0
 
 
@@ -247,7 +247,7 @@ async def test_only_new_recognises_a_publication_by_its_doi_too():
         page = published("Text.", provider="tavily", source="web", title="A page", doi="10.1/ZINC")
         lib.session.kept[page.id] = page
         result = await lib.search.search(request(only_new=True), lib.session)
-    assert [piece.id for piece in result.evidence] == ["pubmed:12"]
+    assert [item.id for item in result.evidence] == ["pubmed:12"]
     assert result.duplicates_removed == 1
 
 
@@ -259,10 +259,10 @@ RETRACTED = article(
 async def test_retracted_papers_are_marked_or_left_out_and_counted():
     async with library(THREE | {"12": RETRACTED}) as lib:
         result = await lib.search.search(request(), lib.session)
-        assert [piece.citation.status for piece in result.evidence] == ["ok", "retracted", "ok"]
+        assert [item.citation.status for item in result.evidence] == ["ok", "retracted", "ok"]
         assert result.evidence[1].citation.status_notices[0].pmid == "99"
         result = await lib.search.search(request(include_retracted=False), lib.session)
-    assert [piece.id for piece in result.evidence] == ["pubmed:11", "pubmed:13"]
+    assert [item.id for item in result.evidence] == ["pubmed:11", "pubmed:13"]
     assert [warning for warning in result.warnings if "1 retracted paper" in warning and "PMID 12" in warning]
     assert result.total_found == 3
     assert "pubmed:12" in lib.session.unrelated
@@ -275,7 +275,7 @@ async def test_records_that_cannot_be_had_are_named_and_the_others_count():
         broken = "<PubmedArticle><MedlineCitation><PMID>12</PMID><Article/></MedlineCitation><b></PubmedArticle>"
         lib.ncbi.always["efetch"] = efetch(THREE["11"], broken, deleted)
         result = await lib.search.search(request(), lib.session)
-    assert [piece.id for piece in result.evidence] == ["pubmed:11"]
+    assert [item.id for item in result.evidence] == ["pubmed:11"]
     told = " | ".join(result.errors)
     assert "PMID 12 could not be read" in told
     assert "PMID 13 was withdrawn" in told
@@ -322,7 +322,7 @@ async def test_what_the_session_has_is_shown_when_the_rest_cannot_be_fetched():
         await lib.search.search(request("copper"), lib.session)
         lib.ncbi.always["efetch"] = Answer(503)
         result = await lib.search.search(request(), lib.session)
-    assert [piece.id for piece in result.evidence] == ["pubmed:11"]
+    assert [item.id for item in result.evidence] == ["pubmed:11"]
     assert any("PMID 12, 13" in error for error in result.errors)
 
 

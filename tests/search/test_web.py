@@ -68,7 +68,7 @@ async def test_results_below_the_threshold_go_and_are_counted(tmp_path: Path):
     provider = FakeProvider("brave", [page("a", score=0.9), page("b", score=0.29), page("c", score=0.3)])
     result = await web_search(tmp_path, provider).search(WebRequest(query="q"), FakeSession())
     assert titles(result.evidence) == ["a", "c"]
-    assert result.warnings == ("1 result below min_score 0.3 left out.",)
+    assert result.warnings == ("1 result below min_score 0.3 omitted.",)
 
 
 async def test_variants_are_searched_too_and_the_query_itself_weighs_three_times(tmp_path: Path):
@@ -84,10 +84,24 @@ async def test_variants_are_searched_too_and_the_query_itself_weighs_three_times
     assert titles(result.evidence) == ["a", "b"]
     assert [report.query for report in result.queries] == ["direct", "one", "two"]
     assert result.duplicates_removed == 2
-    assert result.total_found == 102
+    assert result.total_found == 104
+    assert result.left_out == 1
+    assert result.warnings == ("1 result beyond max_results 2 omitted.",)
 
 
-async def test_one_page_found_by_two_wordings_appears_once_with_the_best_of_both(tmp_path: Path):
+async def test_the_counts_of_an_answer_add_up(tmp_path: Path):
+    async def answer(query: str) -> WebAnswer:
+        low = page(f"low {query}", score=0.1)
+        return WebAnswer((*(page(name, score=0.5) for name in ("a", "b", f"c {query}", f"d {query}")), low), 5)
+
+    request = WebRequest(query="direct", variants=("one", "two"), max_results=3)
+    result = await web_search(tmp_path, FakeProvider("brave", answer)).search(request, FakeSession())
+    assert result.total_found == 15 == sum(report.results for report in result.queries)
+    assert len(result.evidence) == 3
+    assert (result.duplicates_removed, result.left_out) == (4, 8)
+
+
+async def test_one_page_found_by_two_variants_appears_once_with_the_best_of_both(tmp_path: Path):
     provider = by_query(
         {
             "direct": [page("x", score=0.5, url="https://www.example.org/a/?utm_source=x", content="Short.")],
@@ -114,7 +128,7 @@ async def test_a_copy_of_a_page_elsewhere_is_a_duplicate_only_word_for_word(tmp_
     assert result.duplicates_removed == 1
 
 
-async def test_a_wording_that_fails_is_named_and_the_others_go_on(tmp_path: Path):
+async def test_a_variant_that_fails_is_named_and_the_others_go_on(tmp_path: Path):
     provider = by_query({"direct": DOWN, "variant": [page("a")]})
     request = WebRequest(query="direct", variants=("variant",))
     result = await web_search(tmp_path, provider).search(request, FakeSession())
@@ -128,7 +142,7 @@ async def test_a_wording_that_fails_is_named_and_the_others_go_on(tmp_path: Path
     assert report.detail == "failed for 1 of 2 queries: Brave is unavailable (HTTP 503)."
 
 
-async def test_a_wording_that_hangs_leaves_the_others_their_results(tmp_path: Path):
+async def test_a_variant_that_hangs_leaves_the_others_their_results(tmp_path: Path):
     async def answer(query: str) -> WebAnswer:
         return await never(query) if query == "direct" else WebAnswer((page("a"),), 1)
 
@@ -139,7 +153,7 @@ async def test_a_wording_that_hangs_leaves_the_others_their_results(tmp_path: Pa
     assert [report.status for report in result.queries] == ["failed", "ok"]
 
 
-async def test_when_every_wording_fails_one_error_keeps_each_providers_cause(tmp_path: Path):
+async def test_when_every_variant_fails_one_error_keeps_each_providers_cause(tmp_path: Path):
     provider = by_query({"direct": DOWN, "variant": DOWN})
     with pytest.raises(AllProvidersFailedError) as caught:
         await web_search(tmp_path, provider).search(WebRequest(query="direct", variants=("variant",)), FakeSession())
@@ -193,7 +207,7 @@ async def test_results_that_cannot_be_kept_are_not_lost(tmp_path: Path):
     session = FakeSession(error=EvidenceStoreError("The disk is full."))
     result = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), session)
     assert titles(result.evidence) == ["a"]
-    assert result.errors == ("The results were found but not all could be kept: The disk is full.",)
+    assert result.errors == ("The results were found, but not all could be kept: The disk is full.",)
 
 
 async def test_a_session_that_cannot_be_read_costs_no_results(tmp_path: Path):

@@ -10,7 +10,8 @@ from anyio.lowlevel import checkpoint
 
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.sources.base import Hit, Net, SourceCheck
-from deepcritical_mcp.sources.web.provider import WebAnswer, WebOptions, WebTool
+from deepcritical_mcp.sources.web.provider import WebAnswer, WebPage, WebTool
+from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
 from tests.publications import published
 
@@ -40,6 +41,9 @@ class FakeProvider(WebTool):
         raise NotImplementedError
 
     def check(self) -> SourceCheck:
+        raise NotImplementedError
+
+    async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         raise NotImplementedError
 
     async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:

@@ -9,7 +9,6 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.errors import BlockedError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.web import brave, serpapi
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.provider import WebTool
@@ -28,14 +27,14 @@ def make_tavily(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT)
 
 def make_brave(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
     client = ApiClient(
-        http, provider="brave", title="Brave", retry=retry, explain=brave.explain_refusal, follow_redirects=False
+        http, provider="brave", title="Brave", retry=retry, explain=BraveTool.explain, follow_redirects=False
     )
     return BraveTool(client, base_url=url, api_key=KEY)
 
 
 def make_serpapi(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
     client = ApiClient(
-        http, provider="serpapi", title="SerpAPI", retry=retry, explain=serpapi.explain_refusal, follow_redirects=False
+        http, provider="serpapi", title="SerpAPI", retry=retry, explain=SerpApiTool.explain, follow_redirects=False
     )
     return SerpApiTool(client, base_url=url, api_key=KEY)
 

@@ -46,9 +46,9 @@ async def test_a_field_has_one_spelling_however_it_is_written(field: str, writte
 @pytest.mark.parametrize(
     ("field", "written", "told"),
     [
-        ("pmid", "PMC12", 'pmid "PMC12" is not a PubMed number'),
-        ("pmid", "٣٤٥", "is not a PubMed number"),
-        ("pmid", "1" * 300, "is not a PubMed number"),
+        ("pmid", "PMC12", 'pmid "PMC12" is not a PMID'),
+        ("pmid", "٣٤٥", "is not a PMID"),
+        ("pmid", "1" * 300, "is not a PMID"),
         ("doi", "see the paper", 'doi "see the paper" is not a DOI such as 10.1000/182'),
         ("doi", "10.1000/" + "x" * 300, "is not a DOI"),
         ("date", "2021-02-29", 'date "2021-02-29" is not YYYY, YYYY-MM or YYYY-MM-DD'),
@@ -63,7 +63,7 @@ async def test_a_field_that_cannot_be_right_rejects_its_item_alone(field: str, w
     assert told in answer["rejected"][0]["reason"]
     assert len(answer["rejected"][0]["reason"]) < 120
     assert [row["index"] for row in answer["added"]] == [1]
-    assert answer["next_step"].startswith("Correct what was rejected and send it again.")
+    assert answer["next_step"].startswith("Correct the rejected items and send them again.")
 
 
 async def test_notes_of_one_sentence_on_one_page_are_all_kept() -> None:
@@ -77,7 +77,7 @@ async def test_notes_of_one_sentence_on_one_page_are_all_kept() -> None:
 
 async def test_what_was_rejected_is_not_said_to_be_findable() -> None:
     answer, _ = await add({"content": " "})
-    assert answer["next_step"] == "Correct what was rejected and send it again."
+    assert answer["next_step"] == "Correct the rejected items and send them again."
 
 
 async def test_everything_that_an_item_holds_counts_for_the_limit_of_a_call() -> None:

@@ -62,14 +62,14 @@ def test_thousands_of_authors_cost_no_contents() -> None:
 
 
 def test_a_question_of_thousands_of_characters_does_not_push_out_its_answer() -> None:
-    wordings = [f"wording {number} " + "and another term " * 230 for number in range(8)]
+    variants = [f"wording {number} " + "and another term " * 230 for number in range(8)]
     pieces = (piece(n).model_copy(update={"found_by": tuple(range(1, 9))}) for n in range(1, 11))
     whole = result(*pieces).model_copy(
         update={
-            "query": wordings[0],
-            "queries": tuple(QueryReport(index=n, query=one, status="ok") for n, one in enumerate(wordings, 1)),
+            "query": variants[0],
+            "queries": tuple(QueryReport(index=n, query=one, status="ok") for n, one in enumerate(variants, 1)),
             "query_translation": "term[All Fields] OR " * 1_000,
-            "warnings": tuple(f'Variant "{one}": PubMed does not know "x".' for one in wordings * 5),
+            "warnings": tuple(f'Variant "{one}": PubMed does not know "x".' for one in variants * 5),
         }
     )
     for length in (wire_length, text_length):
@@ -81,13 +81,13 @@ def test_a_question_of_thousands_of_characters_does_not_push_out_its_answer() ->
         assert [one.found_by for one in cut.evidence] == [one.found_by for one in whole.evidence]
 
 
-def test_the_many_pieces_that_say_the_same_do_not_push_out_the_content() -> None:
+def test_many_similar_items_do_not_push_out_the_content() -> None:
     alike = tuple(f"text:{n:020}" for n in range(99))
     whole = result(*(piece(n, sentences=10).model_copy(update={"similar": alike}) for n in range(1, 21)))
     cut = fit(whole, 32_000, wire_length)
     assert not any(one.content_truncated for one in cut.evidence)
     assert {len(one.similar) for one in cut.evidence} == {10}
-    assert "similar is shortened to 10 ids." in cut.warnings
+    assert "similar lists only 10 ids." in cut.warnings
     assert "and 89 more" in to_markdown(whole)
 
 
@@ -101,8 +101,8 @@ def test_the_user_s_notes_do_not_break_the_budget(listed: bool) -> None:
         assert length(cut) <= 32_000
         assert not any(one.content_truncated for one in cut.evidence)
         assert all(one.notes[0].startswith("0. Metformin") and one.notes[0].endswith("group.") for one in cut.evidence)
-        told = cut.next_step if isinstance(cut, EvidenceList) else " ".join(cut.warnings)
-        assert 'semantic_search with source="user" finds them whole' in told
+        note = cut.next_step if isinstance(cut, EvidenceList) else " ".join(cut.warnings)
+        assert 'semantic_search with source="user" returns the complete notes' in note
 
 
 def test_missing_ids_of_any_length_fit() -> None:
@@ -202,6 +202,74 @@ def test_less_than_400_characters_are_never_cut_from_an_abstract() -> None:
     assert {piece.content for piece in cut.evidence} == {text}
 
 
+RESULTS = "The mean difference was {n}.5 mg/dL (95% CI 1.2-3.4; p < 0.05) in group {n} of this long trial. "
+RICH = (
+    "BACKGROUND: Zinc is studied. RESULTS: "
+    + "".join(RESULTS.format(n=n) for n in range(60))
+    + "The dose was raised by 5 mg. " * 40
+    + "The no observed-effect-level was 3 mg/kg. \nCONCLUSIONS: Zinc is safe."
+)
+
+
+@pytest.mark.parametrize("limit", [4_000, 8_000, 32_000])
+def test_an_abstract_full_of_results_keeps_its_conclusion(limit: int) -> None:
+    cut = fit(result(*(abstract(n, text=RICH) for n in range(1, 20))), limit, both)
+    assert both(cut) <= limit
+    assert cut.evidence
+    for one in cut.evidence:
+        assert one.content.startswith("BACKGROUND: Zinc is studied.")
+        assert "The no observed-effect-level was 3 mg/kg." in one.content
+        assert one.content.endswith("CONCLUSIONS: Zinc is safe.")
+
+
+def test_the_longest_text_is_cut_before_the_others() -> None:
+    long = RICH.replace("long trial. ", "long trial. " + "The dose was 7 mg/kg per day. " * 8)
+    others = (abstract(n, text="It begins. " + RESULTS.format(n=n) * 12 + "It ends.") for n in range(2, 12))
+    cut = fit(result(abstract(1, text=long), *others), 32_000, both)
+    assert len(cut.evidence) == 11
+    assert [one.content_truncated for one in cut.evidence] == [True] + [False] * 10
+
+
+@pytest.mark.parametrize("text", ["It rose by 9.6% vs. 6.8% there. ", "As Lazarow, P.B. Smith and E. Coli say. "])
+def test_a_text_is_not_cut_after_an_abbreviation(text: str) -> None:
+    page = Evidence.of(published(text * 400, source="web", title="Page")).model_copy(update={"kind": "page"})
+    for limit in (4_000, 4_010, 4_020):
+        (cut,) = fit(result(page), limit, both).evidence
+        assert cut.content.split(" […")[0].endswith(text.strip())
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(4_000, 9_000), st.lists(st.integers(0, 60), min_size=1, max_size=8))
+def test_small_budgets_lose_no_record_either(limit: int, sizes: list[int]) -> None:
+    types = tuple(f"Type {n} of publication" for n in range(40))
+    pieces = [
+        abstract(n, text="It begins. " + RESULTS.format(n=n) * size + "It ends.").model_copy(
+            update={"similar": tuple(f"pubmed:{m}" for m in range(99)), "notes": ("A note. " * 200,) * 3}
+        )
+        for n, size in enumerate(sizes, start=1)
+    ]
+    heavy = pieces[-1].citation.model_copy(update={"publication_types": types, "mesh_terms": types})
+    pieces[-1] = pieces[-1].model_copy(update={"citation": heavy})
+    seen: list[str] = []
+    offset = 0
+    while offset >= 0:
+        found = result(*pieces[offset:]).model_copy(
+            update={
+                "query": "x" * 3_000,
+                "query_translation": "y" * 9_000,
+                "warnings": ("z" * 400,) * 30,
+                "offsets": tuple(range(offset + 1, len(pieces) + 1)),
+                "providers": (ProviderReport(name="pubmed", status="ok"),),
+            }
+        )
+        cut = fit(found, limit, both)
+        assert both(cut) <= limit
+        assert cut.evidence
+        seen += [one.id for one in cut.evidence]
+        offset = cut.next_offset
+    assert seen == [one.id for one in pieces]
+
+
 def test_what_does_not_fit_starts_the_next_page() -> None:
     whole = result(*(piece(n, sentences=40) for n in range(1, 51)))
     whole = whole.model_copy(update={"total_found": 500, "next_offset": 50, "offsets": tuple(range(1, 51))})
@@ -215,7 +283,7 @@ def test_what_does_not_fit_starts_the_next_page() -> None:
 
 def test_what_cannot_be_paged_to_is_named() -> None:
     cut = fit(result(*(piece(n, sentences=40) for n in range(1, 51))), 32_000, both)
-    assert f"{50 - len(cut.evidence)} more results are kept in the session but do not fit here" in cut.warnings[-1]
+    assert f"{50 - len(cut.evidence)} more results do not fit here: get_evidence ids=" in cut.warnings[-1]
     assert cut.warnings[-1].endswith('"pubmed:49", "pubmed:50"].')
 
 

@@ -64,4 +64,21 @@ async def test_of_ids_that_are_not_there_as_many_are_named_as_fit() -> None:
 
 async def test_an_offset_beyond_the_last_record_is_an_error() -> None:
     part = await exported(paper(1, content="A note."), format="ris", offset=5)
-    assert part["error"]["message"] == "offset: there are 1 records, so the last one is at 0."
+    assert part["error"]["message"] == "offset: the last record is at 0. Use a smaller offset."
+
+
+@pytest.mark.parametrize("format", FORMATS)
+async def test_authors_outlast_the_abstract_and_their_cut_is_marked(format: str) -> None:
+    whole = paper(1, content="A long result. " * 4_000, authors=400)
+    part = await exported(whole, format=format)
+    assert "Author399" in part["text"] or format == "markdown"
+    assert "its text is cut" in part["next_step"]
+    assert "[…]" in part["text"].replace("\\", "")
+
+    part = await exported(
+        whole.model_copy(update={"authors": paper(1, content="x", authors=3_000).authors}), format=format
+    )
+    mark = {"bibtex": " and others}", "csl-json": '{"literal": "et al."}', "ris": "AU  - et al.,", "markdown": "et al."}
+    assert mark.get(format, '"et al. (3,000 authors)"') in part["text"]
+    assert format == "markdown" or part["text"].count("Author") > 400
+    assert format == "markdown" or "of its 3,000 authors" in part["next_step"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -32,10 +33,16 @@ ATTACKS = (
 <!-- x --> | <![CDATA[x]]> | <?x?> | </div> | <http://x.y> | <a@b.cd> | \\![a](b) | \\<img src=x> | \\\\<img src=x>
 # heading | ## heading | - item | * item | + item | 1. item | 23) item | --- | *** | ___ | === | ~~~ | ``` | > quote
 ``[a](b)`` | `x | [^1]: note | :-- | https://x.y/a_b | www.x.y/z | ![[a]](b) | !\\[a](b) | [a\\](b) | [a](b\\) | ftp://x.y/z
+evil.com | see bit.ly/x. | //evil.example/a | www.evil.example | evil.example/x | -https://x.com | _evil.de_ | a@b.cd.
 """.replace("\n", " | ")
     .strip(" |")
     .split(" | ")
 )
+LINKIFIED = re.compile(
+    r"(?:https?|ftp)://\w|(?<![^\W_])www\.\w|(?<![\w:/])//\w|\w@\w[\w-]*\.\w|(?<![\w.:/@-])\w[\w-]*\.(?:com|ly|de|co)(?![\w-])",
+    re.IGNORECASE,
+)
+"""What linkify-it, GFM's autolinks or a chat client make a link of."""
 HARMLESS = {
     *("inline", "text", "text_special", "code_inline", "softbreak", "hardbreak", "em_open", "em_close"),
     *("strong_open", "strong_close", "s_open", "s_close", "paragraph_open", "paragraph_close"),
@@ -62,6 +69,20 @@ def test_no_known_attack_does_anything(attack: str) -> None:
             assert "link_open" not in {token.type for token in tokens(parser, text)}
 
 
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_text_looks_like_an_address(attack: str) -> None:
+    for text in (inert(attack), inert(f"a *{attack}* ({attack})\n{attack}")):
+        for token in tokens(PARSERS[0], text):
+            assert token.type != "text" or not LINKIFIED.search(token.content)
+
+
+def test_a_parser_that_makes_links_of_addresses_finds_none() -> None:
+    pytest.importorskip("linkify_it")
+    for attack in ATTACKS:
+        for text in (inert(attack), inert(f"a *{attack}* ({attack})\n{attack}")):
+            assert "link_open" not in {token.type for token in tokens(MarkdownIt("gfm-like"), text)}
+
+
 @given(hostile())
 def test_no_mixture_of_attacks_does_anything(text: str) -> None:
     lines = "\n".join(f"> {line}" for line in inert(text).split("\n"))
@@ -82,6 +103,7 @@ def test_addresses_are_code_and_never_become_links() -> None:
         "A difference (p<0.05; 95% CI [1.2-3.4]) of n < 3, HLA-B*57:01, 5 mg/kg & more.",
         "[No abstract]",
         "Metformin [Glucophage] (500 mg) lowers HbA1c_x.",
+        "See doi:10.1016/j.it.2020.01, e.g. 1.5 mg.kg-1 in the U.S. (p.Ala12, J. Am. Med. Assoc.2020; and/or).",
     ],
 )
 def test_science_stays_as_it_is(text: str) -> None:

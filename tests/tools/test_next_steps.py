@@ -41,23 +41,23 @@ async def next_step(tool: str, found: dict[str, object], **arguments: object) ->
         (
             {"evidence": (PAPER,), "total_found": 9, "next_offset": 1},
             {},
-            "More: offset=1. Find it again by meaning with semantic_search.",
+            "Continue with offset=1. semantic_search finds these again by meaning.",
         ),
         (
             {"evidence": (PAPER,), "total_found": 1},
             {},
-            "Other queries: expand_queries. Find it again by meaning with semantic_search.",
+            "For other queries call expand_queries. semantic_search finds these again by meaning.",
         ),
         (
             {"total_found": 9, "duplicates_removed": 5, "next_offset": 5},
             {"only_new": True},
-            "More: offset=5. Find it again by meaning with semantic_search.",
+            "Continue with offset=5. semantic_search finds these again by meaning.",
         ),
         ({"total_found": 9}, {"offset": 20}, "There are no results at this offset: use a smaller one."),
         (
             {"total_found": 9, "next_offset": 2},
             {"include_retracted": False},
-            "All results were left out (see the notes): search with include_retracted=true to see them; or continue "
+            "All results were omitted (see the warnings): search with include_retracted=true to see them. Continue "
             "with offset=2.",
         ),
     ],
@@ -70,11 +70,11 @@ async def test_after_a_search_of_pubmed(found: dict[str, object], arguments: dic
     ("found", "step"),
     [
         ({}, "Nothing found: try other queries."),
-        ({"evidence": (PAPER,)}, "Find it again by meaning with semantic_search."),
+        ({"evidence": (PAPER,)}, "semantic_search finds these again by meaning."),
         ({"errors": ("Tavily is down.",)}, "Not every provider answered: try again later, or try other queries now."),
         (
             {"total_found": 3, "duplicates_removed": 3},
-            "All results were left out (see the notes): lower min_score, set only_new=false, or try other queries.",
+            "All results were omitted (see the warnings): lower min_score, set only_new=false, or try other queries.",
         ),
     ],
 )
@@ -89,9 +89,9 @@ async def test_after_a_search_of_the_web(found: dict[str, object], step: str) ->
         (
             {"evidence": (PAPER,), "total_found": 300},
             5,
-            "More: max_results=100. Find it again by meaning with semantic_search.",
+            "Pass max_results=100 for more. semantic_search finds these again by meaning.",
         ),
-        ({"evidence": (PAPER,), "total_found": 1}, 5, "Find it again by meaning with semantic_search."),
+        ({"evidence": (PAPER,), "total_found": 1}, 5, "semantic_search finds these again by meaning."),
     ],
 )
 async def test_after_asking_for_linked_papers(found: dict[str, object], max_results: int, step: str) -> None:
@@ -110,4 +110,4 @@ async def test_in_an_empty_session_the_first_thing_is_to_search(tool: str) -> No
     async with Client(fake_server()) as client:
         result = await client.call_tool(tool, {"query": "x"} if tool == "semantic_search" else {})
     assert result.structured_content
-    assert result.structured_content["next_step"].startswith("This session holds no evidence yet")
+    assert result.structured_content["next_step"].startswith("This session has no evidence yet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deepcritical_mcp.tools.params import evidence_ids
+from deepcritical_mcp.tools.params import evidence_id
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,4 @@ from deepcritical_mcp.tools.params import evidence_ids
     ],
 )
 def test_a_number_stands_for_the_id_of_its_evidence(written: str, meant: str) -> None:
-    assert evidence_ids([written]) == [meant]
-
-
-def test_each_id_is_asked_for_once() -> None:
-    assert evidence_ids(["7", "pubmed:7", "PMID 7"]) == ["pubmed:7"]
+    assert evidence_id(written) == meant

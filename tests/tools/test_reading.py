@@ -29,6 +29,7 @@ METFORMIN = published(
     title="Metformin and the liver",
     pmid="2",
     status="retracted",
+    status_checked="2026-11-21",
     status_notices=(StatusNotice(kind="retraction", pmid="9", reference="J Test. 2020;1:2"),),
     found_by=("compound K toxicity",),
 )
@@ -88,13 +89,24 @@ async def test_what_is_retracted_is_listed_with_its_notice() -> None:
     (item,) = page["items"]
     assert item["id"] == "pubmed:2"
     assert item["status_notices"][0]["pmid"] == "9"
+    assert item["status_checked"] == "2026-11-21"
+    text = (await call("list_evidence", {"status": "retracted"})).content[0].text  # pyright: ignore
+    assert "\n  checked: 2026-11-21\n" in text
+
+
+async def test_that_nothing_is_corrected_is_said_with_the_day_of_the_check() -> None:
+    page = await structured("list_evidence", status="corrected")
+    assert page["next_step"] == (
+        'No evidence here has the status "corrected". The records were checked on 2026-11-21 or later. '
+        "1 was never checked."
+    )
 
 
 async def test_only_the_sentences_that_answer_are_quoted() -> None:
     found = await structured("get_evidence", ids=["1", "2"], about="NOAEL")
     (piece,) = found["evidence"]
     assert piece["content"] == "[…] The NOAEL was 150 mg/kg body weight per day."
-    assert "Nothing in the text answers this: pubmed:2." in found["next_step"]
+    assert "No sentence matched in pubmed:2; it may use other words" in found["next_step"]
 
 
 async def test_a_question_is_answered_by_meaning_too() -> None:
@@ -110,6 +122,23 @@ async def test_part_of_a_text_is_read_by_its_characters() -> None:
         text[100:120],
         METFORMIN.text.content,
     ]
+
+
+async def test_each_text_is_returned_once_however_its_id_is_written() -> None:
+    found = await structured("get_evidence", ids=["1", "pubmed:1", "PMID 1", "9", "pubmed:9"])
+    assert [piece["id"] for piece in found["evidence"]] == ["pubmed:1"]
+    assert found["missing"] == ["pubmed:9"]
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("pubmed:2@900-", "pubmed:2 has 96 characters; nothing follows character 900."),
+        ("pubmed:2@40-4", "pubmed:2@40-4: the end must be greater than the start."),
+    ],
+)
+async def test_a_part_that_does_not_exist_is_an_error(part: str, said: str) -> None:
+    assert (await structured("get_evidence", ids=[part]))["error"]["message"] == said
 
 
 async def test_the_queries_that_found_evidence_are_numbered_once() -> None:

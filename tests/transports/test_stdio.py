@@ -15,7 +15,7 @@ import pytest
 
 HEAVY = (
     *("chromadb", "onnxruntime", "tokenizers", "tavily", "ddgs", "primp", "sentence_transformers", "torch", "redis"),
-    *("lxml", "numpy", "httpx", "rapidfuzz", "xmltodict", "deepcritical_mcp.evidence.store"),
+    *("lxml", "numpy", "httpx", "rapidfuzz", "deepcritical_mcp.evidence.store"),
 )
 TIMEOUT = 30
 

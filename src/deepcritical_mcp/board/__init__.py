@@ -46,11 +46,11 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
     try:
         total = await store.count()
         latest = await store.page(max(0, total - MAX_POINTS), MAX_POINTS)
-        pieces = [*shown, *reversed(latest)]
-        places = await store.places([piece.id for piece in pieces], limit=MAX_POINTS)
+        items = [*shown, *reversed(latest)]
+        places = await store.places([item.id for item in items], limit=MAX_POINTS)
     except (EvidenceStoreError, SessionError):
         return {}
-    return board_meta(store.session_id, pieces, places, total=total)
+    return board_meta(store.session_id, items, places, total=total)
 
 
 def board_meta(
@@ -61,10 +61,10 @@ def board_meta(
     Args:
         evidence: the evidence to show, of which the first `MAX_POINTS` with a place are used: the result's own first,
             then more from the session.
-        total: number of pieces of evidence in the session.
+        total: number of items in the session.
     """
-    placed = list({piece.id: piece for piece in evidence if piece.id in places}.values())[:MAX_POINTS]
-    spots = [{**_summary(piece), "x": places[piece.id][0], "y": places[piece.id][1]} for piece in placed]
+    placed = list({item.id: item for item in evidence if item.id in places}.values())[:MAX_POINTS]
+    spots = [{**_summary(item), "x": places[item.id][0], "y": places[item.id][1]} for item in placed]
     return {META_KEY: {"session_id": session_id, "total": total, "map": spots}}
 
 
@@ -88,7 +88,7 @@ def board_report(
     result = {
         "structuredContent": {
             "session_id": session_id,
-            "evidence": [piece.model_dump(mode="json") for piece in evidence],
+            "evidence": [item.model_dump(mode="json") for item in evidence],
         },
         "_meta": board_meta(session_id, evidence, places or {}),
     }
@@ -97,10 +97,10 @@ def board_report(
     return _assemble(title, {"title": title, "created": clean_line(created), "result": result, "exports": exports})
 
 
-def _summary(piece: Evidence) -> dict[str, object]:
-    citation = piece.citation
+def _summary(item: Evidence) -> dict[str, object]:
+    citation = item.citation
     return {
-        "id": piece.id,
+        "id": item.id,
         "title": citation.title,
         "source": citation.source,
         "date": citation.date,
@@ -142,8 +142,7 @@ def _script() -> str:
 
 def _status_labels() -> str:
     """The label of each status as JSON, the gravest first."""
-    gravest_first = sorted(STATUSES, key=lambda status: -STATUSES[status].gravity)
-    return json.dumps({status: STATUSES[status].label or "No notice" for status in gravest_first})
+    return json.dumps({status: label or "No notice" for status, label in [*STATUSES.items()][::-1]})
 
 
 def _source(name: str) -> str:

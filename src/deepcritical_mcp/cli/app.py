@@ -13,6 +13,8 @@ from typing import Annotated, Literal
 import typer
 
 from deepcritical_mcp._version import __version__
+from deepcritical_mcp.cli import serve_stdio, server_settings
+from deepcritical_mcp.cli.clients import ClientName
 from deepcritical_mcp.config import load_settings, unknown_variables
 
 app = typer.Typer(
@@ -70,12 +72,10 @@ def serve(
     ] = False,
 ) -> None:
     """Serve MCP clients: over stdio, or over HTTP on /mcp (streamable HTTP) and /sse (older clients)."""
-    from deepcritical_mcp.cli.serve import serve_stdio, server_settings
-    from deepcritical_mcp.server import create_server
-
     if transport == "stdio":
         serve_stdio(profile)
     else:
+        from deepcritical_mcp.server import create_server
         from deepcritical_mcp.transports.http.application import CallControl
         from deepcritical_mcp.transports.http.uvicorn_server import run_http
 
@@ -113,9 +113,7 @@ def doctor(
 
 @app.command()
 def install(
-    client: Annotated[
-        Literal["claude-desktop", "claude-code", "cursor", "vscode"], typer.Option(help="The client to configure.")
-    ],
+    client: Annotated[ClientName, typer.Option(help="The client to configure.")],
     undo: Annotated[bool, typer.Option("--undo", help="Remove the server again.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     env: Annotated[
@@ -141,7 +139,7 @@ def report(
     from deepcritical_mcp.cli.report import write_report
 
     count = write_report(source, output, title=title)
-    typer.echo(f"{count:,} {'piece' if count == 1 else 'pieces'} of evidence written to {output}")
+    typer.echo(f"{count:,} {'item' if count == 1 else 'items'} of evidence written to {output}")
 
 
 cache = typer.Typer(help="Cached web results, used when all providers fail.", no_args_is_help=True)

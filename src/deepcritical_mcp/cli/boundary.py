@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import NoReturn
+from typing import cast
 
 from deepcritical_mcp.errors import ConfigurationError, DeepCriticalError
 
@@ -22,43 +22,37 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def error_boundary(*, debug: bool) -> Generator[None]:
     """Run a command; with `debug`, show the traceback before the message."""
     try:
-        yield
+        try:
+            yield
+        except SystemExit as ending:
+            if ending.code == INTERRUPTED:
+                raise KeyboardInterrupt from None
+            sys.stdout.flush()
+            raise
         sys.stdout.flush()
-    except SystemExit as raised_exit:
-        _reraise_exit(raised_exit, debug=debug)
+    except SystemExit:
+        raise
     except BaseException as raised:
-        error = _innermost(raised)
-        if isinstance(error, BrokenPipeError):
-            _exit_with("", FAILED)  # the reader of our output has closed the pipe, e.g. `head`
-        if debug:
-            traceback.print_exception(raised)
-        _exit_with(*_message(error, debug=debug))
-
-
-def _reraise_exit(raised_exit: SystemExit, *, debug: bool) -> NoReturn:
-    if raised_exit.code == INTERRUPTED:
-        _exit_with("stopped.", INTERRUPTED)
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        _exit_with(*_message(error, debug=debug))
-    raise raised_exit
-
-
-def _innermost(error: BaseException) -> BaseException:
-    """The first error inside an exception group, as task groups raise them."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
-    return error  # pyright: ignore[reportUnknownVariableType]
+        error: BaseException = raised
+        while isinstance(error, BaseExceptionGroup):  # as task groups raise them
+            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+        message, code = _message(error, debug=debug)
+        with suppress(OSError, ValueError):
+            if debug and message:
+                traceback.print_exception(raised)
+            if message:
+                print(f"deepcritical-mcp: {message}", file=sys.stderr, flush=True)
+        _discard_unwritten()
+        sys.exit(code)
 
 
 def _message(error: BaseException, *, debug: bool) -> tuple[str, int]:
+    if isinstance(error, BrokenPipeError):
+        return "", FAILED  # the reader of our output has closed the pipe, e.g. `head`
     if isinstance(error, KeyboardInterrupt):
         return "stopped.", INTERRUPTED
-    if isinstance(error, ConfigurationError):
-        return error.message, USAGE_ERROR
     if isinstance(error, DeepCriticalError):
-        return error.message, FAILED
+        return error.message, USAGE_ERROR if isinstance(error, ConfigurationError) else FAILED
     if isinstance(error, OSError):
         return _os_error_message(error), FAILED
     more = "" if debug else " Run the command again with --debug for a traceback, and please report it."
@@ -74,14 +68,6 @@ def _os_error_message(error: OSError) -> str:
     if error.errno in (errno.ENOENT, errno.EISDIR, errno.ENOTDIR):
         return f"no such file or folder{where}. Check the path."
     return f"operating system error{where}: {error.strerror or type(error).__name__}."
-
-
-def _exit_with(message: str, code: int) -> NoReturn:
-    if message:
-        with suppress(OSError, ValueError):
-            print(f"deepcritical-mcp: {message}", file=sys.stderr, flush=True)
-    _discard_unwritten()
-    sys.exit(code)
 
 
 def _discard_unwritten() -> None:

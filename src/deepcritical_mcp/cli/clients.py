@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
@@ -16,7 +18,7 @@ from deepcritical_mcp.cli import jsonc
 
 SERVER_NAME = "deepcritical"
 ClientName = Literal["claude-desktop", "claude-code", "cursor", "vscode"]
-Knowledge = Literal["knows", "stale", "unknown", "unreadable"]
+ConfiguredState = Literal["configured", "stale", "unknown", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -31,26 +33,20 @@ class Machine:
     def settings_folder(self) -> Path:
         """The folder in which desktop applications keep their settings."""
         if self.system == "win32":
-            return self._from("APPDATA", self.home / "AppData" / "Roaming")
+            return self.folder("APPDATA", self.home / "AppData" / "Roaming")
         if self.system == "darwin":
             return self.home / "Library" / "Application Support"
-        return self._from("XDG_CONFIG_HOME", self.home / ".config")
+        return self.folder("XDG_CONFIG_HOME", self.home / ".config")
 
     @property
-    def packaged_claude_folder(self) -> Path | None:
-        """Where Windows redirects Claude Desktop's settings if it was installed from the Microsoft Store."""
-        packages = self._from("LOCALAPPDATA", self.home / "AppData" / "Local") / "Packages"
-        if self.system != "win32":
-            return None
-        folders = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude"))
-        return folders[0] if folders else None
+    def claude_desktop_folder(self) -> Path:
+        """Claude Desktop's settings, which Windows redirects if it was installed from the Microsoft Store."""
+        packages = self.folder("LOCALAPPDATA", self.home / "AppData" / "Local") / "Packages"
+        packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if self.system == "win32" else []
+        return packaged[0] if packaged else self.settings_folder / "Claude"
 
-    @property
-    def claude_code_folder(self) -> Path:
-        """The folder of Claude Code's `.claude.json`."""
-        return self._from("CLAUDE_CONFIG_DIR", self.home)
-
-    def _from(self, variable: str, default: Path) -> Path:
+    def folder(self, variable: str, default: Path) -> Path:
+        """The folder that `variable` names, if it is set."""
         value = self.variables.get(variable, "")
         return Path(value) if value else default
 
@@ -61,73 +57,75 @@ class McpClient:
 
     Attributes:
         path: the file with the user's servers.
-        key: the object in that file that contains them.
-        signs: files or folders; if any exists, the client is installed.
-        comments: whether the client accepts comments and trailing commas in that file.
+        folder: exists if the client is installed.
+        restart_hint: how the user makes the client read the file again.
+        key: the object in the file that contains the servers.
+        comments: whether the client accepts comments and trailing commas in the file.
         names_transport: whether an entry states that it uses stdio.
-        afterwards: how the user makes the client read the file again.
     """
 
     name: ClientName
     title: str
     path: Path
-    key: str
-    signs: tuple[Path, ...]
-    comments: bool
-    names_transport: bool
-    afterwards: str
+    folder: Path
+    restart_hint: str
+    key: str = "mcpServers"
+    comments: bool = False
+    names_transport: bool = False
 
     @property
-    def is_here(self) -> bool:
+    def is_installed(self) -> bool:
         """Whether the client seems to be installed on this machine."""
-        return any(_exists(sign) for sign in (self.path, *self.signs))
+        with suppress(OSError):
+            return self.folder.exists() or self.path.exists()
+        return False
+
+    def document(self, text: str) -> dict[str, object]:
+        """The configuration in `text`; {} if it is empty or not an object.
+
+        Raises:
+            JsonError: the client could not read it.
+        """
+        return json_object(jsonc.parse(text, comments=self.comments))
 
 
 def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
     """All supported clients, with their paths on this machine."""
     machine = machine or Machine()
-    claude = machine.packaged_claude_folder or machine.settings_folder / "Claude"
-    code = machine.settings_folder / "Code"
+    home, claude, code = machine.home, machine.claude_desktop_folder, machine.settings_folder / "Code"
     return (
         McpClient(
             name="claude-desktop",
             title="Claude Desktop",
             path=claude / "claude_desktop_config.json",
-            key="mcpServers",
-            signs=(claude,),
-            comments=False,
-            names_transport=False,
-            afterwards="Quit Claude Desktop and open it again.",
+            folder=claude,
+            restart_hint="Quit Claude Desktop and open it again.",
         ),
         McpClient(
             name="claude-code",
             title="Claude Code",
-            path=machine.claude_code_folder / ".claude.json",
-            key="mcpServers",
-            signs=(machine.home / ".claude",),
-            comments=False,
+            path=machine.folder("CLAUDE_CONFIG_DIR", home) / ".claude.json",
+            folder=home / ".claude",
             names_transport=True,
-            afterwards="Restart Claude Code; /mcp lists the server.",
+            restart_hint="Restart Claude Code; /mcp lists the server.",
         ),
         McpClient(
             name="cursor",
             title="Cursor",
-            path=machine.home / ".cursor" / "mcp.json",
-            key="mcpServers",
-            signs=(machine.home / ".cursor",),
+            path=home / ".cursor" / "mcp.json",
+            folder=home / ".cursor",
             comments=True,
-            names_transport=False,
-            afterwards="Enable the server under Cursor Settings > MCP.",
+            restart_hint="Enable the server under Cursor Settings > MCP.",
         ),
         McpClient(
             name="vscode",
             title="VS Code",
             path=code / "User" / "mcp.json",
+            folder=code,
             key="servers",
-            signs=(code,),
             comments=True,
             names_transport=True,
-            afterwards="Run “MCP: List Servers” in VS Code's command palette and start the server.",
+            restart_hint="Run “MCP: List Servers” in VS Code's command palette and start the server.",
         ),
     )
 
@@ -163,43 +161,33 @@ def server_entry(client: McpClient, env: Mapping[str, str] | None = None) -> dic
 
 def server_snippet(client: McpClient) -> str:
     """A complete configuration file of `client` with this server only."""
-    return jsonc.with_member("", [client.key, SERVER_NAME], server_entry(client)).rstrip()
+    return json.dumps({client.key: {SERVER_NAME: server_entry(client)}}, indent=2, ensure_ascii=False)
 
 
-def knowledge(client: McpClient) -> Knowledge:
+def configured_state(client: McpClient) -> ConfiguredState:
     """Whether `client` is configured to use this server; "stale" if the configured command no longer exists."""
     try:
-        text = client.path.read_text(encoding="utf-8-sig").strip()
-        root = jsonc.parse(text or "{}", comments=client.comments).value
+        servers = json_object(client.document(client.path.read_text(encoding="utf-8")).get(client.key))
     except FileNotFoundError:
         return "unknown"
     except (OSError, ValueError):
         return "unreadable"
-    servers = cast("Mapping[str, object]", root).get(client.key) if isinstance(root, Mapping) else None
-    if not isinstance(servers, Mapping):
-        return "unknown"
-    entries = [entry for name, entry in cast("Mapping[str, object]", servers).items() if _is_ours(name, entry)]
+    entries = [entry for name, value in servers.items() if _is_ours(name, entry := json_object(value))]
     if not entries:
         return "unknown"
-    return "knows" if any(_can_start(entry) for entry in entries) else "stale"
+    return "configured" if any(_can_start(entry) for entry in entries) else "stale"
 
 
-def _is_ours(name: str, entry: object) -> bool:
-    if not isinstance(entry, Mapping):
-        return False
-    words = str(cast("Mapping[str, object]", entry).get("command", "")) + str(
-        cast("Mapping[str, object]", entry).get("args", "")
-    )
-    return name == SERVER_NAME or "deepcritical-mcp" in words or "deepcritical_mcp" in words
+def json_object(value: object) -> dict[str, object]:
+    """`value`, if it is an object; otherwise {}."""
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-def _can_start(entry: object) -> bool:
-    command = cast("Mapping[str, object]", entry).get("command")
-    return "url" in cast("Mapping[str, object]", entry) or (isinstance(command, str) and bool(shutil.which(command)))
+def _is_ours(name: str, entry: Mapping[str, object]) -> bool:
+    words = f"{entry.get('command', '')}{entry.get('args', '')}"
+    return bool(entry) and (name == SERVER_NAME or "deepcritical-mcp" in words or "deepcritical_mcp" in words)
 
 
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        return False
+def _can_start(entry: Mapping[str, object]) -> bool:
+    command = entry.get("command")
+    return "url" in entry or (isinstance(command, str) and bool(shutil.which(command)))

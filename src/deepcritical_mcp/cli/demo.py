@@ -7,24 +7,26 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from typing import IO, Any, cast
+from typing import IO
 
 import anyio
+import httpx
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import Implementation
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli.clients import knowledge, known_clients, server_snippet, shell_command
-from deepcritical_mcp.cli.demo_session import DemoSession, Story, story
-from deepcritical_mcp.cli.reachability import ncbi_problem
+from deepcritical_mcp.cli.clients import configured_state, known_clients, server_snippet, shell_command
+from deepcritical_mcp.cli.demo_session import DemoSession, Story, story_for
 from deepcritical_mcp.cli.screen import Screen
 from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.sources.pubmed.eutils import TOOL
 from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 
-_PATIENCE = 90.0
+_READ_TIMEOUT = 90.0
+_NCBI_TIMEOUT = 4.0
 
 
 class DemoError(DeepCriticalError):
@@ -35,72 +37,89 @@ def play(question: str, *, offline: bool, debug: bool) -> None:
     """Play the session on the terminal.
 
     Raises:
-        DemoError: the server does not start or stops, or the tools that matter most did not answer.
-        ConfigurationError: a setting cannot be used.
+        DemoError: the server does not start, stops unexpectedly, or its main tools failed.
+        ConfigurationError: a setting is invalid.
     """
-    anyio.run(_play, story(question), load_settings(), offline, debug)
+    anyio.run(_play, story_for(question), load_settings(), offline, debug)
 
 
-async def _play(tale: Story, settings: Settings, offline: bool, debug: bool) -> None:
+async def _play(story: Story, settings: Settings, offline: bool, debug: bool) -> None:
     screen = Screen()
     screen.say(f"deepcritical-mcp {__version__}: a research session, from question to evidence", style="bold")
-    screen.say("A real MCP client talks to the real server over stdio, as your own client does.", style="dim")
+    screen.say("A real MCP client talks to the real server over stdio, as your client would.", style="dim")
     with ExitStack() as stack:
         is_sample = await _is_sample(screen, settings, offline)
         log = sys.stderr if debug else _log(stack)
         try:
-            failed = await _research(tale, screen, _server(is_sample=is_sample), log, is_sample=is_sample)
+            failed = await _research(story, screen, log, is_sample=is_sample)
         except* (MCPError, OSError, TimeoutError) as group:
             last = "" if debug else _last_line(log)
             raise DemoError(f"the server stopped unexpectedly. {last}".strip()) from group
     _next_steps(screen, settings)
-    _judge(failed, is_sample=is_sample)
+    if {"pubmed_search", "web_search"} <= {*failed} and not is_sample:
+        raise DemoError("neither PubMed nor the web answered. Run doctor, or the demo with --offline.")
+    if failed and (is_sample or not {"semantic_search", "add_evidence"}.isdisjoint(failed)):
+        raise DemoError(f"the demo ended, but {', '.join(dict.fromkeys(failed))} failed. Run doctor.")
 
 
 async def _is_sample(screen: Screen, settings: Settings, offline: bool) -> bool:
-    """Whether the sample library answers: because it is wanted, or because NCBI cannot be reached; one line says so."""
+    """Whether to use the sample library: if requested, or if NCBI cannot be reached. Prints which."""
     reason = "as requested"
     if not offline:
         async with screen.working("checking whether NCBI can be reached"):
-            problem = await ncbi_problem(settings)
+            problem = await _ncbi_problem(settings.of(PubMedSettings))
         if not problem:
-            screen.say("NCBI answers: this is the real PubMed and the real web.", style="green")
+            screen.say("NCBI is reachable: searching the real PubMed and the real web.", style="green")
             return False
         reason = f"because NCBI cannot be reached ({problem})"
     screen.say(f"Offline, {reason}: made-up records, each marked [sample data].", style="yellow")
     return True
 
 
-def _server(*, is_sample: bool) -> StdioServerParameters:
-    """How the server is started. Its sessions are never the user's own; the sample library gets no settings at all."""
-    ours = {setting.variable for setting in every_setting()}
-    if is_sample:
-        environment = {name: value for name, value in os.environ.items() if name not in ours}
-        return StdioServerParameters(
-            command=sys.executable, args=["-m", "deepcritical_mcp.cli.sample_library"], env=environment
-        )
-    environment = {**os.environ, "DEEPCRITICAL_DATA_DIR": "", "DEEPCRITICAL_CHROMA_URL": ""}
-    return StdioServerParameters(command=sys.executable, args=["-m", "deepcritical_mcp"], env=environment)
+async def _ncbi_problem(settings: PubMedSettings) -> str:
+    """Why E-utilities cannot be reached, in a few words; "" if they can. Uses the same proxies as the server."""
+    params = {"retmode": "json", "tool": TOOL} | ({"email": settings.ncbi_email} if settings.ncbi_email else {})
+    try:
+        with anyio.fail_after(_NCBI_TIMEOUT):
+            async with httpx.AsyncClient(timeout=_NCBI_TIMEOUT) as http:
+                response = await http.get(f"{settings.ncbi_base_url}/einfo.fcgi", params=params)
+    except TimeoutError:
+        return f"no answer within {_NCBI_TIMEOUT:g} seconds"
+    except httpx.ProxyError:
+        return "the proxy refused the request"
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        return type(error).__name__
+    except (ValueError, ImportError):
+        return "the proxy setting cannot be used"
+    if response.status_code == 429 or "einforesult" in response.text:
+        return ""
+    return f"HTTP {response.status_code}, but not from NCBI"
 
 
-async def _research(
-    tale: Story, screen: Screen, server: StdioServerParameters, log: IO[str], *, is_sample: bool
-) -> list[str]:
-    """The tools that failed."""
+async def _research(story: Story, screen: Screen, log: IO[str], *, is_sample: bool) -> list[str]:
+    """Play the session; returns the names of the tools that failed.
+
+    The server never uses the user's own sessions; the sample library gets no settings at all.
+    """
+    ours = {setting.variable for setting in every_setting()} if is_sample else set[str]()
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    environment |= {} if is_sample else {"DEEPCRITICAL_DATA_DIR": "", "DEEPCRITICAL_CHROMA_URL": ""}
+    module = "deepcritical_mcp.cli.sample_library" if is_sample else "deepcritical_mcp"
+    server = StdioServerParameters(command=sys.executable, args=["-m", module], env=environment)
     info = Implementation(name="deepcritical-mcp-demo", version=__version__)
     began = time.monotonic()
-    transport = stdio_client(server, errlog=cast("Any", log))
-    async with Client(transport, client_info=info, read_timeout_seconds=_PATIENCE) as client:
+    transport = stdio_client(server, errlog=log)  # pyright: ignore[reportArgumentType]  # any file with a descriptor
+    async with Client(transport, client_info=info, read_timeout_seconds=_READ_TIMEOUT) as client:
         tools = len((await client.list_tools()).tools)
         took = time.monotonic() - began
-        screen.say(f"The server answers after {took:.1f} s and offers {tools} tools.", style="dim")
+        screen.say(f"The server started in {took:.1f} s and offers {tools} tools.", style="dim")
         session = DemoSession(client, screen, is_sample=is_sample)
-        await session.play(tale)
+        await session.play(story)
         return session.failed
 
 
 def _log(stack: ExitStack) -> IO[str]:
-    """Where the server's log goes, to be read only when the server stops."""
+    """Where the server's log goes, read only if the server stops unexpectedly."""
     try:
         return stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
     except OSError:
@@ -114,29 +133,21 @@ def _last_line(log: IO[str]) -> str:
 
 
 def _next_steps(screen: Screen, settings: Settings) -> None:
-    screen.step(9, "Now with your own client")
+    screen.step(9, "Use it in your own client")
     clients = known_clients()
-    here = [client for client in clients if client.is_here]
-    for client in here or clients[:1]:
-        if knowledge(client) == "knows":
-            screen.good(f"{client.title} is already configured for this server. {client.afterwards}")
+    here = [client for client in clients if client.is_installed] or list(clients[:1])
+    for client in here:
+        if configured_state(client) == "configured":
+            screen.success(f"{client.title} is already configured for this server. {client.restart_hint}")
             continue
         screen.say(f"{client.title}: run", indent=2)
-        screen.exactly(f"    {shell_command()} install --client {client.name}")
-        screen.say("or add this yourself to", indent=2)
-        screen.exactly(f"    {client.path}")
-        screen.exactly(server_snippet(client))
-    others = [client.name for client in clients if client not in (here or clients[:1])]
-    if others:
+        screen.verbatim(f"    {shell_command()} install --client {client.name}")
+        screen.say("or add this to", indent=2)
+        screen.verbatim(f"    {client.path}")
+        screen.verbatim(server_snippet(client))
+    if others := [client.name for client in clients if client not in here]:
         screen.say(f"Other clients: install --client {', '.join(others)}", style="dim", indent=2)
     if not settings.of(PubMedSettings).ncbi_email:
         screen.say("NCBI asks for your email address: set NCBI_EMAIL.", style="dim", indent=2)
-    screen.say("Something wrong? This checks every part and says how to fix it:", indent=2)
-    screen.exactly(f"    {shell_command()} doctor")
-
-
-def _judge(failed: list[str], *, is_sample: bool) -> None:
-    if "pubmed_search" in failed and "web_search" in failed and not is_sample:
-        raise DemoError("neither PubMed nor the web answered. Run doctor, or the demo with --offline.")
-    if failed and (is_sample or "semantic_search" in failed or "add_evidence" in failed):
-        raise DemoError(f"the demo ended, but {', '.join(dict.fromkeys(failed))} failed. Run doctor.")
+    screen.say("If something does not work, check every component:", indent=2)
+    screen.verbatim(f"    {shell_command()} doctor")

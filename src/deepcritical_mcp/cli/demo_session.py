@@ -1,29 +1,27 @@
-"""The steps of the demo: what the client asks, and what it shows of the answers."""
+"""The steps of the demo: each calls a tool and shows part of its result."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
 
 from mcp import Client
-from mcp_types import CallToolResult, TextContent
+from mcp_types import TextContent
 from pydantic import BaseModel
 
 from deepcritical_mcp.cli.screen import Screen
 from deepcritical_mcp.models import AddResult, Expansion, SearchResult
 from deepcritical_mcp.text import clean_line
 
-QUESTION = "Does metformin lower cardiovascular mortality in people with type 2 diabetes?"
-_ONLY_SAMPLES = (
-    "The sample library has nothing on this: it covers metformin, Parkinson's disease, gene editing for sickle cell "
-    "disease, long COVID and statins. Online, the real sources are searched."
+_SAMPLES_ONLY = (
+    "The sample library has nothing on this topic. It covers metformin, Parkinson's disease, gene editing for sickle "
+    "cell disease, long COVID and statins. Run the demo without --offline to search the real sources."
 )
 ResultT = TypeVar("ResultT", bound=BaseModel)
 
 
-@dataclass(frozen=True)
-class Story:
-    """The question, the note that is added, and the words in which the note is searched for."""
+class Story(NamedTuple):
+    """The question, the note to add, and the query that finds the note again."""
 
     question: str
     note_title: str
@@ -31,28 +29,31 @@ class Story:
     recall: str
 
 
-def story(question: str) -> Story:
-    """The story about `question` or, if that is blank, about the example."""
+_EXAMPLE = Story(
+    "Does metformin lower cardiovascular mortality in people with type 2 diabetes?",
+    "My note: trials before registries",
+    "People in registries who take metformin are often younger and healthier than those who take another drug. "
+    "Before I believe that metformin lowers cardiovascular deaths, I want to see randomized trials.",
+    "why should I doubt observational data about metformin?",
+)
+
+
+def story_for(question: str) -> Story:
+    """The story for `question`; the example if it is blank."""
     question = clean_line(question)
     if not question:
-        return Story(
-            QUESTION,
-            "My note: trials before registers",
-            "People in registers who take metformin are often younger and less ill than those who take something else. "
-            "Before I believe that metformin lowers cardiovascular deaths, I want to see randomised trials.",
-            "why should I doubt observational data about metformin?",
-        )
+        return _EXAMPLE
     return Story(
         question,
         "My note: what to check first",
-        f"About my question “{question}”: check first which of these studies were randomised, how large they were and "
-        "who paid for them.",
+        f"About my question “{question}”: first check which of these studies were randomized, how large they were and "
+        "who funded them.",
         "what did I want to check about study design and funding?",
     )
 
 
 class DemoSession:
-    """One session; `failed` names the tools that did not answer, in the order of the calls."""
+    """One session; `failed` names the tools that failed, in the order of the calls."""
 
     def __init__(self, client: Client, screen: Screen, *, is_sample: bool) -> None:
         self.failed: list[str] = []
@@ -61,58 +62,53 @@ class DemoSession:
         self._is_sample = is_sample
         self._seen: set[str] = set()
 
-    async def play(self, tale: Story) -> None:
-        """All steps; a failure is shown, and the next step continues without it."""
+    async def play(self, story: Story) -> None:
+        """Play all steps; a failure is shown, and the next step follows."""
         self._screen.step(1, "A question")
-        self._screen.say(tale.question, style="bold", indent=2)
-        queries = await self._expand(tale.question)
-        await self._pubmed(queries)
-        await self._web(queries[0])
-        await self._by_meaning(tale.question)
-        await self._own_note(tale)
+        self._screen.say(story.question, style="bold", indent=2)
+        query, *variants = await self._expand(story.question)
+        self._screen.step(3, "The literature")
+        found = await self._call(SearchResult, "pubmed_search", query=query, variants=variants, max_results=5)
+        self._show_found(found, "Sample records" if self._is_sample else "Records in PubMed")
+        self._screen.step(4, "The web")
+        found = await self._call(SearchResult, "web_search", query=query, max_results=3)
+        self._show_found(found, "Sample pages" if self._is_sample else "Pages")
+        self._screen.step(5, "Everything found, searched by meaning")
+        if found := await self._recall(query=story.question, max_results=3):
+            records = "1 record is" if found.total_found == 1 else f"{found.total_found} records are"
+            self._screen.success(f"{records} kept in this session.")
+        await self._own_note(story)
 
     async def _expand(self, question: str) -> list[str]:
-        self._screen.step(2, "Other queries for it")
+        self._screen.step(2, "More queries for it")
         expansion = await self._call(Expansion, "expand_queries", topic=question, count=3)
         if expansion is None:
             return [question]
         self._screen.queries(expansion)
-        self._remarks((), expansion.warnings)
+        self._show_remarks((), expansion.warnings)
         return [query.query for query in expansion.queries] or [question]
 
-    async def _pubmed(self, queries: list[str]) -> None:
-        self._screen.step(3, "The literature")
-        found = await self._call(SearchResult, "pubmed_search", query=queries[0], variants=queries[1:], max_results=5)
-        self._found(found, "Sample records" if self._is_sample else "Records in PubMed")
+    async def _own_note(self, story: Story) -> None:
+        self._screen.step(6, "Your own note")
+        items = [{"title": story.note_title, "content": story.note}]
+        added = await self._call(AddResult, "add_evidence", items=items)
+        for one in added.added if added else ():
+            self._screen.success(f"Kept as {one.id}.")
+        self._screen.step(7, "Found again by meaning")
+        await self._recall(query=story.recall, source="user", max_results=1)
+        self._screen.step(8, "Adding the same note again")
+        again = await self._call(AddResult, "add_evidence", items=items)
+        for twin in again.duplicates if again else ():
+            self._screen.success(f"Recognized as a duplicate of {twin.duplicate_of} ({twin.reason}).")
 
-    async def _web(self, query: str) -> None:
-        self._screen.step(4, "The web")
-        found = await self._call(SearchResult, "web_search", query=query, max_results=3)
-        self._found(found, "Sample pages" if self._is_sample else "Pages")
-
-    async def _by_meaning(self, question: str) -> None:
-        self._screen.step(5, "All that was found, by meaning")
-        found = await self._call(SearchResult, "semantic_search", query=question, max_results=3)
+    async def _recall(self, **arguments: object) -> SearchResult | None:
+        found = await self._call(SearchResult, "semantic_search", **arguments)
         if found is not None:
             self._screen.evidence(found.evidence, with_content=True)
-            self._remarks(found.errors, found.warnings)
-            self._screen.good(f"{found.total_found} records are kept in this session.")
+            self._show_remarks(found.errors, found.warnings)
+        return found
 
-    async def _own_note(self, tale: Story) -> None:
-        self._screen.step(6, "Your own note")
-        item: dict[str, object] = {"title": tale.note_title, "content": tale.note}
-        added = await self._call(AddResult, "add_evidence", items=[item])
-        for one in added.added if added else ():
-            self._screen.good(f"Kept as {one.id}.")
-        self._screen.step(7, "Found again, in other words")
-        found = await self._call(SearchResult, "semantic_search", query=tale.recall, source="user", max_results=1)
-        self._screen.evidence(found.evidence if found else (), with_content=True)
-        self._screen.step(8, "The same note once more")
-        again = await self._call(AddResult, "add_evidence", items=[item])
-        for twin in again.duplicates if again else ():
-            self._screen.good(f"Refused as a duplicate of {twin.duplicate_of} ({twin.reason}).")
-
-    def _found(self, found: SearchResult | None, what: str) -> None:
+    def _show_found(self, found: SearchResult | None, what: str) -> None:
         if found is None:
             return
         asked = [f"{one.name} {one.status}" for one in found.providers if one.status != "skipped"]
@@ -123,28 +119,25 @@ class DemoSession:
             rest = f", the first {shown}:" if found.total_found > shown else ""
             self._screen.say(f"{what}: {found.total_found:,}{rest}", indent=2)
             self._screen.evidence(found.evidence, known=self._seen)
-            self._seen.update(piece.id for piece in found.evidence)
+            self._seen.update(item.id for item in found.evidence)
         else:
-            self._screen.note(_ONLY_SAMPLES if self._is_sample else "Nothing found.")
-        self._remarks(found.errors, found.warnings)
+            self._screen.warning(_SAMPLES_ONLY if self._is_sample else "Nothing found.")
+        self._show_remarks(found.errors, found.warnings)
 
-    def _remarks(self, errors: tuple[str, ...], warnings: tuple[str, ...]) -> None:
+    def _show_remarks(self, errors: Iterable[str], warnings: Iterable[str]) -> None:
         for error in errors:
-            self._screen.trouble(error)
+            self._screen.failure(error)
         for warning in warnings:
-            self._screen.note(warning)
+            self._screen.warning(warning)
 
     async def _call(self, kind: type[ResultT], tool: str, **arguments: object) -> ResultT | None:
-        """Call a tool and show it; None when it failed, which is shown too."""
+        """Call a tool and show the call; None if it fails, which is shown too."""
         self._screen.call(tool, arguments)
         async with self._screen.working(tool) as report:
             result = await self._client.call_tool(tool, arguments, progress_callback=report)
         if result.is_error:
             self.failed.append(tool)
-            self._screen.trouble(_text(result))
+            texts = [part.text for part in result.content if isinstance(part, TextContent)]
+            self._screen.failure(clean_line(" ".join(texts)))
             return None
         return kind.model_validate(result.structured_content)
-
-
-def _text(result: CallToolResult) -> str:
-    return clean_line(" ".join(part.text for part in result.content if isinstance(part, TextContent)))

@@ -1,49 +1,151 @@
-"""The command `install`: shows the change to a client's configuration, asks, writes it, and can undo it."""
+"""The command `install`: adds this server to a client's configuration file, or removes it again."""
 
 from __future__ import annotations
 
+import contextlib
+import difflib
 import os
+import stat
 import sys
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from deepcritical_mcp.cli import client_config
-from deepcritical_mcp.cli.clients import ClientName, McpClient, client_named, shell_command
+from deepcritical_mcp.cli import jsonc
+from deepcritical_mcp.cli.clients import (
+    SERVER_NAME,
+    ClientName,
+    McpClient,
+    client_named,
+    json_object,
+    server_entry,
+    shell_command,
+)
 from deepcritical_mcp.config import every_setting, load_settings
 from deepcritical_mcp.errors import ConfigurationError
 
-_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+BACKUP_SUFFIX = ".before-deepcritical-mcp"
+_COLORS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A planned change of a client's configuration file.
+
+    Attributes:
+        before: the file's bytes; None if there is no file.
+        after: its new bytes; None to delete the file.
+        backup: the backup to write; None if there is one already or none is needed.
+        restores_backup: whether the file becomes the original again, so that the backup is no longer needed.
+    """
+
+    client: McpClient
+    before: bytes | None
+    after: bytes | None
+    backup: bytes | None = None
+    restores_backup: bool = False
 
 
 def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterable[str]) -> None:
-    """Add this server to the client's configuration, or remove it again.
+    """Show the change to the client's configuration file, ask, and write it; with `undo`, remove the server again.
 
     Raises:
         ConfigurationError: the file is not valid, or `variables` names an unknown setting.
         OSError: the file cannot be read or written.
     """
     client = client_named(name)
-    env = _environment(variables)
-    change = client_config.removal(client) if undo else client_config.installation(client, env)
-    console = Console(highlight=False, soft_wrap=True)
-    if not change.is_needed:
+    change = removal(client) if undo else installation(client, _environment(variables))
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    if change.before == change.after:
         state = "is not configured to use this server; nothing to undo" if undo else "is already configured"
-        console.print(f"{client.title} {state}: {client.path}", markup=False)
+        console.print(f"{client.title} {state}: {client.path}")
         return
-    if not client.is_here:
-        console.print(
-            f"Note: {client.title} does not seem to be installed here; its configuration file would be new.",
-            markup=False,
-        )
-    for line in client_config.diff(change):
-        console.print(Text(line, style=_COLOURS.get(line[:1], "")))
+    if not client.is_installed:
+        console.print(f"Note: {client.title} does not seem to be installed here; its configuration file would be new.")
+    for line in _diff(change):
+        console.print(Text(line, style=_COLORS.get(line[:1], "")))
     if not yes:
         _ask(client)
-    client_config.apply(change)
-    _report(console, change, undo=undo)
+    apply(change)
+    console.print(f"\nDone: the server was {'removed from' if undo else 'added to'} {client.title}.")
+    if change.backup is not None:
+        console.print(f"Backup of the original file: {_backup_path(client)}")
+    if undo:
+        console.print(f"Restart {client.title} for this to take effect.")
+    else:
+        console.print(client.restart_hint)
+        console.print(f"To undo this: {shell_command()} install --client {client.name} --undo")
+
+
+def installation(client: McpClient, env: Mapping[str, str]) -> Change:
+    """The change that adds this server to `client`; other values in its entry (keys, flags) are kept.
+
+    Raises:
+        ConfigurationError: the file is not valid.
+        OSError: the file cannot be read.
+    """
+    before = _read(client.path)
+    with _invalid_file_reported(client):
+        text = (before or b"").decode()
+        old = _server_entry(text, client)
+        entry = _completed(json_object(old), server_entry(client, env))
+        after = text if old == entry else jsonc.with_member(text, _path(client), entry, comments=client.comments)
+    needs_backup = before is not None and (old is None or not _backup_path(client).exists())
+    return Change(client, before, after.encode(), backup=before if needs_backup else None)
+
+
+def removal(client: McpClient) -> Change:
+    """The change that undoes `installation` and keeps anything else that was changed since.
+
+    Raises:
+        ConfigurationError: the file is not valid.
+        OSError: the file cannot be read.
+    """
+    before, backup = _read(client.path), _read(_backup_path(client))
+    if before is None:
+        return Change(client, None, None)
+    with _invalid_file_reported(client):
+        text, earlier = before.decode(), (backup or b"").decode()
+        original = client.document(earlier)
+        entry = _server_entry(earlier, client)
+        if entry is not None:
+            after = jsonc.with_member(text, _path(client), entry, comments=client.comments)
+        else:
+            after = jsonc.without_member(text, _path(client), comments=client.comments)
+            if client.key not in original and after != text and client.document(after).get(client.key) == {}:
+                after = jsonc.without_member(after, [client.key], comments=client.comments)
+        document = client.document(after)
+    if backup is not None and document == original:
+        return Change(client, before, backup, restores_backup=True)
+    return Change(client, before, None if backup is None and after != text and not document else after.encode())
+
+
+def apply(change: Change) -> None:
+    """Write the backup, then the file, each atomically.
+
+    Raises:
+        ConfigurationError: the file has changed since it was read.
+        OSError: the file cannot be written.
+    """
+    path, backup = change.client.path, _backup_path(change.client)
+    if _read(path) != change.before:
+        raise ConfigurationError(
+            f"{path} changed in the meantime and was left alone. Close {change.client.title}, then try again."
+        )
+    if change.backup is not None:
+        _write(backup, change.backup, like=path)
+    if change.after is None:
+        path.unlink(missing_ok=True)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, change.after, like=path)
+    if change.restores_backup:
+        backup.unlink(missing_ok=True)
 
 
 def _environment(variables: Iterable[str]) -> dict[str, str]:
@@ -76,13 +178,67 @@ def _ask(client: McpClient) -> None:
         raise typer.Exit
 
 
-def _report(console: Console, change: client_config.Change, *, undo: bool) -> None:
+def _diff(change: Change) -> list[str]:
+    """The change as lines of a unified diff; values outside our own entry are hidden, since they may be keys."""
     client = change.client
-    console.print(f"\nDone: the server was {'removed from' if undo else 'added to'} {client.title}.", markup=False)
-    if change.backup is not None:
-        console.print(f"Backup of the original file: {client_config.backup_path(client)}", markup=False)
-    if undo:
-        console.print(f"Restart {client.title} for this to take effect.", markup=False)
-        return
-    console.print(client.afterwards, markup=False)
-    console.print(f"To undo this: {shell_command()} install --client {client.name} --undo", markup=False)
+    before, after = (
+        jsonc.without_values(content.decode(), _path(client), comments=client.comments).splitlines() if content else []
+        for content in (change.before, change.after)
+    )
+    return list(difflib.unified_diff(before, after, f"{client.path} (before)", f"{client.path} (after)", lineterm=""))
+
+
+def _path(client: McpClient) -> list[str]:
+    return [client.key, SERVER_NAME]
+
+
+def _server_entry(text: str, client: McpClient) -> object:
+    return json_object(client.document(text).get(client.key)).get(SERVER_NAME)
+
+
+def _completed(old: dict[str, object], new: dict[str, object]) -> dict[str, object]:
+    env = json_object(old.get("env")) | json_object(new.get("env"))
+    kept = {name: value for name, value in old.items() if name not in ("type", "url", "headers")}
+    return kept | new | ({"env": env} if env else {})
+
+
+def _backup_path(client: McpClient) -> Path:
+    return client.path.with_name(client.path.name + BACKUP_SUFFIX)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+@contextlib.contextmanager
+def _invalid_file_reported(client: McpClient) -> Generator[None]:
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{client.path} is not UTF-8 text and was left alone.") from None
+    except jsonc.JsonError as error:
+        raise ConfigurationError(
+            f"{client.path} is not JSON that {client.title} can read ({error}) and was left alone. Fix the file, then "
+            "try again."
+        ) from error
+
+
+def _write(path: Path, content: bytes, *, like: Path) -> None:
+    """Write to a temporary file and move it into place; links and permissions are kept."""
+    target = path.resolve()
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if like.exists():
+            Path(name).chmod(stat.S_IMODE(like.stat().st_mode))
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise

@@ -1,101 +1,121 @@
 """Edits of a JSON file that keep everything else in it: comments, order, indentation and line endings.
 
-Reads JSON and, if allowed, JSON with comments and trailing commas ("JSONC", as used by VS Code).
+Reads JSON and, if allowed, JSON with comments and trailing commas ("JSONC", as used by VS Code): these are replaced by
+spaces, so that the standard library reads the rest and every position in it holds for the original text.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from typing import NamedTuple
 
-_TOKEN = re.compile(
-    r"""(?P<space>\s+)
-      | (?P<comment>//[^\n]*|/\*.*?\*/)
-      | (?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")
-      | (?P<mark>[{}\[\],:])
-      | (?P<literal>[^\s{}\[\],:"/]+)""",
-    re.VERBOSE | re.DOTALL,
-)
-_MAX_DEPTH = 200
+_STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+_COMMENT = r"//[^\n]*|/\*.*?\*/"
+_STRING_OR_COMMENT = re.compile(rf"{_STRING}|{_COMMENT}", re.DOTALL)
+_STRING_OR_COMMA = re.compile(rf"{_STRING}|[{{\[]\s*,|,(?=\s*[}}\]])", re.DOTALL)
+_NAME_VALUE_OR_COMMENT = re.compile(rf"(?P<name>{_STRING})(?=\s*:)|{_STRING}|{_COMMENT}", re.DOTALL)
+_GAP = re.compile(r"[\s,:]*")
+_DECODER = json.JSONDecoder()
 
 
 class JsonError(ValueError):
     """The text is not valid JSON or lacks the structure that an edit needs; the message says where."""
 
 
-@dataclass(frozen=True)
-class JsonNode:
-    """A value and its position `text[start:end]`."""
+class _Member(NamedTuple):
+    """A `"name": value` is `text[start:end]`, its value `text[value:end]`."""
 
-    value: object
+    start: int
+    value: int
+    end: int
+
+
+class _Object(NamedTuple):
+    """An object is `text[start:end]`."""
+
     start: int
     end: int
-    members: tuple[Member, ...] = ()
-
-    def member(self, name: str) -> Member | None:
-        """The member of that name; the last one if there are several, as JSON parsers do."""
-        return next((one for one in reversed(self.members) if one.name == name), None)
+    members: dict[str, _Member]
 
 
-@dataclass(frozen=True)
-class Member:
-    """A `"name": value` of an object; `comma` is the position of the comma after it, -1 if there is none."""
+class _Document:
+    """A document as written (`text`), without comments (`bare`), and without trailing commas too (`plain`)."""
 
-    name: str
-    start: int
-    element: JsonNode
-    comma: int = -1
+    def __init__(self, text: str, *, comments: bool) -> None:
+        self.text = text if text.strip("\ufeff \t\r\n") else text.strip() + "{}\n"
+        self.bare = self.plain = re.sub("^\ufeff", " ", self.text)
+        if comments:
+            self.bare = _STRING_OR_COMMENT.sub(_without_comment, self.bare)
+            self.plain = _STRING_OR_COMMA.sub(lambda found: " " if found[0] == "," else found[0], self.bare)
+        try:
+            self.value: object = json.loads(self.plain)
+        except json.JSONDecodeError as error:
+            raise JsonError(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
+        except RecursionError as error:
+            raise JsonError("nested too deeply") from error
+        indented = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+        self.unit = indented[1] if indented else "  "
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+
+    def innermost(self, path: Sequence[str]) -> tuple[_Object, str, Sequence[str]]:
+        """The innermost object on `path` that exists, the next name on the path, and the names after that.
+
+        Raises:
+            JsonError: something on the path is not an object.
+        """
+        parent = self._object(self._skip(0))
+        while len(path) > 1 and path[0] in parent.members:
+            parent, path = self._object(parent.members[path[0]].value), path[1:]
+        return parent, path[0], path[1:]
+
+    def span(self, path: Sequence[str]) -> range:
+        """The positions of the member at `path`; empty if there is none."""
+        try:
+            parent, name, rest = self.innermost(path)
+        except JsonError:
+            return range(0)
+        found = parent.members.get(name)
+        return range(found.start, found.end) if found and not rest else range(0)
+
+    def dump(self, value: object, indent: str) -> str:
+        """`value` as JSON in the style of this document; lines after the first begin with `indent`."""
+        lines = json.dumps(value, indent=self.unit, ensure_ascii=False).split("\n")
+        return (self.newline + indent).join(lines)
+
+    def indent(self, place: int) -> str:
+        """The white space at the start of the line of `place`."""
+        line = self.text[self.text.rfind("\n", 0, place) + 1 : place]
+        return line[: len(line) - len(line.lstrip(" \t"))]
+
+    def _object(self, place: int) -> _Object:
+        """The object that starts at `place`; of members with the same name the last one, as JSON parsers do."""
+        if self.plain[place] != "{":
+            error = json.JSONDecodeError("expected an object {…}", self.plain, place)
+            raise JsonError(f"line {error.lineno}, column {error.colno}: {error.msg}")
+        members: dict[str, _Member] = {}
+        start = self._skip(place + 1)
+        while self.plain[start] != "}":
+            name, end = _DECODER.raw_decode(self.plain, start)
+            value = self._skip(end)
+            end = _DECODER.raw_decode(self.plain, value)[1]
+            members[name] = _Member(start, value, end)
+            start = self._skip(end)
+        return _Object(place, start + 1, members)
+
+    def _skip(self, place: int) -> int:
+        gap = _GAP.match(self.plain, place)
+        return gap.end() if gap else place
 
 
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-    start: int
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.text)
-
-
-@dataclass
-class _Reader:
-    text: str
-    comments: bool
-    tokens: list[_Token] = field(default_factory=list["_Token"])
-    place: int = 0
-
-    def peek(self) -> _Token:
-        if self.place < len(self.tokens):
-            return self.tokens[self.place]
-        return _Token("end", "", len(self.text))
-
-    def take(self, expected: str = "") -> _Token:
-        token = self.peek()
-        if token.kind == "end" or (expected and token.text != expected):
-            raise JsonError(f"{_where(self.text, token.start)}: expected {expected or 'a value'}")
-        self.place += 1
-        return token
-
-
-def parse(text: str, *, comments: bool = False) -> JsonNode:
-    """The document in `text`, with the positions of its values.
+def parse(text: str, *, comments: bool = False) -> object:
+    """The value of the document in `text`; {} if it is empty.
 
     Raises:
         JsonError: `text` is not JSON (with `comments`: not JSONC).
     """
-    reader = _Reader(text, comments)
-    for token in _tokens(text):
-        if token.kind == "comment" and not comments:
-            raise JsonError(f"{_where(text, token.start)}: comments are not allowed in this file")
-        if token.kind not in ("space", "comment"):
-            reader.tokens.append(token)
-    element = _element(reader, 0)
-    if reader.peek().kind != "end":
-        raise JsonError(f"{_where(text, reader.peek().start)}: unexpected text after the end")
-    return element
+    return _Document(text, comments=comments).value
 
 
 def with_member(text: str, path: Sequence[str], value: object, *, comments: bool = False) -> str:
@@ -104,15 +124,14 @@ def with_member(text: str, path: Sequence[str], value: object, *, comments: bool
     Raises:
         JsonError: `text` is not JSON, or something on the path is not an object.
     """
-    if not text.strip("\ufeff \t\r\n"):
-        mark = "\ufeff" if text.startswith("\ufeff") else ""
-        return mark + _dump(_nested(path, value), "  ", "", _newline(text)) + _newline(text)
-    parent, rest = _deepest(text, parse(text, comments=comments), path)
-    found = parent.member(rest[0])
-    if found is not None:
-        new = _dump(value, _unit(text), _indent(text, found.start), _newline(text))
-        return text[: found.element.start] + new + text[found.element.end :]
-    return _inserted(text, parent, rest[0], _nested(rest[1:], value))
+    document = _Document(text, comments=comments)
+    parent, name, rest = document.innermost(path)
+    if found := parent.members.get(name):
+        new = document.dump(value, document.indent(found.start))
+        return document.text[: found.value] + new + document.text[found.end :]
+    for one in reversed(rest):
+        value = {one: value}
+    return _inserted(document, parent, name, value)
 
 
 def without_member(text: str, path: Sequence[str], *, comments: bool = False) -> str:
@@ -121,169 +140,55 @@ def without_member(text: str, path: Sequence[str], *, comments: bool = False) ->
     Raises:
         JsonError: `text` is not JSON, or something on the path is not an object.
     """
-    if not text.strip("\ufeff \t\r\n"):
+    document = _Document(text, comments=comments)
+    parent, name, rest = document.innermost(path)
+    found = parent.members.get(name)
+    if found is None or rest:
         return text
-    parent, rest = _deepest(text, parse(text, comments=comments), path)
-    found = parent.member(rest[0])
-    if found is None or len(rest) > 1:
-        return text
-    index = parent.members.index(found)
-    before = text[: found.start].rstrip(" \t\r\n")
-    after = text[found.element.end :]
-    if found.comma >= 0:
-        after = text[found.element.end : found.comma] + text[found.comma + 1 :]
-    elif index > 0:
-        comma = parent.members[index - 1].comma
+    before, after = text[: found.start].rstrip(), text[found.end :]
+    if own_comma := re.compile(r"\s*,").match(document.bare, found.end):
+        after = text[found.end : own_comma.end() - 1] + text[own_comma.end() :]
+    elif len(parent.members) > 1:
+        comma = document.bare.rindex(",", 0, found.start)
         before = before[:comma] + before[comma + 1 :]
-    if before.endswith("{") and after.lstrip().startswith("}"):
-        after = after.lstrip()
-    return before + after
+    return before + (after.lstrip() if before.endswith("{") and after.lstrip().startswith("}") else after)
 
 
-def without_values(text: str, keep: tuple[int, int] = (0, 0)) -> str:
+def without_values(text: str, path: Sequence[str], *, comments: bool = False) -> str:
     """`text` to be shown: strings that are values, and comments, are hidden, since they may hold keys.
 
-    What stands in `text[keep[0]:keep[1]]` is shown, but for the values of an "env" object in it.
+    The member at `path` is shown, but not the values of its "env" object.
     """
-    shown: list[str] = []
-    tokens = list(_tokens(text))
-    in_env = False
-    for index, token in enumerate(tokens):
-        following = next((one.text for one in tokens[index + 1 :] if one.kind not in ("space", "comment")), "")
-        is_name = token.kind == "string" and following == ":"
-        if is_name and token.text == '"env"':
-            in_env = True
-        elif token.text == "}":
-            in_env = False
-        is_kept = keep[0] <= token.start and token.end <= keep[1] and not in_env
-        if token.kind == "string" and not is_name and not is_kept:
-            shown.append('"…"')
-        elif token.kind == "comment" and not is_kept:
-            shown.append("//…" if token.text.startswith("//") else "/*…*/")
-        else:
-            shown.append(token.text)
-    return "".join(shown)
+    document = _Document(text, comments=comments)
+    shown, env = document.span(path), document.span([*path, "env"])
+
+    def hidden(found: re.Match[str]) -> str:
+        if found["name"] or (found.start() in shown and found.start() not in env):
+            return found[0]
+        return {'"': '"…"', "//": "//…", "/*": "/*…*/"}['"' if found[0].startswith('"') else found[0][:2]]
+
+    return _NAME_VALUE_OR_COMMENT.sub(hidden, text)
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    place = 1 if text.startswith("\ufeff") else 0
-    while place < len(text):
-        match = _TOKEN.match(text, place)
-        if match is None:
-            raise JsonError(f"{_where(text, place)}: unexpected {text[place]!r}")
-        yield _Token(str(match.lastgroup), match.group(), place)
-        place = match.end()
+def _inserted(document: _Document, parent: _Object, name: str, value: object) -> str:
+    """The text with a new last member of `parent`, on the same line if all others are."""
+    text, newline = document.text, document.newline
+    last = list(parent.members.values())[-1] if parent.members else None
+    tail = len(text[: parent.end - 1].rstrip())  # after comments
+    if last is None:
+        outer = document.indent(parent.start)
+        inner = outer + document.unit
+        new = f"{newline}{inner}{json.dumps(name)}: {document.dump(value, inner)}{newline}{outer}"
+        return text[:tail] + new + text[parent.end - 1 :]
+    if "\n" in text[parent.start : parent.end]:
+        inner = document.indent(last.start)
+        new = f"{newline}{inner}{json.dumps(name)}: {document.dump(value, inner)}"
+    else:
+        new = f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
+    if "," in document.bare[last.end : parent.end]:
+        return text[:tail] + new + "," + text[tail:]
+    return text[: last.end] + "," + text[last.end : tail] + new + text[tail:]
 
 
-def _element(reader: _Reader, depth: int) -> JsonNode:
-    if depth > _MAX_DEPTH:
-        raise JsonError("nested too deeply")
-    token = reader.take()
-    if token.text == "{":
-        return _object(reader, token, depth)
-    if token.text == "[":
-        return _array(reader, token, depth)
-    if token.kind not in ("string", "literal"):
-        raise JsonError(f"{_where(reader.text, token.start)}: expected a value")
-    try:
-        return JsonNode(json.loads(token.text), token.start, token.end)
-    except ValueError:
-        raise JsonError(f"{_where(reader.text, token.start)}: {token.text[:20]} is not a JSON value") from None
-
-
-def _object(reader: _Reader, opening: _Token, depth: int) -> JsonNode:
-    members: list[Member] = []
-    while reader.peek().text != "}":
-        name = reader.take()
-        if name.kind != "string" or (members and members[-1].comma < 0):
-            raise JsonError(f"{_where(reader.text, name.start)}: expected , or }}")
-        reader.take(":")
-        element = _element(reader, depth + 1)
-        members.append(Member(str(json.loads(name.text)), name.start, element, _comma(reader, "}")))
-    value = {one.name: one.element.value for one in members}
-    return JsonNode(value, opening.start, reader.take("}").end, tuple(members))
-
-
-def _array(reader: _Reader, opening: _Token, depth: int) -> JsonNode:
-    values: list[object] = []
-    comma = 0
-    while reader.peek().text != "]":
-        if comma < 0:
-            raise JsonError(f"{_where(reader.text, reader.peek().start)}: expected , or ]")
-        values.append(_element(reader, depth + 1).value)
-        comma = _comma(reader, "]")
-    return JsonNode(values, opening.start, reader.take("]").end)
-
-
-def _comma(reader: _Reader, closing: str) -> int:
-    """The position of the next token if it is a comma, else -1."""
-    if reader.peek().text != ",":
-        return -1
-    comma = reader.take()
-    if reader.peek().text == closing and not reader.comments:
-        raise JsonError(f"{_where(reader.text, comma.start)}: trailing comma")
-    return comma.start
-
-
-def _where(text: str, place: int) -> str:
-    line = text.count("\n", 0, place) + 1
-    return f"line {line}, column {place - (text.rfind(chr(10), 0, place) + 1) + 1}"
-
-
-def _deepest(text: str, root: JsonNode, path: Sequence[str]) -> tuple[JsonNode, Sequence[str]]:
-    """The innermost object on `path` that exists, and the rest of the path (at least one name)."""
-    element, rest = root, list(path)
-    while True:
-        if not isinstance(element.value, Mapping):
-            raise JsonError(f"{_where(text, element.start)}: expected an object {{…}}")
-        found = element.member(rest[0])
-        if found is None or len(rest) == 1:
-            return element, rest
-        element, rest = found.element, rest[1:]
-
-
-def _nested(path: Sequence[str], value: object) -> object:
-    for name in reversed(path):
-        value = {name: value}
-    return value
-
-
-def _inserted(text: str, parent: JsonNode, name: str, value: object) -> str:
-    newline = _newline(text)
-    outer = _indent(text, parent.start)
-    if not parent.members:
-        inner = outer + _unit(text)
-        inside = text[parent.start + 1 : parent.end - 1].rstrip()
-        new = f"{inside}{newline}{inner}{json.dumps(name)}: {_dump(value, _unit(text), inner, newline)}{newline}{outer}"
-        return text[: parent.start + 1] + new + text[parent.end - 1 :]
-    last = parent.members[-1]
-    is_on_one_line = "\n" not in text[parent.start : parent.end]
-    inner = _indent(text, last.start)
-    separator = " " if is_on_one_line else newline + inner
-    written = json.dumps(value, ensure_ascii=False) if is_on_one_line else _dump(value, _unit(text), inner, newline)
-    new = f"{separator}{json.dumps(name)}: {written}"
-    end = len(text[: parent.end - 1].rstrip())
-    if last.comma >= 0:
-        return f"{text[:end]}{new},{text[end:]}"
-    return f"{text[: last.element.end]},{text[last.element.end : end]}{new}{text[end:]}"
-
-
-def _dump(value: object, unit: str, indent: str, newline: str) -> str:
-    lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
-    return (newline + indent).join(lines)
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
-
-
-def _indent(text: str, place: int) -> str:
-    """The white space at the start of the line of `place`."""
-    line = text[text.rfind("\n", 0, place) + 1 : place]
-    return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _unit(text: str) -> str:
-    """One level of indentation, as used in the file."""
-    match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-    return match.group(1) if match else "  "
+def _without_comment(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])

@@ -26,7 +26,7 @@ SESSION_PREFIX = "rs_"
 
 
 def write_report(source: str, output: Path, *, title: str) -> int:
-    """Write the evidence of a saved session or of a JSON Lines export ("-" = stdin) to `output`; returns its number.
+    """Write the evidence of a saved session or JSON Lines export ("-" = stdin) to `output`; returns how many items.
 
     Raises:
         InvalidInputError: `source` is neither, or has no evidence.
@@ -35,7 +35,7 @@ def write_report(source: str, output: Path, *, title: str) -> int:
     """
     publications, evidence, places, session_id = anyio.run(_read, source, load_settings())
     if not publications:
-        raise InvalidInputError("It contains no evidence, so there is nothing to report.")
+        raise InvalidInputError("The input contains no evidence, so there is nothing to report.")
     created = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     page = board_report(
         publications, evidence=evidence, title=title, session_id=session_id, created=created, places=places
@@ -73,8 +73,7 @@ async def places_of(publications: Sequence[Publication], embedder: Embedder) -> 
     """A map of the first publications that the board has room for; {} if the model cannot be loaded."""
     shown = list({one.id: one for one in publications}.values())[:MAX_POINTS]
     try:
-        rows = await embedder.vectors([passages(one)[0].content for one in shown])
+        vectors = await embedder.vectors([passages(one)[0].content for one in shown])
     except EmbeddingError:
         return {}
-    points = project([[float(number) for number in row] for row in rows])
-    return {one.id: point for one, point in zip(shown, points, strict=True)}
+    return {one.id: point for one, point in zip(shown, project(vectors.tolist()), strict=True)}

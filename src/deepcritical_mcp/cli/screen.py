@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
+from functools import partialmethod
 from typing import cast
 
 from mcp.shared.dispatcher import ProgressFnT
@@ -28,7 +29,14 @@ class Screen:
         """Print a paragraph; `hang` is the extra indentation of its second and later lines."""
         self._print(Text(text, style=style), indent=indent, hang=hang)
 
-    def exactly(self, text: str) -> None:
+    failure = partialmethod(say, style="red", indent=2)
+    """Print a failure after which the demo continues."""
+    warning = partialmethod(say, style="yellow", indent=2)
+    """Print a warning of the server."""
+    success = partialmethod(say, style="green", indent=2)
+    """Print the outcome of a step."""
+
+    def verbatim(self, text: str) -> None:
         """Print text to be copied, without wrapping."""
         self._console.print(Text(text), soft_wrap=True)
 
@@ -47,28 +55,21 @@ class Screen:
     @asynccontextmanager
     async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
         """Show progress until the block ends; yields the function that reports it."""
-        if not self._console.is_terminal:
-            yield self._plainly(title)
-            return
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=16), TimeElapsedColumn())
-        with Progress(*columns, console=self._console, transient=True) as shown:
-            task = shown.add_task(title, total=None)
-
-            async def report(progress: float, total: float | None, message: str | None) -> None:
-                shown.update(task, completed=progress, total=total, description=_one_line(message or title))
-
-            yield report
-
-    def _plainly(self, title: str) -> ProgressFnT:
-        shown: list[str] = []
+        bar = Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal)
+        lines: set[str] = set()
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            line = _one_line(message or title)
-            if line not in shown:
-                shown.append(line)
+            line = clean_line(message or title)
+            line = line if len(line) <= 60 else f"{line[:59]}…"
+            bar.update(task, completed=progress, total=total, description=line)
+            if bar.disable and line not in lines:
+                lines.add(line)
                 self.say(f"… {line}", style="dim", indent=2)
 
-        return report
+        with bar:
+            task = bar.add_task(title, total=None)
+            yield report
 
     def queries(self, expansion: Expansion) -> None:
         """Print proposed queries and the concepts behind them."""
@@ -77,25 +78,22 @@ class Screen:
         for number, query in enumerate(expansion.queries, start=1):
             self.say(f"{number}. {query.query}", style="bold", indent=2, hang=3)
             self.say(f"{query.strategy}, from {query.source}: {query.rationale}", style="dim", indent=5)
-        if expansion.concepts:
-            known = [f"{one.term} = MeSH “{one.mesh_term}”" for one in expansion.concepts if one.mesh_term]
-            self.say("; ".join(known), style="dim", indent=2) if known else None
+        if known := [f"{one.term} = MeSH “{one.mesh_term}”" for one in expansion.concepts if one.mesh_term]:
+            self.say("; ".join(known), style="dim", indent=2)
 
-    def evidence(
-        self, pieces: tuple[Evidence, ...], *, with_content: bool = False, known: Collection[str] = ()
-    ) -> None:
+    def evidence(self, items: tuple[Evidence, ...], *, with_content: bool = False, known: Collection[str] = ()) -> None:
         """Print numbered evidence, each with its status first; ids in `known` are marked as already kept."""
-        for number, piece in enumerate(pieces, start=1):
+        for number, item in enumerate(items, start=1):
             title = Text(f"{number}. ")
-            if piece.citation.status != "ok":
-                colour = "yellow" if piece.citation.status == "corrected" else "red"
-                title.append(f"{status_label(piece.citation.status)} ", style=f"bold {colour}")
-            title.append(piece.citation.title, style="bold")
+            if item.citation.status != "ok":
+                color = "yellow" if item.citation.status == "corrected" else "red"
+                title.append(f"{status_label(item.citation.status)} ", style=f"bold {color}")
+            title.append(item.citation.title, style="bold")
             self._print(title, indent=2, hang=3)
-            origin = _origin(piece) + (" · already in the session" if piece.id in known else "")
+            origin = _origin(item) + (" · already in the session" if item.id in known else "")
             self.say(origin, style="dim", indent=5)
             if with_content:
-                self.say(f"“{cut_at_sentence(clean_line(piece.content), 220)}”", indent=5)
+                self.say(f"“{cut_at_sentence(clean_line(item.content), 220)}”", indent=5)
 
     def _print(self, text: Text, *, indent: int = 0, hang: int = 0) -> None:
         """Wrap here, because the console would pad every line with spaces."""
@@ -105,30 +103,18 @@ class Screen:
             blanks = " " * (indent + (hang if number else 0))
             self._console.print(Text(blanks).append_text(line), soft_wrap=True)
 
-    def trouble(self, sentence: str) -> None:
-        """Print a failure after which the demo continues."""
-        self.say(sentence, style="red", indent=2)
 
-    def note(self, sentence: str) -> None:
-        """Print a warning of the server."""
-        self.say(sentence, style="yellow", indent=2)
-
-    def good(self, sentence: str) -> None:
-        """Print the outcome of a step."""
-        self.say(sentence, style="green", indent=2)
-
-
-def _origin(piece: Evidence) -> str:
-    citation = piece.citation
+def _origin(item: Evidence) -> str:
+    citation = item.citation
     authors = ", ".join(citation.authors[:3]) + (" et al." if len(citation.authors) > 3 else "")
     facts = [
         authors,
         citation.date if citation.date != "Unknown" else "",
         citation.journal,
         f"PMID {citation.pmid}" if citation.pmid else citation.url,
-        f"relevance {piece.relevance:.2f}" if piece.relevance else "",
+        f"relevance {item.relevance:.2f}" if item.relevance else "",
     ]
-    return " · ".join(filter(None, facts)) or piece.id
+    return " · ".join(filter(None, facts)) or item.id
 
 
 def _shortened(value: object) -> str:
@@ -140,8 +126,3 @@ def _shortened(value: object) -> str:
     text = str(value)
     cut = text if len(text) <= _MAX_ARGUMENT_LENGTH else f"{text[:_MAX_ARGUMENT_LENGTH].rstrip()}…"
     return f"“{cut}”" if isinstance(value, str) else cut
-
-
-def _one_line(text: str) -> str:
-    line = clean_line(text)
-    return line if len(line) <= 60 else f"{line[:59]}…"

@@ -1,4 +1,4 @@
-"""What of a publication is embedded, and what is indexed by its words."""
+"""Which parts of a publication are embedded, and which are indexed by words."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication, Text
 
 WHOLE_LIMIT = 4_000
-"""Characters up to which a text is one vector: longer than nearly every abstract."""
+"""Texts up to this many characters get a single vector: longer than nearly every abstract."""
 CHUNK_LENGTH = 1_500
-"""Characters of a chunk: about the 256 tokens that the model reads."""
+"""Characters per chunk: about the 256 tokens that the model reads."""
 CHUNK_OVERLAP = 200
-"""Characters that a chunk repeats of the one before it."""
+"""Characters that each chunk repeats from the previous one."""
 
 _BREAK = re.compile(r"(?<=[.!?])\s|\n")
+_SPACE = re.compile(r"\s")
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Passage:
 
 
 def passages(publication: Publication) -> list[Passage]:
-    """What is embedded of a publication, one vector each, text after text: title and content as one, or, of a long
-    content, overlapping chunks with the title in front of each."""
+    """The passages of a publication, each embedded as one vector: title and content of each text, split into
+    overlapping chunks that repeat the title if the content is long."""
     return [passage for text in publication.texts for passage in _passages_of(publication, text)]
 
 
@@ -40,7 +41,7 @@ def _passages_of(publication: Publication, text: Text) -> list[Passage]:
 
 
 def indexed_text(publication: Publication) -> str:
-    """What of a publication is found by its words."""
+    """The text of a publication that is indexed by words."""
     contents = [text.content for text in publication.texts if text.content != NO_ABSTRACT]
     title = own_title(publication, publication.text)
     return "\n".join(filter(None, (title and f"{title}.", *contents))) or publication.title
@@ -55,15 +56,17 @@ def own_title(publication: Publication, text: Text) -> str:
 
 
 def split(text: str) -> list[str]:
-    """Overlapping pieces of at most `CHUNK_LENGTH` characters that end, where one is near, at a sentence's end."""
-    pieces: list[str] = []
+    """Overlapping chunks of at most `CHUNK_LENGTH` characters, from a whole word to the end of a sentence if one is
+    near."""
+    chunks: list[str] = []
     start = 0
     while len(text) - start > CHUNK_LENGTH:
         end = _cut(text, start)
-        pieces.append(text[start:end].strip())
-        start = max(end - CHUNK_OVERLAP, start + 1)
-    pieces.append(text[start:].strip())
-    return [piece for piece in pieces if piece]
+        chunks.append(text[start:end].strip())
+        word = _SPACE.search(text, end - CHUNK_OVERLAP, end)
+        start = max(word.end() if word else end - CHUNK_OVERLAP, start + 1)
+    chunks.append(text[start:].strip())
+    return [chunk for chunk in chunks if chunk]
 
 
 def _cut(text: str, start: int) -> int:

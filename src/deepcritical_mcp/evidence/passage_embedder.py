@@ -1,8 +1,8 @@
-"""Vectors for publications and queries; without a model there are none, and a warning says so."""
+"""Vectors for publications and queries; none, with a warning, if the model fails."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -21,12 +21,12 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Names the model: vectors of two models are never compared."""
+        """Identifies the model: vectors of different models are never compared."""
         ...
 
     @property
     def calibration(self) -> Calibration | None:
-        """What was measured with the model; None when nothing was."""
+        """The thresholds and weights measured with the model; None if there are none."""
         ...
 
     async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -39,58 +39,48 @@ class Embedder(Protocol):
 
 
 class PassageEmbedder:
-    """Embeds for one session. A model that fails is no error: evidence is then found by its words alone."""
+    """Embeds for one session. If the model fails, evidence is found by words only, without an error."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self.calibration = embedder.calibration
         self.failure = ""
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """What was measured with the model; None when nothing was."""
-        return self._embedder.calibration
 
     @property
     def warning(self) -> str:
-        """What answers must say about the model; "" when it works and is calibrated."""
+        """A warning about the model for results; "" if it works and is calibrated."""
         if not self.failure:
             return "" if self.calibration else UNCALIBRATED
         return (
-            f"{self.failure} Evidence is found by its words alone, and relevance counts the words shared with the "
-            "query, not the meaning."
+            f"{self.failure} Evidence is found by words only, and relevance measures words shared with the "
+            "query, not meaning."
         )
 
-    async def queries(self, queries: Sequence[str]) -> NDArray[np.float32] | None:
-        """The vectors of queries, None without a model."""
-        try:
-            vectors = await self._embedder.query_vectors(queries)
-        except EmbeddingError as error:
-            self.failure = error.message
-            return None
-        self.failure = ""
-        return vectors
+    async def queries(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
+        """The vectors of queries; None without a model."""
+        return await self._or_none(self._embedder.query_vectors(texts))
 
     async def sentences(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
-        """The vectors of sentences, None without a model."""
+        """The vectors of sentences; None without a model."""
+        return await self._or_none(self._embedder.vectors(texts))
+
+    async def publications(self, publications: Sequence[Publication]) -> list[Sequence[Vector]]:
+        """The vectors of each publication's passages; () without a model."""
+        texts = await run_sync(_texts, publications, abandon_on_cancel=True)
+        vectors = await self.sentences([text for some in texts for text in some]) if texts else None
+        if vectors is None:
+            return [() for _ in publications]
+        rows = iter(vectors)
+        return [[next(rows) for _ in some] for some in texts]
+
+    async def _or_none(self, vectors: Awaitable[NDArray[np.float32]]) -> NDArray[np.float32] | None:
         try:
-            return await self._embedder.vectors(texts)
+            found = await vectors
         except EmbeddingError as error:
             self.failure = error.message
             return None
-
-    async def publications(self, publications: Sequence[Publication]) -> list[Sequence[Vector]]:
-        """The vectors of each publication's passages, none without a model."""
-        texts = await run_sync(_texts, publications, abandon_on_cancel=True)
-        flat = [text for some in texts for text in some]
-        if not flat:
-            return [() for _ in publications]
-        try:
-            vectors = iter(await self._embedder.vectors(flat))
-        except EmbeddingError as error:
-            self.failure = error.message
-            return [() for _ in publications]
         self.failure = ""
-        return [[next(vectors) for _ in some] for some in texts]
+        return found
 
 
 def _texts(publications: Sequence[Publication]) -> list[list[str]]:

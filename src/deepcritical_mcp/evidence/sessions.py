@@ -14,9 +14,8 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.backend import Backend
+from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, new_session_id
-from deepcritical_mcp.evidence.storage.space import Space
 from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""The evidence of one session: added once, found again by meaning and by words."""
+"""The evidence of one session: added without duplicates, searched by meaning and by words."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.errors import DeepCriticalError, SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.adding import Batch, Decision, NewPiece
+from deepcritical_mcp.evidence import EVERYTHING, Scope
+from deepcritical_mcp.evidence.adding import Batch, Decision, NewPublication, without_duplicates
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.catalogue_in_step import catalogue_of, catch_up, replace
-from deepcritical_mcp.evidence.deduplication import without_duplicates
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import identity_of
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.projection import Point, project
-from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
-from deepcritical_mcp.evidence.searching import Found, Search, related_evidence, shared_words
+from deepcritical_mcp.evidence.searching import Found, Search, shared_words
 from deepcritical_mcp.evidence.sentence_ranking import best_answers, by_part, score_sentences, shortened
+from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import Vector
-from deepcritical_mcp.evidence.storage.space import Space
 from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, Source
 
 EMBEDDED_AT_ONCE = 64
@@ -39,13 +37,13 @@ class AddOutcome:
     """What became of one publication.
 
     Attributes:
-        index: its place in the call.
-        status: "added", or "duplicate" of what is kept.
-        publication: as it is kept now, under the id that counts from now on.
+        index: its position in the call.
+        status: "added", or "duplicate" of a stored publication.
+        publication: as stored now, under its id in this session.
         evidence: the same as clients see it.
-        similarity: how alike the duplicate and the kept one are, 1.0 for the same identity; 0.0 when added.
-        reason: why it is a duplicate, e.g. "same PMID"; "" when added.
-        folds: ids of what says nearly the same, with their cosines.
+        similarity: of the duplicate to the stored publication, 1.0 for the same identity; 0.0 if added.
+        reason: why it is a duplicate, e.g. "same PMID"; "" if added.
+        folds: ids of nearly identical publications, with their cosines.
     """
 
     index: int
@@ -60,8 +58,8 @@ class AddOutcome:
 class EvidenceStore:
     """One session's evidence; created by `SessionRegistry`.
 
-    Every method opens the session when it is not open, and raises SessionNotFoundError once it has been dropped and
-    EvidenceStoreError when it cannot be read or written; what was acknowledged before stays kept.
+    Every method opens the session if needed. It raises SessionNotFoundError if the session has been dropped, and
+    EvidenceStoreError if it cannot be read or written; evidence acknowledged earlier is not lost.
     """
 
     def __init__(
@@ -97,25 +95,27 @@ class EvidenceStore:
 
     @property
     def size(self) -> int:
-        """How many publications it holds, as far as they have been counted: 0 before the first call."""
+        """The number of publications; 0 before the first call."""
         return len(self._catalogue) if self._catalogue is not None else 0
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What answers from this session must say about themselves."""
-        told = [self._embedder.warning] if self._embedder.warning else []
+        """Warnings to include in results from this session."""
+        warnings = [self._embedder.warning] if self._embedder.warning else []
         waiting = len(self._catalogue.waiting()) if self._catalogue is not None and not self._embedder.failure else 0
         if waiting:
-            told.append(f"{waiting} pieces of evidence are found by their words alone until they are embedded again.")
-        return tuple(told)
+            warnings.append(
+                f"{waiting} item{' is' if waiting == 1 else 's are'} found by words only until embedded again."
+            )
+        return tuple(warnings)
 
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
-        """Keep what is new, and complete what is known by what the new description knows; one outcome each, in order.
+        """Add new publications, and merge known ones into what is stored; one outcome each, in order.
 
-        When cancelled, it leaves each publication whole or not at all.
+        If cancelled, each publication is either stored completely or not at all.
 
         Raises:
-            SessionFullError: not all fitted; those that did are kept, and `details["kept"]` holds their ids.
+            SessionFullError: not all fit; `details["kept"]` holds the ids of those that were added.
         """
         outcomes: list[AddOutcome] = []
         left_out = 0
@@ -157,8 +157,8 @@ class EvidenceStore:
     ) -> Found:
         """The evidence in `scope` that answers `query` best, by meaning and by words.
 
-        `variants` are other ways to put the same question. `relevance` is the cosine of the best passage to `query`,
-        in 0..1. Of evidence that says nearly the same only the best is returned; its `similar` names the others.
+        `variants` are rephrasings of the query. `relevance` is the cosine of the best passage to `query`, 0..1. Of
+        nearly identical evidence only the best is returned; its `similar` names the others.
         """
         async with self._session() as (space, catalogue):
             asked = [query, *variants]
@@ -176,23 +176,20 @@ class EvidenceStore:
     async def answers(self, question: str, ids: Sequence[str], length: int) -> dict[str, Evidence]:
         """The evidence of those ids, each by the sentences that answer `question` ("" if none does)."""
         async with self._session() as (_, catalogue):
-            kept = {id: catalogue.resolve(id) for id in dict.fromkeys(ids)}
-            held = {id: catalogue[kept[id]].publication for id in kept if kept[id]}
+            held = catalogue.find(ids)
             rows = [(id, text) for id, publication in held.items() for text in publication.texts]
             scores = await score_sentences(self._embedder, question, [text.content for _, text in rows])
-            least = self.calibration.answers_from if self.calibration else math.inf
-            briefs = best_answers([(id, text.content) for id, text in rows], scores, least, length)
+            briefs = best_answers([(id, text.content) for id, text in rows], scores, length)
             return {id: by_part(catalogue.shown(held[id], rows[at][1]), brief) for id, (at, brief) in briefs.items()}
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
-        """Up to `limit` pieces close in meaning to `query`, closest first, other than `exclude` and what says nearly
-        the same as one of those; none where the model is not calibrated, since nobody knows what close means then."""
+        """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical
+        to those. Empty if the model is not calibrated, since there is no threshold then."""
         async with self._session() as (space, catalogue):
             vectors = await self._embedder.queries([query])
             search = Search(space, catalogue, self.calibration)
             least = self.calibration.related_from if self.calibration else math.inf
-            found = await run_sync(search.closest, query, vectors, exclude, limit, least, abandon_on_cancel=True)
-        return tuple(map(related_evidence, found))
+            return await run_sync(search.closest, query, vectors, set(exclude), limit, least, abandon_on_cancel=True)
 
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:
         """How relevant each publication is to `query`, 0..1, whether the session holds it or not."""
@@ -206,27 +203,27 @@ class EvidenceStore:
             return await run_sync(search.relevances, vectors[0], publications, embedded, abandon_on_cancel=True)
 
     async def deduplicate(self, evidence: Sequence[Publication], threshold: float = 0.9) -> list[Publication]:
-        """`evidence` without duplicates, in order: what is the same publication is merged into the first of it, and
-        what is closer in meaning than `threshold` is dropped, unless it is known to be another publication or says
-        the opposite. The session is neither read nor changed."""
+        """`evidence` without duplicates, in order: descriptions of the same publication are merged into the first, and
+        those closer in meaning than `threshold` are dropped, unless identifiers differ or one negates the other. The
+        session is neither read nor changed."""
         vectors = await self._embedder.publications(evidence)
         return await run_sync(
             without_duplicates, evidence, vectors, threshold, self.calibration, abandon_on_cancel=True
         )
 
     async def get(self, ids: Sequence[str]) -> dict[str, Evidence]:
-        """The evidence of those ids that the session holds; a PMID or DOI that became known later counts as an id."""
+        """The session's evidence with these ids; a PMID or DOI that became known later counts as an id."""
         async with self._session() as (_, catalogue):
-            return await run_sync(_evidence, catalogue, ids, abandon_on_cancel=True)
+            return await run_sync(_shown, catalogue, ids, abandon_on_cancel=True)
 
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
-        """The publications of those ids that the session holds, with all their texts."""
+        """The session's publications with these ids, with all their texts, linked to nearly identical ones."""
         async with self._session() as (_, catalogue):
-            kept = {id: catalogue.resolve(id) for id in dict.fromkeys(ids)}
-            return {id: catalogue[kept[id]].publication for id in kept if kept[id]}
+            found = catalogue.find(ids)
+            return {id: item.model_copy(update={"similar": catalogue.links(item.id)}) for id, item in found.items()}
 
     async def places(self, ids: Sequence[str], *, limit: int) -> dict[str, Point]:
-        """A map of those of `ids` that the session has embedded, of `limit` at most: each one's place by its id."""
+        """A map of `ids`: the position of each one that has been embedded, at most `limit`, by id."""
         async with self._session() as (space, catalogue):
             embedded = [id for id in dict.fromkeys(ids) if id in catalogue and catalogue[id].embedded][:limit]
             found: dict[str, list[float]] = {}
@@ -237,23 +234,23 @@ class EvidenceStore:
             return dict(zip(found, points, strict=True))
 
     async def known(self, publications: Sequence[Publication]) -> list[str]:
-        """For each publication the id under which the session holds it, "" when it does not."""
+        """For each publication, its id in the session; "" if the session does not have it."""
         async with self._session() as (_, catalogue):
             return await run_sync(_identify, catalogue, publications, abandon_on_cancel=True)
 
     async def page(self, offset: int, limit: int) -> list[Evidence]:
-        """At most `limit` pieces in the order of arrival, from `offset` on."""
+        """At most `limit` items from `offset` on, in insertion order."""
         async with self._session() as (_, catalogue):
             ids = catalogue.ids()[offset : offset + limit]
-            return await run_sync(catalogue.evidence, ids, abandon_on_cancel=True)
+            return list((await run_sync(_shown, catalogue, ids, abandon_on_cancel=True)).values())
 
     async def ids(self) -> list[str]:
-        """All ids in the order of arrival."""
+        """All ids in insertion order."""
         async with self._session() as (_, catalogue):
             return catalogue.ids()
 
     async def count(self) -> int:
-        """How many pieces the session holds."""
+        """The number of publications in the session."""
         async with self._session() as (_, catalogue):
             return len(catalogue)
 
@@ -267,7 +264,7 @@ class EvidenceStore:
         self._space, self._catalogue, self._lost = space, None, False
 
     def detach(self) -> None:
-        """Use the open space no longer; the next call asks for it again."""
+        """Stop using the open space; the next call opens it again."""
         self._space = self._catalogue = None
 
     @property
@@ -285,7 +282,7 @@ class EvidenceStore:
             if space is None or catalogue is None:
                 raise SessionNotFoundError()
             if self._shared:
-                await run_sync(catch_up, space, catalogue, abandon_on_cancel=True)
+                await run_sync(catalogue.catch_up, space, abandon_on_cancel=True)
             yield space, catalogue
         except SessionNotFoundError:
             self._lost = True
@@ -299,12 +296,12 @@ class EvidenceStore:
                 await self._open_session(self)
             space = self._space
             if space is not None and self._catalogue is None:
-                self._catalogue = await run_sync(catalogue_of, space, self.calibration, abandon_on_cancel=True)
+                self._catalogue = await run_sync(Catalogue.of, space, self.calibration, abandon_on_cancel=True)
 
     async def _add_batch(
         self, space: Space, catalogue: Catalogue, rows: Sequence[tuple[tuple[int, Publication], Sequence[Vector]]]
     ) -> tuple[list[AddOutcome], int]:
-        pieces = [NewPiece(publication, vectors) for (_, publication), vectors in rows]
+        new = [NewPublication(publication, vectors) for (_, publication), vectors in rows]
         batch = Batch(
             space,
             catalogue,
@@ -313,10 +310,8 @@ class EvidenceStore:
             dedup_threshold=self._dedup_threshold,
         )
         async with self._writing:
-            decisions = await self._write(lambda: batch.add(pieces))
-            latest = {decision.publication.id: decision.publication for decision in decisions}
-            changed = {decision.publication.id for decision in decisions if decision.changed}
-            await self._embed_again([latest[id] for id in changed], space, catalogue)
+            decisions = await self._write(lambda: batch.add(new))
+            await self._embed_again([catalogue[id].publication for id in sorted(batch.changed)], space, catalogue)
         outcomes = [
             _outcome(index, decision, catalogue)
             for ((index, _), _), decision in zip(rows, decisions, strict=True)
@@ -325,8 +320,8 @@ class EvidenceStore:
         return outcomes, sum(decision.full for decision in decisions)
 
     async def _write(self, work: Callable[[], T]) -> T:
-        """Do `work` in a worker thread, which goes on to its end when the call is cancelled; after a failure, what is
-        kept is read again."""
+        """Do `work` in a worker thread, which finishes even if the call is cancelled; after a failure, the session is
+        read again."""
         try:
             return await run_sync(self._alone, work, abandon_on_cancel=True)
         except DeepCriticalError:
@@ -346,23 +341,23 @@ class EvidenceStore:
         return [() if id else next(embedded) for id in known]
 
     async def _embed_waiting(self, space: Space, catalogue: Catalogue) -> None:
-        """Embed some of what was kept without a model, or under another one."""
+        """Embed some of the publications stored without a model, or with another one."""
         waiting = [] if self._embedder.failure else catalogue.waiting()[:EMBEDDED_AT_ONCE]
         if waiting:
-            await self._embed_again(catalogue.publications(waiting), space, catalogue)
+            await self._embed_again([catalogue[id].publication for id in waiting], space, catalogue)
 
     async def _embed_again(self, publications: Sequence[Publication], space: Space, catalogue: Catalogue) -> None:
-        """Give kept publications the vectors of their present texts; without a model they keep those they have."""
+        """Embed the current texts of stored publications; without a model, their old vectors stay."""
         vectors = await self._embedder.publications(publications)
         rows = [(one, some) for one, some in zip(publications, vectors, strict=True) if some]
         for batch in _batches(rows, self._batch):
-            await self._write(lambda batch=batch: replace(space, catalogue, batch))
+            await self._write(lambda batch=batch: catalogue.embed_again(space, batch))
 
     def _full(self, outcomes: Sequence[AddOutcome], left_out: int) -> SessionFullError:
         added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
         return SessionFullError(
-            f"The session is full: it holds {self._max_evidence:,} pieces of evidence. {len(added)} of this call's new "
-            f'ones were kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
+            f"The session is full: it holds {self._max_evidence:,} items. {len(added)} new items from this call were "
+            f'kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
             details={"kept": added, "left_out": left_out},
         )
 
@@ -380,9 +375,8 @@ def _outcome(index: int, decision: Decision, catalogue: Catalogue) -> AddOutcome
     )
 
 
-def _evidence(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:
-    kept = {id: catalogue.resolve(id) for id in dict.fromkeys(ids)}
-    return {id: catalogue.shown(catalogue[kept[id]].publication) for id in kept if kept[id]}
+def _shown(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:
+    return {id: catalogue.shown(publication) for id, publication in catalogue.find(ids).items()}
 
 
 def _identify(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:

@@ -1,4 +1,5 @@
-"""Contents compared word by word: whether two texts can be copies of one, or a word says something else."""
+"""Contents compared word by word: whether two texts can be copies of one, or a word says something else. Also
+authors and journals, however a source writes them."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from deepcritical_mcp.evidence.titles import FUNCTION_WORDS, changes, is_misprint, is_negation, tokens
+from deepcritical_mcp.evidence.titles import FUNCTION_WORDS, NEGATIONS, changes, is_misprint, plain_letters, tokens
+from deepcritical_mcp.models import AuthorName
 
 COMPARED = 4_000
 """Characters of two contents that are compared."""
@@ -29,6 +31,8 @@ _LABELS = frozenset(
     "interpretation summary discussion funding page".split()
 )
 
+_NAME_WORD = re.compile(r"[^\W\d_]+")
+_JOURNAL_FILLERS = frozenset({"the", "of", "and", "in", "for", "on"})
 _TAG = re.compile(r"</?\w[^<>]*>")
 _DASHES = str.maketrans("\u2212\u2013\u2012\u2010\u2011\ufe63", "------")
 _SIGNED = re.compile(
@@ -74,7 +78,7 @@ def copies(one: str, other: str) -> Copies:
         gone, come = ([word for word in words if word not in _LABELS] for words in (change.gone, change.come))
         if "".join(gone) == "".join(come) or (change.at_end and _is_cut(gone, come)):
             continue
-        if any(map(is_negation, (*gone, *come))) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):
+        if not NEGATIONS.isdisjoint((*gone, *come)) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):
             return "contradicted"
         has_number = any(map(str.isdigit, (*gone, *come)))
         if has_number or (gone and come and not _is_respelled(gone, come)):
@@ -104,3 +108,35 @@ def _is_respelled(gone: Sequence[str], come: Sequence[str]) -> bool:
     if FUNCTION_WORDS.issuperset(gone) and FUNCTION_WORDS.issuperset(come):
         return True
     return len(gone) == len(come) and all(map(is_misprint, gone, come))
+
+
+def same_author(one: AuthorName, other: AuthorName) -> bool:
+    """Whether two names agree in the family name and, where both are known, the first initial."""
+    return any(
+        family == other_family and (not given or not other_given or given[0] == other_given[0])
+        for family, given in _readings(one)
+        for other_family, other_given in _readings(other)
+    )
+
+
+def _readings(author: AuthorName) -> list[tuple[str, str]]:
+    """Family and given names; of a name that is only known as a whole, every way to read it."""
+    family, given = _name_words(author.family), _name_words(author.given)
+    if given:
+        return [("".join(family), given[0])]
+    return [("".join(family[at:]), "".join(family[:at])) for at in range(min(len(family), 5))]
+
+
+def _name_words(name: str) -> list[str]:
+    """The words of a name, where "Müller", "Mueller" and "Muller" are one."""
+    plain = plain_letters(name).replace("ae", "a").replace("oe", "o").replace("ue", "u")
+    return _NAME_WORD.findall(plain)
+
+
+def same_journal(one: Sequence[str], other: Sequence[str]) -> bool | None:
+    """Whether one journal's name, as `tokens`, may abbreviate or begin the other ("int j cardiol", "international
+    journal of cardiology"); None if one is unknown."""
+    if not one or not other:
+        return None
+    words = [[word for word in name if word not in _JOURNAL_FILLERS] for name in (one, other)]
+    return all(first.startswith(second) or second.startswith(first) for first, second in zip(*words, strict=False))

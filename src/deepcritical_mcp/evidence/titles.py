@@ -1,4 +1,4 @@
-"""Titles compared: whether two of them name the same thing, and which words keep them apart.
+"""Comparison of titles: whether two name the same document, and which words distinguish them.
 
 Every regular expression here is linear in the length of the text.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from html import unescape
 from typing import Literal, NamedTuple
@@ -17,46 +17,35 @@ from rapidfuzz.distance import Indel, Levenshtein
 Likeness = Literal["same", "near", "other"]
 
 LONG_TITLE = 25
-"""Characters from which a normalised title can identify a document."""
+"""Minimum characters of a normalized title that identifies a document."""
 CONTENT_WORDS = 5
-"""Content words from which it can."""
+"""Minimum content words of such a title."""
 LONG_WORD = 7
-"""Letters from which a word with one other letter may be a misprint."""
+"""Minimum letters of a word in which one different letter may be a typo."""
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
-_GREEK = {
-    name: letter
-    for letter, name in zip(
-        "αβγδεζηθικλμνξοπρστυφχψω",
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi "
-        "chi psi omega".split(),
-        strict=True,
-    )
-}
-_NAMES = {letter: f" {name} " for name, letter in _GREEK.items()} | {
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi "
+    "psi omega"
+)
+_NAMES = {letter: f" {name} " for letter, name in zip("αβγδεζηθικλμνξοπρστυφχψω", _GREEK.split(), strict=True)} | {
     "&": " and ",
     "<": " below ",
     ">": " above ",
     "≤": " at most ",
     "≥": " at least ",
 }
-_ROMAN = {
-    numeral: str(number)
-    for number, numeral in enumerate("i ii iii iv v vi vii viii ix x xi xii xiii xiv xv".split(), 1)
-}
-_NUMBER_WORDS = {
-    word: str(number)
-    for number, words in enumerate(
-        "zero|one first once|two second twice|three third|four fourth|five fifth|six sixth|seven seventh|eight eighth|"
-        "nine ninth|ten tenth|eleven eleventh|twelve twelfth".split("|")
-    )
-    for word in words.split()
-}
+_NUMERALS = (
+    "zero|one first once|two second twice ii|three third iii|four fourth iv|five fifth v|six sixth vi|"
+    "seven seventh vii|eight eighth viii|nine ninth ix|ten tenth x|eleven eleventh xi|twelve twelfth xii|xiii|xiv|xv"
+)
+_WORDS = {word: str(number) for number, words in enumerate(_NUMERALS.split("|")) for word in words.split()}
+_WORDS["grey"] = "gray"
 FUNCTION_WORDS = frozenset(
     "a an and are as at be by can do does for from has have in into is it its of on our that the their this to was "
     "we were what which who with".split()
 )
-# Spellings that British and American English write differently; applied to both titles, so it only has to be the same.
+# British and American spellings. Applied to both titles, so the result need not be a word.
 _SPELLINGS = (
     (re.compile(r"ae|oe"), "e"),
     (re.compile(r"our(?=$|s$|al|ed|ing|able)"), "or"),
@@ -83,11 +72,8 @@ _OPPOSITES = tuple(
     ).split()
 )
 _PREFIXES = tuple(
-    re.compile(f"{one}|{other}")
-    for one, other in (
-        pair.split("/")
-        for pair in "macr/micr inter/intra hyper/hypo pre/pro endo/ecto endo/exo pre/post ante/anti".split()
-    )
+    re.compile(pair.replace("/", "|"))
+    for pair in "macr/micr inter/intra hyper/hypo pre/pro endo/ecto endo/exo pre/post ante/anti".split()
 )
 # A title that begins with one of these is about another document, or is not that document.
 _NOTICES = re.compile(
@@ -95,7 +81,7 @@ _NOTICES = re.compile(
     r"withdrawal|expression of concern|re|reply|response|comments? on|commentary on|letter to|in response|author reply|"
     r"protocol|republished|summary of|abstract)\b"
 )
-_NEGATIONS = frozenset("no not non never neither nor none without cannot lack lacks lacking fail fails failed".split())
+NEGATIONS = frozenset("no not non never neither nor none without cannot lack lacks lacking fail fails failed".split())
 _MARKUP = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|sc|span|inf)\b[^<>]{0,80}>", re.IGNORECASE)
 _LANGUAGE_MARK = re.compile(
     r"[\[(](?:article in |in )?(?:chinese|french|german|spanish|russian|japanese|polish|italian|korean)[\])]$",
@@ -116,6 +102,7 @@ _GENERIC = re.compile(
 )
 _JUNK_ENDINGS = (".pdf", ".doc", ".docx", ".htm", ".html", ".indd", ".qxd", ".dvi")
 _SITE_SUFFIX = re.compile(r"\s(?:\||::|»|·|•|—|–|-)\s(?=[^|]{1,60}$)")
+_SEPARATOR = re.compile(r"\s(?:\||::|»|·|•|—|–|-)\s")
 _SITE_PREFIX = re.compile(
     r"^(?:[\[(](?:pdf|html|full text)[\])]\s*|"
     r"(?:news|press release|(?:full )?article|abstract|research|home)\s?(?::|\||-|–)\s)",
@@ -127,6 +114,18 @@ _SITES = frozenset(
     "springer springerlink sciencedirect elsevier wiley plos cochrane who cdc fda ema nice statpearls uptodate "
     "clinicaltrials gov org com net library journal news organization institute academic oxford researchgate scholar "
     "frontiers mdpi biorxiv medrxiv".split()
+)
+_JOURNAL_WORDS = frozenset(
+    "acta advances american annals archives biology bmc british bulletin canadian care clinical disorders european "
+    "gazette international journals lancet letters medicine nature proceedings reports research reviews science "
+    "sciences therapeutics transactions".split()
+)
+_SMALL_WORDS = frozenset("of the and for in on & de et la".split())
+# What stands behind a title of another document, or names a part of one.
+_NO_SITE = frozenset(
+    "abstract addendum adults appendix author authors chapter children comment commentary correction corrigendum "
+    "editorial erratum executive letter men part patient patients poster protocol reply response results retracted "
+    "retraction summary supplement supplementary supporting update updated version withdrawal women".split()
 )
 _LANGUAGES = {
     "en": "the of and in with for from on an by to is are patients study",
@@ -145,21 +144,22 @@ def tokens(text: str) -> tuple[str, ...]:
     """The words and numbers of a text in one spelling: no case, accents or punctuation; numerals as digits; British
     words as American ones; Greek letters by their names; letters apart from digits, so that PD-1 is PD1."""
     bare = _MARKUP.sub("", unescape(text)) if "<" in text or "&" in text else text
-    plain = "".join(_NAMES.get(letter, letter) for letter in bare.casefold())
-    plain = unicodedata.normalize("NFKD", plain)
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return tuple(_one_spelling(word) for word in _TOKEN.findall(plain))
+    plain = plain_letters("".join(_NAMES.get(letter, letter) for letter in bare.casefold()))
+    return tuple(map(_one_spelling, _TOKEN.findall(plain)))
+
+
+def plain_letters(text: str) -> str:
+    """A text in small letters without accents."""
+    return "".join(
+        letter for letter in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(letter)
+    )
 
 
 def _one_spelling(word: str) -> str:
     if word.isdigit():
         return str(int(word)) if len(word) < 20 else word
-    if word in _ROMAN and word != "i":
-        return _ROMAN[word]
-    if word in _NUMBER_WORDS:
-        return _NUMBER_WORDS[word]
-    if word == "grey":
-        return "gray"
+    if word in _WORDS:
+        return _WORDS[word]
     if len(word) > 4:
         for pattern, replacement in _SPELLINGS:
             word = pattern.sub(replacement, word)
@@ -174,7 +174,7 @@ def bare_title(title: str, host: str = "") -> str:
     bare = _LANGUAGE_MARK.sub("", _MARKUP.sub("", unescape(title).strip())).rstrip()
     bare = _SITE_PREFIX.sub("", _RETRACTED_PREFIX.sub("", bare))
     of_site = _SITES | {word for word in tokens(host) if len(word) > 2}
-    while (end := _last_separator(bare)) > 0:
+    while (end := max((found.start() for found in _SITE_SUFFIX.finditer(bare)), default=-1)) > 0:
         suffix = tokens(bare[end:])
         is_site = suffix in _VIEWS or not of_site.isdisjoint(suffix)
         if len(tokens(bare[:end])) < CONTENT_WORDS or not is_site or len(suffix) > 6:
@@ -183,12 +183,36 @@ def bare_title(title: str, host: str = "") -> str:
     return bare
 
 
-def _last_separator(title: str) -> int:
-    return max((found.start() for found in _SITE_SUFFIX.finditer(title)), default=-1)
+def adds_a_site(title: str, other: Sequence[str], journals: Collection[Sequence[str]], is_known: bool) -> bool:
+    """Whether a title, as it is written, is the `other` one, as `tokens`, with the name of a journal or site before or
+    behind it ("Gout in men of Lyon | Scientific Reports").
+
+    Args:
+        journals: names, as `tokens`, that the two publications give.
+        is_known: whether their authors and years agree, so that any name will do.
+    """
+    if not identifies(other):
+        return False
+    for found in _SEPARATOR.finditer(title):
+        parts = title[: found.start()], title[found.end() :]
+        for rest, name in (parts, parts[::-1]):
+            if tokens(rest) == tuple(other):
+                return all(_is_site(part, journals, is_known) for part in _SEPARATOR.split(name))
+    return False
+
+
+def _is_site(name: str, journals: Collection[Sequence[str]], is_known: bool) -> bool:
+    words = tokens(name)
+    if words in _VIEWS or words in journals:
+        return True
+    is_name = 0 < len(words) <= 6 and all(word[0].isupper() for word in name.split() if word not in _SMALL_WORDS)
+    if not is_name or any(map(str.isdigit, words)) or not _NO_SITE.isdisjoint(words):
+        return False
+    return is_known or not _SITES.isdisjoint(words) or not _JOURNAL_WORDS.isdisjoint(words)
 
 
 def is_generic(words: Sequence[str]) -> bool:
-    """Whether many documents bear such a title, so that it identifies none of them."""
+    """Whether many documents have such a title, so that it identifies none of them."""
     return _GENERIC.fullmatch(" ".join(words)) is not None
 
 
@@ -206,30 +230,33 @@ def is_junk(title: str) -> bool:
 
 def identifies(words: Sequence[str]) -> bool:
     """Whether a title can identify a document together with its content: it is long and has enough content words."""
-    content = [word for word in words if word not in FUNCTION_WORDS]
-    return len(" ".join(words)) >= LONG_TITLE and len(content) >= CONTENT_WORDS
+    return len(" ".join(words)) >= LONG_TITLE and len(_content(words)) >= CONTENT_WORDS
+
+
+def _content(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in FUNCTION_WORDS]
 
 
 def likeness(one: Sequence[str], other: Sequence[str]) -> Likeness:
     """How two titles compare, given as `tokens`.
 
-    "same": equal but for function words. "near": equal but for misprints, or one has a subtitle more. "other": a word
-    differs that changes what it is: any number, a name, a population, a negation, a drug, or a notice in front.
+    "same": equal except for function words. "near": equal except for typos, or one has an additional subtitle. "other":
+    a significant word differs: any number, a name, a population, a negation, a drug, or a notice in front.
     """
-    first, second = sorted([word for word in words if word not in FUNCTION_WORDS] for words in (one, other))
+    first, second = sorted(map(_content, (one, other)))
     if first == second:
         return "same"
     if not first or not second or is_notice(one) != is_notice(other):
         return "other"
     found: Likeness = "same"
-    for change in changes(first, second):
-        gone, come = change.gone, change.come
+    for gone, come, at_end in changes(first, second):
         if "".join(gone) == "".join(come):  # "health care", "healthcare"
             continue
         if gone and come:
-            if len(gone) != len(come) or not all(map(is_misprint, gone, come)):
-                return "other"
-        elif not change.at_end or not _is_subtitle(gone or come):
+            is_near = len(gone) == len(come) and all(map(is_misprint, gone, come))
+        else:
+            is_near = at_end and _is_subtitle(gone or come)
+        if not is_near:
             return "other"
         found = "near"
     return found
@@ -256,14 +283,9 @@ def changes(one: Sequence[str], other: Sequence[str]) -> list[WordChange]:
     return found
 
 
-def is_negation(word: str) -> bool:
-    """Whether a word, as in `tokens`, negates."""
-    return word in _NEGATIONS
-
-
 def replaced(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether one title has a word in the place of another's: a population, drug, place or opposite."""
-    first, second = sorted([word for word in words if word not in FUNCTION_WORDS] for words in (one, other))
+    first, second = sorted(map(_content, (one, other)))
     found = [change for change in changes(first, second) if "".join(change.gone) != "".join(change.come)]
     return any(
         gone and come and (len(gone) == len(come) or len(found) == 1) and not all(map(is_misprint, gone, come))
@@ -272,7 +294,7 @@ def replaced(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def numbers_agree(one: Iterable[str], other: Iterable[str]) -> bool:
-    """Whether the numbers of two texts can belong to one document: equal, or all of one's among the other's."""
+    """Whether two texts can belong to one document by their numbers: equal, or one a subset of the other."""
     first, second = ({word for word in words if word.isdigit()} for words in (one, other))
     return first <= second or second <= first
 
@@ -309,20 +331,15 @@ def is_misprint(one: str, other: str) -> bool:
     """Whether two words are one but for a letter. A misprint spares the first letter, numbers and opposites."""
     if one == other:
         return True
-    if one.isdigit() or other.isdigit() or frozenset((one, other)) in _OPPOSITES or _opposite_prefixes(one, other):
+    if one.isdigit() or other.isdigit() or frozenset((one, other)) in _OPPOSITES:
+        return False
+    prefixes = [(prefix.match(one), prefix.match(other)) for prefix in _PREFIXES]
+    if any(first and second and first[0] != second[0] for first, second in prefixes):
         return False
     short, long = sorted((one, other), key=len)
     if long in (f"{short}s", f"{short}es") and len(short) > 3:
         return True
     return len(short) >= LONG_WORD and one[0] == other[0] and Levenshtein.distance(one, other, score_cutoff=1) <= 1
-
-
-def _opposite_prefixes(one: str, other: str) -> bool:
-    for prefix in _PREFIXES:
-        first, second = prefix.match(one), prefix.match(other)
-        if first and second and first[0] != second[0]:
-            return True
-    return False
 
 
 # What a subtitle says of how a study was done; such a subtitle is often left out.

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from deepcritical_mcp.export import bibtex, csl, jsonl, markdown, ris
-from deepcritical_mcp.export.jsonl import read_jsonl
-from deepcritical_mcp.export.reference import Reference, references
-from deepcritical_mcp.models import Publication
+from pydantic import ValidationError
 
-__all__ = ["EXPORT_FILES", "ExportFile", "ExportFormat", "export", "export_entries", "export_part", "read_jsonl"]
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.export import bibtex, csl, markdown, ris
+from deepcritical_mcp.export.reference import Reference, references, with_notes
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models.version_0_1 import upgraded
+
+__all__ = [
+    "EXPORT_FILES",
+    "ExportFile",
+    "ExportFormat",
+    "export",
+    "export_entries",
+    "export_part",
+    "read_jsonl",
+    "with_notes",
+]
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
 
 
 @dataclass(frozen=True)
 class ExportFile:
-    """A format's file: how it is called and typed, and how its records are put together."""
+    """A format's file: its extension and media type, and how its records are combined."""
 
     extension: str
     media_type: str
@@ -26,6 +39,14 @@ class ExportFile:
     head: str = ""
     separator: str = ""
     tail: str = ""
+
+    def combined(self, entries: Iterable[str]) -> str:
+        """A file of these records."""
+        return f"{self.head}{self.separator.join(entries)}{self.tail}"
+
+
+def _jsonl(reference: Reference) -> str:
+    return f"{reference.publication.model_dump_json(exclude_defaults=True)}\n"
 
 
 EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
@@ -35,26 +56,29 @@ EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
         "json", "application/vnd.citationstyles.csl+json", csl.entry, head="[\n", separator=",\n", tail="\n]\n"
     ),
     "markdown": ExportFile("md", "text/markdown", markdown.entry, separator="\n"),
-    "jsonl": ExportFile("jsonl", "application/jsonl", jsonl.entry),
+    "jsonl": ExportFile("jsonl", "application/jsonl", _jsonl),
 }
 
 
 def export(publications: Sequence[Publication], format: ExportFormat) -> str:
     """`publications`, in their order, as one text file of `format`, with "\\n" between lines and at the end.
 
-    A retracted publication is marked as such in its title and in a note. Citation keys (BibTeX, CSL-JSON) depend only
-    on the publication and on what precedes it, so that they stay when a session grows. `jsonl` is the one format that
-    `read_jsonl` takes back whole.
+    The user's notes on publications among them are exported with those (see `with_notes`), except in `jsonl`. A
+    retracted publication is marked as such in its title and in a note. Citation keys (BibTeX, CSL-JSON) depend only on
+    the publication and on what precedes it, so that they stay when a session grows. Only `jsonl` can be read back, with
+    `read_jsonl`.
     """
-    return _file(format, map(EXPORT_FILES[format].entry, references(publications)))
+    cited = publications if format == "jsonl" else _without_notes(publications)
+    return EXPORT_FILES[format].combined(map(EXPORT_FILES[format].entry, references(cited)))
 
 
 def export_part(
     publications: Sequence[Publication], format: ExportFormat, *, start: int, limit: int
 ) -> tuple[str, int]:
-    """As many whole records from `start` on as stay within `limit` characters, at least one, and how many they are.
+    """As many whole records from `start` on as fit into `limit` characters, at least one, and their number.
 
-    Each part is a file of its own; keys and numbers are those of the whole export, so that parts can be put together.
+    The caller has applied `with_notes`. Each part is a file of its own; keys and numbers are those of the whole export,
+    so that parts can be combined.
     """
     file, entries, length = EXPORT_FILES[format], list[str](), 0
     for reference in references(publications, start):
@@ -63,14 +87,39 @@ def export_part(
         if entries and length + len(file.head) + len(file.tail) > limit:
             break
         entries.append(text)
-    return _file(format, iter(entries)), len(entries)
+    return file.combined(entries), len(entries)
 
 
 def export_entries(publications: Sequence[Publication], format: Literal["bibtex", "ris"]) -> dict[str, str]:
-    """Each piece's own record by its id; records with an empty line between them are a file again."""
-    return {reference.publication.id: EXPORT_FILES[format].entry(reference) for reference in references(publications)}
+    """Each publication's record by id; joined with empty lines, they are a valid file."""
+    cited = references(_without_notes(publications))
+    return {reference.publication.id: EXPORT_FILES[format].entry(reference) for reference in cited}
 
 
-def _file(format: ExportFormat, entries: Iterator[str]) -> str:
-    file = EXPORT_FILES[format]
-    return f"{file.head}{file.separator.join(entries)}{file.tail}"
+def _without_notes(publications: Sequence[Publication]) -> list[Publication]:
+    cited = with_notes(publications)
+    return [cited[one.id] for one in publications if cited[one.id].id == one.id]
+
+
+def read_jsonl(text: str) -> list[Publication]:
+    """The publications of a file that `export(..., "jsonl")` wrote, also with version 0.1; empty lines are skipped.
+
+    Raises:
+        InvalidInputError: a line is not a publication; the message names the line and the problem.
+    """
+    lines = text.removeprefix("\ufeff").split("\n")
+    return [one for number, line in enumerate(lines, start=1) if line.strip() for one in _publications(line, number)]
+
+
+def _publications(line: str, number: int) -> list[Publication]:
+    try:
+        return [Publication.model_validate_json(line)]
+    except ValidationError as error:
+        with suppress(ValueError):
+            return upgraded(line)
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        reason = f"{where} is missing or invalid" if where else "it is not a JSON object"
+        raise InvalidInputError(
+            f"Line {number} is not a publication ({reason}). Export the session again as jsonl."
+        ) from None

@@ -3,68 +3,49 @@
 from __future__ import annotations
 
 import json
+import re
 
-from deepcritical_mcp.export.reference import PLAIN_FIELDS, Reference, words_with_case
-from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName, PublicationForm, language_tag, status_label
+from deepcritical_mcp.export.reference import FIELDS, TYPES, Reference, parts_of_date, words_with_case
+from deepcritical_mcp.models import AuthorName, language_names, language_tag, status_label
+from deepcritical_mcp.text import clean_line
 
-# Zotero refuses a whole file over one type that it does not know, as "document" was until lately.
-_TYPES: dict[PublicationForm, str] = {
-    "article": "article-journal",
-    "preprint": "article",
-    "chapter": "chapter",
-    "book": "book",
-    "trial": "webpage",
-    "page": "webpage",
-    "other": "article",
-}
+# What keeps its case without the quotation marks and brackets around it, which pandoc pairs up only outside of a span.
+_CORE = re.compile(r"\w(?:[^\s\"“”„()\[\]{}<>]*\w)?")
+# "key: value" at the start of a note, and "{:key: value}" anywhere, override fields in pandoc, Zotero and citeproc.
+_OVERRIDING = re.compile(r"[^:.]*:")
 
 
 def entry(reference: Reference) -> str:
     """One item of the array."""
-    return json.dumps(_item(reference), ensure_ascii=False)
+    return json.dumps({name: value for name, value in _item(reference).items() if value}, ensure_ascii=False)
 
 
 def _item(reference: Reference) -> dict[str, object]:
-    publication = reference.publication
+    publication, pages = reference.publication, "-".join(reference.pages)
     item: dict[str, object] = {
         "id": reference.key,
-        "type": _TYPES[reference.kind],
+        "type": TYPES[publication.form].csl,
         "title": _title(reference.title),
-        "original-title": publication.vernacular_title,
-        "author": [_name(author) for author in reference.authors],
+        "original-title": reference.original_title,
+        "author": [_name(author) for author in publication.authors],
         "editor": [_name(editor) for editor in publication.editors],
         "issued": _date(publication.date),
         "available-date": _date(publication.electronic_date),
-        **_container(reference),
-        **{plain.csl: getattr(publication, plain.field) for plain in PLAIN_FIELDS},
-        "ISBN": publication.isbn,
-        "ISSN": publication.issn,
+        "container-title": reference.container,
+        **{names.csl: getattr(publication, field) for field, names in FIELDS.items()},
+        "page": pages,
         "language": language_tag(publication.language),
         "DOI": publication.doi,
-        "PMID": publication.pmid,
-        "PMCID": publication.pmcid,
         "URL": reference.url,
         "status": "retracted" if publication.status == "retracted" else "",
-        "note": "\n".join(filter(None, (reference.status_note, *reference.facts, reference.remark))),
+        "note": _note(reference),
         "keyword": "; ".join(reference.keywords),
         "abstract": reference.abstract,
     }
-    return {name: value for name, value in item.items() if value}
-
-
-def _container(reference: Reference) -> dict[str, object]:
-    """What it appeared in, and where in it."""
-    publication = reference.publication
-    if reference.kind == "preprint":
-        server = publication.journal_abbreviation or publication.journal or publication.publisher
-        return {"genre": "Preprint", "publisher": server, "number": publication.pages}
-    is_chapter = reference.kind == "chapter"
-    return {
-        "container-title": publication.book_title if is_chapter else publication.journal,
-        "container-title-short": publication.journal_abbreviation,
-        "publisher": publication.publisher,
-        "page": "-".join(filter(None, reference.pages)),
-    }
+    if publication.form == "preprint":
+        item |= {"genre": "Preprint", "publisher": reference.container, "number": publication.pages}
+        item |= {"container-title": "", "container-title-short": "", "page": ""}
+    return item
 
 
 def _title(title: str) -> str:
@@ -72,16 +53,29 @@ def _title(title: str) -> str:
     mark = f"{status_label('retracted')}: "
     words = words_with_case(title.removeprefix(mark))
     return (mark if title.startswith(mark) else "") + " ".join(
-        f'<span class="nocase">{word}</span>' if keeps and not {"<", ">"} & set(word) else word for word, keeps in words
+        _CORE.sub(_protected, word) if keeps and not {"<", ">"} & set(word) else word for word, keeps in words
     )
 
 
+def _protected(core: re.Match[str]) -> str:
+    has_case = any(letter.isupper() or letter.isdigit() for letter in core[0])
+    return f'<span class="nocase">{core[0]}</span>' if has_case else core[0]
+
+
+def _note(reference: Reference) -> str:
+    """Status, facts and the user's words on one line that no reader takes for further fields."""
+    languages = language_names(reference.publication.language)
+    said = f"Text in {' and '.join(languages)}." if len(languages) > 1 else ""
+    note = clean_line(" ".join((*reference.notes, said, reference.remark))).replace("{:", "{ :")
+    return f"Note. {note}" if _OVERRIDING.match(note) else note
+
+
 def _date(date: str) -> dict[str, object]:
-    return {"date-parts": [[int(part) for part in date.split("-")]]} if date != UNKNOWN_DATE else {}
+    parts = parts_of_date(date)
+    return {"date-parts": [parts]} if parts else {}
 
 
 def _name(author: AuthorName) -> dict[str, str]:
     if not author.given:
         return {"literal": author.family}
-    parts = {"family": author.family, "given": author.given, "suffix": author.suffix}
-    return {name: part for name, part in parts.items() if part}
+    return {name: part for name, part in author._asdict().items() if part}

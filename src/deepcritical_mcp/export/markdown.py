@@ -1,4 +1,4 @@
-"""A list of references with what each says, as Markdown (CommonMark) to read, print or keep among notes."""
+"""A list of references with abstracts and notes, as Markdown (CommonMark)."""
 
 from __future__ import annotations
 
@@ -13,78 +13,54 @@ from deepcritical_mcp.text import clean_line
 # Also what GitHub's Markdown makes a link of without being asked: "https://…", "www.…", "a@b".
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&!^@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 # What makes a list, a heading or a rule of a line that begins with it.
-_AT_LINE_START = re.compile(r"^(\s*)(?:([-+=:])|(\d+)([.)]))", re.MULTILINE)
+_BLOCK_START = re.compile(r"^(\s*(?:\d+(?=[.)]))?)([-+=:.)])", re.MULTILINE)
+_NOT_IN_TARGETS = re.compile(r"[\s<>()\\\"`\[\]{}|^]")
 
 
 def entry(reference: Reference) -> str:
     """A numbered section: status, citation, links, and what it says as a quotation."""
     heading = f"## {reference.number}. {_text(reference.title)}"
-    return "\n\n".join([heading, *_paragraphs(reference), ""])
+    return "\n\n".join([heading, *filter(None, _paragraphs(reference)), ""])
 
 
 def _paragraphs(reference: Reference) -> Iterator[str]:
     if reference.status_note:
         label = status_label(reference.publication.status)
-        shown = f"**{label}**" if label else ""
-        yield shown + _text(reference.status_note.removeprefix(label))
-    yield _line(vancouver(reference.publication))
-    links = _links(reference)
-    if links:
-        yield " · ".join(links)
-    if reference.abstract:
-        yield _quotation(reference.abstract)
-    if reference.remark:
-        if not reference.publication.is_users:
-            yield "The user's note, not part of the source:"
-        yield _quotation(reference.remark)
+        yield (f"**{label}**" if label else "") + _text(reference.status_note.removeprefix(label))
+    yield _blocks(clean_line(vancouver(reference.publication)))
+    yield " · ".join(_links(reference))
+    yield _quotation(reference.abstract)
+    if reference.remark and not reference.publication.is_users:
+        yield "The user's note, not part of the source:"
+    yield _quotation(reference.remark)
 
 
-def _links(reference: Reference) -> list[str]:
-    publication = reference.publication
-    links: list[str] = []
-    if publication.pmid:
-        links.append(
-            f"[PMID {_text(publication.pmid)}](https://pubmed.ncbi.nlm.nih.gov/{quote(publication.pmid, safe='')}/)"
-        )
-    if publication.pmcid:
-        links.append(
-            f"[{_text(publication.pmcid)}](https://pmc.ncbi.nlm.nih.gov/articles/{quote(publication.pmcid, safe='')}/)"
-        )
-    if publication.doi:
-        links.append(f"[doi:{_text(publication.doi)}](https://doi.org/{quote(publication.doi, safe='/')})")
-    if publication.nct and publication.nct not in vancouver(publication):
-        links.append(_trial_link(publication.nct))
-    if reference.url and not publication.pmid:
-        links.append(_web_link(reference.url))
-    return links
-
-
-def _trial_link(number: str) -> str:
-    if not number.startswith("NCT"):
-        return _text(number)
-    return f"[{_text(number)}](https://clinicaltrials.gov/study/{quote(number, safe='')})"
-
-
-def _web_link(url: str) -> str:
-    target = re.sub(r"[\s<>()\\\"`\[\]{}|^]", lambda match: quote(match[0], safe=""), url)
-    return f"[{_text(url)}]({target})"
+def _links(reference: Reference) -> Iterator[str]:
+    one = reference.publication
+    pmid, pmcid, nct = (quote(number, safe="") for number in (one.pmid, one.pmcid, one.nct))
+    if pmid:
+        yield f"[PMID {_text(one.pmid)}](https://pubmed.ncbi.nlm.nih.gov/{pmid}/)"
+    if pmcid:
+        yield f"[{_text(one.pmcid)}](https://pmc.ncbi.nlm.nih.gov/articles/{pmcid}/)"
+    if one.doi:
+        yield f"[doi:{_text(one.doi)}](https://doi.org/{quote(one.doi, safe='/')})"
+    if nct and one.nct not in vancouver(one):
+        is_at_home = nct.startswith("NCT")
+        yield f"[{_text(one.nct)}](https://clinicaltrials.gov/study/{nct})" if is_at_home else _text(one.nct)
+    if reference.url and not pmid:
+        target = _NOT_IN_TARGETS.sub(lambda match: quote(match[0], safe=""), reference.url)
+        yield f"[{_text(reference.url)}]({target})"
 
 
 def _text(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", clean_line(text))
 
 
-def _line(text: str) -> str:
-    """A paragraph of its own: what would make a list or a heading of it is escaped too."""
-    return _AT_LINE_START.sub(_harmless, _text(text))
+def _blocks(text: str) -> str:
+    """`text` escaped so that no line of it begins a list or a heading."""
+    return _BLOCK_START.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", text))
 
 
 def _quotation(text: str) -> str:
     """`text` as a quotation in which each of its lines is a paragraph."""
-    escaped = _AT_LINE_START.sub(_harmless, _SPECIAL.sub(r"\\\1", text))
-    return "\n>\n".join(f"> {line.strip()}" for line in escaped.split("\n") if line.strip())
-
-
-def _harmless(match: re.Match[str]) -> str:
-    blank, sign, number, end = match.groups()
-    return f"{blank}\\{sign}" if sign else f"{blank}{number}\\{end}"
+    return "\n>\n".join(f"> {line.strip()}" for line in _blocks(text).split("\n") if line.strip())

@@ -1,14 +1,15 @@
-"""What every citation format needs, worked out once from a publication."""
+"""What every citation format needs, derived once from a publication."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from deepcritical_mcp.identifiers import normalize_doi, record_ids
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
@@ -19,159 +20,210 @@ from deepcritical_mcp.models import (
     PublicationForm,
     status_label,
 )
-from deepcritical_mcp.models.vancouver import AHEAD_OF_PRINT
+from deepcritical_mcp.urls import normalize_url
 
 _MARKED_AS_RETRACTED = re.compile(r"\W*retract(?:ed|ion)\b", re.IGNORECASE)
 _PAGES = re.compile(r"(\w+)\s*[-‐-―−]+\s*(\w+)")
+_ROMAN = re.compile(r"[ivxlc]+")
 # Letters that have no decomposition into an ASCII letter and a mark.
 _PLAIN_LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"}
 )
-_UNTELLING = re.compile(
+_KEY_STOP_WORDS = re.compile(
     "an?|and|are|as|at|by|can|do|does|for|from|ha[sd]|have|how|in|into|is|its|no|not|of|on|or|retract(ed|ion)|than|that|"
     "the|their|these|this|to|versus|vs|was|were|what|when|which|who|why|with|[0-9]*|[a-z]"
 )
 
 
-class PlainField(NamedTuple):
-    """A field of a publication that reference managers store as it is, and its name in each format."""
+ET_AL = AuthorName("et al.")
+"""Stands at the end of a shortened list of authors."""
 
-    field: str
+
+class Names(NamedTuple):
+    """What a type of record or a field is called in each format; "" if a format treats it in its own way."""
+
     bibtex: str
     ris: str
     csl: str
 
 
-PLAIN_FIELDS = (
-    PlainField("publisher_place", "address", "CY", "publisher-place"),
-    PlainField("volume", "volume", "VL", "volume"),
-    PlainField("issue", "number", "IS", "issue"),
-)
+TYPES: Mapping[PublicationForm, Names] = {
+    "article": Names("article", "JOUR", "article-journal"),
+    "preprint": Names("misc", "UNPB", "article"),
+    "chapter": Names("incollection", "CHAP", "chapter"),
+    "book": Names("book", "BOOK", "book"),
+    "trial": Names("online", "ELEC", "webpage"),
+    "page": Names("online", "ELEC", "webpage"),
+    # Zotero refuses a whole file over one CSL type that it does not know, as "document" was until lately.
+    "other": Names("misc", "GEN", "article"),
+}
+FIELDS: Mapping[str, Names] = {
+    "journal_abbreviation": Names("shortjournal", "J2", "container-title-short"),
+    "publisher": Names("publisher", "PB", "publisher"),
+    "publisher_place": Names("address", "CY", "publisher-place"),
+    "volume": Names("volume", "VL", "volume"),
+    "issue": Names("number", "IS", "issue"),
+    "isbn": Names("isbn", "", "ISBN"),
+    "issn": Names("issn", "", "ISSN"),
+    "pmid": Names("pmid", "AN", "PMID"),
+    "pmcid": Names("pmcid", "C2", "PMCID"),
+}
+"""The fields of a publication that reference managers store as they are."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A publication as a citation.
-
-    Attributes:
-        number: its place in the export, from 1.
-        key: citation key in ASCII, unique in its export.
-        title: without the full stop at its end; with "RETRACTED: " in front where that is so.
-        date: year, year and month, or year, month and day; () when unknown.
-        url: "" unless it leads to the web.
-        pages: first and last page; last is "" for a single page or what is not a range.
-        status_note: its status, and the publications that correct, replace or publish it; "" if there is nothing.
-        facts: what no format has a field for, a sentence each: numbers, revision, ahead of print.
-        abstract: what the source says, "" where that is only the title again.
-        remark: what the user wrote.
-    """
+    """A publication as a citation: `number` is its place in the export, from 1, and `key` its citation key in ASCII."""
 
     publication: Publication
     number: int
     key: str
-    kind: PublicationForm
-    title: str
-    authors: tuple[AuthorName, ...]
-    date: tuple[int, ...]
-    url: str
-    pages: tuple[str, str]
-    status_note: str
-    facts: tuple[str, ...]
-    abstract: str
-    remark: str
-    keywords: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Without the full stop at its end; with "RETRACTED: " in front where that is so."""
+        title, status = _without_stop(self.publication.title), self.publication.status
+        is_marked = status != "retracted" or _MARKED_AS_RETRACTED.match(title)
+        return title if is_marked else f"{status_label(status)}: {title}"
+
+    @property
+    def original_title(self) -> str:
+        """In the publication's own language, without the full stop at its end."""
+        return _without_stop(self.publication.vernacular_title)
+
+    @property
+    def container(self) -> str:
+        """What it appeared in: a journal, a book, a preprint server."""
+        publication = self.publication
+        if publication.form == "preprint":
+            return publication.journal_abbreviation or publication.journal or publication.publisher
+        return publication.book_title if publication.form == "chapter" else publication.journal
+
+    @property
+    def date(self) -> tuple[int, ...]:
+        """Year, year and month, or year, month and day; () when unknown."""
+        return parts_of_date(self.publication.date)
+
+    @property
+    def url(self) -> str:
+        """ "" unless it leads to the web."""
+        return self.publication.url if self.publication.is_on_the_web else ""
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """First and last page, the last one in full: PubMed shortens 1820-1830 to 1820-30. One text if not a range."""
+        match = _PAGES.fullmatch(self.publication.pages)
+        if not match or not _is_range(*match.groups()):
+            return (self.publication.pages,)
+        first, last = match.groups()
+        is_shortened = first.isdecimal() and last.isdecimal() and len(last) < len(first)
+        return first, first[: -len(last)] + last if is_shortened else last
+
+    @property
+    def status_note(self) -> str:
+        """Its status, and the publications that correct, replace or publish it; "" if there is nothing."""
+        label = status_label(self.publication.status)
+        notices = [
+            f"{NOTICE_LABELS[one.kind]}: "
+            + ", ".join(filter(None, (one.reference.rstrip("."), f"PMID {one.pmid}" if one.pmid else "")))
+            for one in self.publication.status_notices
+            if one.reference or one.pmid
+        ]
+        return ". ".join(filter(None, (label, *notices))) + "." if label or notices else ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The status note, and what no format has a field for, a sentence each."""
+        one = self.publication
+        is_registered = any(one.nct in number for number in one.registrations)
+        facts = (
+            (one.is_ahead_of_print, "Epub ahead of print."),
+            (one.registrations, f"Registrations: {'; '.join(one.registrations)}."),
+            (one.nct and not is_registered, f"Trial registration: {one.nct}."),
+            (one.bookshelf_id, f"Bookshelf ID: {one.bookshelf_id}."),
+            (one.book_years, f"Book published {one.book_years}."),
+            (one.revised_date != UNKNOWN_DATE, f"Updated {one.revised_date}."),
+        )
+        return tuple(filter(None, (self.status_note, *(fact for applies, fact in facts if applies))))
+
+    @property
+    def abstract(self) -> str:
+        """What the source says, "" where that is only the title again."""
+        texts = [one.content for one in self.publication.texts if not one.is_users and one.content != NO_ABSTRACT]
+        return texts[0] if texts and texts[0].rstrip(".") != self.publication.title.rstrip(".") else ""
+
+    @property
+    def remark(self) -> str:
+        """What the user wrote."""
+        return "\n\n".join(text.content for text in self.publication.texts if text.is_users)
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """MeSH terms and the authors' keywords."""
+        return tuple(dict.fromkeys((*self.publication.mesh_terms, *self.publication.keywords)))
 
 
-def references(publications: Sequence[Publication], start: int = 0) -> Iterator[Reference]:
+def with_notes(publications: Iterable[Publication]) -> dict[str, Publication]:
+    """What each publication is cited as, by its id: one that the user wrote notes on has their words too, and such a
+    note is cited as that one, or by itself if what it is about is not among `publications`."""
+    cited = {one.id: one for one in publications}
+    notes = {one.id: one for one in cited.values() if one.is_users and one.source == "user"}
+    on: dict[tuple[str, str], list[Publication]] = {}
+    for note in notes.values():
+        for number in _numbers(note):
+            on.setdefault(number, []).append(note)
+    about: dict[str, str] = {}
+    for one in [one for one in cited.values() if on and one.id not in notes]:
+        words = {note.id: note for number in _numbers(one) for note in on.get(number, ())}
+        cited[one.id] = one.model_copy(update={"texts": (*one.texts, *(note.text for note in words.values()))})
+        about |= {id: one.id for id in words if id not in about}
+    return cited | {note: cited[paper] for note, paper in about.items()}
+
+
+def _numbers(publication: Publication) -> list[tuple[str, str]]:
+    ids = record_ids(publication.url)
+    numbers = {
+        "pmid": publication.pmid or ids.pmid,
+        "pmcid": publication.pmcid or ids.pmcid,
+        "doi": normalize_doi(publication.doi) or ids.doi,
+        "nct": "" if publication.pmid else publication.nct or ids.nct,
+        "url": normalize_url(publication.url),
+    }
+    return [(name, number) for name, number in numbers.items() if number]
+
+
+def references(publications: Iterable[Publication], start: int = 0) -> Iterator[Reference]:
     """A reference for each publication from `start` on, in order, with keys that are unique among all of them."""
     uses: Counter[str] = Counter()
     for position, publication in enumerate(publications):
         key = _key(publication)
         uses[key] += 1
         if position >= start:
-            yield _reference(publication, key if uses[key] == 1 else f"{key}-{uses[key]}", position + 1)
+            yield Reference(publication, position + 1, key if uses[key] == 1 else f"{key}-{uses[key]}")
 
 
-def _reference(publication: Publication, key: str, number: int) -> Reference:
-    return Reference(
-        publication=publication,
-        number=number,
-        key=key,
-        kind=publication.form,
-        title=_marked_title(publication),
-        authors=publication.authors,
-        date=tuple(int(part) for part in publication.date.split("-")) if publication.date != UNKNOWN_DATE else (),
-        url=publication.url if publication.is_on_the_web else "",
-        pages=_page_range(publication.pages),
-        status_note=_status_note(publication),
-        facts=tuple(_facts(publication)),
-        abstract=_abstract(publication),
-        remark="\n\n".join(text.content for text in publication.texts if text.is_users),
-        keywords=tuple(dict.fromkeys((*publication.mesh_terms, *publication.keywords))),
-    )
+def _without_stop(title: str) -> str:
+    has_stop = title.endswith(".") and not title.endswith(("..", ". ."))
+    return (title[:-1].rstrip() or title) if has_stop else title
 
 
-def _abstract(publication: Publication) -> str:
-    """What the source says, never what the user wrote about it."""
-    said = [text.content for text in publication.texts if not text.is_users and text.content != NO_ABSTRACT]
-    return said[0] if said and said[0].rstrip(".") != publication.title.rstrip(".") else ""
+def parts_of_date(date: str) -> tuple[int, ...]:
+    """(2021, 3) for "2021-03"; () when unknown."""
+    return tuple(map(int, date.split("-"))) if date != UNKNOWN_DATE else ()
 
 
-def _marked_title(publication: Publication) -> str:
-    title = publication.title
-    if title.endswith(".") and not title.endswith(("..", ". .")):
-        title = title[:-1].rstrip() or title
-    retracted = publication.status == "retracted" and not _MARKED_AS_RETRACTED.match(title)
-    return f"{status_label(publication.status)}: {title}" if retracted else title
-
-
-def _status_note(publication: Publication) -> str:
-    label = status_label(publication.status)
-    notices = [
-        f"{NOTICE_LABELS[notice.kind]}: " + ", ".join(filter(None, (notice.reference.rstrip("."), _pmid(notice.pmid))))
-        for notice in publication.status_notices
-        if notice.reference or notice.pmid
-    ]
-    return ". ".join(filter(None, [label, *notices, ""])) + "." if label or notices else ""
-
-
-def _facts(publication: Publication) -> Iterator[str]:
-    if publication.publication_stage == AHEAD_OF_PRINT:
-        yield "Epub ahead of print."
-    if publication.registrations:
-        yield f"Registrations: {'; '.join(publication.registrations)}."
-    if publication.nct and not any(publication.nct in one for one in publication.registrations):
-        yield f"Trial registration: {publication.nct}."
-    if publication.bookshelf_id:
-        yield f"Bookshelf ID: {publication.bookshelf_id}."
-    if publication.book_years:
-        yield f"Book published {publication.book_years}."
-    if publication.revised_date != UNKNOWN_DATE:
-        yield f"Updated {publication.revised_date}."
-
-
-def _pmid(pmid: str) -> str:
-    return f"PMID {pmid}" if pmid else ""
-
-
-def _page_range(pages: str) -> tuple[str, str]:
-    """First and last page, the last one written out: PubMed shortens 1820-1830 to 1820-30."""
-    match = _PAGES.fullmatch(pages)
-    if not match:
-        return pages, ""
-    first, last = match.groups()
-    if first.isdecimal() and last.isdecimal() and len(last) < len(first):
-        last = first[: -len(last)] + last
-    return first, last
+def _is_range(first: str, last: str) -> bool:
+    """Whether these are two pages, and not the parts of an electronic location such as e01611-19."""
+    return bool(_ROMAN.fullmatch(first + last)) or re.sub(r"\d+", "", first) == re.sub(r"\d+", "", last)
 
 
 def _key(publication: Publication) -> str:
-    """First author's family name, year and first telling word of the title, e.g. "garcialopez2021metformin"."""
+    """First author's family name, year and first significant word of the title, e.g. "garcialopez2021metformin"."""
     family = _ascii_letters(publication.authors[0].family)[:30] if publication.authors else ""
     year = publication.date[:4] if publication.date != UNKNOWN_DATE else ""
     title = "" if publication.title == NO_TITLE else publication.title
     words = [_ascii_letters(word) for word in re.split(r"[\s/:–—-]+", title)]
-    word = next((word for word in words if not _UNTELLING.fullmatch(word)), "")[:30]
+    word = next((word for word in words if not _KEY_STOP_WORDS.fullmatch(word)), "")[:30]
     return f"{family}{year}{word}" if family else f"{word or _ascii_letters(publication.id)[:30]}{year}"
 
 
@@ -184,20 +236,18 @@ def words_with_case(title: str) -> list[tuple[str, bool]]:
     """The words of a title, and whether each keeps its capitals when a style changes those of the rest.
 
     Those are words with a capital after their first letter (DNA, mRNA), symbols such as p53, and names, which are
-    known by their capital unless the title capitalises its words or a sentence begins there.
+    known by their capital unless the title capitalizes its words or a sentence begins there.
     """
     words = title.split(" ")
-    # In a title that capitalises its words, a capital at a word's start says nothing.
-    capitalised = sum(word[:1].isupper() for word in words) > len(words) / 2
+    capitalized = sum(word[:1].isupper() for word in words) > len(words) / 2
     starts = [True, *(word.endswith((":", ".", "?", "!", "-", "–", "—")) for word in words)]
     return [
-        (word, _keeps_case(word, initial_counts=not start and not capitalised))
+        (word, _keeps_case(word, initial_counts=not start and not capitalized))
         for word, start in zip(words, starts, strict=False)
     ]
 
 
 def _keeps_case(word: str, *, initial_counts: bool) -> bool:
-    letters = "".join(letter for letter in word if letter.isalnum())
-    if letters[:1].islower() and any(letter.isdigit() for letter in letters):
-        return True
-    return any(letter.isupper() for letter in (letters if initial_counts else letters[1:]))
+    letters = "".join(filter(str.isalnum, word))
+    is_symbol = letters[:1].islower() and any(map(str.isdigit, letters))
+    return is_symbol or any(map(str.isupper, letters if initial_counts else letters[1:]))

@@ -1,115 +1,56 @@
 """The frozen values of the package; field names are the wire names."""
 
-from deepcritical_mcp.models.author_names import (
-    split_name,
-)
-from deepcritical_mcp.models.citation import (
-    Citation,
-    Evidence,
-)
-from deepcritical_mcp.models.evidence import (
-    NO_ABSTRACT,
-    PREPRINT,
-    USER,
-    Publication,
-    PublicationForm,
-    Text,
-    TextKind,
-    merged,
-    publication_id,
-)
-from deepcritical_mcp.models.languages import language_names, language_tag
-from deepcritical_mcp.models.publication import (
-    MOST_VARIANTS,
-    NO_TITLE,
-    NOTICE_LABELS,
-    QUERY_LIMIT,
-    SOURCE_LABELS,
-    STATUSES,
-    UNKNOWN_DATE,
-    AuthorName,
-    Bibliography,
-    NoticeKind,
-    PublicationStatus,
-    Source,
-    StatusNotice,
-    Value,
-    status_label,
-)
-from deepcritical_mcp.models.results import (
-    AddedItem,
-    AddResult,
-    ClearResult,
-    Concept,
-    DuplicateItem,
-    EvidenceList,
-    EvidencePage,
-    EvidenceSummary,
-    ExpandedQuery,
-    Expansion,
-    ExportResult,
-    ProviderReport,
-    QueryReport,
-    RejectedItem,
-    RelatedEvidence,
-    SearchResult,
-    SimilarItem,
-    SourceCount,
-    StatusCount,
-    with_numbers_shown,
-)
-from deepcritical_mcp.models.vancouver import vancouver, written_date
-
-__all__ = [
-    "MOST_VARIANTS",
-    "NOTICE_LABELS",
-    "NO_ABSTRACT",
-    "NO_TITLE",
-    "PREPRINT",
-    "QUERY_LIMIT",
-    "SOURCE_LABELS",
-    "STATUSES",
-    "UNKNOWN_DATE",
-    "USER",
-    "AddResult",
-    "AddedItem",
-    "AuthorName",
-    "Bibliography",
-    "Citation",
-    "ClearResult",
-    "Concept",
-    "DuplicateItem",
-    "Evidence",
-    "EvidenceList",
-    "EvidencePage",
-    "EvidenceSummary",
-    "ExpandedQuery",
-    "Expansion",
-    "ExportResult",
-    "NoticeKind",
-    "ProviderReport",
-    "Publication",
-    "PublicationForm",
-    "PublicationStatus",
-    "QueryReport",
-    "RejectedItem",
-    "RelatedEvidence",
-    "SearchResult",
-    "SimilarItem",
-    "Source",
-    "SourceCount",
-    "StatusCount",
-    "StatusNotice",
-    "Text",
-    "TextKind",
-    "Value",
-    "language_names",
-    "language_tag",
-    "merged",
-    "publication_id",
-    "split_name",
-    "status_label",
-    "vancouver",
-    "with_numbers_shown",
-    "written_date",
-]
+from deepcritical_mcp.models.evidence import AHEAD_OF_PRINT as AHEAD_OF_PRINT
+from deepcritical_mcp.models.evidence import NO_ABSTRACT as NO_ABSTRACT
+from deepcritical_mcp.models.evidence import PREPRINT as PREPRINT
+from deepcritical_mcp.models.evidence import USER as USER
+from deepcritical_mcp.models.evidence import Publication as Publication
+from deepcritical_mcp.models.evidence import PublicationForm as PublicationForm
+from deepcritical_mcp.models.evidence import Text as Text
+from deepcritical_mcp.models.evidence import TextKind as TextKind
+from deepcritical_mcp.models.evidence import merged as merged
+from deepcritical_mcp.models.evidence import publication_id as publication_id
+from deepcritical_mcp.models.languages import language_names as language_names
+from deepcritical_mcp.models.languages import language_tag as language_tag
+from deepcritical_mcp.models.publication import MAX_VARIANTS as MAX_VARIANTS
+from deepcritical_mcp.models.publication import NO_TITLE as NO_TITLE
+from deepcritical_mcp.models.publication import NOTICE_LABELS as NOTICE_LABELS
+from deepcritical_mcp.models.publication import QUERY_LIMIT as QUERY_LIMIT
+from deepcritical_mcp.models.publication import SOURCE_LABELS as SOURCE_LABELS
+from deepcritical_mcp.models.publication import STATUSES as STATUSES
+from deepcritical_mcp.models.publication import UNKNOWN_DATE as UNKNOWN_DATE
+from deepcritical_mcp.models.publication import AuthorName as AuthorName
+from deepcritical_mcp.models.publication import Bibliography as Bibliography
+from deepcritical_mcp.models.publication import NoticeKind as NoticeKind
+from deepcritical_mcp.models.publication import PublicationStatus as PublicationStatus
+from deepcritical_mcp.models.publication import Source as Source
+from deepcritical_mcp.models.publication import StatusNotice as StatusNotice
+from deepcritical_mcp.models.publication import Value as Value
+from deepcritical_mcp.models.publication import gravest as gravest
+from deepcritical_mcp.models.publication import split_name as split_name
+from deepcritical_mcp.models.publication import split_names as split_names
+from deepcritical_mcp.models.publication import status_label as status_label
+from deepcritical_mcp.models.results import AddedItem as AddedItem
+from deepcritical_mcp.models.results import AddResult as AddResult
+from deepcritical_mcp.models.results import Citation as Citation
+from deepcritical_mcp.models.results import ClearResult as ClearResult
+from deepcritical_mcp.models.results import Concept as Concept
+from deepcritical_mcp.models.results import DuplicateItem as DuplicateItem
+from deepcritical_mcp.models.results import Evidence as Evidence
+from deepcritical_mcp.models.results import EvidenceList as EvidenceList
+from deepcritical_mcp.models.results import EvidencePage as EvidencePage
+from deepcritical_mcp.models.results import EvidenceSummary as EvidenceSummary
+from deepcritical_mcp.models.results import ExpandedQuery as ExpandedQuery
+from deepcritical_mcp.models.results import Expansion as Expansion
+from deepcritical_mcp.models.results import ExportResult as ExportResult
+from deepcritical_mcp.models.results import ProviderReport as ProviderReport
+from deepcritical_mcp.models.results import QueryReport as QueryReport
+from deepcritical_mcp.models.results import RejectedItem as RejectedItem
+from deepcritical_mcp.models.results import RelatedEvidence as RelatedEvidence
+from deepcritical_mcp.models.results import SearchResult as SearchResult
+from deepcritical_mcp.models.results import SimilarItem as SimilarItem
+from deepcritical_mcp.models.results import SourceCount as SourceCount
+from deepcritical_mcp.models.results import StatusCount as StatusCount
+from deepcritical_mcp.models.results import with_numbers_shown as with_numbers_shown
+from deepcritical_mcp.models.vancouver import vancouver as vancouver
+from deepcritical_mcp.models.vancouver import written_date as written_date

@@ -9,10 +9,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.identifiers import normalise_doi
+from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models.publication import (
     FINER_DATE,
+    FIRST,
     FIRST_KNOWN,
+    LATEST_DATE,
     UNION,
     UNKNOWN_DATE,
     AuthorName,
@@ -26,17 +28,19 @@ from deepcritical_mcp.models.publication import (
     united,
 )
 from deepcritical_mcp.text import clean_text
-from deepcritical_mcp.urls import normalise_url
+from deepcritical_mcp.urls import normalize_url
 
 TextKind = Literal["abstract", "full_text", "page", "note", "registration"]
 
 PREFERENCE: tuple[TextKind, ...] = ("abstract", "registration", "full_text", "page", "note")
-"""Which text stands for a publication where only one is shown; what the user wrote comes after all others."""
+"""Which text represents a publication if only one is shown; the user's texts always come last."""
 USER = "user"
 """Provider of what the user wrote or pasted."""
 NO_ABSTRACT = "[No abstract]"
 PREPRINT = "Preprint"
 """PubMed's publication type of a preprint."""
+AHEAD_OF_PRINT = "aheadofprint"
+"""PubMed's publication stage of an article without an issue yet."""
 PublicationForm = Literal["article", "preprint", "chapter", "book", "trial", "page", "other"]
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
@@ -55,51 +59,42 @@ class Text(Value):
 
 
 def _merged_texts(first: Sequence[Text], second: Sequence[Text]) -> tuple[Text, ...]:
-    """All texts of both. Of two that have the same kind and origin the fuller one is kept; notes are all kept."""
-    kept = list(first)
-    for text in second:
-        rivals = [at for at, one in enumerate(kept) if one.kind == text.kind and one.is_users == text.is_users]
-        if text.kind == "note" or (text.is_users and text.kind == "page"):
-            if not any(kept[at].content == text.content for at in rivals):
-                kept.append(text)
-        elif rivals:
-            kept[rivals[0]] = max(kept[rivals[0]], text, key=_fullness)
-        else:
-            kept.append(text)
-    return tuple(sorted(kept, key=_rank))
-
-
-def _rank(text: Text) -> tuple[bool, bool, int]:
-    return text.is_users, text.content == NO_ABSTRACT, PREFERENCE.index(text.kind)
+    """All texts of both. Of two with the same kind and origin, the longer one is kept; all notes are kept."""
+    kept: dict[tuple[object, ...], Text] = {}
+    for text in (*first, *second):
+        is_kept_apart = text.kind == "note" or (text.is_users and text.kind == "page")
+        place = (text.kind, text.is_users, text.content if is_kept_apart else "")
+        kept[place] = max(kept.get(place, text), text, key=_fullness)
+    return tuple(
+        sorted(kept.values(), key=lambda one: (one.is_users, one.content == NO_ABSTRACT, PREFERENCE.index(one.kind)))
+    )
 
 
 def _fullness(text: Text) -> tuple[bool, int, str]:
     return text.content != NO_ABSTRACT, len(text.content), text.content
 
 
-TEXTS = MergeRule("texts", _merged_texts)
-
-
 class Publication(Bibliography):
-    """A publication and the texts that a session has of it. It has one id, whichever texts it owns.
+    """A publication and its texts in a session. Its id does not depend on which texts it has.
 
     The fields after `texts` are kept, but not sent to clients under their names.
 
     Attributes:
-        editors: the editors of the book.
-        publisher: of a book or a page; `publisher_place` is its place.
         vernacular_title: the title in the publication's own language; `title` is then a translation in brackets.
         electronic_date: when it was published online; `date` is that of the issue, or of the contribution to a book.
         publication_stage: PubMed's "ppublish", "epublish" or "aheadofprint".
+        publisher: of a book or a page.
         book_title: the book that it is a chapter of, or `title` again for a whole book.
         book_years: "1993-2025" for a book that was published over years, "1993-" if it still is.
         bookshelf_id: NCBI Bookshelf's number, e.g. "NBK1403".
         revised_date: the last revision of a chapter.
+        status_checked: the day (UTC) on which its status was read from its source.
+        similar: ids of nearly identical publications in its session; filled for exports.
         grants: number, agency and country of each.
     """
 
     id: str
-    texts: Annotated[tuple[Text, ...], TEXTS, Field(min_length=1)]
+    texts: Annotated[tuple[Text, ...], MergeRule("texts", _merged_texts), Field(min_length=1)]
     authors: Annotated[tuple[AuthorName, ...], FIRST_KNOWN] = ()
     found_by: Annotated[tuple[Line, ...], UNION] = ()
     vernacular_title: Annotated[Line, FIRST_KNOWN] = ""
@@ -114,6 +109,8 @@ class Publication(Bibliography):
     isbn: Annotated[Line, FIRST_KNOWN] = ""
     bookshelf_id: Annotated[Line, FIRST_KNOWN] = ""
     revised_date: Annotated[PartialDate, FINER_DATE] = UNKNOWN_DATE
+    status_checked: Annotated[PartialDate, LATEST_DATE] = UNKNOWN_DATE
+    similar: Annotated[tuple[str, ...], FIRST] = ()
     grants: Annotated[tuple[Line, ...], UNION] = ()
     conflict_of_interest: Annotated[Paragraph, FIRST_KNOWN] = ""
 
@@ -126,12 +123,12 @@ class Publication(Bibliography):
 
     @property
     def text(self) -> Text:
-        """The text that stands for the publication where only one is shown."""
+        """The text that represents the publication if only one is shown."""
         return self.texts[0]
 
     @property
     def is_record(self) -> bool:
-        """Whether a bibliographic source described it: then it knows the publication better than a page or a user."""
+        """Whether a bibliographic source described it, which is more reliable than a web page or a user."""
         return any(text.kind in ("abstract", "registration") and not text.is_users for text in self.texts)
 
     @property
@@ -148,6 +145,11 @@ class Publication(Bibliography):
         return "page" if self.is_on_the_web and not (self.pmid or self.doi) else "other"
 
     @property
+    def is_ahead_of_print(self) -> bool:
+        """Whether it has no issue yet; some records still say so when they have one."""
+        return self.publication_stage == AHEAD_OF_PRINT and not self.volume
+
+    @property
     def is_on_the_web(self) -> bool:
         """Whether its URL leads to the web: a script's address is not where a source can be found."""
         return bool(_WEB_ADDRESS.match(self.url))
@@ -159,14 +161,16 @@ class Publication(Bibliography):
 
 
 def merged(kept: Publication, other: Publication) -> Publication:
-    """One publication out of two descriptions of it, under the id of `kept`.
+    """Two descriptions of a publication, merged under the id of `kept`.
 
     A record counts more than a page, a page more than what the user pasted, and that more than the user's notes; of
-    equals, `kept` counts more.
+    equals, `kept` counts more. Of what the user added, others take only the texts: what the user claims never
+    completes what a source says.
     """
     first, second = (other, kept) if _authority(other) > _authority(kept) else (kept, other)
+    combined = {"texts"} if second.is_users and not first.is_users else merge_rules(Publication).keys()
     values = {
-        name: rule.combine(getattr(first, name), getattr(second, name))
+        name: rule.combine(getattr(first, name), getattr(second, name)) if name in combined else getattr(first, name)
         for name, rule in merge_rules(Publication).items()
     }
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
@@ -179,20 +183,20 @@ def _authority(publication: Publication) -> int:
 
 
 def publication_id(publication: Publication) -> str:
-    """`pubmed:<pmid>`, else `doi:<doi>`, `nct:<number>`, `url:<hash of the normalised URL>`, `text:<hash>`.
+    """`pubmed:<pmid>`, else `doi:<doi>`, `nct:<number>`, `url:<hash of the normalized URL>`, `text:<hash>`.
 
-    What the user wrote has the last form whatever numbers it bears: it may be about a publication.
+    The user's texts always have the last form, because their identifiers may be those of a publication they are about.
     """
     if publication.is_users and publication.source == "user":
         return f"text:{_digest(publication.text.content)}"
     if publication.pmid:
         return f"pubmed:{publication.pmid}"
     if publication.doi:
-        return f"doi:{normalise_doi(publication.doi)}"
+        return f"doi:{normalize_doi(publication.doi)}"
     if publication.nct:
         return f"nct:{publication.nct}"
     if publication.url:
-        return f"url:{_digest(normalise_url(publication.url))}"
+        return f"url:{_digest(normalize_url(publication.url))}"
     content = publication.text.content
     return f"text:{_digest(publication.title if content == NO_ABSTRACT else content)}"
 

@@ -1,4 +1,4 @@
-"""A publication: its identifiers and bibliography, and how two descriptions of it become one.
+"""A publication: its identifiers and bibliography, and how two descriptions of it are merged.
 
 Every field declares, next to its type, how it is merged. "" and () mean that nothing is known: several MCP clients
 cannot handle `anyOf`, so there are no optional fields.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.text import clean_line
 
@@ -29,42 +29,15 @@ SOURCE_LABELS: Mapping[Source, str] = {
     "user": "Own note",
 }
 """How each source is shown, in this order."""
-
-TITLE_LIMIT = 500
-LINE_LIMIT = 1_000
-"""Characters of a name, a journal and the like, so that no source can fill an answer with one of them."""
-PARAGRAPH_LIMIT = 5_000
-URL_LIMIT = 2_000
-QUERY_LIMIT = 4_000
-"""Characters of a query or topic, wherever one is given."""
-MOST_VARIANTS = 7
-NO_TITLE = "[No title]"
-UNKNOWN_DATE = "Unknown"
-
-
-@dataclass(frozen=True)
-class StatusFacts:
-    """How a publication status is shown, and how grave it is: of two, the graver one counts."""
-
-    label: str
-    gravity: int
-
-
-STATUSES: Mapping[PublicationStatus, StatusFacts] = {
-    "ok": StatusFacts("", 0),
-    "notice": StatusFacts("NOTICE", 1),
-    "superseded": StatusFacts("SUPERSEDED", 2),
-    "corrected": StatusFacts("CORRECTED", 3),
-    "concern": StatusFacts("EXPRESSION OF CONCERN", 4),
-    "retracted": StatusFacts("RETRACTED", 5),
+STATUSES: Mapping[PublicationStatus, str] = {
+    "ok": "",
+    "notice": "NOTICE",
+    "superseded": "SUPERSEDED",
+    "corrected": "CORRECTED",
+    "concern": "EXPRESSION OF CONCERN",
+    "retracted": "RETRACTED",
 }
-
-
-def status_label(status: PublicationStatus) -> str:
-    """E.g. "RETRACTED"; "" for "ok"."""
-    return STATUSES[status].label
-
-
+"""Each status and its label, the mildest first."""
 NOTICE_LABELS: Mapping[NoticeKind, str] = {
     "retraction": "Retraction",
     "concern": "Expression of concern",
@@ -76,34 +49,49 @@ NOTICE_LABELS: Mapping[NoticeKind, str] = {
     "earlier": "Earlier version",
     "republished": "Republished as",
 }
-"""How each kind of notice is introduced; the order is the one in which notices are listed."""
+"""How each kind of notice is introduced; notices are listed in this order."""
+
+TITLE_LIMIT = 500
+LINE_LIMIT = 1_000
+"""Characters of a name, a journal and the like, so that no source can fill an answer with one of them."""
+PARAGRAPH_LIMIT = 5_000
+URL_LIMIT = 2_000
+QUERY_LIMIT = 4_000
+"""Characters of a query or topic, wherever one is given."""
+MAX_VARIANTS = 7
+NO_TITLE = "[No title]"
+UNKNOWN_DATE = "Unknown"
 
 
-def _title(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    title = clean_line(value) or NO_TITLE
-    return title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1].rstrip() + "…"
+def status_label(status: PublicationStatus) -> str:
+    """E.g. "RETRACTED"; "" for "ok"."""
+    return STATUSES[status]
 
 
-def _line(value: str) -> str:
-    line = clean_line(value)
-    return line if len(line) <= LINE_LIMIT else line[: LINE_LIMIT - 1].rstrip() + "…"
+def gravest(statuses: Iterable[PublicationStatus]) -> PublicationStatus:
+    """The most severe of `statuses`; "ok" if there are none."""
+    known: list[PublicationStatus] = ["ok", *statuses]
+    return max(known, key=[*STATUSES].index)
 
 
-def _paragraph(value: str) -> str:
-    text = clean_line(value)
-    return text if len(text) <= PARAGRAPH_LIMIT else text[: PARAGRAPH_LIMIT - 1].rstrip() + "…"
+def _line(limit: int, empty: str = "") -> AfterValidator:
+    """Cleans a value to one line of at most `limit` characters."""
+
+    def cut(value: str) -> str:
+        line = clean_line(value) or empty
+        return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+    return AfterValidator(cut)
 
 
 def _url(value: str) -> str:
     url = clean_line(value)
-    return url if len(url) <= URL_LIMIT else ""  # half a URL leads nowhere
+    return url if len(url) <= URL_LIMIT else ""  # a truncated URL is useless
 
 
-Line = Annotated[str, AfterValidator(_line)]
-Title = Annotated[str, BeforeValidator(_title), Field(min_length=1, max_length=TITLE_LIMIT)]
-Paragraph = Annotated[str, AfterValidator(_paragraph)]
+Line = Annotated[str, _line(LINE_LIMIT)]
+Title = Annotated[str, _line(TITLE_LIMIT, NO_TITLE)]
+Paragraph = Annotated[str, _line(PARAGRAPH_LIMIT)]
 Url = Annotated[str, AfterValidator(_url)]
 PartialDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")]
 
@@ -117,7 +105,7 @@ class AuthorName(NamedTuple):
 
     def __str__(self) -> str:
         """E.g. "Berg Jan Jr"."""
-        return " ".join(part for part in self if part)
+        return " ".join(filter(None, self))
 
     @property
     def initials(self) -> str:
@@ -126,47 +114,97 @@ class AuthorName(NamedTuple):
         Particles of the given name are left out ("Silva, Ana de" is "Silva A"), as NLM does.
         """
         words = [word for word in re.split(r"[\s.-]+", self.given) if word]
-        named = [word for word in words if not word.islower()] or words
-        letters = "".join(word if word.isupper() and len(word) <= 3 else word[:1].upper() for word in named)
+        names = [word for word in words if not word.islower()] or words
+        letters = "".join(word if word.isupper() and len(word) <= 3 else word[:1].upper() for word in names)
         return " ".join(filter(None, (self.family, letters, self.suffix.rstrip("."))))
+
+
+_INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
+_SUFFIX = re.compile(r"(?:Jr|Sr)\.?|I{2,3}|IV|[2-4](?:nd|rd|th)")
+_DEGREE = re.compile(r"(?:M\.?D|Ph\.?D|M\.?Sc|B\.?Sc|M\.?P\.?H|R\.?N|Dr\.?P\.?H)\.?", re.IGNORECASE)
+_FAMILY_AND_INITIALS = re.compile(rf"[^\W\d_].+ {_INITIALS.pattern}")
+_CAPITALIZED = re.compile(r"[^\W\d_][\w’'-]*[^\W\d_A-Z]|[A-Z]\.?")
+# Words that mark the name of an organization.
+_COLLECTIVE = re.compile(
+    r"\b(?:groups?|consorti(?:um|a)|collaborati(?:on|ve)|collaborators|networks?|investigators|committees?|"
+    r"organi[sz]ations?|associations?|society|study|studies|trial|trialists|team|project|initiative|program(?:me)?|"
+    r"panel|council|board|university|institutes?|college|school|hospital|clinic|cent(?:er|re)s?|agency|ministry|"
+    r"departments?|administration|foundation|alliance|federation|academ(?:y|ies)|force|service|nhs|cdc|fda|nih|ema|"
+    r"health|medic(?:al|ine)|research|sciences?|international|national|nations|world|global|united|without|watch|"
+    r"for|of|the|and|press|news|journal|library|fund|laborator(?:y|ies)|labs?|pharma\w*|inc|ltd|gmbh|llc|corp)\b",
+    re.IGNORECASE,
+)
+
+
+def split_name(name: str) -> AuthorName:
+    """The parts of a name that is only known as a whole.
+
+    "Berg, Jan", "Berg JA" and "Jan Berg" are split. An organization's name stays whole as the family name, and so does
+    anything that could be one.
+    """
+    whole, words = AuthorName(name), name.split()
+    if _COLLECTIVE.search(name):
+        return whole
+    if "," in name:
+        return _split_at_commas([part.strip() for part in name.split(",")]) or whole
+    suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
+    if len(words) > 1 and _INITIALS.fullmatch(words[-1]) and (not name.isupper() or len(words[-1]) == 1):
+        return AuthorName(" ".join(words[:-1]), words[-1], suffix)
+    is_person = 2 <= len(words) <= 3 and words[-1][:1].isupper() and all(map(_CAPITALIZED.fullmatch, words))
+    return AuthorName(words[-1], " ".join(words[:-1]), suffix) if is_person else whole
+
+
+def _split_at_commas(parts: list[str]) -> AuthorName | None:
+    family, *rest = parts
+    suffixes = [part for part in rest if _SUFFIX.fullmatch(part)]
+    given = [part for part in rest if part not in suffixes]
+    if not family or len(given) != 1 or not given[0] or len(suffixes) > 1 or _DEGREE.fullmatch(given[0]):
+        return None
+    *words, last = given[0].split()
+    if words and not suffixes and _SUFFIX.fullmatch(last):
+        return AuthorName(family, " ".join(words), last)
+    return AuthorName(family, given[0], *suffixes)
+
+
+def split_names(text: str) -> list[AuthorName]:
+    """The names in a text that may list several: "Berg, Jan; Ruiz K", "Berg J, Ruiz K"."""
+    names = [name.strip() for name in text.split(";") if name.strip()]
+    listed = [name.strip() for name in text.split(",")]
+    if len(names) == 1 and len(listed) > 1 and all(_FAMILY_AND_INITIALS.fullmatch(name) for name in listed):
+        names = listed
+    return [split_name(name) for name in names]
 
 
 @dataclass(frozen=True)
 class MergeRule:
-    """How one field of two descriptions becomes one; `combine` takes the value of the more authoritative one first."""
+    """How to merge one field; `combine` gets the value of the more reliable description first."""
 
     name: str
     combine: Callable[[Any, Any], Any]
 
 
 def united(first: Iterable[Any], second: Iterable[Any]) -> tuple[Any, ...]:
-    """The values of both in order, each once."""
+    """The values of both in order, without duplicates."""
     return tuple(dict.fromkeys((*first, *second)))
-
-
-def _finer_date(first: str, second: str) -> str:
-    return second if first == UNKNOWN_DATE or second.startswith(first) else first
-
-
-def _graver(first: PublicationStatus, second: PublicationStatus) -> PublicationStatus:
-    return max(first, second, key=lambda status: STATUSES[status].gravity)
 
 
 FIRST_KNOWN = MergeRule("first known", lambda first, second: first or second)
 FIRST = MergeRule("first", lambda first, second: first)
 UNION = MergeRule("union", united)
 FIRST_TITLE = MergeRule("first title", lambda first, second: second if first == NO_TITLE else first)
-FINER_DATE = MergeRule("finer date", _finer_date)
-GRAVER = MergeRule("graver", _graver)
+FINER_DATE = MergeRule(
+    "finer date", lambda first, second: second if first == UNKNOWN_DATE or second.startswith(first) else first
+)
+LATEST_DATE = MergeRule(
+    "latest date", lambda first, second: max(first, second, key=lambda date: "" if date == UNKNOWN_DATE else date)
+)
+GRAVER = MergeRule("graver", lambda first, second: gravest((first, second)))
 
 
 def merge_rules(model: type[BaseModel]) -> dict[str, MergeRule]:
     """The merge rule of each field of `model` that declares one."""
-    rules = {
-        name: [part for part in field.metadata if isinstance(part, MergeRule)]
-        for name, field in model.model_fields.items()
-    }
-    return {name: found[0] for name, found in rules.items() if found}
+    fields = model.model_fields.items()
+    return {name: rule for name, field in fields for rule in field.metadata if isinstance(rule, MergeRule)}
 
 
 class Value(BaseModel):

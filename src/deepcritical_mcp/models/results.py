@@ -1,15 +1,103 @@
-"""What the tools return."""
+"""What the tools return: evidence with its citation, and the result of each tool."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from functools import partial
+from typing import Annotated, Literal, Self, cast
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, PlainSerializer
 
-from deepcritical_mcp.models.citation import Evidence, Relevance
-from deepcritical_mcp.models.publication import PublicationStatus, Source, StatusNotice, Value
+from deepcritical_mcp.models.evidence import Publication, Text, TextKind
+from deepcritical_mcp.models.publication import (
+    UNKNOWN_DATE,
+    Bibliography,
+    Line,
+    PublicationStatus,
+    Source,
+    StatusNotice,
+    Value,
+    united,
+)
+from deepcritical_mcp.models.vancouver import vancouver
+from deepcritical_mcp.text import clean_text
+
+SHOWN_AUTHORS = 12
+
+
+class Citation(Bibliography):
+    """Where an item of evidence comes from, as clients see it.
+
+    Attributes:
+        authors: at most 12: the first ten, "…" and the last one of more.
+        authors_total: how many there are.
+        reference: one line in Vancouver style (ICMJE, NLM), to be pasted.
+    """
+
+    authors: tuple[Line, ...] = ()
+    authors_total: Annotated[int, Field(ge=0)] = 0
+    reference: str = ""
+
+    @classmethod
+    def of(cls, publication: Publication) -> Self:
+        """The citation of a publication."""
+        names = tuple(map(str, publication.authors))
+        return cls.model_construct(
+            **{name: getattr(publication, name) for name in Bibliography.model_fields},
+            authors=names if len(names) <= SHOWN_AUTHORS else (*names[: SHOWN_AUTHORS - 2], "…", names[-1]),
+            authors_total=len(names),
+            reference=vancouver(publication),
+        )
+
+
+Relevance = Annotated[float, Field(ge=0, le=1), PlainSerializer(partial(round, ndigits=3), return_type=float)]
+"""0..1, sent to clients with three decimals."""
+
+
+class Evidence(Value):
+    """An item of evidence as clients see it: one text of a publication, and where it comes from.
+
+    `found_by` are numbers of `queries` in the same result.
+    """
+
+    id: str
+    kind: TextKind = "abstract"
+    content: Annotated[str, AfterValidator(clean_text), Field(min_length=1)]
+    content_truncated: bool = False
+    citation: Citation
+    relevance: Relevance = 0.0
+    provider: str = ""
+    similar: tuple[str, ...] = ()
+    found_by: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        publication: Publication,
+        text: Text | None = None,
+        *,
+        relevance: float = 0.0,
+        similar: Sequence[str] = (),
+        notes: Sequence[str] = (),
+    ) -> Self:
+        """What `publication` says in `text`, by default in the text that stands for it.
+
+        `notes` are what the user wrote about it elsewhere in the session, besides the notes that it owns.
+        """
+        shown = text or publication.text
+        own = (one.content for one in publication.texts if one.is_users and one is not shown)
+        return cls.model_construct(
+            id=publication.id,
+            kind=shown.kind,
+            content=shown.content,
+            citation=Citation.of(publication),
+            relevance=relevance,
+            provider=shown.provider,
+            similar=tuple(similar),
+            notes=cast("tuple[str, ...]", united(own, notes)),
+        )
 
 
 class QueryReport(Value):
@@ -31,12 +119,12 @@ class QueryReport(Value):
 
 def with_numbers_shown(queries: Sequence[QueryReport], evidence: Sequence[Evidence]) -> tuple[QueryReport, ...]:
     """`queries`, each with the number of `evidence` that it found."""
-    shown = Counter(number for piece in evidence for number in piece.found_by)
+    shown = Counter(number for item in evidence for number in item.found_by)
     return tuple(query.model_copy(update={"shown": shown[query.index]}) for query in queries)
 
 
 class ProviderReport(Value):
-    """What one provider did for a search: `skipped` = no key; `failed` = it gave no answer, or its circuit is open."""
+    """What one provider did for a search: `skipped` = no key; `failed` = no answer, or its circuit is open."""
 
     name: str
     status: Literal["ok", "failed", "skipped"]
@@ -62,12 +150,12 @@ class SearchResult(Value):
         queries: the query and its variants; for a search in the session, the earlier queries that found the evidence.
         duplicates_removed: results not shown because they are the same as others, or known already.
         already_known: how many of those the session held, with `only_new`.
-        left_out: results that the request's filters left out; `warnings` say why.
+        left_out: results that the request's filters, or `max_results` of a source without pages, left out; `warnings`
+            say why.
         ordered_by: what the order follows; "" if it is `relevance`.
         next_offset: where the next page starts, -1 at the end.
         next_step: what the model can do next.
-        offsets: for each piece of evidence, where a page would start that follows it; () if there are no pages. Not
-            sent.
+        offsets: for each item of evidence, where the page after it would start; () if there are no pages. Not sent.
     """
 
     session_id: str
@@ -103,9 +191,9 @@ class ExpandedQuery(Value):
 
 
 class Concept(Value):
-    """A concept of a topic, or ("evidence") of what the session holds close to it, with its MeSH descriptor if known.
+    """A concept of the topic, or of the session's evidence close to it, with its MeSH descriptor if known.
 
-    `synonym_sources` says of each synonym, in the same order, where it comes from.
+    `synonym_sources` has the origin of each synonym, in the same order.
     """
 
     term: str
@@ -135,7 +223,7 @@ class AddedItem(Value):
 
 
 class DuplicateItem(Value):
-    """Item `index` is what the session already holds as `duplicate_of`."""
+    """Item `index` duplicates `duplicate_of`, which the session already has."""
 
     index: int
     duplicate_of: str
@@ -144,7 +232,7 @@ class DuplicateItem(Value):
 
 
 class SimilarItem(Value):
-    """Item `index` says nearly the same as `id`; both are kept."""
+    """Item `index` is nearly identical to `id`; both are kept."""
 
     index: int
     id: str
@@ -152,14 +240,14 @@ class SimilarItem(Value):
 
 
 class RejectedItem(Value):
-    """Item `index` could not be taken, and why."""
+    """Item `index` could not be added, and why."""
 
     index: int
     reason: str
 
 
 class AddResult(Value):
-    """What became of each item of an `add_evidence` call; `total` counts the session's evidence afterwards."""
+    """The outcome for each item of an `add_evidence` call; `total` counts the session's evidence afterward."""
 
     session_id: str
     added: tuple[AddedItem, ...] = ()
@@ -171,10 +259,9 @@ class AddResult(Value):
 
 
 class EvidenceList(Value):
-    """Pieces of evidence by id; `missing` ids are not in the session. Contents start at character `offset`.
+    """Evidence by id; `missing` ids are not in the session. Contents start at character `offset`.
 
-    `queries` are those of the session that found them. `starts`, which is not sent, says at which character each
-    content starts.
+    `queries` are those of the session that found it. `starts`, which is not sent, is where each content starts.
     """
 
     session_id: str
@@ -187,7 +274,7 @@ class EvidenceList(Value):
 
 
 class EvidenceSummary(Value):
-    """One line about a piece of evidence; `status_notices` say where its status was announced."""
+    """One line about an item of evidence: where its status was announced, and on which day (UTC) it was checked."""
 
     id: str
     title: str
@@ -195,26 +282,27 @@ class EvidenceSummary(Value):
     date: str
     status: PublicationStatus
     status_notices: tuple[StatusNotice, ...] = ()
+    status_checked: str = UNKNOWN_DATE
 
 
 class StatusCount(Value):
-    """How many pieces of a session have one status."""
+    """How many items of a session have one status."""
 
     status: PublicationStatus
     count: int
 
 
 class SourceCount(Value):
-    """How much of a session comes from one source."""
+    """How much of a session's evidence comes from one source."""
 
     source: Source
     count: int
 
 
 class EvidencePage(Value):
-    """A page of a session's evidence in order of arrival, and the session's numbers. `next_offset` is -1 at the end.
+    """A page of a session's evidence in order of arrival. `next_offset` is -1 at the end.
 
-    `matching` counts the pieces that the filter lets through, `total` all.
+    `total` counts all of it, `matching` what the filter selects.
     """
 
     session_id: str
@@ -229,7 +317,7 @@ class EvidencePage(Value):
 
 
 class ExportResult(Value):
-    """Evidence as a file's text. `next_offset` is -1 when `text` holds all that was asked for."""
+    """Exported evidence. `next_offset` is -1 if `text` is complete."""
 
     session_id: str
     format: str
@@ -241,7 +329,7 @@ class ExportResult(Value):
 
 
 class ClearResult(Value):
-    """A session that is gone, and how much evidence went with it."""
+    """A deleted session, and how much evidence was deleted with it."""
 
     session_id: str
     removed: int

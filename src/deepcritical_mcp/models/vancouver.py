@@ -13,26 +13,16 @@ from deepcritical_mcp.urls import host_of
 
 _SENTENCE_ENDS = (".", "?", "!", "…", ".]", "?]", "!]")
 _LISTED_AUTHORS = 6
-AHEAD_OF_PRINT = "aheadofprint"
 
 
 def vancouver(publication: Publication) -> str:
     """The reference to a publication on one line, ready to be pasted into a list of references.
 
-    Names six authors, then "et al."; a retracted publication is marked as such behind its title.
+    Names six authors, then "et al."; a retracted publication is marked as such after its title.
     """
-    match publication.form:
-        case "chapter":
-            parts = _chapter(publication)
-        case "book":
-            parts = _book(publication)
-        case "preprint":
-            parts = _preprint(publication)
-        case "article":
-            parts = _article(publication)
-        case "page" | "trial" | "other":
-            parts = _page(publication)
-    return " ".join(part for part in (*parts, *_numbers(publication)) if part)
+    bodies = {"chapter": _chapter, "book": _book, "preprint": _serial, "article": _serial}
+    parts = bodies.get(publication.form, _page)(publication)
+    return " ".join(filter(None, (*parts, *_numbers(publication))))
 
 
 def written_date(date: str) -> str:
@@ -43,18 +33,14 @@ def written_date(date: str) -> str:
     return " ".join([year, *(calendar.month_abbr[int(month)] for month in rest[:1]), *(str(int(d)) for d in rest[1:])])
 
 
-def _article(publication: Publication) -> Iterator[str]:
+def _serial(publication: Publication) -> Iterator[str]:
+    journal = _journal(publication)
     yield _people(publication.authors)
     yield _title(publication)
-    yield f"{_sentence(_journal(publication))} {_issue(publication)}."
-    yield _language(publication)
-
-
-def _preprint(publication: Publication) -> Iterator[str]:
-    server = _journal(publication) or publication.publisher
-    yield _people(publication.authors)
-    yield _title(publication)
-    yield f"{server} [Preprint]." if server else "[Preprint]."
+    if publication.form == "preprint":
+        yield f"{journal or publication.publisher} [Preprint].".lstrip()
+    else:
+        yield _sentence(journal)
     yield f"{_issue(publication)}."
     yield _language(publication)
 
@@ -63,20 +49,21 @@ def _chapter(publication: Publication) -> Iterator[str]:
     yield _people(publication.authors)
     yield _title(publication)
     if publication.date != UNKNOWN_DATE:
-        yield f"{written_date(publication.date)}{_revised(publication)}."
+        revised = publication.revised_date
+        updated = f" [updated {written_date(revised)}]" if revised != UNKNOWN_DATE else ""
+        yield f"{written_date(publication.date)}{updated}."
     yield f"In: {_people(publication.editors, 'editors')}".rstrip()
     yield _sentence(publication.book_title + _medium(publication))
-    yield _imprint(publication, publication.book_years) + (f" p. {publication.pages}." if publication.pages else "")
+    yield _imprint(publication, publication.book_years)
+    yield f"p. {publication.pages}." if publication.pages else ""
     yield _language(publication)
 
 
 def _book(publication: Publication) -> Iterator[str]:
-    yield _people(publication.authors)
-    if not publication.authors:
-        yield _people(publication.editors, "editors")
+    authors, editors = _people(publication.authors), _people(publication.editors, "editors")
+    yield authors or editors
     yield _title(publication, _medium(publication))
-    if publication.authors:
-        yield _people(publication.editors, "editors")
+    yield editors if authors else ""
     yield _imprint(publication, publication.book_years or written_date(publication.date))
     yield _language(publication)
 
@@ -89,18 +76,19 @@ def _page(publication: Publication) -> Iterator[str]:
     yield _title(publication, " [Internet]" if online else "")
     yield f"{publisher}; {dated}" if publisher and dated else _sentence(publisher) or dated
     yield _language(publication)
-    if publication.nct:
-        yield f"Identifier: {publication.nct}."
-    if online and not publication.pmid:
-        yield f"Available from: {publication.url}"
+    yield f"Identifier: {publication.nct}." if publication.nct else ""
+    yield f"Available from: {publication.url}" if online and not publication.pmid else ""
 
 
 def _people(names: Sequence[AuthorName], role: str = "") -> str:
-    """Names with a full stop at the end: "Berg JA, Ruiz K, editors."; a body follows people after a semicolon."""
+    """Names with a full stop at the end: "Berg JA, Ruiz K, editors."; after people, and around a name with a comma of
+    its own, an organization is set off by semicolons."""
     listed = ""
     for name, before in zip(names[:_LISTED_AUTHORS], (None, *names), strict=False):
-        divider = "" if before is None else "; " if before.given and not name.given else ", "
-        listed += divider + name.initials
+        if before:
+            own_comma = any("," in one.family for one in (before, name) if not one.given)
+            listed += "; " if own_comma or (before.given and not name.given) else ", "
+        listed += name.initials
     if len(names) > _LISTED_AUTHORS:
         listed += ", et al"
     if role and names:
@@ -141,10 +129,6 @@ def _medium(publication: Publication) -> str:
     return " [Internet]" if publication.bookshelf_id else ""
 
 
-def _revised(publication: Publication) -> str:
-    return f" [updated {written_date(publication.revised_date)}]" if publication.revised_date != UNKNOWN_DATE else ""
-
-
 def _language(publication: Publication) -> str:
     names = language_names(publication.language)
     return f"{', '.join(names)}." if names and names != ["English"] else ""
@@ -153,11 +137,7 @@ def _language(publication: Publication) -> str:
 def _numbers(publication: Publication) -> Iterator[str]:
     if publication.doi:
         yield f"doi: {publication.doi}."
-    if publication.publication_stage == AHEAD_OF_PRINT:
+    if publication.is_ahead_of_print:
         yield "Epub ahead of print."
-    numbers = (
-        ("PMID: ", publication.pmid),
-        ("PMCID: ", publication.pmcid),
-        ("Bookshelf ID: ", publication.bookshelf_id),
-    )
-    yield _sentence("; ".join(f"{name}{value}" for name, value in numbers if value))
+    numbers = {"PMID": publication.pmid, "PMCID": publication.pmcid, "Bookshelf ID": publication.bookshelf_id}
+    yield _sentence("; ".join(f"{name}: {value}" for name, value in numbers.items() if value))

@@ -7,9 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from deepcritical_mcp.models.author_names import split_name
 from deepcritical_mcp.models.evidence import NO_ABSTRACT, USER, Publication, Text
-from deepcritical_mcp.models.publication import AuthorName
+from deepcritical_mcp.models.publication import AuthorName, split_name
 from deepcritical_mcp.text import clean_line, cut_at_sentence
 
 _OWN_WORDS = "NOTE, not part of the source: "
@@ -18,7 +17,7 @@ _LONGEST_TITLE = 120
 
 
 def upgraded(text: str) -> list[Publication]:
-    """What version 0.1 wrote as one piece of evidence: the publication, and the user's words about it on their own.
+    """Evidence written by version 0.1, as the publication followed by the user's notes about it.
 
     Raises:
         ValueError: the text was not written by version 0.1.
@@ -32,7 +31,7 @@ def upgraded(text: str) -> list[Publication]:
         publication = _publication(row, citation, content)
         notes = [_note(one, publication) for one in words if one.strip()]
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError("not a piece of evidence of version 0.1") from error
+        raise ValueError("not evidence written by version 0.1") from error
     return [publication, *notes]
 
 
@@ -58,12 +57,16 @@ def _publication(row: Mapping[str, Any], citation: dict[str, Any], content: str)
     names = [AuthorName(*one) for one in parts] if len(parts) == len(authors) else [split_name(one) for one in authors]
     provider = str(row.get("provider", ""))
     kind = "abstract" if provider == "pubmed" else "note" if citation["source"] == "user" else "page"
-    if kind == "abstract" and content == citation["title"]:  # how 0.1 said that there is no abstract
+    if kind == "abstract" and content == citation["title"]:  # version 0.1 repeated the title if there was no abstract
         content = NO_ABSTRACT
     return Publication.model_validate(
         {
             **citation,
-            **{name: row[name] for name in ("id", "keywords", "volume", "issue", "pages", "found_by") if name in row},
+            **{
+                name: row[name]
+                for name in ("id", "keywords", "volume", "issue", "pages", "found_by", "similar")
+                if name in row
+            },
             "authors": names,
             "texts": [Text(kind=kind, content=content, provider=provider)],
         }

@@ -9,31 +9,23 @@ from contextlib import contextmanager
 
 from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError, may_pass
 
+THRESHOLD = 3
+COOLDOWN = 15.0  # seconds
+
 
 class CircuitBreaker:
-    """Closed, open after `threshold` failures in a row, and half open `cooldown` seconds after the last one.
+    """Closed, open after `THRESHOLD` failures in a row, and half open `COOLDOWN` seconds after the last one.
 
-    Half open, one call is let through as a probe; the others are refused until the probe has ended.
+    Half open, one call passes as a probe; the others are refused until the probe has ended.
 
     Args:
         provider: wire name, e.g. "brave".
         title: name for people, used in messages.
-        threshold: failures in a row.
-        cooldown: seconds.
         clock: monotonic seconds.
     """
 
-    def __init__(
-        self,
-        provider: str,
-        title: str,
-        *,
-        threshold: int = 3,
-        cooldown: float = 15.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._provider, self._title = provider, title
-        self._threshold, self._cooldown, self._clock = threshold, cooldown, clock
+    def __init__(self, provider: str, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._provider, self._title, self._clock = provider, title, clock
         self._failures = 0
         self._last_failure = 0.0
         self._last_error: ProviderError | None = None
@@ -41,15 +33,15 @@ class CircuitBreaker:
 
     @contextmanager
     def guard(self) -> Generator[None]:
-        """Let one call to the provider through and count its failure.
+        """Surround one call to the provider and count its failure.
 
-        A refused request (`ProviderRequestError`) and a cancelled call say nothing about the provider's health.
+        A refused request (`ProviderRequestError`) and a cancelled call do not count.
 
         Raises:
             CircuitOpenError: the provider is skipped for now.
         """
         self.check()
-        probe = self._probing = self._failures >= self._threshold
+        probe = self._probing = self._failures >= THRESHOLD
         try:
             yield
         except ProviderRequestError:
@@ -71,18 +63,15 @@ class CircuitBreaker:
             CircuitOpenError: the provider is skipped for now; the message includes the last failure, which also decides
                 whether waiting can help.
         """
-        wait = self._last_failure + self._cooldown - self._clock()
-        if self._failures >= self._threshold and (wait > 0 or self._probing):
-            raise self._open(wait)
-
-    def _open(self, wait: float) -> CircuitOpenError:
-        reason = f" Last failure: {self._last_error.message}" if self._last_error else ""
-        error = CircuitOpenError(
-            self._provider,
-            f"{self._title} failed {self._failures} times in a row and is skipped for now; "
-            f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}",
-            retry_after=max(wait, 1.0),
-        )
-        if self._last_error and not may_pass(self._last_error):
-            error.retryable, error.retry_after = False, 0.0
-        return error
+        wait = self._last_failure + COOLDOWN - self._clock()
+        if self._failures >= THRESHOLD and (wait > 0 or self._probing):
+            reason = f" Last failure: {self._last_error.message}" if self._last_error else ""
+            error = CircuitOpenError(
+                self._provider,
+                f"{self._title} failed {self._failures} times in a row and is skipped for now; "
+                f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}",
+                retry_after=max(wait, 1.0),
+            )
+            if self._last_error and not may_pass(self._last_error):
+                error.retryable, error.retry_after = False, 0.0
+            raise error

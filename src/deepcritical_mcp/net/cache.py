@@ -18,7 +18,7 @@ from typing import TypeVar
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-PATIENCE = 1.0
+BUSY_TIMEOUT = 1.0
 """Seconds to wait for another process that is writing."""
 
 _KEYS_PER_STATEMENT = 500
@@ -26,11 +26,10 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 """Result codes of a file that is broken, is no database, or has other tables than ours."""
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS entries (
-  number INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, stored REAL NOT NULL, label BLOB NOT NULL,
-  value BLOB NOT NULL
-)
+CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY AUTOINCREMENT,
+  key BLOB NOT NULL UNIQUE, stored REAL NOT NULL, label BLOB NOT NULL, value BLOB NOT NULL)
 """
+_INSERT = "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?, ?, ?, ?)"
 # Rows are in the order of their time, so that only the expired ones have to be read.
 _DROP_EXPIRED = """
 DELETE FROM entries WHERE number < (SELECT number FROM entries WHERE stored > ? ORDER BY number LIMIT 1)
@@ -57,7 +56,7 @@ class Cache:
         path: the file; created by the first `put`.
         ttl: seconds that a value is kept.
         max_bytes: size of the file's used pages; the oldest values are dropped beyond it.
-        patience: seconds to wait for another process that is writing.
+        timeout: seconds to wait for another process that is writing.
         now: seconds since the epoch.
     """
 
@@ -67,14 +66,10 @@ class Cache:
         *,
         max_bytes: int,
         ttl: float = math.inf,
-        patience: float = PATIENCE,
+        timeout: float = BUSY_TIMEOUT,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._path = path
-        self._max_bytes = max_bytes
-        self._ttl = ttl
-        self._patience = patience
-        self._now = now
+        self._path, self._max_bytes, self._ttl, self._timeout, self._now = path, max_bytes, ttl, timeout, now
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._closing: weakref.finalize[..., Cache] | None = None
@@ -83,37 +78,32 @@ class Cache:
     def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
         """The values of those `keys` that are cached."""
         wanted = list(keys)
+        query = "SELECT key, CAST(value AS BLOB) FROM entries WHERE stored > ? AND key IN (%s)"
 
         def select(connection: sqlite3.Connection) -> dict[bytes, bytes]:
             found: dict[bytes, bytes] = {}
             for start in range(0, len(wanted), _KEYS_PER_STATEMENT):
                 part = wanted[start : start + _KEYS_PER_STATEMENT]
-                marks = ",".join("?" * len(part))
-                query = f"SELECT key, CAST(value AS BLOB) FROM entries WHERE stored > ? AND key IN ({marks})"
-                found.update(connection.execute(query, (self._oldest(), *part)))
+                found.update(connection.execute(query % ",".join("?" * len(part)), (self._oldest(), *part)))
             return found
 
         return self._attempt(select, otherwise=dict[bytes, bytes]())
 
     def labels(self) -> list[bytes]:
         """The label of every cached value, the latest first."""
-
-        def select(connection: sqlite3.Connection) -> list[bytes]:
-            query = "SELECT CAST(label AS BLOB) FROM entries WHERE stored > ? ORDER BY number DESC"
-            return [label for (label,) in connection.execute(query, (self._oldest(),))]
-
-        return self._attempt(select, otherwise=list[bytes]())
+        query = "SELECT CAST(label AS BLOB) FROM entries WHERE stored > ? ORDER BY number DESC"
+        return self._attempt(
+            lambda connection: [label for (label,) in connection.execute(query, (self._oldest(),))],
+            otherwise=list[bytes](),
+        )
 
     def put(self, values: Mapping[bytes, bytes], *, label: bytes = b"") -> None:
         """Cache `values` in place of earlier ones under the same keys."""
 
         def insert(connection: sqlite3.Connection) -> None:
-            stored = self._now()
-            rows = [(key, stored, label, value) for key, value in values.items()]
+            rows = [(key, self._now(), label, value) for key, value in values.items()]
             with connection:
-                connection.executemany(
-                    "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?, ?, ?, ?)", rows
-                )
+                connection.executemany(_INSERT, rows)
                 connection.execute(_DROP_EXPIRED, (self._oldest(),))
                 while _used_bytes(connection) > self._max_bytes:
                     if not connection.execute(_DROP_OLDEST).rowcount:
@@ -150,17 +140,19 @@ class Cache:
                 return work(self._connect())
             except (sqlite3.Error, OSError) as error:
                 self._disconnect()
-                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-                if code in _DAMAGED:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
                     self._delete_file()
-                self._report(error)
+                reason = error.strerror if isinstance(error, OSError) else error
+                level = logging.DEBUG if self._reported else logging.WARNING
+                logger.log(level, "cache %s cannot be used now: %s", self._path.name, reason)
+                self._reported = True
                 return otherwise
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
             _make_private_folder(self._path.parent)
             self._path.touch(mode=0o600)
-            connection = sqlite3.connect(self._path, timeout=self._patience, check_same_thread=False)
+            connection = sqlite3.connect(self._path, timeout=self._timeout, check_same_thread=False)
             self._connection = connection
             self._closing = weakref.finalize(self, connection.close)
             with suppress(sqlite3.OperationalError):  # no WAL here, or another process is switching to it right now
@@ -179,12 +171,6 @@ class Cache:
         with suppress(OSError):
             for suffix in ("-wal", "-shm", ""):
                 self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-
-    def _report(self, error: Exception) -> None:
-        level = logging.DEBUG if self._reported else logging.WARNING
-        self._reported = True
-        reason = error.strerror if isinstance(error, OSError) else error
-        logger.log(level, "cache %s cannot be used now: %s", self._path.name, reason)
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:

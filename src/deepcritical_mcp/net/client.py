@@ -1,14 +1,14 @@
-"""The one place that retries, waits, and turns network failures into our errors."""
+"""The one place that retries, shares identical requests, and turns network failures into our errors."""
 
 from __future__ import annotations
 
-import email.utils
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TypedDict, TypeVar, Unpack, cast
 
 import anyio
 import httpx
@@ -26,7 +26,8 @@ from deepcritical_mcp.errors import (
     QuotaExceededError,
     RateLimitError,
 )
-from deepcritical_mcp.logs import hide_keys_in_addresses
+from deepcritical_mcp.logs import hide_keys_in_urls
+from deepcritical_mcp.net.pacing import Pacing
 
 T = TypeVar("T")
 
@@ -39,23 +40,24 @@ logger = logging.getLogger(__name__)
 class RetryPolicy:
     """How often and how long to try one request. All times in seconds, sizes in bytes.
 
-    A `Retry-After` longer than `longest_wait` is not waited for: the error goes to the caller at once.
+    A `Retry-After` longer than `max_wait` is not waited for: the error goes to the caller at once.
     """
 
     attempts: int = 3
     first_backoff: float = 0.5
-    longest_backoff: float = 4.0
-    longest_wait: float = 8.0
+    max_backoff: float = 4.0
+    max_wait: float = 8.0
     attempt_timeout: float = 12.0
-    largest_answer: int = 64 * 1024 * 1024
+    max_response_bytes: int = 64 * 1024 * 1024
 
 
-class RequestLimiter(Protocol):
-    """Spaces the starts of requests."""
+class RequestParts(TypedDict, total=False):
+    """What a request sends, as in httpx."""
 
-    async def acquire(self) -> None:
-        """Return when the next request may start."""
-        ...
+    params: Mapping[str, str | int]
+    data: Mapping[str, str]
+    json: object
+    headers: Mapping[str, str]
 
 
 class ApiClient:
@@ -65,8 +67,7 @@ class ApiClient:
         http: the process's connection pool; closed by its owner.
         provider: wire name, e.g. "pubmed".
         title: name for people, used in messages, e.g. "PubMed".
-        limiter: awaited before every attempt.
-        starting: awaited once connected, right before the request is sent, which may be long after `limiter` returned.
+        limiter: spaces the attempts.
         explain: reads a response other than 2xx whose body says more than its status; returns the error it means, or
             None if the status says it all.
         follow_redirects: False where a redirect would carry a key elsewhere; None = as `http` is configured.
@@ -79,31 +80,21 @@ class ApiClient:
         provider: str,
         title: str,
         retry: RetryPolicy | None = None,
-        limiter: RequestLimiter | None = None,
-        starting: Callable[[], Awaitable[None]] | None = None,
+        limiter: Pacing | None = None,
         explain: Callable[[httpx.Response], ProviderError | None] | None = None,
         follow_redirects: bool | None = None,
     ) -> None:
-        hide_keys_in_addresses()
+        hide_keys_in_urls()
         self.provider = provider
         self.title = title
         self._http = http
         self._retry = retry or RetryPolicy()
         self._limiter = limiter
-        self._starting = starting
         self._explain = explain
         self._redirects = httpx.USE_CLIENT_DEFAULT if follow_redirects is None else follow_redirects
 
     async def request(
-        self,
-        method: str,
-        url: str,
-        parse: Callable[[httpx.Response], T],
-        *,
-        params: Mapping[str, str | int] | None = None,
-        data: Mapping[str, str] | None = None,
-        json: object = None,
-        headers: Mapping[str, str] | None = None,
+        self, method: str, url: str, parse: Callable[[httpx.Response], T], **parts: Unpack[RequestParts]
     ) -> T:
         """Send a request and return `parse(response)`; `parse` gets 2xx responses only and may raise ProviderErrors.
 
@@ -112,12 +103,12 @@ class ApiClient:
         """
 
         async def attempt() -> T:
-            return parse(await self.send(method, url, params=params, data=data, json=json, headers=headers))
+            return parse(await self.send(method, url, **parts))
 
         return await self.run(attempt)
 
     async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
-        """Run `operation` with the limiter, the timeout of an attempt and the retry policy.
+        """Run `operation` with the limiter, the timeout per attempt and the retry policy.
 
         For providers with a client of their own; `operation` must raise ProviderErrors only. All attempts end a little
         before the deadline around the call, so that the caller still learns what failed.
@@ -156,16 +147,7 @@ class ApiClient:
     def _late(self) -> ProviderTimeoutError:
         return ProviderTimeoutError(self.provider, f"{self.title} did not answer in time.")
 
-    async def send(
-        self,
-        method: str,
-        url: str,
-        *,
-        params: Mapping[str, str | int] | None = None,
-        data: Mapping[str, str] | None = None,
-        json: object = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> httpx.Response:
+    async def send(self, method: str, url: str, **parts: Unpack[RequestParts]) -> httpx.Response:
         """Make one attempt, as part of an operation under `run`; returns a 2xx response, completely read.
 
         Raises:
@@ -175,12 +157,9 @@ class ApiClient:
             async with self._http.stream(
                 method,
                 url,
-                params=params,
-                data=data,
-                json=json,
-                headers=headers,
                 follow_redirects=self._redirects,
-                extensions={"trace": self._watch} if self._starting else {},
+                extensions={"trace": self._pace} if self._limiter else {},
+                **parts,
             ) as response:
                 await self._read(response)
         except httpx.TimeoutException as error:
@@ -199,16 +178,19 @@ class ApiClient:
         self.raise_for_status(response.status_code, response.headers)
         return response
 
-    async def _watch(self, event: str, _: Mapping[str, object]) -> None:
-        """httpx's `trace` extension."""
-        if self._starting is not None and event.endswith("send_request_headers.started"):
-            await self._starting()
+    async def _pace(self, event: str, _: Mapping[str, object]) -> None:
+        """httpx's `trace` extension: holds the limiter to when the request is really sent."""
+        assert self._limiter is not None
+        if event.endswith("send_request_headers.started"):
+            await self._limiter.confirm()
+        elif event.endswith("send_request_body.complete"):
+            await self._limiter.sent()
 
     async def _read(self, response: httpx.Response) -> None:
         received = bytearray()
         async for chunk in response.aiter_bytes():
             received += chunk
-            if len(received) > self._retry.largest_answer:
+            if len(received) > self._retry.max_response_bytes:
                 raise ProviderResponseError(self.provider, f"{self.title} sent a response that is too large.")
         response._content = bytes(received)  # pyright: ignore[reportPrivateUsage]  # what aread() does, but bounded
 
@@ -220,8 +202,8 @@ class ApiClient:
         """
         if 200 <= status < 300:
             return
+        wait = retry_after_seconds(headers.get("retry-after", ""))
         if status == 429:
-            wait = retry_after_seconds(headers.get("retry-after", ""))
             again = f"Try again in {math.ceil(wait)} seconds." if wait else "Try again in a minute."
             raise RateLimitError(
                 self.provider, f"{self.title}'s rate limit has been reached (HTTP 429). {again}", retry_after=wait
@@ -232,36 +214,70 @@ class ApiClient:
             raise QuotaExceededError(self.provider, f"The plan's quota at {self.title} is used up (HTTP {status}).")
         if status == 408 or status >= 500:
             raise ProviderUnavailableError(
-                self.provider,
-                f"{self.title} is unavailable (HTTP {status}).",
-                retry_after=retry_after_seconds(headers.get("retry-after", "")),
+                self.provider, f"{self.title} is unavailable (HTTP {status}).", retry_after=wait
             )
         raise ProviderRequestError(self.provider, f"{self.title} refused the request (HTTP {status}).")
 
     def _is_worth_another_attempt(self, error: BaseException) -> bool:
-        if not isinstance(error, ProviderError) or not error.retryable:
-            return False
-        return error.retry_after <= min(self._retry.longest_wait, seconds_left())
+        longest = min(self._retry.max_wait, seconds_left())
+        return isinstance(error, ProviderError) and error.retryable and error.retry_after <= longest
 
     def _wait(self, state: RetryCallState) -> float:
-        backoff = wait_random_exponential(multiplier=self._retry.first_backoff, max=self._retry.longest_backoff)(state)
-        error = state.outcome.exception() if state.outcome else None
-        wait = min(backoff, seconds_left() / 2)
-        return max(wait, error.retry_after) if isinstance(error, ProviderError) else wait
+        backoff = wait_random_exponential(multiplier=self._retry.first_backoff, max=self._retry.max_backoff)(state)
+        return max(min(backoff, seconds_left() / 2), _failure(state).retry_after)
 
     def _log(self, state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        code = error.code if isinstance(error, ProviderError) else "error"
+        code = _failure(state).code
         logger.info("attempt %d at %s failed (%s), trying again", state.attempt_number, self.provider, code)
+
+
+def _failure(state: RetryCallState) -> ProviderError:
+    return cast("ProviderError", state.outcome and state.outcome.exception())
 
 
 def retry_after_seconds(value: str) -> float:
     """Seconds that a `Retry-After` header asks for, in either form, at most a day; 0.0 if absent or unreadable."""
     value = value.strip()
-    if value.isdecimal():
-        return min(float(value), ONE_DAY)
     try:
-        moment = email.utils.parsedate_to_datetime(value).timestamp()
+        wait = float(value) if value.isdecimal() else parsedate_to_datetime(value).timestamp() - time.time()
     except (ValueError, TypeError, OverflowError):
         return 0.0
-    return min(max(0.0, moment - time.time()), ONE_DAY)
+    return min(max(0.0, wait), ONE_DAY)
+
+
+@dataclass
+class _Pending:
+    done: anyio.Event = field(default_factory=anyio.Event)
+    answer: tuple[object] | None = None
+    error: ProviderError | None = None
+
+
+class InFlight:
+    """Identical requests at the same time, sent once: later callers share the first one's answer or ProviderError."""
+
+    def __init__(self) -> None:
+        self._pending: dict[Hashable, _Pending] = {}
+
+    async def ask(self, key: Hashable, operation: Callable[[], Awaitable[T]]) -> T:
+        """What `operation` returns for `key`; the first caller runs it, or the next one if that one is cancelled.
+
+        Raises:
+            ProviderError: raised by `operation`, to every caller that waited for it.
+        """
+        while (pending := self._pending.get(key)) is not None:
+            await pending.done.wait()
+            if pending.error is not None:
+                raise pending.error
+            if pending.answer is not None:
+                return cast("T", pending.answer[0])
+        pending = self._pending[key] = _Pending()
+        try:
+            answer = await operation()
+            pending.answer = (answer,)
+            return answer
+        except ProviderError as error:
+            pending.error = error
+            raise
+        finally:
+            del self._pending[key]
+            pending.done.set()

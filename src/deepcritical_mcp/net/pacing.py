@@ -1,61 +1,77 @@
 """How often a provider is asked: request starts are spaced in a process, over all processes, or over all machines.
 
-A provider counts requests per address or key, and every window of a client starts a server of its own. So the next free
-moment can be kept where all of them see it: pyrate-limiter's GCRA with a burst of one, its state in a small locked file
-or in Redis. A place that cannot be used is replaced by the next one, down to this process's memory, with a warning.
+A provider counts requests per address or key, and every client starts a server of its own. So the next free moment is
+kept where all of them see it: in a small locked file or in Redis. A place that cannot be used is replaced by the next
+one, down to this process's memory, with a warning.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import math
+import os
+import stat
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
-from pyrate_limiter import GCRA, Rate
-from pyrate_limiter.abstracts.algorithm import Decision
-from pyrate_limiter.abstracts.store import StateStore
+from filelock import FileLock, Timeout
 
-from deepcritical_mcp.net.pacing_stores import FileStateStore, MemoryStateStore, SharedRedisStateStore
+from deepcritical_mcp.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 logger = logging.getLogger(__name__)
 
-LATE = 0.05
-"""Seconds. A request that starts later than this after its moment would come too close to the next one."""
+# All in seconds.
+MAX_LATENESS = 0.05  # a request that would be sent later than this after its moment waits for another moment instead
+MIN_LATENESS = 0.01  # a request sent later than this after its moment moves the next one by its delay
+MAX_AHEAD = 5.0  # a state further ahead than this and two requests was written before the clock was set back
+RETRY_PLACE = 30.0  # until a place that could not be used is tried again
+LOCK_TIMEOUT = 2.0  # the lock is held for microseconds and ends with its process; if it is not free, it does not work
+LOCK_POLL = 0.005
+REDIS_TIMEOUT = 2.0
 
-LATE_STARTS = 3
-"""After so many late moments in a row the machine is overloaded, and another one would not help."""
+MAX_STATE_BYTES = 100
 
-RETRY_PLACE = 30.0
-"""Seconds until a place that could not be used is tried again."""
-
-_MOMENT: ContextVar[float] = ContextVar("moment", default=0.0)  # monotonic; when this task's last moment was taken
+Step = Callable[[int, int], int]
+"""From the present and the next free moment to the new next free moment, all in microseconds."""
 
 
-@dataclass
-class Place:
-    """Where the next free moment is kept.
-
-    Attributes:
-        name: for the log.
-        open: returns the place; may raise OSError, as may every use of it.
-    """
+class Place(Protocol):
+    """Where the next free moment is kept."""
 
     name: str
-    open: Callable[[], StateStore]
-    store: StateStore | None = field(default=None, init=False)
-    paused_until: float = field(default=0.0, init=False)
+
+    def change(self, step: Step) -> None:
+        """Apply `step` to the state, 0 at first, while nobody else does. May raise OSError or NotImplementedError."""
+        ...
+
+
+class _Moment(NamedTuple):
+    """Seconds to wait for a moment, or, if it was taken, when (monotonic) and the state that it left."""
+
+    wait: float
+    at: float = 0.0
+    state: int = 0
+
+
+_moment: ContextVar[float] = ContextVar("moment", default=0.0)  # monotonic; taken by this task for its next request
 
 
 class Pacing:
-    """A `RequestLimiter`: in the order of the calls within a process, in turns between processes.
+    """Spaces the starts of requests: in the order of the calls within a process, in turns between processes.
 
     Args:
         spacing: seconds between two starts, rounded up to milliseconds; 0 does not wait at all.
@@ -63,49 +79,78 @@ class Pacing:
     """
 
     def __init__(self, spacing: float, places: Sequence[Place] = ()) -> None:
-        self._milliseconds = math.ceil(round(spacing * 1000, 6))
-        self._places = (*places, Place("memory", MemoryStateStore))
+        self._spacing = math.ceil(round(spacing * 1_000, 6)) * 1_000  # microseconds
+        self._places = (*places, MemoryPlace())
+        self._paused: dict[str, float] = {}
         self._turn = anyio.Lock()
 
     async def acquire(self) -> None:
-        """Return when the next request may start. A cancelled call takes no moment from the others."""
-        if not self._milliseconds:
+        """Return when the next request may start. A cancelled call takes no moment from the others.
+
+        Raises:
+            ConfigurationError: the address of Redis is not one.
+        """
+        if not self._spacing:
             return
         async with self._turn:
-            for _ in range(LATE_STARTS):
-                moment = await self._moment()
-                _MOMENT.set(moment)
-                if time.monotonic() - moment <= LATE:
-                    return
+            moment = await anyio.to_thread.run_sync(self._take)
+            while moment.wait > 0:
+                await anyio.sleep(moment.wait)
+                moment = await anyio.to_thread.run_sync(self._take)
+        _moment.set(moment.at)
+        try:
+            await anyio.lowlevel.checkpoint_if_cancelled()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._move, -self._spacing, moment.state)
+            raise
 
     async def confirm(self) -> None:
-        """Call this when the request is about to be sent: a moment that has passed by then is replaced by another.
+        """Call this right before the request is sent: a moment that has passed by then is replaced by another.
 
-        Connecting takes time, above all the first time; requests sent as they happened to connect would come together.
+        Connecting takes time, especially at first; without this, requests that waited for it would be sent together.
         """
-        if time.monotonic() - _MOMENT.get() > LATE:
+        if self._spacing and time.monotonic() - _moment.get() > MAX_LATENESS:
             await self.acquire()
 
-    async def _moment(self) -> float:
-        """Wait for a free moment; returns when it was taken, on the monotonic clock."""
-        while True:
-            wait, asked = await anyio.to_thread.run_sync(self._take, abandon_on_cancel=True)
-            if wait <= 0:
-                return asked
-            await anyio.sleep(wait)
+    async def sent(self) -> None:
+        """Call this right after the request was sent: if that took long, the next one waits as much longer.
 
-    def _take(self) -> tuple[float, float]:
-        """Take this moment if it is free: (seconds to wait until one may be, the monotonic clock)."""
-        rates = [Rate(1, self._milliseconds, burst=1)]
+        A busy machine can stop this process between `confirm` and sending.
+        """
+        late = time.monotonic() - _moment.get()
+        _moment.set(0.0)  # a redirect is another request
+        if self._spacing and late > MIN_LATENESS:
+            await anyio.to_thread.run_sync(self._move, round(late * 1e6))
+
+    def _take(self) -> _Moment:
+        """Take this moment if it is free."""
+        moment = _Moment(0)
+
+        def step(now: int, free: int) -> int:
+            nonlocal moment
+            if now < free <= now + 2 * self._spacing + MAX_AHEAD * 1e6:
+                moment = _Moment((free - now) / 1e6)
+                return free
+            moment = _Moment(0, time.monotonic(), now + self._spacing)
+            return moment.state
+
+        self._change(step)
+        return moment
+
+    def _move(self, by: int, expected: int | None = None) -> None:
+        """Move the next free moment, if it is still the `expected` one."""
+        furthest = self._spacing + round(MAX_AHEAD * 1e6)
+        self._change(lambda now, free: min(free + by, now + furthest) if expected in (None, free) else free)
+
+    def _change(self, step: Step) -> None:
         for place in self._places:
-            if place.paused_until > time.monotonic():
+            if self._paused.get(place.name, -math.inf) > time.monotonic():
                 continue
             try:
-                place.store = place.store or place.open()
-                decision = cast("Decision", place.store.check(GCRA(), rates, time.time_ns() // 1_000_000, 1))
-                return (decision.retry_after_ms or 0) / 1000, time.monotonic()
-            except (OSError, NotImplementedError) as error:  # the latter: file locks on a file system without them
-                place.store, place.paused_until = None, time.monotonic() + RETRY_PLACE
+                return place.change(step)
+            except (OSError, NotImplementedError) as error:  # the latter: a file system without locks
+                self._paused[place.name] = time.monotonic() + RETRY_PLACE
                 logger.warning("requests cannot be spaced by %s, falling back: %s", place.name, type(error).__name__)
         raise AssertionError("memory always works")
 
@@ -119,13 +164,112 @@ def shared_pacing(spacing: float, *, name: str, identity: str, folder: Path, red
         identity: what the provider counts by, e.g. its address and the key; stored as a hash only.
         folder: of the file that holds the state; created when first used.
         redis_url: empty = no Redis.
-
-    Raises:
-        ConfigurationError: by `acquire`, if `redis_url` cannot be used at all.
     """
-    line = f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
-    places = [Place("file", lambda: FileStateStore(folder / line))]
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    places: list[Place] = [FilePlace(folder / f"{name}-{digest}")]
     if redis_url:
-        key = f"deepcritical:{line.replace('-', ':')}"
-        places.insert(0, Place("redis", lambda: SharedRedisStateStore(redis_url, key)))
+        places.insert(0, RedisPlace(redis_url, f"deepcritical:next:{name}:{digest}"))
     return Pacing(spacing, places)
+
+
+class MemoryPlace:
+    """This process's memory, timed by the monotonic clock: it works when the system's clock is set back, too."""
+
+    name = "memory"
+
+    def __init__(self) -> None:
+        self._state = 0
+        self._lock = threading.Lock()
+
+    def change(self, step: Step) -> None:
+        """Apply `step`."""
+        with self._lock:
+            self._state = step(time.monotonic_ns() // 1_000, self._state)
+
+
+class FilePlace:
+    """A small file, one reader and writer at a time on this machine; its folder is created."""
+
+    name = "file"
+
+    def __init__(self, path: Path, *, lock_timeout: float = LOCK_TIMEOUT) -> None:
+        self._path = path.with_suffix(".state")
+        self._lock_timeout = lock_timeout
+
+    def change(self, step: Step) -> None:
+        """Apply `step`; OSError if the file is not a text file or its lock does not work."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            old = self._read()
+            new = step(time.time_ns() // 1_000, old)
+            if new != old:
+                self._path.write_text(str(new))
+
+    def _locked(self) -> AbstractContextManager[object]:
+        """Counts attempts, not seconds: when a busy machine has stopped this process, the lock may be free by now."""
+        lock = FileLock(self._path.with_suffix(".lock"), thread_local=False)
+        for _ in range(round(self._lock_timeout / LOCK_POLL)):
+            with suppress(Timeout):
+                return lock.acquire(blocking=False)
+            time.sleep(LOCK_POLL)
+        return lock.acquire(blocking=False)
+
+    def _read(self) -> int:
+        """The state; 0 if there is none or it makes no sense."""
+        try:
+            if not stat.S_ISREG(self._path.stat().st_mode):  # reading a pipe would never end
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+            with self._path.open("rb") as file:
+                return int(file.read(MAX_STATE_BYTES).decode("ascii"))
+        except UnicodeDecodeError:
+            raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ)) from None
+        except (FileNotFoundError, ValueError):
+            return 0
+
+
+class RedisPlace:
+    """Redis, timed by its clock, since the machines' clocks differ."""
+
+    name = "redis"
+
+    def __init__(self, url: str, key: str) -> None:
+        self._url, self._key = url, key
+
+    def change(self, step: Step) -> None:
+        """Apply `step`.
+
+        Raises:
+            OSError: Redis cannot be reached.
+            ConfigurationError: the package `redis` is not installed, or the URL is not the address of a Redis.
+        """
+        client = self._client
+        from redis.exceptions import RedisError
+
+        def attempt(pipe: Any) -> None:  # redis leaves the options of its commands untyped
+            seconds, microseconds = pipe.time()
+            now = seconds * 1_000_000 + microseconds
+            state = step(now, int(pipe.get(self._key) or 0))
+            pipe.multi()
+            pipe.set(self._key, state, px=round(max(state - now, 0) / 1_000 + MAX_AHEAD * 1_000))
+
+        try:
+            client.transaction(attempt, self._key)  # pyright: ignore[reportUnknownMemberType]  # its options are untyped
+        except RedisError as error:
+            raise ConnectionError(type(error).__name__) from error
+
+    @cached_property
+    def _client(self) -> Redis:
+        try:
+            from redis import Redis
+        except ImportError:
+            raise ConfigurationError(
+                "DEEPCRITICAL_REDIS_URL needs the redis package: install deepcritical-mcp[redis], or unset it."
+            ) from None
+        try:
+            return Redis.from_url(  # pyright: ignore[reportUnknownMemberType]  # its options are untyped
+                self._url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT
+            )
+        except ValueError:
+            raise ConfigurationError(
+                "DEEPCRITICAL_REDIS_URL is not the address of a Redis, such as redis://host:6379."
+            ) from None

@@ -1,53 +1,58 @@
-"""The first half of a search: every variant asked side by side, and one ranking out of the answers."""
+"""The first half of a search: ask all variants concurrently, and fuse the answers into one ranking."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
 
 from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import AllProvidersFailedError, DeepCriticalError, ProviderError, ProviderTimeoutError
-from deepcritical_mcp.models import ProviderReport, QueryReport
+from deepcritical_mcp.models import ProviderReport, QueryReport, merged
 from deepcritical_mcp.progress import Progress
-from deepcritical_mcp.search.fusion import QUERY_WEIGHT, fuse_in_blocks, unite
 from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Source
 
-LOOKED_THROUGH = 200
-"""With `only_new`, so many ids are looked through beyond `max_results`."""
+RANK_CONSTANT = 60
+"""k of reciprocal rank fusion, as Cormack, Clarke and Büttcher (SIGIR 2009) chose it."""
+
+QUERY_WEIGHT = 3.0
+"""Weight of the query itself; each variant has 1. With equal weights, variants do more harm than good."""
+
+ONLY_NEW_LOOKAHEAD = 200
+"""With `only_new`, how many ids beyond `max_results` are checked."""
+
+_NOT_A_LETTER = re.compile(r"[\W_]+")
+_MIN_TITLE_LENGTH, _MIN_CONTENT_LENGTH = 25, 100
+
+
+_NO_ANSWER = Answer((), 0)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A variant with the source's answer, or the reason why there is none. `is_query`: it is the query itself."""
+    """A query or variant with the source's answer; with an error, the answer is empty."""
 
     query: str
-    is_query: bool
-    answer: Answer | None = None
+    answer: Answer = _NO_ANSWER
     error: DeepCriticalError | None = None
 
-    @property
-    def report(self) -> QueryReport:
+    def report(self, index: int) -> QueryReport:
         """For the result; `results` counts the records that came with the answer, else all that the source has."""
-        if self.answer:
-            results = len(self.answer.records) or self.answer.total
-            return QueryReport(query=self.query, status="ok", results=results, detail=self.answer.detail)
-        return QueryReport(query=self.query, status="failed", detail=self.error.message if self.error else "")
+        if self.error:
+            return QueryReport(index=index, query=self.query, status="failed", detail=self.error.message)
+        results = len(self.answer.records) or self.answer.total
+        return QueryReport(index=index, query=self.query, status="ok", results=results, detail=self.answer.detail)
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """The part of a ranking that a request looks at.
+    """The part of a ranking that a request examines: `ids` from its offset on, best first.
 
-    Attributes:
-        ids: from the request's offset on, best first.
-        total: results in all; of several variants, as many as are known to exist.
-        ends: whether nothing follows `ids`.
-        records: the records that came with the answers.
-        duplicates: how many of them came more than once.
-        found_by: the variants that found each id.
+    `total` counts all results (with several variants, those known to exist), `ends` says whether nothing follows,
+    `records` came with the answers, `duplicates` of them more than once; `found_by` has the variants that found an id.
     """
 
     ids: tuple[str, ...]
@@ -59,30 +64,23 @@ class Ranking:
 
 
 async def ask_source(
-    source: Source, request: SearchRequest, *, most_seconds: float, progress: Progress
+    source: Source, request: SearchRequest, *, max_seconds: float, progress: Progress
 ) -> tuple[list[Outcome], Ranking]:
-    """What the source answered to each variant, and the ranking they make together.
+    """The source's answer to each variant, and their combined ranking.
 
     Raises:
-        ProviderError, AllProvidersFailedError: no variant was answered; or the query itself was not, and the others
+        ProviderError, AllProvidersFailedError: all variants failed, or the query itself failed and the others
             found nothing: an outage must not look like an empty result.
     """
-    size = _size(source, request)
-    together = len(request.queries) > 1
-    start = 0 if together else request.offset
-    limit = depth(source, request.offset + size) if together else size
-    outcomes = await _ask_all(source, request, start, limit, most_seconds=most_seconds, progress=progress)
+    ahead = ONLY_NEW_LOOKAHEAD if source.two_step else request.max_results
+    wanted = request.max_results + (ahead if request.only_new else 0)
+    size = min(wanted, request.LAST_RESULT - request.offset)
+    start, limit = (0, depth(source, request.offset + size)) if len(request.queries) > 1 else (request.offset, size)
+    outcomes = await _ask_all(source, request, start, limit, max_seconds=max_seconds, progress=progress)
     ranking = rank(source, outcomes, offset=request.offset, start=start, size=size, limit=limit)
     if outcomes[0].error and not ranking.total:
-        raise failure_of(source, outcomes)
+        raise _failure(source, [outcome.error for outcome in outcomes if outcome.error])
     return outcomes, ranking
-
-
-def _size(source: Source, request: SearchRequest) -> int:
-    """How many results are looked at from the request's offset on."""
-    extra = LOOKED_THROUGH if source.two_step else request.max_results
-    wanted = request.max_results + (extra if request.only_new else 0)
-    return min(wanted, request.LAST_RESULT - request.offset)
 
 
 def depth(source: Source, last: int) -> int:
@@ -93,73 +91,125 @@ def depth(source: Source, last: int) -> int:
 
 
 async def _ask_all(
-    source: Source, request: SearchRequest, start: int, limit: int, *, most_seconds: float, progress: Progress
+    source: Source, request: SearchRequest, start: int, limit: int, *, max_seconds: float, progress: Progress
 ) -> list[Outcome]:
-    """Every variant side by side, each with an answer or an error."""
-    outcomes = [Outcome(query, is_query=not index) for index, query in enumerate(request.queries)]
-    done = 0
-
-    async def ask(index: int) -> None:
-        nonlocal done
-        query = outcomes[index].query
-        try:
-            answer = await source.ask(query, request, offset=start, limit=limit)
-            outcomes[index] = replace(outcomes[index], answer=answer)
-        except DeepCriticalError as error:
-            outcomes[index] = replace(outcomes[index], error=error)
-        done += 1
-        if len(outcomes) > 1:
-            await progress(0.05 + 0.35 * done / len(outcomes), f"{done} of {len(outcomes)} queries answered")
-
-    kept = TO_FETCH_RECORDS if source.two_step and len(outcomes) > 1 else TO_KEEP_RESULTS
-    with anyio.move_on_after(seconds_before(kept, most=most_seconds)):
-        async with anyio.create_task_group() as tasks:
-            for index in range(len(outcomes)):
-                tasks.start_soon(ask, index)
+    """Ask every variant concurrently; each gets an answer or an error."""
     late = ProviderTimeoutError(source.name, f"{source.title} did not answer in time. Try again with fewer variants.")
-    return [one if one.answer or one.error else replace(one, error=late) for one in outcomes]
+    outcomes = [Outcome(query, error=late) for query in request.queries]
+    count, done = len(outcomes), 0
+
+    async def ask(index: int, query: str) -> None:
+        nonlocal done
+        try:
+            outcomes[index] = Outcome(query, await source.ask(query, request, offset=start, limit=limit))
+        except DeepCriticalError as error:
+            outcomes[index] = Outcome(query, error=error)
+        done += 1
+        if count > 1:
+            await progress(0.05 + 0.35 * done / count, f"{done} of {count} queries answered")
+
+    reserved = TO_FETCH_RECORDS if source.two_step and count > 1 else TO_KEEP_RESULTS
+    with anyio.move_on_after(seconds_before(reserved, cap=max_seconds)):
+        async with anyio.create_task_group() as tasks:
+            for index, query in enumerate(request.queries):
+                tasks.start_soon(ask, index, query)
+    return outcomes
 
 
 def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int, size: int, limit: int) -> Ranking:
-    """The window of `size` results from `offset` on, where each variant was asked for `limit` from `start` on."""
-    answered = [(one, one.answer) for one in outcomes if one.answer]
-    answers = [answer for _, answer in answered]
-    listed = [_best_first(source, answer) for answer in answers]
-    united = unite([_delivered(answer, ids) for answer, ids in zip(answers, listed, strict=True)])
-    rankings = [[names.get(id, id) for id in ids] for ids, names in zip(listed, united.names, strict=True)]
-    found_by: dict[str, tuple[str, ...]] = {}
-    for (outcome, _), ids in zip(answered, rankings, strict=True):
-        for id in dict.fromkeys(ids):
-            found_by[id] = (*found_by.get(id, ()), outcome.query)
-    weights = [QUERY_WEIGHT if outcome.is_query else 1.0 for outcome, _ in answered]
-    order = fuse_in_blocks(rankings, weights, source.block or limit)
+    """The window of `size` results from `offset` on; each variant was asked for `limit` results from `start` on.
+
+    The first outcome is that of the query itself.
+    """
+    answers = [outcome.answer for outcome in outcomes]
+    rankings, records = _unite([_best_first(source, answer) for answer in answers], answers)
+    found_by: dict[str, dict[str, None]] = {}
+    for outcome, ids in zip(outcomes, rankings, strict=True):
+        for id in ids:
+            found_by.setdefault(id, {})[outcome.query] = None
+    order = fuse_in_blocks(rankings, [QUERY_WEIGHT, *[1.0] * (len(outcomes) - 1)], source.block or limit)
     counts = [answer.total for answer in answers]
     ids = tuple(order[offset - start : offset - start + size] if source.block else order)
-    known = len(order) if len(outcomes) > 1 else max(counts, default=0)
-    exhausted = len(outcomes) == 1 or all(count <= limit for count in counts)
-    ends = not source.block or (exhausted and offset + len(ids) >= known)
-    return Ranking(ids, max(len(order), *counts, 0), ends, united.records, united.duplicates, found_by)
+    known = len(order) if len(outcomes) > 1 else counts[0]
+    exhausted = len(outcomes) == 1 or max(counts) <= limit
+    return Ranking(
+        ids,
+        total=max(len(order), *counts),
+        ends=not source.block or (exhausted and offset + len(ids) >= known),
+        records=records,
+        duplicates=sum(len(answer.records) for answer in answers) - len(records),
+        found_by={id: tuple(queries) for id, queries in found_by.items()},
+    )
 
 
 def _best_first(source: Source, answer: Answer) -> list[str]:
-    """The ids of an answer in rank order; the scores decide where there are any."""
+    """The ids of an answer in rank order, by score if there are scores."""
     return sorted(answer.ids, key=lambda id: -answer.records[id].score) if source.scored else list(answer.ids)
 
 
-def _delivered(answer: Answer, ids: Sequence[str]) -> dict[str, Hit]:
-    """The records that came with an answer, in the order of `ids`."""
-    return {id: answer.records[id] for id in ids if id in answer.records}
+def _unite(listed: Sequence[Sequence[str]], answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Hit]]:
+    """The rankings of the answers, and the records that came with them, each once.
 
-
-def failure_of(source: Source, outcomes: Sequence[Outcome]) -> DeepCriticalError:
-    """The error of a search that was not answered.
-
-    For a source of several providers it holds every provider's first cause, in order.
+    Two results are one record when they have the same id, or identical titles and texts that are long enough to
+    identify them; it is then listed under the id that was found first.
     """
-    errors = [outcome.error for outcome in outcomes if outcome.error]
+    records: dict[str, Hit] = {}
+    by_text: dict[str, str] = {}
+    rankings: list[list[str]] = []
+    for ids, answer in zip(listed, answers, strict=True):
+        names: dict[str, str] = {}
+        for id in (id for id in ids if id in answer.records):
+            hit = answer.records[id]
+            name = names[id] = id if id in records else by_text.setdefault(_text_key(hit) or id, id)
+            records[name] = _united(records[name], hit) if name in records else hit
+        rankings.append([names.get(id, id) for id in ids])
+    return rankings, records
+
+
+def _text_key(hit: Hit) -> str:
+    texts = hit.publication.title, hit.publication.text.content
+    title, content = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in texts)
+    return f"{title}\n{content}" if len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH else ""
+
+
+def _united(hit: Hit, other: Hit) -> Hit:
+    """`hit` with the better score, merged with `other`."""
+    return Hit(publication=merged(hit.publication, other.publication), score=max(hit.score, other.score))
+
+
+def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: int = RANK_CONSTANT) -> list[str]:
+    """One ranking out of several by reciprocal rank: an item scores the sum of weight / (k + rank) over the rankings.
+
+    Without `weights` all rankings count the same. Items of equal score keep the order in which they first appear; an
+    item that occurs twice in a ranking counts once, at its better rank.
+
+    Raises:
+        ValueError: `weights` are given, but not one for each ranking.
+    """
+    scores: dict[str, float] = {}
+    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
+        for rank, item in enumerate(dict.fromkeys(ranking), start=1):
+            scores[item] = scores.get(item, 0.0) + weight / (k + rank)
+    return sorted(scores, key=lambda item: -scores[item])
+
+
+def fuse_in_blocks(rankings: Sequence[Sequence[str]], weights: Sequence[float], block: int) -> list[str]:
+    """Reciprocal rank fusion, block after block of each ranking: going deeper never changes what came before, so that
+    pages of one search neither repeat nor miss an item."""
+    order: dict[str, None] = {}
+    for depth in range(block, max(map(len, rankings), default=0) + block, block):
+        order.update(dict.fromkeys(fuse([ranking[:depth] for ranking in rankings], weights)))
+    return list(order)
+
+
+def _failure(source: Source, errors: Sequence[DeepCriticalError]) -> DeepCriticalError:
+    """The error of a search without an answer.
+
+    For a source with several providers it contains the first cause of each, in order.
+    """
     chains = [error for error in errors if isinstance(error, AllProvidersFailedError)]
     if not chains:
-        return unsearched(source, errors[0])
+        return search_failure(source, errors[0])
     causes = {getattr(cause, "provider", ""): cause for error in reversed(chains) for cause in error.causes}
     longest = max(chains, key=lambda error: len(error.causes))
     order = [getattr(cause, "provider", "") for cause in longest.causes]
@@ -167,23 +217,23 @@ def failure_of(source: Source, outcomes: Sequence[Outcome]) -> DeepCriticalError
     return AllProvidersFailedError(longest.message, [causes[name] for name in ordered], retry_after=longest.retry_after)
 
 
-def unsearched(source: Source, error: DeepCriticalError) -> DeepCriticalError:
-    """What `error` means for a search that found nothing because of it."""
+def search_failure(source: Source, error: DeepCriticalError) -> DeepCriticalError:
+    """`error`, as the failure of a whole search."""
     if not isinstance(error, ProviderError):
         return error
-    message = f"{source.title} could not be searched: {advised(error)}"
+    message = f"{source.title} could not be searched: {with_advice(error)}"
     return type(error)(error.provider, message, retry_after=error.retry_after, details=error.details)
 
 
-def advised(error: ProviderError) -> str:
-    """The message of `error`, and what to do about it."""
+def with_advice(error: ProviderError) -> str:
+    """The message of `error`, followed by advice if it has none."""
     if not error.retryable or "ry again" in error.message:
         return error.message
-    return f"{error.message} Try again in a minute; semantic_search still answers from what the session holds."
+    return f"{error.message} Try again in a minute; semantic_search still works on the session's evidence."
 
 
 def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) -> tuple[ProviderReport, ...]:
-    """What each provider did for all variants together, in the order in which they are asked."""
+    """The outcome for each provider over all variants, in the order in which they are asked."""
     by_name: dict[str, list[ProviderReport]] = {}
     for reports in sorted(map(_reports, outcomes), key=len, reverse=True):
         for report in reports:
@@ -196,39 +246,33 @@ def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) ->
 
 
 def _reports(outcome: Outcome) -> Sequence[ProviderReport]:
-    if outcome.answer:
-        return outcome.answer.reports
     causes = outcome.error.causes if isinstance(outcome.error, AllProvidersFailedError) else ()
-    return [
-        ProviderReport(name=getattr(cause, "provider", ""), status="failed", detail=cause.message) for cause in causes
-    ]
+    failed = [ProviderReport(name=getattr(one, "provider", ""), status="failed", detail=one.message) for one in causes]
+    return (*outcome.answer.reports, *failed)
 
 
 def _merged(reports: Sequence[ProviderReport], *, of: int) -> ProviderReport:
     failed = [report for report in reports if report.status == "failed"]
     answered = [report for report in reports if report.status == "ok"]
-    results = sum(report.results for report in reports)
+    total = {"results": sum(report.results for report in reports)}
     if not failed or not answered:
-        return reports[0].model_copy(update={"results": results})
+        return reports[0].model_copy(update=total)
     detail = f"failed for {len(failed)} of {of} queries: {failed[0].detail}"
-    return answered[0].model_copy(update={"detail": detail, "results": results})
+    return answered[0].model_copy(update={"detail": detail, **total})
 
 
 def errors_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """What is missing: variants that failed and, where nothing was found, the providers that did not answer."""
+    """What is missing: failed variants and, if nothing was found, failed providers."""
     yield from (f'"{outcome.query}": {outcome.error.message}' for outcome in outcomes if outcome.error)
-    answers = [outcome.answer for outcome in outcomes if outcome.answer]
-    if not any(answer.ids for answer in answers):
-        yield from (report.detail for answer in answers for report in answer.reports if report.status == "failed")
+    if not any(outcome.answer.ids for outcome in outcomes):
+        reports = (report for outcome in outcomes for report in outcome.answer.reports)
+        yield from (report.detail for report in reports if report.status == "failed")
 
 
 def remarks_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """What the source left out of each variant, or said about it."""
-    said: set[str] = set()
-    for outcome in outcomes:
-        for remark in outcome.answer.remarks if outcome.answer else ():
-            if outcome.is_query:
-                said.add(remark)
-                yield remark
-            elif remark not in said:
-                yield f'Variant "{outcome.query}": {remark}'
+    """The source's remarks on the query and, if different, on each variant, e.g. what it ignored."""
+    first, *others = outcomes
+    yield from first.answer.remarks
+    for outcome in others:
+        new = (remark for remark in outcome.answer.remarks if remark not in first.answer.remarks)
+        yield from (f'Variant "{outcome.query}": {remark}' for remark in new)

@@ -1,20 +1,20 @@
-"""The records of a ranking: those that a session holds, the others fetched, and how they are kept in it."""
+"""The records of a ranking: taken from the session or fetched, and then kept in the session."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderResponseError, SessionFullError
 from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence
-from deepcritical_mcp.search.asking import advised
+from deepcritical_mcp.search.asking import with_advice
 from deepcritical_mcp.sources.base import Fetched, Hit, Source
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import AddOutcome
 
-NAMED_IDS = 10
+MAX_LISTED_IDS = 10
 
 
 class SearchSession(Protocol):
@@ -38,28 +38,24 @@ class SearchSession(Protocol):
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """Records by the source's ids, and what became of those that are missing."""
-
-    records: Mapping[str, Hit]
-    errors: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Kept:
-    """Evidence as the session holds it now; `ids` names that of each record, in order."""
+    """Evidence as the session holds it now, each once; `ids` has the id of each record's evidence, in order."""
 
     evidence: tuple[Evidence, ...]
+    ids: tuple[str, ...]
     related: tuple[RelatedEvidence, ...] = ()
     errors: tuple[str, ...] = ()
-    merged: int = 0
-    ids: tuple[str, ...] = ()
+
+    @property
+    def merged(self) -> int:
+        """How many records turned out to be the same as others."""
+        return len(self.ids) - len(self.evidence)
 
 
 async def known_ids(
     source: Source, ids: Sequence[str], records: Mapping[str, Hit], session: SearchSession
 ) -> dict[str, str]:
-    """The id under which the session holds a publication, for each of the source's ids that it knows."""
+    """The session's id of a publication, for each of the source's ids that the session knows."""
     stubs = [records[id].publication if id in records else source.stub(id) for id in ids]
     return {id: known for id, known in zip(ids, await session.known(stubs), strict=True) if known}
 
@@ -71,38 +67,37 @@ async def gather(
     *,
     records: Mapping[str, Hit],
     count: int,
-    besides: Sequence[str] = (),
-) -> Gathered:
-    """The records of `ids` and, where they exist, of `besides`: those in `records`, those that this session fetched
-    before, and the others in one request.
-
-    Where that request fails, the records at hand are still returned; the others are named in `errors`.
+    also: Sequence[str] = (),
+) -> tuple[dict[str, Hit], tuple[str, ...]]:
+    """The records of `ids` and, if they exist, of `also`: from `records`, from the session, and the others in one
+    request; and errors that name those that are missing, because they do not exist or that request failed.
 
     Raises:
-        ProviderError: there is no record for any of `ids`; its `details` hold `count`, the results in all, and the ids.
+        ProviderError: there is no record for any of `ids`; its `details` contain `count` (results in all) and the ids.
     """
-    wanted = list(dict.fromkeys((*ids, *besides)))
+    wanted = list(dict.fromkeys((*ids, *also)))
     found = {id: records[id] for id in wanted if id in records}
-    if not source.two_step:
-        return Gathered(found)
-    known = await known_ids(source, [id for id in wanted if id not in found], {}, session)
-    held = await session.publications(list(known.values()))
-    # A note or a web page about the same publication is not its record.
-    found |= {id: Hit(publication=held[kept]) for id, kept in known.items() if kept in held and held[kept].is_record}
+    if source.two_step:
+        known = await known_ids(source, [id for id in wanted if id not in found], {}, session)
+        held = await session.publications(list(known.values()))
+        # A note or a web page about the same publication is not its record.
+        found |= {
+            id: Hit(publication=held[kept]) for id, kept in known.items() if kept in held and held[kept].is_record
+        }
     missing = [id for id in wanted if id not in found]
-    if not missing:
-        return Gathered(found)
+    if not missing or not source.two_step:
+        return found, ()
     try:
         fetched = await source.fetch(missing)
     except ProviderError as error:
         if found.keys().isdisjoint(ids):
-            raise _undelivered(source, error, ids, count) from error
-        return Gathered(found, (f"{_listed(source, missing)} could not be fetched: {advised(error)}",))
+            raise _fetch_failure(source, error, ids, count) from error
+        return found, (f"{_listed(source, missing)} could not be fetched: {with_advice(error)}",)
     found |= {id: Hit(publication=record) for id, record in fetched.records.items()}
     lost = tuple(_losses(source, [id for id in ids if id not in found], fetched))
     if ids and found.keys().isdisjoint(ids):
-        raise _undelivered(source, ProviderResponseError(source.name, " ".join(lost)), ids, count)
-    return Gathered(found, lost)
+        raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, count)
+    return found, lost
 
 
 async def keep(
@@ -111,13 +106,18 @@ async def keep(
     query: str,
     session: SearchSession,
     *,
+    queries: Sequence[str],
     unrelated: Sequence[str],
     records: Mapping[str, Hit],
 ) -> Kept:
-    """Keep publications in the session and score them against `query`, unless it came with scores; the order stays.
+    """Keep publications in the session, in their order, and score them against `query` unless they have scores.
 
-    The source's ids in `unrelated`, of which some are in `records`, must not appear as related evidence: they were left
-    out on purpose. When the session cannot keep them, they are returned all the same, and `errors` says so.
+    If the session cannot keep the publications, they are returned anyway, with an error.
+
+    Args:
+        queries: those of the result, to whose positions the `found_by` of the evidence refers.
+        unrelated: the source's ids that must not appear as related evidence, because they were omitted on purpose;
+            some of them are in `records`.
     """
     kept, errors = [Evidence.of(hit.publication, relevance=hit.score) for hit in hits], list[str]()
     related: tuple[RelatedEvidence, ...] = ()
@@ -129,11 +129,14 @@ async def keep(
         others = (await known_ids(source, unrelated, records, session)).values()
         related = await session.related(query, exclude={*(item.id for item in kept), *others})
     except (SessionFullError, EvidenceStoreError) as error:
-        errors.append(f"The results were found but not all could be kept: {error.message}")
+        errors.append(f"The results were found, but not all could be kept: {error.message}")
     by_id: dict[str, Evidence] = {}
-    for item in kept:
+    numbers: dict[str, set[int]] = {}
+    for item, hit in zip(kept, hits, strict=True):
         by_id.setdefault(item.id, item)
-    return Kept(tuple(by_id.values()), related, tuple(errors), len(kept) - len(by_id), tuple(item.id for item in kept))
+        numbers.setdefault(item.id, set()).update(queries.index(one) + 1 for one in hit.publication.found_by)
+    numbered = (item.model_copy(update={"found_by": tuple(sorted(numbers[id]))}) for id, item in by_id.items())
+    return Kept(tuple(numbered), tuple(item.id for item in kept), related, tuple(errors))
 
 
 def _as_kept(outcome: AddOutcome, score: float) -> Evidence:
@@ -141,25 +144,25 @@ def _as_kept(outcome: AddOutcome, score: float) -> Evidence:
     return outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score})
 
 
-def _losses(source: Source, missing: Sequence[str], fetched: Fetched) -> list[str]:
-    """Why each of `missing` is missing, a sentence each."""
-    losses = [fetched.losses[id] for id in missing if id in fetched.losses]
-    unexplained = [id for id in missing if id not in fetched.losses]
-    none = [f"{source.title} sent no record for {_listed(source, unexplained)}."] if unexplained else []
-    return [*losses, *fetched.unnamed, *none]
+def _losses(source: Source, missing: Sequence[str], fetched: Fetched) -> Iterator[str]:
+    """Why each of `missing` is missing, one sentence each."""
+    yield from (fetched.losses[id] for id in missing if id in fetched.losses)
+    yield from fetched.unnamed
+    if unexplained := [id for id in missing if id not in fetched.losses]:
+        yield f"{source.title} sent no record for {_listed(source, unexplained)}."
 
 
-def _undelivered(source: Source, error: ProviderError, ids: Sequence[str], count: int) -> ProviderError:
-    """What `error` means for a search that has found its ids."""
+def _fetch_failure(source: Source, error: ProviderError, ids: Sequence[str], count: int) -> ProviderError:
+    """`error`, for a search that found ids but could not fetch their records."""
     if not ids:
         return error
     found = "1 record" if count == 1 else f"{count:,} records"
     listed = _listed(source, ids)
-    message = f"{source.title} found {found}, but could not deliver them: {advised(error)} They are {listed}."
+    message = f"{source.title} found {found}, but could not deliver them: {with_advice(error)} Their ids: {listed}."
     details = {**error.details, "count": count, f"{source.id_name.lower()}s": list(ids)}
     return type(error)(error.provider, message, retry_after=error.retry_after, details=details)
 
 
 def _listed(source: Source, ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - NAMED_IDS} more" if len(ids) > NAMED_IDS else ""
-    return f"{source.id_name} {', '.join(ids[:NAMED_IDS])}{more}"
+    more = f" and {len(ids) - MAX_LISTED_IDS} more" if len(ids) > MAX_LISTED_IDS else ""
+    return f"{source.id_name} {', '.join(ids[:MAX_LISTED_IDS])}{more}"

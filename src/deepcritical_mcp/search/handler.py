@@ -1,4 +1,4 @@
-"""Several sources at once: each that answers counts, and each that does not is named."""
+"""Search of several sources at once; those that fail are named in the result."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from deepcritical_mcp.errors import AllProvidersFailedError, DeepCriticalError
 from deepcritical_mcp.evidence.store import AddOutcome
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, SearchResult
 from deepcritical_mcp.progress import Progress, no_progress
-from deepcritical_mcp.search.fusion import fuse
+from deepcritical_mcp.search.asking import fuse
 from deepcritical_mcp.search.gathering import SearchSession
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.base import Source
 
 
 class SearchHandler:
-    """Searches all sources side by side.
+    """Searches all sources concurrently.
 
     Args:
         sources: in the order in which equally ranked results appear.
@@ -33,7 +33,7 @@ class SearchHandler:
 
         Raises:
             InvalidInputError: the query is blank.
-            AllProvidersFailedError: no source answered; it holds each one's error in order.
+            AllProvidersFailedError: no source answered; it contains the error of each, in order.
         """
         return await self.search(query, max_results_per_tool, _NoSession())
 
@@ -44,67 +44,52 @@ class SearchHandler:
 
         Raises:
             InvalidInputError: the query is blank.
-            AllProvidersFailedError: no source answered; it holds each one's error in order.
+            AllProvidersFailedError: no source answered; it contains the error of each, in order.
         """
-        searches = self._searches
-        requests = [search.source.request(query=query, max_results=max_results) for search in searches]
-        results: dict[int, SearchResult] = {}
-        failures: dict[int, DeepCriticalError] = {}
+        requests = [search.source.request(query=query, max_results=max_results) for search in self._searches]
+        outcomes: dict[int, SearchResult | DeepCriticalError] = {}
 
         async def run(index: int) -> None:
             try:
-                results[index] = await searches[index].search(requests[index], session, progress=progress)
+                outcomes[index] = await self._searches[index].search(requests[index], session, progress=progress)
             except DeepCriticalError as error:
-                failures[index] = error
+                outcomes[index] = error
 
         async with anyio.create_task_group() as tasks:
-            for index in range(len(searches)):
+            for index in range(len(requests)):
                 tasks.start_soon(run, index)
-        causes = [failures[index] for index in sorted(failures)]
+        ordered = [outcomes[index] for index in range(len(requests))]
+        causes = [one for one in ordered if isinstance(one, DeepCriticalError)]
+        results = [one for one in ordered if isinstance(one, SearchResult)]
         if not results:
             message = "No source could answer: " + " ".join(cause.message for cause in causes)
             raise AllProvidersFailedError(message, causes)
-        reports = [
-            _report(search.source, results.get(index), failures.get(index)) for index, search in enumerate(searches)
-        ]
-        return _fused(query, session.session_id, [results[index] for index in sorted(results)], causes, reports)
+        rankings = [[item.id for item in result.evidence] for result in results]
+        # Of the same record from several sources, the first is shown.
+        by_id = {item.id: item for result in reversed(results) for item in result.evidence}
+        count = sum(map(len, rankings))
+        return SearchResult(
+            session_id=session.session_id,
+            query=query,
+            evidence=tuple(by_id[id] for id in fuse(rankings)),
+            sources_searched=tuple(dict.fromkeys(source for result in results for source in result.sources_searched)),
+            total_found=count,
+            queries=(QueryReport(query=query, status="ok", results=len(by_id)),),
+            errors=(*(cause.message for cause in causes), *(text for result in results for text in result.errors)),
+            duplicates_removed=count - len(by_id),
+            providers=tuple(_report(one.source.name, end) for one, end in zip(self._searches, ordered, strict=True)),
+        )
 
 
-def _report(source: Source, result: SearchResult | None, error: DeepCriticalError | None) -> ProviderReport:
-    if result is None:
-        return ProviderReport(name=source.name, status="failed", detail=error.message if error else "")
-    return ProviderReport(name=source.name, status="ok", results=len(result.evidence))
-
-
-def _fused(
-    query: str,
-    session_id: str,
-    results: Sequence[SearchResult],
-    causes: Sequence[DeepCriticalError],
-    reports: Sequence[ProviderReport],
-) -> SearchResult:
-    by_id: dict[str, Evidence] = {}
-    for result in results:
-        for item in result.evidence:
-            by_id.setdefault(item.id, item)
-    order = fuse([[item.id for item in result.evidence] for result in results])
-    count = sum(len(result.evidence) for result in results)
-    return SearchResult(
-        session_id=session_id,
-        query=query,
-        evidence=tuple(by_id[id] for id in order),
-        sources_searched=tuple(dict.fromkeys(source for result in results for source in result.sources_searched)),
-        total_found=count,
-        queries=(QueryReport(query=query, status="ok", results=len(by_id)),),
-        errors=(*(cause.message for cause in causes), *(text for result in results for text in result.errors)),
-        duplicates_removed=count - len(by_id),
-        providers=tuple(reports),
-    )
+def _report(name: str, outcome: SearchResult | DeepCriticalError) -> ProviderReport:
+    if isinstance(outcome, DeepCriticalError):
+        return ProviderReport(name=name, status="failed", detail=outcome.message)
+    return ProviderReport(name=name, status="ok", results=len(outcome.evidence))
 
 
 @dataclass(frozen=True)
 class _NoSession:
-    """Keeps nothing and knows nothing."""
+    """A session that stores nothing."""
 
     session_id: str = ""
     warnings: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
-"""Where evidence comes from: one source a row of `SOURCES`.
+"""Where evidence comes from: one source per row of `SOURCES`.
 
-To add one: its file or folder here, its row below, its tests.
+To add a source, write its file or folder here, its row below, and its tests.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 
 class SourceRow(NamedTuple):
-    """A source by dotted names, so that reading its settings imports nothing but those.
+    """A source by dotted names, so that reading its settings does not import the source.
 
     Attributes:
         source: the `Source` class, "package.module:Class".
-        settings: its `SourceSettings` class; "" when it has none.
+        settings: its `SourceSettings` class; "" if it has none.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""The one door to every source of evidence: what a source offers, how it is asked, and what it answers."""
+"""The interface of every source of evidence: requests, answers, checks, and the source itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from deepcritical_mcp import sources
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import MOST_VARIANTS, QUERY_LIMIT, ProviderReport, Publication, Value
+from deepcritical_mcp.models import MAX_VARIANTS, QUERY_LIMIT, ProviderReport, Publication, Value
 from deepcritical_mcp.models import Source as CitationSource
 from deepcritical_mcp.text import clean_line
 
@@ -28,7 +28,7 @@ CHECK_THE_NETWORK = "Check the network and, if there is one, the proxy (HTTPS_PR
 
 
 class Hit(Value):
-    """A publication that a source found, and how well it fits by the source's own measure (0..1; 0 if it has none)."""
+    """A publication that a source found, and its score by the source's own measure (0..1; 0 if it has none)."""
 
     publication: Publication
     score: float = 0.0
@@ -40,17 +40,17 @@ class Hit(Value):
 
 
 class SearchRequest(Value):
-    """What to search for; each source adds its own filters. Construction checks everything.
+    """What to search for; each source adds its own filters. Validated on construction.
 
     `variants` are other phrasings of the same question, searched too and fused; `only_new` leaves out what the session
-    already holds. Raises InvalidInputError for what cannot be right; the message says what would be.
+    already holds. Raises InvalidInputError for an invalid value; the message says what is valid.
     """
 
-    MOST_RESULTS: ClassVar[int] = 100
+    MAX_RESULTS: ClassVar[int] = 100
     LAST_RESULT: ClassVar[int] = 10_000
     """The source returns no result beyond this one."""
     NARROWING: ClassVar[str] = "Narrow the search."
-    """What to do where `LAST_RESULT` is in the way."""
+    """Advice when `LAST_RESULT` is exceeded."""
 
     query: str
     variants: tuple[str, ...] = ()
@@ -61,33 +61,28 @@ class SearchRequest(Value):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if not clean_line(self.query):
-            raise InvalidInputError("query is blank: say what to search for.")
-        if len(self.variants) > MOST_VARIANTS:
-            raise InvalidInputError(f"variants: at most {MOST_VARIANTS}, got {len(self.variants)}.")
+            raise InvalidInputError("query is blank. Say what to search for.")
+        if len(self.variants) > MAX_VARIANTS:
+            raise InvalidInputError(f"variants: at most {MAX_VARIANTS}, got {len(self.variants)}.")
         for text in self.queries:
             if len(text) > QUERY_LIMIT:
                 raise InvalidInputError(
                     f"A query has at most {QUERY_LIMIT:,} characters, this one {len(text):,}: keep the essential terms."
                 )
-        self._check_page()
-        return self
-
-    def _check_page(self) -> None:
-        if not 1 <= self.max_results <= self.MOST_RESULTS:
-            raise InvalidInputError(f"max_results: 1 to {self.MOST_RESULTS}, got {self.max_results}.")
+        if not 1 <= self.max_results <= self.MAX_RESULTS:
+            raise InvalidInputError(f"max_results: 1 to {self.MAX_RESULTS}, got {self.max_results}.")
         if self.offset < 0:
             raise InvalidInputError(f"offset: 0 or more, got {self.offset}.")
-        last = self.offset + self.max_results
-        if last > self.LAST_RESULT:
-            left = self.LAST_RESULT - self.offset
-            nearly = f" At this offset max_results may be at most {left}." if left > 0 else ""
-            raise InvalidInputError(
-                f"Results {self.offset + 1:,} to {last:,} are out of reach. {self.NARROWING}{nearly}"
-            )
+        left = self.LAST_RESULT - self.offset
+        if self.max_results > left:
+            results = f"Results {self.offset + 1:,} to {self.offset + self.max_results:,}"
+            hint = f" At this offset max_results may be at most {left}." if left > 0 else ""
+            raise InvalidInputError(f"{results} cannot be retrieved. {self.NARROWING}{hint}")
+        return self
 
     @property
     def queries(self) -> tuple[str, ...]:
-        """The query, then its variants, each on one line and once."""
+        """The query, then its variants, each on one line, without duplicates."""
         lines: dict[str, str] = {}
         for text in (self.query, *self.variants):
             line = clean_line(text)
@@ -96,7 +91,7 @@ class SearchRequest(Value):
         return tuple(lines.values())
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
-        """`found` without what this request does not want, and a remark on what was left out."""
+        """`found` without results that this request excludes, and remarks on what was omitted."""
         return list(found), ()
 
 
@@ -107,9 +102,9 @@ class Answer:
     Attributes:
         ids: in rank order; the source's own ids, or those of `records`.
         total: results in all, of which `ids` is one page.
-        records: the records that came with the answer, by id; the others are fetched.
-        remarks: what the source left out of the query, or could not do.
-        reports: what each provider behind the source did; () for a source that is its own provider.
+        records: the records included in the answer, by id; the others must be fetched.
+        remarks: what the source ignored in the query, or could not do.
+        reports: the outcome for each provider behind the source; () if the source is its own provider.
         detail: who answered, for the report on this variant.
         translation: the query as the source ran it, "" if it does not say.
         from_cache: whether these are results of an earlier search.
@@ -133,12 +128,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Fetched:
-    """Records by the source's ids, and what became of the others.
+    """Records by the source's ids, and why others are missing.
 
     Attributes:
         records: what could be read.
-        losses: why an id has no record, a sentence each.
-        unnamed: sentences about losses whose id could not be told.
+        losses: why an id has no record, one sentence each.
+        unnamed: sentences about missing records whose id is unknown.
     """
 
     records: Mapping[str, Publication]
@@ -148,7 +143,7 @@ class Fetched:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: "off" is not configured and need not be, "look" works but could be better."""
+    """What a check found: "off" is optional and not configured, "look" works but could be better."""
 
     text: str
     state: Literal["ok", "off", "look", "broken"] = "ok"
@@ -160,10 +155,10 @@ class SourceCheck:
     """One line of `doctor`.
 
     Attributes:
-        title: the part that is checked, e.g. "PubMed".
-        examine: asks as cheaply as the provider allows; a DeepCriticalError means that the part is broken.
-        advice: what to do about that.
-        key_variable: the environment variable to correct when the key is refused; "" when no key was sent.
+        title: the component that is checked, e.g. "PubMed".
+        examine: checks it with the cheapest possible request; raises DeepCriticalError if it is broken.
+        advice: what to do then.
+        key_variable: the environment variable to correct if the key is refused; "" if no key is sent.
     """
 
     title: str
@@ -173,28 +168,20 @@ class SourceCheck:
 
 
 class QueryCalibration(Protocol):
-    """What was measured with an embedding model about the closeness of queries."""
+    """The threshold measured with an embedding model: the lowest cosine of two queries that ask for the same thing."""
 
     @property
-    def close_query(self) -> float:
-        """Cosine from which two queries ask for the same thing."""
-        ...
+    def close_query(self) -> float: ...
 
 
 class QueryEmbedder(Protocol):
-    """Compares queries by meaning."""
+    """Compares queries by meaning; by words if `calibration` is None, since the model has no measured thresholds."""
 
     @property
-    def calibration(self) -> QueryCalibration | None:
-        """None for a model without measured thresholds: then queries are compared by their words."""
-        ...
+    def calibration(self) -> QueryCalibration | None: ...
 
     async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector of length 1 for each text.
-
-        Raises:
-            EmbeddingError: the model cannot be loaded or run.
-        """
+        """One unit vector per text. Raises EmbeddingError if the model cannot be loaded or run."""
         ...
 
 
@@ -204,7 +191,7 @@ class Net:
 
     Attributes:
         http: the connection pool.
-        retry: how long a question to a provider is worth asking; None = as `ApiClient` does by default.
+        retry: the retry policy; None = the default of `ApiClient`.
         embedder: the embedding model, if there is one.
     """
 
@@ -214,18 +201,17 @@ class Net:
 
 
 class Source(ABC):
-    """A source of evidence. Its methods raise ProviderError or AllProvidersFailedError and nothing else; an outage is
-    never an empty answer.
+    """A source of evidence. Its methods raise only ProviderError or AllProvidersFailedError; an outage is never an
+    empty answer.
 
     Attributes:
         name: wire name, e.g. "pubmed"; key of `Services.searches`.
         title: name for people, e.g. "PubMed".
         kind: what it holds.
         cited_as: the `source` of its citations.
-        request: how it is asked.
-        two_step: whether `ask` returns ids only, whose records `fetch` gets.
-        scored: whether its records carry a relevance of their own (and come with the answer); otherwise the session
-            computes it.
+        request: the class of its requests.
+        two_step: whether `ask` returns only ids, and `fetch` their records.
+        scored: whether its answers include records with a score; otherwise the session computes relevance.
         block: results of each variant that are fused at a time, so that pages of one search neither repeat nor miss a
             record; 0 if only a first page is available.
         id_name: what an id is called, e.g. "PMID".
@@ -257,7 +243,7 @@ class Source(ABC):
         raise NotImplementedError
 
     def stub(self, id: str) -> Publication:
-        """A record that has not been fetched yet; enough to recognise it in a session."""
+        """A placeholder for a record not fetched yet; enough to recognize it in a session."""
         raise NotImplementedError
 
     def known_id(self, text: str) -> str:
@@ -277,7 +263,7 @@ class Source(ABC):
         return ""
 
     def checks(self) -> Sequence[SourceCheck]:
-        """What `doctor` asks."""
+        """The checks for `doctor`."""
         return ()
 
 

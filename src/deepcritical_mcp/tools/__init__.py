@@ -38,4 +38,4 @@ PROFILES: dict[Profile, tuple[ToolSpec, ...]] = {
     "research": TOOLS,
     "search-fetch": (search_fetch.SEARCH, search_fetch.FETCH),
 }
-"""The tools to offer: all, or the two that some hosts require, under the names that those expect."""
+"""The tools that each profile offers: all, or the two that some hosts require, under the names they expect."""

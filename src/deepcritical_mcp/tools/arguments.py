@@ -1,15 +1,16 @@
-"""Tool arguments as models write them: obvious slips are corrected, the rest is refused with a helpful message."""
+"""Tool arguments as models write them: obvious mistakes are corrected, others are refused with a helpful message."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -51,7 +52,9 @@ def known_arguments(tool: str, arguments: Mapping[str, Any], names: Iterable[str
     names = list(names)
     unknown = [name for name in arguments if name not in names]
     if unknown:
-        hints = _first_few([_hint(name, names) for name in unknown])
+        hints = _first_few(
+            [f'Unknown argument "{name[:_MAX_NAME_LENGTH]}"{_suggestion(name, names)}' for name in unknown]
+        )
         raise InvalidInputError(f"{hints} {tool} accepts {', '.join(names)}.")
     return {name: value for name, value in arguments.items() if value is not None}
 
@@ -59,8 +62,8 @@ def known_arguments(tool: str, arguments: Mapping[str, Any], names: Iterable[str
 def nearest(name: str, names: Iterable[str]) -> str:
     """The known name that `name` probably stands for; "" if none is close."""
     own = {_plain(candidate): candidate for candidate in names}
-    ours = [one for one in reversed(_ALIASES) if one in own.values()]
-    aliases = {_plain(word): one for one in ours for word in _ALIASES[one].split()}
+    ours = [known for known in reversed(_ALIASES) if known in own.values()]
+    aliases = {_plain(word): known for known in ours for word in _ALIASES[known].split()}
     plain = _plain(name)
     if plain in aliases:
         return aliases[plain]
@@ -74,9 +77,9 @@ def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def _hint(name: str, names: Iterable[str]) -> str:
+def _suggestion(name: str, names: Iterable[str]) -> str:
     near = nearest(name, names)
-    return f'Unknown argument "{name[:_MAX_NAME_LENGTH]}"' + (f': did you mean "{near}"?' if near else ".")
+    return f': did you mean "{near}"?' if near else "."
 
 
 def coerced(value: object, schema: Mapping[str, Any]) -> object:
@@ -85,35 +88,26 @@ def coerced(value: object, schema: Mapping[str, Any]) -> object:
     Converts an integer to its digits, a single item to a list, a JSON string to its value and the case of an enum word,
     and drops nulls inside objects. Anything else is returned unchanged, for validation to refuse.
     """
-    match schema.get("type"):
-        case "string":
-            return _as_text(value, schema.get("enum", ()))
-        case "array":
-            items = _as_list(value, schema["items"])
-            return [coerced(item, schema["items"]) for item in items] if items is not None else value
-        case "object":
-            fields, properties = _as_object(value), schema["properties"]
-            if fields is None:
-                return value
-            return {
-                name: coerced(field, properties.get(name, {})) for name, field in fields.items() if field is not None
-            }
-        case _:
-            return value
-
-
-def _as_text(value: object, words: Sequence[str]) -> object:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, str):
-        return next((word for word in words if word == value.strip().lower()), value)
+    kind = schema.get("type")
+    if kind == "string":
+        return _as_text(value, schema.get("enum", ()))
+    if kind == "array" and (items := _as_list(value, schema["items"])) is not None:
+        return [coerced(item, schema["items"]) for item in items]
+    if kind == "object" and (fields := _as_object(value)) is not None:
+        kinds = schema["properties"]
+        return {name: coerced(field, kinds.get(name, {})) for name, field in fields.items() if field is not None}
     return value
 
 
+def _as_text(value: object, words: Sequence[str]) -> object:
+    if isinstance(value, str):
+        return next((word for word in words if word == value.strip().lower()), value)
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 def _as_list(value: object, item: Mapping[str, Any]) -> list[object] | None:
-    if isinstance(value, list):
-        return cast(list[object], value)
-    if isinstance(value, str) and isinstance(parsed := _parsed(value, "["), list):
+    parsed = _parsed(value, "[")
+    if isinstance(parsed, list):
         return cast(list[object], parsed)
     if value == "":
         return []
@@ -122,16 +116,16 @@ def _as_list(value: object, item: Mapping[str, Any]) -> list[object] | None:
 
 
 def _as_object(value: object) -> dict[str, object] | None:
-    parsed = _parsed(value, "{") if isinstance(value, str) else value
+    parsed = _parsed(value, "{")
     return cast(dict[str, object], parsed) if isinstance(parsed, dict) else None
 
 
-def _parsed(text: str, opening: str) -> object:
-    """The value of `text` if it is JSON that starts with `opening`, else None."""
+def _parsed(value: object, opening: str) -> object:
+    """`value`, parsed if it is JSON that starts with `opening`."""
     try:
-        return json.loads(text) if text.lstrip().startswith(opening) else None
+        return json.loads(value) if isinstance(value, str) and value.lstrip().startswith(opening) else value
     except (ValueError, RecursionError):
-        return None
+        return value
 
 
 def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
@@ -143,8 +137,8 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
     for row in error.errors(include_url=False):
         field = ".".join(str(part)[:_MAX_NAME_LENGTH] for part in row["loc"])
         if row["type"] == "extra_forbidden":
-            near = nearest(str(row["loc"][-1]), _sibling_names(row["loc"], schema or {}))
-            rows[field] = f"{field} is not a known field" + (f': did you mean "{near}"?' if near else ".")
+            near = _suggestion(str(row["loc"][-1]), _sibling_names(row["loc"], schema or {}))
+            rows[field] = f"{field} is not a known field{near}"
         else:
             rows[field] = f"{field}{_problem(row)}."
     return InvalidInputError(_first_few(list(rows.values())))
@@ -164,41 +158,29 @@ def _sibling_names(place: Sequence[str | int], schema: Mapping[str, Any]) -> Ite
 
 def _problem(row: ErrorDetails) -> str:
     kind, value, bounds = row["type"], row["input"], row.get("ctx", {})
-    if kind == "missing":
-        return " is required"
-    if kind in ("too_long", "string_too_long"):
-        return f": at most {_count(bounds['max_length'], value)}, got {_length(value):,}"
-    if kind == "too_short":
-        return f": at least {_count(bounds['min_length'], value)}, got {_length(value) or 'none'}"
-    if kind in ("model_type", "model_attributes_type", "dict_type"):
-        return f": expected an object{_got(value)}"
-    message = row["msg"].rstrip(".")
-    expected = message.removeprefix("Input should be ")
-    if expected == message:
-        return ": " + message.removeprefix("Value error, ")
-    return f": expected {expected}{_got(value)}"
-
-
-def _count(number: int, value: object) -> str:
     unit = "character" if isinstance(value, str) else "item"
-    return f"{number:,} {unit}{'' if number == 1 else 's'}"
-
-
-def _length(value: object) -> int:
-    return len(cast(Sized, value))
+    match kind:
+        case "missing":
+            return " is required"
+        case "too_long" | "string_too_long":
+            return f": at most {counted(bounds['max_length'], unit)}, got {len(value):,}"
+        case "too_short":
+            return f": at least {counted(bounds['min_length'], unit)}, got {len(value) or 'none'}"
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return f": expected an object{_got(value)}"
+        case _:
+            message = row["msg"].rstrip(".")
+            expected = message.removeprefix("Input should be ")
+            if expected == message:
+                return ": " + message.removeprefix("Value error, ")
+            return f": expected {expected}{_got(value)}"
 
 
 def _got(value: object) -> str:
     if isinstance(value, str):
-        return (
-            f', got "{value[:40]}{"…" if len(value) > 40 else ""}"'
-            if len(value) < 2_000
-            else f", got {len(value):,} characters"
-        )
+        short = f'"{value[:40]}{"…" if len(value) > 40 else ""}"'
+        return f", got {short if len(value) < 2_000 else f'{len(value):,} characters'}"
     if isinstance(value, bool | int | float):
         return f", got {value}"
-    if isinstance(value, list):
-        return ", got a list"
-    if value is None:
-        return ", got null"
-    return ", got an object" if isinstance(value, dict) else ""
+    kinds: dict[type, str] = {list: ", got a list", dict: ", got an object", type(None): ", got null"}
+    return kinds.get(type(value), "")

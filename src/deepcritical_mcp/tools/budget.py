@@ -1,29 +1,31 @@
-"""Results that fit into a client's context: the same value, cut where it hurts least, and saying so."""
+"""Fit results into a client's context: shorten what matters least first, and say what was shortened."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from deepcritical_mcp.excerpts import LEAST_GAP, Span, dispensable, without
+from deepcritical_mcp.excerpts import MIN_GAP, Span, dispensable, first_sentences, without
 from deepcritical_mcp.models import AddResult, Evidence, EvidenceList, EvidencePage, SearchResult, with_numbers_shown
-from deepcritical_mcp.text import cut_at_sentence
-from deepcritical_mcp.tools.render import MOST_SIMILAR, to_markdown
+from deepcritical_mcp.text import counted, cut_at_sentence
+from deepcritical_mcp.tools.render import MAX_SIMILAR, to_markdown
 
-LEAST_CONTENT = 160
+MIN_CONTENT_LENGTH = 160
 PLEASANT = 15_000
 """Characters of the readable form from which abstracts are cut: about eight whole ones."""
 SHORT_TEXT = 1_500
 """Characters to which a page or a full text is shortened at most, while other records are shown next to it."""
-MOST_NOTES, LONGEST_NOTE = 3, 300
-LONGEST_QUERY, LONGEST_TRANSLATION, LONGEST_REMARK, LONGEST_ID = 200, 2_000, 500, 100
-MOST_REMARKS = 20
-"""Of what a result repeats of its question, when room is short."""
+MAX_NOTES, MAX_NOTE_LENGTH = 3, 300
+MAX_QUERY_LENGTH, MAX_TRANSLATION_LENGTH, MAX_REMARK_LENGTH, MAX_ID_LENGTH = 200, 2_000, 500, 100
+MAX_REMARKS, MAX_REFERENCE_LENGTH = 20, 500
+"""Limits for what a result repeats of its request, when the result is too long."""
 ResultT = TypeVar("ResultT", bound=BaseModel)
 Length = Callable[[Any], int]
+Fits = Callable[[Sequence[Evidence]], bool]
 
 
 def structured(result: BaseModel) -> dict[str, Any]:
@@ -32,101 +34,145 @@ def structured(result: BaseModel) -> dict[str, Any]:
 
 
 def wire_length(result: BaseModel) -> int:
-    """Characters of the structured form, in JSON's roomiest spelling: clients differ in which they count."""
+    """Characters of the structured form, in ASCII-only JSON, the longest spelling: clients count differently."""
     return len(json.dumps(structured(result)))
 
 
 def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> ResultT:
     """`result`, cut until `length(result) <= limit`; both forms of an answer show what this returns.
 
-    In this order: what repeats the question is shortened, then abstracts from the middle (see
-    `dispensable`) and pages and full texts from the end, and the last pieces are left for the next page. Each cut is
-    named in the result together with the call that returns what is missing. Abstracts of a search in the sources are
-    cut from `PLEASANT` characters on.
+    In this order: what repeats the request is shortened, then abstracts from the middle (see `dispensable`) and pages
+    and full texts from the end, and the last items are left for the next page. Each cut is named in the result
+    together with the call that returns what is missing. Abstracts of a search in the sources are cut from `PLEASANT`
+    characters on.
     """
-    if isinstance(result, SearchResult) and result.providers:
-        result = cast("ResultT", _pleasant(result))
-    if _characters(getattr(result, "evidence", ())) <= limit and length(result) <= limit:
+    match result:
+        case SearchResult():
+            fitting = _search(result, limit, length)
+        case EvidenceList():
+            fitting = _list(result, limit, length)
+        case EvidencePage():
+            fitting = _fewer(partial(_page_of, result), 1, len(result.items), limit, length)
+        case AddResult():
+            fitting = _fewer(partial(_pairs_of, result), 0, len(result.similar), limit, length)
+        case _:
+            return result
+    return cast("ResultT", fitting)
+
+
+def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, length: Length) -> Fits:
+    """Whether the result of some items fits; the contents alone, which need no rendering, are counted first."""
+    return lambda items: sum(len(item.content) for item in items) <= limit and length(result_of(items)) <= limit
+
+
+def _search(result: SearchResult, limit: int, length: Length) -> SearchResult:
+    whole = result.evidence
+    items: Sequence[Evidence] = whole
+    result_of = partial(_result_of, result, whole)
+    if result.providers:
+        items = _condensed(items, _fits(result_of, PLEASANT, lambda one: len(to_markdown(one))))
+    if _fits(result_of, limit, length)(items):
+        return result if items is whole else result_of(items)
+    result_of = partial(_result_of, _brief(result, limit), whole)
+    fits = _fits(result_of, limit, length)
+    items = _condensed([_short_notes(item) for item in items], fits)
+    if not fits(items):
+        long = [_short_notes(item) for item in whole]
+        share = largest(SHORT_TEXT, limit, lambda cap: fits([_shortened(item, cap) for item in long]))
+        items = [_shortened(item, share) for item in long]
+    if not fits(items):
+        long = items
+        count = largest(0, len(items), lambda count: fits(long[:count]))
+        items = long[:count] or _one(_short_notes(whole[0]), fits, limit)
+    return result_of(items)
+
+
+def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
+    """As many whole texts as fit; a single one that does not is cut at its end, and read on from there."""
+    if _fits(lambda _: result, limit, length)(result.evidence):
         return result
-    if isinstance(result, EvidencePage):
-        return _shorter_page(result, limit, length)
-    if isinstance(result, AddResult):
-        return _fewer_pairs(result, limit, length)
-    if isinstance(result, SearchResult):
-        return _shorter_search(result, limit, length)
-    if isinstance(result, EvidenceList):
-        return _shorter_list(result, limit, length)
-    return result
+    brief = result.model_copy(update={"missing": tuple(_clip(id, MAX_ID_LENGTH) for id in result.missing)})
+    result_of = partial(_list_of, brief, result.evidence)
+    fits = _fits(result_of, limit, length)
+    items = [_short_notes(item) for item in result.evidence]
+    count = largest(0, len(items), lambda count: fits(items[:count]))
+    shown, rest = items[:count], items[count:]
+    start = result.starts[count] if rest and result.starts else 0
+    if not shown and rest:
+        shown = _one(rest[0], fits, limit, start)
+    elif rest and len(rest[0].content) > limit // 2:
+        cut = _largest_cut(rest[0], lambda part: fits([*shown, *part]), limit, partial(_beginning, start=start))
+        shown += cut if len(cut[0].content) >= SHORT_TEXT and fits([*shown, *cut]) else []
+    return result_of(shown)
 
 
-def _characters(pieces: Sequence[Evidence]) -> int:
-    """The least that these take, known without writing them down."""
-    return sum(len(piece.content) for piece in pieces)
+def _condensed(items: Sequence[Evidence], fits: Fits) -> Sequence[Evidence]:
+    """Fitting items if that is possible, with as few abstracts as possible cut in the middle, those that lose most."""
+    short = [_without_middle(item) for item in items]
+    order = sorted(range(len(items)), key=lambda at: len(short[at].content) - len(items[at].content))
+
+    def with_cuts(count: int) -> Sequence[Evidence]:
+        chosen = set(order[:count])
+        return [short[at] if at in chosen else item for at, item in enumerate(items)]
+
+    most = sum(one is not item for one, item in zip(short, items, strict=True))
+    return items if fits(items) else with_cuts(most - largest(0, most, lambda whole: fits(with_cuts(most - whole))))
 
 
-def _pleasant(result: SearchResult) -> SearchResult:
-    """`result` with abstracts cut in the middle, as few as possible, so that its text is no longer than `PLEASANT`;
-    records are not left out for that."""
-    if _characters(result.evidence) <= PLEASANT and len(to_markdown(result)) <= PLEASANT:
-        return result
-    shown = _condensed(
-        result.evidence,
-        lambda pieces: (
-            _characters(pieces) <= PLEASANT and len(to_markdown(_page_of(result, result.evidence, pieces))) <= PLEASANT
-        ),
+def _without_middle(item: Evidence, cap: int | None = None) -> Evidence:
+    """An abstract without what is dispensable, or with less than that, in about `cap` characters."""
+    if item.kind not in ("abstract", "registration") or item.content_truncated:
+        return item
+    content = without(item.content, dispensable(item.content, cap), lambda gap: _mark(item.id, gap, gap.end))
+    if len(content) >= len(item.content):
+        return item
+    return item.model_copy(update={"content": content, "content_truncated": True})
+
+
+def _shortened(item: Evidence, cap: int) -> Evidence:
+    """`item` in about `cap` characters, if possible: an abstract without its middle, another text by its beginning."""
+    if len(item.content) <= cap + MIN_GAP or item.kind in ("abstract", "registration"):
+        return item if len(item.content) <= cap else _without_middle(item, cap)
+    return _beginning(item, cap)
+
+
+def _one(item: Evidence, fits: Fits, limit: int, start: int | None = None) -> list[Evidence]:
+    """`item` by as much as fits, at least by some of it if possible; with `start`, only cut at the end."""
+    from_start = partial(_beginning, start=start or 0)
+    for one in (item, _slim(item)):
+        for shorten in (_shortened, from_start) if start is None else (from_start,):
+            if fits(cut := _largest_cut(one, fits, limit, shorten)):
+                return cut
+    return []
+
+
+def _largest_cut(
+    item: Evidence, fits: Fits, limit: int, shorten: Callable[[Evidence, int], Evidence]
+) -> list[Evidence]:
+    cap = largest(MIN_CONTENT_LENGTH, min(limit, len(item.content)), lambda cap: fits([shorten(item, cap)]))
+    return [shorten(item, cap)]
+
+
+def _slim(item: Evidence) -> Evidence:
+    """`item` without the parts of its citation that the reference line does not need, its notes and similar ids."""
+    citation = item.citation.model_copy(
+        update={
+            "authors": item.citation.authors[:3],
+            "reference": _clip(item.citation.reference, MAX_REFERENCE_LENGTH),
+            **dict.fromkeys(("publication_types", "mesh_terms", "keywords", "registrations"), ()),
+            "status_notices": item.citation.status_notices[:1],
+        }
     )
-    return _page_of(result, result.evidence, shown)
+    return item.model_copy(update={"citation": citation, "similar": (), "notes": ()})
 
 
-def _shorter_search(result: SearchResult, limit: int, length: Length) -> Any:
-    brief = _brief(result)
-    evidence = [_short_notes(piece) for piece in result.evidence]
-
-    def fits(pieces: Sequence[Evidence]) -> bool:
-        return _characters(pieces) <= limit and length(_page_of(brief, result.evidence, pieces)) <= limit
-
-    if not fits(evidence):
-        evidence = _condensed(evidence, fits)
-    if not fits(evidence):
-        whole = evidence
-        share = _largest(SHORT_TEXT, limit, lambda cap: fits([_beginning(piece, cap) for piece in whole]))
-        evidence = [_beginning(piece, share) for piece in whole]
-    if not fits(evidence):
-        count = _largest(0, len(evidence), lambda kept: fits(evidence[:kept]))
-        evidence = evidence[:count] if count else _one_at_least(evidence[0], limit, fits)
-    return _page_of(brief, result.evidence, evidence)
-
-
-def _condensed(evidence: Sequence[Evidence], fits: Callable[[Sequence[Evidence]], bool]) -> list[Evidence]:
-    """As few abstracts as possible without what they can do without, those first that lose most."""
-    short = [_without_middle(piece) for piece in evidence]
-    saved = sorted(range(len(short)), key=lambda at: len(short[at].content) - len(evidence[at].content))
-
-    def shortened(count: int) -> list[Evidence]:
-        chosen = set(saved[:count])
-        return [short[at] if at in chosen else piece for at, piece in enumerate(evidence)]
-
-    most = sum(one is not piece for one, piece in zip(short, evidence, strict=True))
-    return shortened(most - _largest(0, most, lambda whole: fits(shortened(most - whole))))
-
-
-def _without_middle(piece: Evidence) -> Evidence:
-    if piece.kind not in ("abstract", "registration") or piece.content_truncated:
-        return piece
-    gaps = dispensable(piece.content)
-    content = without(piece.content, gaps, lambda gap: _mark(piece.id, gap, gap.end)) if gaps else piece.content
-    if len(content) >= len(piece.content):
-        return piece
-    return piece.model_copy(update={"content": content, "content_truncated": True})
-
-
-def _beginning(piece: Evidence, cap: int, start: int = 0) -> Evidence:
-    """`piece`, whose content starts at character `start` of the whole, by its first `cap` characters."""
-    if len(piece.content) <= cap + LEAST_GAP or piece.content_truncated:
-        return piece
-    content = cut_at_sentence(piece.content, cap)
-    rest = Span(start + len(content), start + len(piece.content))
-    return piece.model_copy(update={"content": f"{content} {_mark(piece.id, rest)}", "content_truncated": True})
+def _beginning(item: Evidence, cap: int, start: int = 0) -> Evidence:
+    """`item`, whose content starts at character `start` of the whole, by its first sentences."""
+    if len(item.content) <= cap + MIN_GAP or item.content_truncated:
+        return item
+    content = first_sentences(item.content, cap) or cut_at_sentence(item.content, cap)
+    rest = Span(start + len(content), start + len(item.content))
+    return item.model_copy(update={"content": f"{content} {_mark(item.id, rest)}", "content_truncated": True})
 
 
 def _mark(id: str, gap: Span, end: int | None = None) -> str:
@@ -134,61 +180,29 @@ def _mark(id: str, gap: Span, end: int | None = None) -> str:
     return f'[… {gap.length:,} characters left out: get_evidence ids=["{reading}"] …]'
 
 
-def _one_at_least(piece: Evidence, limit: int, fits: Callable[[Sequence[Evidence]], bool]) -> list[Evidence]:
-    """A single piece too long for an answer, by as much of its text as fits; () if nothing does."""
-    whole = piece.model_copy(update={"content_truncated": False})
-    cap = _largest(0, limit, lambda cap: fits([_beginning(whole, cap)]))
-    cut = [_beginning(whole, max(cap, LEAST_CONTENT))]
-    return cut if fits(cut) else []
-
-
-def _shorter_list(result: EvidenceList, limit: int, length: Length) -> Any:
-    """As many whole texts as fit; a single one that does not is cut at its end, and read on from there."""
-    brief = result.model_copy(update={"missing": tuple(_clip(id, LONGEST_ID) for id in result.missing)})
-    evidence = [_short_notes(piece) for piece in result.evidence]
-
-    def fits(pieces: Sequence[Evidence]) -> bool:
-        return _characters(pieces) <= limit and length(_list_of(brief, result.evidence, pieces)) <= limit
-
-    count = _largest(0, len(evidence), lambda kept: fits(evidence[:kept]))
-    shown = evidence[:count]
-    if count < len(evidence) and (not count or len(evidence[count].content) > limit // 2):
-        start = result.starts[count] if result.starts else result.offset
-        room = min(limit, len(evidence[count].content))
-        cap = _largest(
-            SHORT_TEXT if count else 0, room, lambda cap: fits([*shown, _beginning(evidence[count], cap, start)])
-        )
-        cut = _beginning(evidence[count], max(cap, LEAST_CONTENT), start)
-        if fits([*shown, cut]):
-            shown.append(cut)
-    return _list_of(brief, result.evidence, shown)
-
-
 def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> EvidenceList:
+    """`result` with only the items `shown`."""
     notes = _remarks(whole, shown)
-    if left := [piece.id for piece in whole[len(shown) :]]:
-        notes.append(f"{len(left)} more do not fit here: get_evidence ids={json.dumps(left)}.")
+    if left := [item.id for item in whole[len(shown) :]]:
+        notes.append(f"{counted(len(left), 'more does', 'more do')} not fit here: get_evidence ids={json.dumps(left)}.")
     return result.model_copy(
         update={
             "evidence": tuple(shown),
             "queries": tuple(query for query in with_numbers_shown(result.queries, shown) if query.shown),
-            "next_step": f"{' '.join(notes)} {result.next_step}".strip(),
+            "next_step": " ".join(filter(None, (*notes, result.next_step))),
         }
     )
 
 
-def _page_of(result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> SearchResult:
-    """`result` with only the pieces `shown`; the next page starts after the last of them."""
+def _result_of(result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> SearchResult:
+    """`result` with only the items `shown`; the next page starts after the last of them."""
     notes, update = _remarks(whole, shown), dict[str, object]()
-    if left := [piece.id for piece in whole[len(shown) :]]:
+    if left := [item.id for item in whole[len(shown) :]]:
+        call = f"get_evidence ids={json.dumps(left)}"
         if result.offsets and shown:
             update = _paged(result, result.offsets[len(shown) - 1])
-            notes.append(f"{len(left)} more results do not fit here: continue with offset={update['next_offset']}.")
-        else:
-            notes.append(
-                f"{len(left)} more results are kept in the session but do not fit here: get_evidence "
-                f"ids={json.dumps(left)}."
-            )
+            call = f"continue with offset={update['next_offset']}"
+        notes.append(f"{counted(len(left), 'more result does', 'more results do')} not fit here: {call}.")
     update |= {
         "evidence": tuple(shown),
         "queries": with_numbers_shown(result.queries, shown),
@@ -199,84 +213,84 @@ def _page_of(result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Ev
 
 def _paged(result: SearchResult, offset: int) -> dict[str, object]:
     """What changes when the next page starts earlier, at `offset`."""
-    more, before = f"More: offset={offset}.", f"More: offset={result.next_offset}."
-    step = result.next_step
-    step = step.replace(before, more) if before in step else f"{more} {step}".strip()
+    step = result.next_step.replace(f"offset={result.next_offset}", f"offset={offset}")
+    if step == result.next_step:
+        step = f"Continue with offset={offset}. {step}".strip()
     return {"next_offset": offset, "next_step": step}
 
 
 def _remarks(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
-    """What was shortened next to the contents, which are marked where they are cut."""
+    """What was shortened besides the contents, which are marked where they are cut."""
     pairs = list(zip(shown, whole, strict=False))
     remarks: list[str] = []
-    if any(one.similar != piece.similar for one, piece in pairs):
-        remarks.append(f"similar is shortened to {MOST_SIMILAR} ids.")
-    if any(one.notes != piece.notes for one, piece in pairs):
-        remarks.append('Notes are shortened: semantic_search with source="user" finds them whole.')
+    if any(one.citation != item.citation for one, item in pairs):
+        remarks.append("A citation is shortened; export_evidence has it whole.")
+    if any(one.similar != item.similar for one, item in pairs):
+        remarks.append(f"similar lists only {MAX_SIMILAR} ids.")
+    if any(one.notes != item.notes for one, item in pairs):
+        remarks.append('Notes are shortened: semantic_search with source="user" returns the complete notes.')
     return remarks
 
 
-def _brief(result: SearchResult) -> SearchResult:
-    """`result` without the length of what it repeats: queries, what was made of them, remarks."""
-    queries = [
-        report.model_copy(
-            update={"query": _clip(report.query, LONGEST_QUERY), "detail": _clip(report.detail, LONGEST_REMARK)}
-        )
-        for report in result.queries
-    ]
+def _brief(result: SearchResult, limit: int) -> SearchResult:
+    """`result` with shorter queries, translation and remarks, the shorter the smaller `limit` is."""
+    share = min(1.0, limit / PLEASANT)
+    query, remark = int(MAX_QUERY_LENGTH * share), int(MAX_REMARK_LENGTH * share)
     return result.model_copy(
         update={
-            "query": _clip(result.query, LONGEST_QUERY),
-            "queries": tuple(queries),
-            "query_translation": _clip(result.query_translation, LONGEST_TRANSLATION),
-            "errors": _few(result.errors),
-            "warnings": _few(result.warnings),
+            "query": _clip(result.query, query),
+            "queries": tuple(
+                one.model_copy(update={"query": _clip(one.query, query), "detail": _clip(one.detail, remark)})
+                for one in result.queries
+            ),
+            "query_translation": _clip(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
+            "errors": _few(result.errors, int(MAX_REMARKS * share), remark),
+            "warnings": _few(result.warnings, int(MAX_REMARKS * share), remark),
+            "related": result.related if share == 1 else (),
         }
     )
 
 
-def _short_notes(piece: Evidence) -> Evidence:
-    """`piece` with few that say the same and few notes, cut at a sentence end."""
-    notes = tuple(cut_at_sentence(note, LONGEST_NOTE) for note in piece.notes[:MOST_NOTES])
-    return piece.model_copy(update={"similar": piece.similar[:MOST_SIMILAR], "notes": notes})
+def _short_notes(item: Evidence) -> Evidence:
+    """`item` with few ids of similar evidence and few, short notes."""
+    notes = tuple(cut_at_sentence(note, MAX_NOTE_LENGTH) for note in item.notes[:MAX_NOTES])
+    return item.model_copy(update={"similar": item.similar[:MAX_SIMILAR], "notes": notes})
 
 
 def _clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def _few(remarks: Sequence[str]) -> tuple[str, ...]:
-    more = (f"And {len(remarks) - MOST_REMARKS} more remarks.",) if len(remarks) > MOST_REMARKS else ()
-    return (*(_clip(remark, LONGEST_REMARK) for remark in remarks[:MOST_REMARKS]), *more)
+def _few(remarks: Sequence[str], most: int, length: int) -> tuple[str, ...]:
+    more = (f"And {len(remarks) - most} more remarks.",) if len(remarks) > most else ()
+    return (*(_clip(remark, length) for remark in remarks[:most]), *more)
 
 
-def _fewer_pairs(result: AddResult, limit: int, length: Length) -> Any:
-    """An addition that names fewer of the pieces that say nearly the same."""
-
-    def start(count: int) -> AddResult:
-        left_out = len(result.similar) - count
-        note = f"{left_out:,} more pairs of pieces that say nearly the same are not listed here. " if left_out else ""
-        return result.model_copy(update={"similar": result.similar[:count], "next_step": note + result.next_step})
-
-    return start(_largest(0, len(result.similar), lambda count: length(start(count)) <= limit))
+def _fewer(result_of: Callable[[int], ResultT], low: int, high: int, limit: int, length: Length) -> ResultT:
+    """The result with as many lines as fit, at least `low`."""
+    return result_of(largest(min(low, high), high, lambda lines: length(result_of(lines)) <= limit))
 
 
-def _shorter_page(page: EvidencePage, limit: int, length: Length) -> Any:
-    """A page of fewer items, which says where the next one starts."""
-    first = (page.next_offset if page.next_offset >= 0 else page.matching or page.total) - len(page.items)
-
-    def start(count: int) -> EvidencePage:
-        return page.model_copy(update={"items": page.items[:count], "next_offset": first + count})
-
-    return start(_largest(1, len(page.items), lambda count: length(start(count)) <= limit))
+def _pairs_of(result: AddResult, count: int) -> AddResult:
+    """`result` with its first pairs of nearly identical items."""
+    left = len(result.similar) - count
+    note = f"{counted(left, 'more pair')} of nearly identical items left out here. " if left else ""
+    return result.model_copy(update={"similar": result.similar[:count], "next_step": note + result.next_step})
 
 
-def _largest(least: int, most: int, fits: Callable[[int], bool]) -> int:
-    """The largest number in least..most that fits; `least` when none does."""
-    while least < most:
-        middle = (least + most + 1) // 2
+def _page_of(page: EvidencePage, count: int) -> EvidencePage:
+    """`page` with its first items, which says where the next one starts."""
+    left = len(page.items) - count
+    end = page.next_offset if page.next_offset >= 0 else page.matching or page.total
+    return page.model_copy(update={"items": page.items[:count], "next_offset": end - left} if left else {})
+
+
+def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number in low..high that fits; `low` if none does."""
+    while low < high:
+        middle = (low + high + 1) // 2
         if fits(middle):
-            least = middle
+            low = middle
         else:
-            most = middle - 1
-    return least
+            high = middle - 1
+    return low

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,8 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import SessionNotFoundError, SessionRequiredError
+from deepcritical_mcp.models import Evidence, QueryReport, with_numbers_shown
+from deepcritical_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 NEW = "new"
 SSE_MESSAGES_PATH = "/messages"
 CALLER_KEY = "caller:"
+MAX_FOUND_BY = 3
+"""An item of evidence names the latest queries that found it, at most this many."""
 
 ToolContext = Context[AppContext, Any]
 
@@ -32,10 +38,25 @@ class CallSession:
     store: EvidenceStore
     announce: bool
 
-    @property
-    def hint(self) -> str:
-        """How the model continues this session; "" if later calls find it by default."""
-        return f'Pass session_id="{self.store.session_id}" to continue in this session.' if self.announce else ""
+    def next_step(self, *steps: str) -> str:
+        """What the model can do next: how to continue this session, if it must be told, then `steps`."""
+        hint = f'Pass session_id="{self.store.session_id}" to continue in this session.' if self.announce else ""
+        return " ".join(filter(None, (hint, *steps)))
+
+    async def with_queries(self, evidence: Iterable[Evidence]) -> tuple[tuple[Evidence, ...], tuple[QueryReport, ...]]:
+        """`evidence` with the numbers of the latest queries that found it, and these queries."""
+        items = list(evidence)
+        kept = await self.store.publications([item.id for item in items])
+        latest = [kept[item.id].found_by[-MAX_FOUND_BY:] if item.id in kept else () for item in items]
+        numbers: dict[str, int] = {}
+        for query in (query for queries in latest for query in queries):
+            numbers.setdefault(query, len(numbers) + 1)
+        numbered = tuple(
+            item.model_copy(update={"found_by": tuple(sorted(numbers[query] for query in queries))})
+            for item, queries in zip(items, latest, strict=True)
+        )
+        reports = [QueryReport(index=number, query=query, status="ok") for query, number in numbers.items()]
+        return numbered, with_numbers_shown(reports, numbered)
 
 
 async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = True) -> CallSession:
@@ -63,22 +84,26 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
 
 async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
     """The connection's default session if it has been opened already, else None."""
-    key = _default_key(ctx)
-    if not key:
-        return None
-    registry = (await application(ctx).services()).sessions
-    session_id = registry.default_id(key, owner=caller())
-    if not session_id:
-        return None
-    try:
-        return await registry.get(session_id, owner=caller())
-    except SessionNotFoundError:
-        return None
+    if key := _default_key(ctx):
+        registry = (await application(ctx).services()).sessions
+        if session_id := registry.default_id(key, owner=caller()):
+            with suppress(SessionNotFoundError):
+                return await registry.get(session_id, owner=caller())
+    return None
 
 
 def application(ctx: ToolContext) -> AppContext:
     """The process's context."""
     return ctx.request_context.lifespan_context
+
+
+def progress_of(ctx: ToolContext) -> Progress:
+    """Reports progress to the client; does nothing for clients that did not ask for it."""
+
+    async def report(fraction: float, message: str) -> None:
+        await ctx.report_progress(fraction, 1.0, message)
+
+    return report
 
 
 def caller() -> str:

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from mcp_types import ToolAnnotations
-
 from deepcritical_mcp.models import ClearResult
 from deepcritical_mcp.tools.call_session import ToolContext, application, caller, session_for
 from deepcritical_mcp.tools.params import SessionId
-from deepcritical_mcp.tools.spec import ToolSpec
+from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 
 async def clear_session(ctx: ToolContext, session_id: SessionId = "") -> ClearResult:
-    """Delete a session and all its evidence permanently. Export first what is worth keeping."""
+    """Delete a session and all its evidence permanently. Export anything worth keeping first."""
     session = await session_for(ctx, session_id, may_open=False)
-    removed = await session.store.count()
-    services = await application(ctx).services()
-    await services.sessions.drop(session.store.session_id, owner=caller())
-    return ClearResult(
-        session_id=session.store.session_id,
-        removed=removed,
-        next_step="The next search or add_evidence opens a new session.",
-    )
+    removed, id = await session.store.count(), session.store.session_id
+    await (await application(ctx).services()).sessions.drop(id, owner=caller())
+    step = "The next search or add_evidence opens a new session."
+    return ClearResult(session_id=id, removed=removed, next_step=step)
 
 
-TOOL = ToolSpec(
-    clear_session,
-    "Clear the session",
-    ClearResult,
-    ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False),
-    changes_session=True,
-)
+TOOL = ToolSpec(clear_session, "Clear the session", ClearResult, hints(destructive=True), changes_session=True)

@@ -1,26 +1,66 @@
-"""The tool `expand_queries`."""
+"""The tool `expand_queries`, which may ask the client's own model for queries."""
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
-from mcp.server.mcpserver import Resolve
-from mcp_types import CreateMessageResult
+import anyio
+from mcp.server.mcpserver import Resolve, Sample
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import CreateMessageRequest, CreateMessageResult, SamplingMessage, TextContent
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import Field
 
+from deepcritical_mcp.deadline import CLIENT_MODEL, seconds_for
 from deepcritical_mcp.models import Expansion
-from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import Query, SessionId
-from deepcritical_mcp.tools.progress_reports import progress_of
-from deepcritical_mcp.tools.sampling import ask_client_model, text_of
-from deepcritical_mcp.tools.spec import ToolSpec, reading
+from deepcritical_mcp.tools.spec import ToolSpec, hints
+
+logger = logging.getLogger(__name__)
+
+
+async def ask_client_model(ctx: ToolContext, topic: str, description: str, count: int) -> Sample | str:
+    """The answer of the client's model; "" if sampling is off or unsupported, or if it does not answer.
+
+    With protocol 2026-07-28 the SDK puts the question into the call's own result. With the handshake versions it is a
+    request to the client during the call; if the client refuses it, the call must not fail.
+    """
+    settings, capabilities = application(ctx).settings, ctx.client_capabilities
+    if settings.sampling == "off" or capabilities is None or capabilities.sampling is None:
+        return ""
+    services = await application(ctx).services()
+    request = services.expander.sampling_request(topic, description=description, count=count)
+    message = SamplingMessage(role="user", content=TextContent(type="text", text=request.text))
+    question = Sample([message], max_tokens=request.max_tokens, system_prompt=request.system_prompt)
+    if ctx.protocol_version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        return question
+    with anyio.move_on_after(seconds_for(CLIENT_MODEL, cap=settings.deadline)):
+        try:
+            answer = await ctx.session.send_request(
+                CreateMessageRequest(params=question.params),
+                CreateMessageResult,
+                metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
+            )
+            return _text_of(answer)
+        except MCPError as error:
+            logger.info("the client's model did not answer: %s", error)
+    return ""
+
+
+def _text_of(reply: CreateMessageResult | str) -> str:
+    if isinstance(reply, str):
+        return reply
+    return reply.content.text if isinstance(reply.content, TextContent) else ""
 
 
 async def expand_queries(
     ctx: ToolContext,
     topic: Query,
     reply: Annotated[CreateMessageResult | str, Resolve(ask_client_model)],
-    description: Annotated[str, Field(max_length=4_000, description="context that the topic leaves out")] = "",
+    description: Annotated[str, Field(max_length=4_000, description="context not in the topic")] = "",
     count: Annotated[int, Field(ge=1, le=8)] = 3,
     session_id: SessionId = "",
 ) -> Expansion:
@@ -33,14 +73,14 @@ async def expand_queries(
         description=description,
         count=count,
         store=session.store,
-        sampled=text_of(reply),
+        sampled=_text_of(reply),
         progress=progress_of(ctx),
     )
     step = (
-        "pubmed_search: the first pubmed_query as query, the others and some of your own as variants. "
-        "web_search and semantic_search: the same with each query."
+        "Call pubmed_search with the first pubmed_query as query, and the others plus some of your own as variants. "
+        "For web_search and semantic_search, use each query instead of pubmed_query."
     )
-    return expansion.model_copy(update={"next_step": f"{session.hint} {step}".strip()})
+    return expansion.model_copy(update={"next_step": session.next_step(step)})
 
 
-TOOL = ToolSpec(expand_queries, "Expand queries", Expansion, reading(open_world=True))
+TOOL = ToolSpec(expand_queries, "Expand queries", Expansion, hints(read_only=True, open_world=True))

@@ -5,26 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Annotated, Literal
 
 from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export import export_part
-from deepcritical_mcp.models import ExportResult, Publication
-from deepcritical_mcp.text import cut_at_sentence
-from deepcritical_mcp.tools.budget import LEAST_CONTENT
-from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
-from deepcritical_mcp.tools.params import SessionId, evidence_ids
-from deepcritical_mcp.tools.session_queries import LATEST_QUERIES
-from deepcritical_mcp.tools.spec import ToolSpec, reading
+from deepcritical_mcp.excerpts import GAP
+from deepcritical_mcp.export import export_part, with_notes
+from deepcritical_mcp.export.reference import ET_AL
+from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, ExportResult, Publication
+from deepcritical_mcp.text import counted, cut_at_sentence
+from deepcritical_mcp.tools.budget import MIN_CONTENT_LENGTH, largest
+from deepcritical_mcp.tools.call_session import MAX_FOUND_BY, ToolContext, application, session_for
+from deepcritical_mcp.tools.params import SessionId, evidence_id
+from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
-FIRST_AUTHORS = 10
 SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
-"""Of the characters of a result: for the file's text, as the JSON string that it becomes, and for ids that are not
-there."""
+"""Shares of a result's characters: for the exported text (as a JSON string), and for the list of missing ids."""
 
 
 async def export_evidence(
@@ -34,32 +34,35 @@ async def export_evidence(
     offset: Annotated[int, Field(ge=0)] = 0,
     session_id: SessionId = "",
 ) -> ExportResult:
-    """Write the session's evidence as a file's text, for Zotero, EndNote, pandoc or a program. Long ones come in parts:
-    go on with offset=next_offset."""
+    """Export the session's evidence as text for Zotero, EndNote, pandoc or a program. A long export comes in parts:
+    continue with offset=next_offset."""
     session = await session_for(ctx, session_id, may_open=False)
-    wanted = evidence_ids(ids)
-    if wanted:
-        found = await session.store.publications(wanted)
-    else:
-        found = await session.store.publications(await session.store.ids())
-    pieces = list({one.id: one for one in found.values()}.values())
-    missing = tuple(one for one in wanted if one not in found)
-    if not pieces:
+    wanted = list(dict.fromkeys(map(evidence_id, ids)))
+    everything = await session.store.publications(await session.store.ids())
+    found = await session.store.publications(wanted) if wanted else everything
+    cited = everything if format == "jsonl" else await to_thread.run_sync(with_notes, everything.values())
+    publications = list({cited[one.id].id: cited[one.id] for one in found.values()}.values())
+    missing = [one for one in wanted if one not in found]
+    if not publications:
         raise InvalidInputError(
-            "There is nothing to export: none of this is in the session. list_evidence shows what is."
+            "There is nothing to export: the session has none of this evidence. list_evidence shows what it has."
         )
-    if offset >= len(pieces):
-        raise InvalidInputError(f"offset: there are {len(pieces):,} records, so the last one is at {len(pieces) - 1}.")
+    if offset >= len(publications):
+        raise InvalidInputError(f"offset: the last record is at {len(publications) - 1:,}. Use a smaller offset.")
     budget = application(ctx).settings.max_result_chars
     limit = int(budget * SHARE_OF_BUDGET)
-    text, count, is_cut = await to_thread.run_sync(partial(_part, pieces, format, start=offset, limit=limit))
+    text, count, loss = await to_thread.run_sync(partial(_part, publications, format, start=offset, limit=limit))
     following = offset + count
-    more = following < len(pieces)
+    more = len(publications) - following
     named = _first(missing, int(budget * SHARE_OF_MISSING))
+    unnamed = len(missing) - len(named)
     steps = (
-        f"{len(pieces) - following} more: offset={following}." if more else "",
-        f"{pieces[offset].id} was too long and is shortened here: get_evidence has all of it." if is_cut else "",
-        f"{len(missing) - len(named):,} more ids are not in this session." if len(named) < len(missing) else "",
+        f"{more} more: offset={following}." if more else "",
+        f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; a "
+        "larger DEEPCRITICAL_MAX_RESULT_CHARS exports it whole."
+        if loss
+        else "",
+        f"{counted(unnamed, 'more id is', 'more ids are')} not in this session." if unnamed else "",
     )
     return ExportResult(
         session_id=session.store.session_id,
@@ -68,48 +71,52 @@ async def export_evidence(
         count=count,
         missing=named,
         next_offset=following if more else -1,
-        next_step=" ".join(filter(None, steps)),
+        next_step=session.next_step(*steps),
     )
 
 
-def _part(pieces: Sequence[Publication], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int, bool]:
-    """The records from `start` on that fit into `limit`, how many they are, and whether the only one had to be cut."""
-    text, count = export_part(pieces, format, start=start, limit=limit)
+def _part(publications: Sequence[Publication], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int, str]:
+    """The records from `start` on that fit into `limit`, their number, and what a single record had to lose."""
+    text, count = export_part(publications, format, start=start, limit=limit)
     while (excess := len(json.dumps(text)) / limit) > 1 and count > 1:
-        text, count = export_part(pieces, format, start=start, limit=int(len(text) / excess * 0.95))
-    if excess <= 1:
-        return text, count, False
-    room = len(pieces[start].text.content)
-    while True:
-        brief = _brief(pieces[start], room)
-        text, count = export_part([*pieces[:start], brief], format, start=start, limit=limit)
-        excess = len(json.dumps(text)) / limit
-        if excess <= 1 or room <= LEAST_CONTENT:
-            return text, count, True
-        room = max(LEAST_CONTENT, int(room / excess * 0.9))
+        text, count = export_part(publications, format, start=start, limit=int(len(text) / excess * 0.95))
+    return (text, count, "") if excess <= 1 else _shortened(publications, format, start=start, limit=limit)
 
 
-def _brief(publication: Publication, room: int) -> Publication:
-    """`publication` with its first authors, its latest queries and one text of at most `room` characters."""
-    content = cut_at_sentence(publication.text.content, room)
-    return publication.model_copy(
-        update={
-            "texts": (publication.text.model_copy(update={"content": content}),),
-            "authors": publication.authors[:FIRST_AUTHORS],
-            "found_by": publication.found_by[-LATEST_QUERIES:],
-        }
-    )
+def _shortened(
+    publications: Sequence[Publication], format: ExportFormat, *, start: int, limit: int
+) -> tuple[str, int, str]:
+    """One record without its earlier queries and further texts, with as much of its text as fits; if none does, with as
+    many authors as fit."""
+    whole = publications[start]
+    total, content = len(whole.authors), whole.text.content
+    more = AuthorName(f"et al. ({total:,} authors)") if format == "jsonl" else ET_AL
+
+    def written(room: int, authors: int) -> str:
+        kept = content if room >= len(content) else f"{cut_at_sentence(content, room)} {GAP}" if room else NO_ABSTRACT
+        names = whole.authors if authors == total else (*whole.authors[:authors], more)
+        texts = (whole.text.model_copy(update={"content": kept}),)
+        changed = {"texts": texts, "authors": names, "found_by": whole.found_by[-MAX_FOUND_BY:]}
+        brief = whole.model_copy(update=changed)
+        return export_part([*publications[:start], brief], format, start=start, limit=limit)[0]
+
+    def fits(room: int, authors: int) -> bool:
+        return len(json.dumps(written(room, authors))) <= limit
+
+    shortest = MIN_CONTENT_LENGTH if format == "jsonl" else 0
+    if fits(MIN_CONTENT_LENGTH, total):
+        room = largest(MIN_CONTENT_LENGTH, len(content), lambda room: fits(room, total))
+        loss = "its text is cut" if room < len(content) else "its further texts and earlier queries are left out"
+        return written(room, total), 1, loss
+    authors = largest(0, total, lambda authors: fits(shortest, authors))
+    loss = f"it has {authors:,} of its {total:,} authors and {'the beginning' if shortest else 'none'} of its text"
+    return written(shortest, authors), 1, loss
 
 
 def _first(ids: Sequence[str], limit: int) -> tuple[str, ...]:
-    """As many of `ids` as `limit` characters hold."""
-    named: list[str] = []
-    for one in ids:
-        limit -= len(json.dumps(one)) + 2
-        if limit < 0:
-            break
-        named.append(one)
-    return tuple(named)
+    """As many of `ids` as `limit` characters of JSON hold."""
+    sizes = accumulate(len(json.dumps(id)) + len(", ") for id in ids)
+    return tuple(id for id, size in zip(ids, sizes, strict=True) if size <= limit)
 
 
-TOOL = ToolSpec(export_evidence, "Export evidence", ExportResult, reading())
+TOOL = ToolSpec(export_evidence, "Export evidence", ExportResult, hints(read_only=True))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT, Evidence, EvidenceList
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
-from deepcritical_mcp.tools.params import Reading, SessionId, readings
-from deepcritical_mcp.tools.session_queries import with_queries
-from deepcritical_mcp.tools.spec import ToolSpec, reading
+from deepcritical_mcp.tools.params import SessionId, evidence_id
+from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 ANSWER_LENGTH = 1_000
 """Characters quoted of each text that answers `about`."""
+_PART = re.compile(r"(?P<id>.*)@(?P<start>[0-9]{1,9})-(?P<end>[0-9]{0,9})", re.DOTALL)
 
 
 async def get_evidence(
@@ -34,52 +36,54 @@ async def get_evidence(
 ) -> EvidenceList:
     """Whole texts of evidence in the session, by id; or, with `about`, verbatim quotations from them."""
     session = await session_for(ctx, session_id, may_open=False)
-    wanted = readings(ids, offset)
+    parts = list(dict.fromkeys(_part(text.strip(), offset) for text in ids))
+    wanted = list(dict.fromkeys(id for id, _, _ in parts))
     if about:
-        return await _quotations(session, about, [one.id for one in wanted])
-    found = await session.store.get([one.id for one in wanted])
-    held = [one for one in wanted if one.id in found]
-    evidence, queries = await with_queries(session.store, [_read(found[one.id], one) for one in held])
-    missing = tuple(dict.fromkeys(one.id for one in wanted if one.id not in found))
+        found = await session.store.answers(about, wanted, ANSWER_LENGTH)
+        silent = [id for id, item in found.items() if not item.content]
+        nothing = (
+            f"No sentence matched in {', '.join(silent)}; it may use other words: read the whole text, without `about`."
+            if silent
+            else ""
+        )
+        quotations = [item for item in found.values() if item.content]
+        return await _listed(session, quotations, [id for id in wanted if id not in found], nothing)
+    found = await session.store.get(wanted)
+    held = [(found[id], start, end) for id, start, end in parts if id in found]
+    items = [_between(item, start, end) if start or end is not None else item for item, start, end in held]
+    listed = await _listed(session, items, [id for id in wanted if id not in found])
+    return listed.model_copy(update={"offset": offset, "starts": tuple(start for _, start, _ in held)})
+
+
+def _part(text: str, offset: int) -> tuple[str, int, int | None]:
+    """The id, start and end in "pubmed:1@400-900" or "pubmed:1@400-"; without them, the text from `offset` on."""
+    if part := _PART.fullmatch(text):
+        return evidence_id(part["id"]), int(part["start"]), int(part["end"]) if part["end"] else None
+    return evidence_id(text), offset, None
+
+
+def _between(item: Evidence, start: int, end: int | None) -> Evidence:
+    """Part of the content, without the notes, which were shown with its beginning."""
+    length = len(item.content)
+    if start >= length:
+        raise InvalidInputError(f"{item.id} has {length:,} characters; nothing follows character {start:,}.")
+    if end is not None and end <= start:
+        raise InvalidInputError(f"{item.id}@{start}-{end}: the end must be greater than the start.")
+    return item.model_copy(update={"content": item.content[start:end], "notes": ()})
+
+
+async def _listed(
+    session: CallSession, items: Sequence[Evidence], missing: Sequence[str], step: str = ""
+) -> EvidenceList:
+    evidence, queries = await session.with_queries(items)
+    lost = "What is missing is not in this session: search for it again, or look for its id with list_evidence."
     return EvidenceList(
         session_id=session.store.session_id,
         evidence=evidence,
         queries=queries,
-        missing=missing,
-        offset=offset,
-        next_step=_next_step(session, missing),
-        starts=tuple(one.start for one in held),
+        missing=tuple(missing),
+        next_step=session.next_step(step, lost if missing else ""),
     )
 
 
-def _read(piece: Evidence, part: Reading) -> Evidence:
-    if not part.start and part.end is None:
-        return piece
-    return piece.model_copy(update={"content": piece.content[part.start : part.end] or "[End of the text]"})
-
-
-async def _quotations(session: CallSession, about: str, ids: Sequence[str]) -> EvidenceList:
-    found = await session.store.answers(about, ids, ANSWER_LENGTH)
-    silent = [id for id, piece in found.items() if not piece.content]
-    evidence, queries = await with_queries(session.store, [piece for piece in found.values() if piece.content])
-    missing = tuple(dict.fromkeys(id for id in ids if id not in found))
-    nothing = f"Nothing in the text answers this: {', '.join(silent)}." if silent else ""
-    return EvidenceList(
-        session_id=session.store.session_id,
-        evidence=evidence,
-        queries=queries,
-        missing=missing,
-        next_step=f"{nothing} {_next_step(session, missing)}".strip(),
-    )
-
-
-def _next_step(session: CallSession, missing: Sequence[str]) -> str:
-    step = (
-        "What is missing is not in this session: search for it again, or look for its id with list_evidence."
-        if missing
-        else ""
-    )
-    return f"{session.hint} {step}".strip()
-
-
-TOOL = ToolSpec(get_evidence, "Get evidence", EvidenceList, reading())
+TOOL = ToolSpec(get_evidence, "Get evidence", EvidenceList, hints(read_only=True))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from deepcritical_mcp.models import (
-    Evidence,
+    UNKNOWN_DATE,
     EvidencePage,
     EvidenceSummary,
+    Publication,
     PublicationStatus,
     Source,
     SourceCount,
@@ -18,14 +20,14 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.tools.call_session import ToolContext, session_for
 from deepcritical_mcp.tools.params import SessionId, StatusFilter
-from deepcritical_mcp.tools.spec import ToolSpec, reading
+from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
-
-WHAT_TO_DO = "Whole texts: get_evidence. A file for a reference manager: export_evidence."
-NOTHING_YET = "This session holds no evidence yet: use pubmed_search, web_search or add_evidence first."
+_SUMMARY = {"title", "source", "date", "status", "status_notices"}
+WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
+NOTHING_YET = "This session has no evidence yet: use pubmed_search, web_search or add_evidence first."
 
 
 async def list_evidence(
@@ -43,36 +45,36 @@ async def list_evidence(
 
 async def page_of(store: EvidenceStore, offset: int, limit: int, *, status: StatusFilter = "any") -> EvidencePage:
     """At most `limit` lines of a session's evidence of one status from `offset` on, with the session's numbers."""
-    everything = await store.page(0, await store.count())
-    counts: Counter[Source] = Counter(piece.citation.source for piece in everything)
-    statuses: Counter[PublicationStatus] = Counter(piece.citation.status for piece in everything)
-    matching = [piece for piece in everything if status in ("any", piece.citation.status)]
+    everything = [*(await store.publications(await store.ids())).values()]
+    sources: Counter[Source] = Counter(item.source for item in everything)
+    statuses: Counter[PublicationStatus] = Counter(item.status for item in everything)
+    matching = [item for item in everything if status in ("any", item.status)]
     items = matching[offset : offset + limit]
     following = offset + len(items)
-    beyond = offset >= len(matching) > 0
+    beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
     return EvidencePage(
         session_id=store.session_id,
         total=len(everything),
-        sources=tuple(SourceCount(source=source, count=count) for source, count in counts.most_common()),
+        sources=tuple(SourceCount(source=source, count=count) for source, count in sources.most_common()),
         matching=len(matching),
         statuses=tuple(StatusCount(status=one, count=count) for one, count in statuses.most_common()),
         items=tuple(map(_summary, items)),
         next_offset=following if following < len(matching) else -1,
-        warnings=(*store.warnings, *([f"offset {offset} is beyond the last piece of evidence."] if beyond else [])),
-        next_step=(WHAT_TO_DO if matching else f"No evidence here is {status}.") if everything else NOTHING_YET,
+        warnings=(*store.warnings, *beyond),
+        next_step=(WHAT_TO_DO if matching else _none(everything, status)) if everything else NOTHING_YET,
     )
 
 
-def _summary(piece: Evidence) -> EvidenceSummary:
-    citation = piece.citation
-    return EvidenceSummary(
-        id=piece.id,
-        title=citation.title,
-        source=citation.source,
-        date=citation.date,
-        status=citation.status,
-        status_notices=citation.status_notices,
-    )
+def _none(everything: Sequence[Publication], status: str) -> str:
+    days = [item.status_checked for item in everything if item.status_checked != UNKNOWN_DATE]
+    unknown = len(everything) - len(days)
+    checked = f" The records were checked on {min(days)} or later." if days else ""
+    never = f" {unknown:,} {'was' if unknown == 1 else 'were'} never checked." if unknown else ""
+    return f'No evidence here has the status "{status}".{checked}{never}'
 
 
-TOOL = ToolSpec(list_evidence, "List the session's evidence", EvidencePage, reading())
+def _summary(item: Publication) -> EvidenceSummary:
+    return EvidenceSummary.model_validate({name: getattr(item, name) for name in EvidenceSummary.model_fields})
+
+
+TOOL = ToolSpec(list_evidence, "List the session's evidence", EvidencePage, hints(read_only=True))

@@ -8,10 +8,9 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
-from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
-from deepcritical_mcp.tools.progress_reports import progress_of
-from deepcritical_mcp.tools.spec import ToolSpec, searching
+from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 PartialDate = Annotated[str, Field(description="YYYY[-MM[-DD]]")]
 
@@ -28,17 +27,17 @@ async def pubmed_search(
     min_date: PartialDate = "",
     max_date: PartialDate = "",
     publication_types: Annotated[
-        list[str], Field(max_length=20, description='any of, e.g. "Randomized Controlled Trial"')
+        list[str], Field(max_length=20, description='any of these, e.g. "Randomized Controlled Trial"')
     ] = [],  # noqa: B006
     has_abstract: bool = False,
     include_retracted: Annotated[bool, Field(description="retracted papers are marked as such")] = True,
-    only_new: Annotated[bool, Field(description="leave out what this session already has")] = False,
+    only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
     session_id: SessionId = "",
 ) -> SearchResult:
     """Search PubMed with plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts with full
     citations, retractions marked, and keeps them in the session. Page with offset=next_offset."""
     session = await session_for(ctx, session_id)
-    services = await application(ctx).services()
+    search = (await application(ctx).services()).searches["pubmed"]
     request = PubMedRequest(
         query=query,
         variants=tuple(variants),
@@ -52,21 +51,21 @@ async def pubmed_search(
         include_retracted=include_retracted,
         only_new=only_new,
     )
-    result = await services.searches["pubmed"].search(request, session.store, progress=progress_of(ctx))
-    return result.model_copy(update={"next_step": f"{session.hint} {_next_step(result, offset)}".strip()})
+    result = await search.search(request, session.store, progress=progress_of(ctx))
+    return result.model_copy(update={"next_step": session.next_step(*_next_steps(result, offset))})
 
 
-def _next_step(result: SearchResult, offset: int) -> str:
-    found_before = result.duplicates_removed > 0
-    if result.evidence or found_before:
-        more = f"More: offset={result.next_offset}." if result.next_offset >= 0 else "Other queries: expand_queries."
-        return f"{more} Find it again by meaning with semantic_search."
+def _next_steps(result: SearchResult, offset: int) -> tuple[str, ...]:
+    more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
+    if result.evidence or result.duplicates_removed:
+        return more or "For other queries call expand_queries.", FIND_AGAIN
     if not result.total_found:
-        return "Nothing found: try fewer terms, wider dates, or expand_queries for other queries."
+        return ("Nothing found: try fewer terms, wider dates, or expand_queries for other queries.",)
     if offset >= result.total_found:
-        return "There are no results at this offset: use a smaller one."
-    further = f"; or continue with offset={result.next_offset}" if result.next_offset >= 0 else ""
-    return f"All results were left out (see the notes): search with include_retracted=true to see them{further}."
+        return ("There are no results at this offset: use a smaller one.",)
+    return "All results were omitted (see the warnings): search with include_retracted=true to see them.", more
 
 
-TOOL = ToolSpec(pubmed_search, "Search PubMed", SearchResult, searching(), changes_session=True, on_board=True)
+TOOL = ToolSpec(
+    pubmed_search, "Search PubMed", SearchResult, hints(open_world=True), changes_session=True, on_board=True
+)

@@ -11,12 +11,12 @@ import pydantic_core
 from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError, SessionNotFoundError
-from deepcritical_mcp.models import Evidence, Value, status_label
+from deepcritical_mcp.models import Citation, Value, status_label
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import Query
-from deepcritical_mcp.tools.progress_reports import progress_of
-from deepcritical_mcp.tools.spec import ToolSpec, reading, searching
+from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.urls import is_web_address
 
 RESULTS_PER_SOURCE = 10
 
@@ -62,55 +62,52 @@ async def search(ctx: ToolContext, query: Query) -> SearchHits:
     store = (await session_for(ctx, "")).store
     services = await application(ctx).services()
     found = await services.everywhere.search(query, RESULTS_PER_SOURCE, store, progress=progress_of(ctx))
-    return SearchHits(results=tuple(_hit(store.session_id, item) for item in found.evidence), errors=found.errors)
+    hits = (
+        SearchHit(id=f"{store.session_id}/{item.id}", title=_title(item.citation), url=_url(item.citation))
+        for item in found.evidence
+    )
+    return SearchHits(results=tuple(hits), errors=found.errors)
 
 
 async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_length=2_000)]) -> Document:
     """The full text of a search result, by its id."""
     session_id, _, evidence_id = clean_line(id).partition("/")
     if not evidence_id:
-        raise InvalidInputError("id: pass it unchanged from a result of search.")
+        raise InvalidInputError("id: pass the id of a search result, unchanged.")
     try:
         store = (await session_for(ctx, session_id, may_open=False)).store
     except SessionNotFoundError as error:
-        raise InvalidInputError("id: the search it comes from has expired; search again.") from error
-    piece = (await store.get([evidence_id])).get(evidence_id)
-    if piece is None:
-        raise InvalidInputError("id: its session has no such result; search again.")
-    citation = piece.citation
+        raise InvalidInputError("id: its session has expired. Search again.") from error
+    item = (await store.get([evidence_id])).get(evidence_id)
+    if item is None:
+        raise InvalidInputError("id: no such result in its session. Search again.")
+    citation = item.citation
     return Document(
         id=id,
-        title=_title(piece),
-        text=piece.content,
-        url=_url(piece),
+        title=_title(citation),
+        text=item.content,
+        url=_url(citation),
         metadata=DocumentMetadata(
             citation=citation.reference,
-            status=citation.status,
-            source=citation.source,
-            date=citation.date,
-            pmid=citation.pmid,
-            doi=citation.doi,
+            **citation.model_dump(include={"status", "source", "date", "pmid", "doi"}),
         ),
     )
 
 
-def _hit(session_id: str, piece: Evidence) -> SearchHit:
-    return SearchHit(id=f"{session_id}/{piece.id}", title=_title(piece), url=_url(piece))
+def _title(citation: Citation) -> str:
+    mark = status_label(citation.status)
+    return f"{mark}: {citation.title}" if mark else citation.title
 
 
-def _title(piece: Evidence) -> str:
-    mark = status_label(piece.citation.status)
-    return f"{mark}: {piece.citation.title}" if mark else piece.citation.title
-
-
-def _url(piece: Evidence) -> str:
-    citation = piece.citation
-    return citation.url or (f"https://doi.org/{citation.doi}" if citation.doi else "")
+def _url(citation: Citation) -> str:
+    if is_web_address(citation.url):
+        return citation.url
+    return f"https://doi.org/{citation.doi}" if citation.doi else ""
 
 
 def _as_json(result: Value) -> str:
     return pydantic_core.to_json(result).decode()
 
 
-SEARCH = ToolSpec(search, "Search literature and web", SearchHits, searching(), render=_as_json)
-FETCH = ToolSpec(fetch, "Fetch a result", Document, reading(), render=_as_json)
+SEARCH = ToolSpec(search, "Search literature and web", SearchHits, hints(open_world=True), render=_as_json)
+FETCH = ToolSpec(fetch, "Fetch a result", Document, hints(read_only=True), render=_as_json)

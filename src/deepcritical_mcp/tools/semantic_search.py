@@ -7,19 +7,18 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from deepcritical_mcp.evidence.scope import Scope
+from deepcritical_mcp.evidence import Scope
 from deepcritical_mcp.models import Evidence, SearchResult, Source
-from deepcritical_mcp.tools.call_session import ToolContext, session_for
+from deepcritical_mcp.text import counted
+from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
 from deepcritical_mcp.tools.params import Query, SessionId, StatusFilter, Variants
-from deepcritical_mcp.tools.progress_reports import progress_of
-from deepcritical_mcp.tools.session_queries import with_queries
-from deepcritical_mcp.tools.spec import ToolSpec, reading
+from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 PASSAGE_LENGTH = 550
 NEAREST_SHOWN = 3
 NOTHING_CLOSE = (
-    "Nothing in this session is close to the question. What is shown is only the nearest that it holds, no answer."
+    "Nothing in this session is close to the question. What is shown is only the nearest evidence, not an answer."
 )
 
 
@@ -38,8 +37,7 @@ async def semantic_search(
     """Find passages by meaning in what this session already holds (from searches and add_evidence), quoted verbatim.
     Sends nothing outside."""
     session = await session_for(ctx, session_id, may_open=False)
-    store = session.store
-    progress = progress_of(ctx)
+    store, progress = session.store, progress_of(ctx)
     await progress(0.1, "searching the session by meaning and by words")
     found = await store.search(
         query,
@@ -55,10 +53,9 @@ async def semantic_search(
     if not found.close:
         found = found.first(NEAREST_SHOWN)
     shown = await store.passages(query, found, PASSAGE_LENGTH) if detail == "passages" else found.evidence
-    evidence, queries = await with_queries(store, shown)
+    evidence, queries = await session.with_queries(shown)
     total = await store.count()
-    await progress(1.0, f"{len(evidence)} of {total} pieces of evidence")
-    far = (NOTHING_CLOSE,) if not found.close else ()
+    await progress(1.0, f"{len(evidence)} of {counted(total, 'item')} of evidence")
     return SearchResult(
         session_id=store.session_id,
         query=query,
@@ -67,23 +64,22 @@ async def semantic_search(
         sources_searched=get_args(Source) if source == "any" else (source,),
         total_found=total,
         ordered_by="meaning and words together" if len(evidence) > 1 else "",
-        warnings=(*far, *store.warnings),
-        next_step=_next_step(total, evidence, found.close, session.hint),
+        warnings=(*(() if found.close else (NOTHING_CLOSE,)), *store.warnings),
+        next_step=session.next_step(*_next_steps(total, evidence, found.close)),
     )
 
 
-def _next_step(total: int, evidence: Sequence[Evidence], close: bool, session_hint: str) -> str:
+def _next_steps(total: int, evidence: Sequence[Evidence], close: bool) -> tuple[str, ...]:
     if not total:
-        step = NOTHING_YET
-    elif not evidence:
-        step = "Nothing fits: lower min_relevance, drop the filters, or search PubMed and the web for more."
-    elif not close:
-        step = "Search PubMed or the web for this question, or ask the session in other words."
-    else:
-        cut = any(piece.content_truncated for piece in evidence)
-        whole = 'Whole texts: get_evidence, or detail="full". ' if cut else ""
-        step = f"{whole}Relevance ranks, it does not judge: read before you cite. For more, search PubMed or the web."
-    return f"{session_hint} {step}".strip()
+        return (NOTHING_YET,)
+    if not evidence:
+        return ("Nothing fits: lower min_relevance, drop the filters, or search PubMed and the web for more.",)
+    if not close:
+        return ("Search PubMed or the web for this question, or ask the session in other words.",)
+    return (
+        'Whole texts: get_evidence, or detail="full".' if any(item.content_truncated for item in evidence) else "",
+        "Relevance ranks, it does not judge: read before you cite. For more, search PubMed or the web.",
+    )
 
 
-TOOL = ToolSpec(semantic_search, "Search the session by meaning", SearchResult, reading(), on_board=True)
+TOOL = ToolSpec(semantic_search, "Search the session by meaning", SearchResult, hints(read_only=True), on_board=True)

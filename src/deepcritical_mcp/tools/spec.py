@@ -1,8 +1,8 @@
-"""How a tool module describes its tool to the server."""
+"""How a tool module describes its tool to the server, and JSON Schemas that every client supports."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,12 @@ from pydantic import BaseModel
 from deepcritical_mcp.tools.render import to_markdown
 
 BOARD_URI = "ui://deepcritical/board.html"
+FIND_AGAIN = "semantic_search finds these again by meaning."
+
+_NOT_IN_INPUT = frozenset({"$defs", "title"})
+_NOT_IN_OUTPUT = _NOT_IN_INPUT | set(
+    "description default minLength maxLength minimum maximum pattern additionalProperties required enum".split()
+)
 
 
 @dataclass(frozen=True)
@@ -42,18 +48,34 @@ class ToolSpec:
         return self.run.__name__
 
 
-def searching() -> ToolAnnotations:
-    """Hints for a tool that queries external services and keeps the results."""
-    return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
-
-
-def reading(*, open_world: bool = False) -> ToolAnnotations:
-    """Hints for a tool that changes nothing."""
+def hints(*, read_only: bool = False, destructive: bool = False, open_world: bool = False) -> ToolAnnotations:
+    """Hints for the client; repeating a call changes nothing more, unless the tool is destructive."""
     return ToolAnnotations(
-        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=open_world
+        read_only_hint=read_only,
+        destructive_hint=destructive,
+        idempotent_hint=not destructive,
+        open_world_hint=open_world,
     )
 
 
-def keeping() -> ToolAnnotations:
-    """Hints for a tool that only adds to the session; repeating a call changes nothing."""
-    return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's parameters: references inlined, titles dropped, unknown names forbidden."""
+    return _plain(schema, schema.get("$defs", {}), _NOT_IN_INPUT) | {"additionalProperties": False}
+
+
+def output_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The shape of a tool's structured result. Bounds, enums and descriptions are omitted: the server respects
+    them anyway, and a client that validates must not break when an enum grows."""
+    schema = model.model_json_schema(mode="serialization")
+    return _plain(schema, schema.get("$defs", {}), _NOT_IN_OUTPUT) | {"required": schema.get("required", [])}
+
+
+def _plain(node: Mapping[str, Any], definitions: Mapping[str, Any], noise: frozenset[str]) -> dict[str, Any]:
+    if "$ref" in node:
+        node = {**definitions[node["$ref"].rsplit("/", 1)[-1]], **node}
+    plain = {key: value for key, value in node.items() if key not in noise and key != "$ref"}
+    if "properties" in plain:
+        plain["properties"] = {name: _plain(one, definitions, noise) for name, one in plain["properties"].items()}
+    if "items" in plain:
+        plain["items"] = _plain(plain["items"], definitions, noise)
+    return plain

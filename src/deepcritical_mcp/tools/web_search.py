@@ -8,10 +8,9 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.web.web_request import WebRequest
-from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
-from deepcritical_mcp.tools.progress_reports import progress_of
-from deepcritical_mcp.tools.spec import ToolSpec, searching
+from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 Domains = Annotated[list[str], Field(max_length=50, description='e.g. "nih.gov"')]
 
@@ -20,7 +19,9 @@ async def web_search(
     ctx: ToolContext,
     query: Query,
     variants: Variants = [],  # noqa: B006  # pydantic copies it
-    max_results: Annotated[int, Field(ge=1, le=50)] = 10,
+    max_results: Annotated[
+        int, Field(ge=1, le=50, description="there are no further pages; of many, the longest texts are cut")
+    ] = 10,
     min_score: Annotated[float, Field(ge=0, le=1)] = 0.3,
     search_depth: Literal["basic", "advanced"] = "advanced",
     topic: Literal["general", "news"] = "general",
@@ -33,7 +34,7 @@ async def web_search(
     """Search the web (guidelines, news, preprints, agencies) and keep the results in the session. Asks the first
     provider that is available; `providers` says which answered."""
     session = await session_for(ctx, session_id)
-    services = await application(ctx).services()
+    search = (await application(ctx).services()).searches["web"]
     request = WebRequest(
         query=query,
         variants=tuple(variants),
@@ -46,18 +47,18 @@ async def web_search(
         exclude_domains=tuple(exclude_domains),
         only_new=only_new,
     )
-    result = await services.searches["web"].search(request, session.store, progress=progress_of(ctx))
-    return result.model_copy(update={"next_step": f"{session.hint} {_next_step(result)}".strip()})
+    result = await search.search(request, session.store, progress=progress_of(ctx))
+    return result.model_copy(update={"next_step": session.next_step(_next_step(result))})
 
 
 def _next_step(result: SearchResult) -> str:
     if result.evidence:
-        return "Find it again by meaning with semantic_search."
+        return FIND_AGAIN
     if result.errors:
         return "Not every provider answered: try again later, or try other queries now."
     if result.total_found:
-        return "All results were left out (see the notes): lower min_score, set only_new=false, or try other queries."
+        return "All results were omitted (see the warnings): lower min_score, set only_new=false, or try other queries."
     return "Nothing found: try other queries."
 
 
-TOOL = ToolSpec(web_search, "Search the web", SearchResult, searching(), changes_session=True, on_board=True)
+TOOL = ToolSpec(web_search, "Search the web", SearchResult, hints(open_world=True), changes_session=True, on_board=True)

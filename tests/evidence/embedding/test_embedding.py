@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind
 from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
-from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel, Kind
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.service import RETRY_SECONDS, SLICE, EmbeddingService
 

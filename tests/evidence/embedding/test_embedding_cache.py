@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deepcritical_mcp.evidence.embedding.vector_cache import MemoryCache
+from deepcritical_mcp.evidence.embedding.service import MemoryCache
 
 VECTOR = bytes(range(256)) * 6
 FIRST, SECOND, THIRD, FOURTH = KEYS = [b"1", b"2", b"3", b"4"]

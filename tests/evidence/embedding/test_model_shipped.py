@@ -98,7 +98,7 @@ def test_a_broken_file_is_an_error_that_says_what_to_do(tmp_path: Path, broken: 
 def test_only_the_start_of_a_text_is_tokenised_and_nothing_changes_by_that(
     short_model: OnnxModel, tokenizer: Tokenizer, text: str
 ) -> None:
-    assert short_model.tokenise([text]) == [whole(tokenizer, text)]
+    assert short_model.tokenize([text]) == [whole(tokenizer, text)]
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_only_the_start_of_a_text_is_tokenised_and_nothing_changes_by_that(
 )
 def test_what_counts_is_found_behind_what_does_not(short_model: OnnxModel, tokenizer: Tokenizer, text: str) -> None:
     assert len(text) > SHORT * CHARACTERS_PER_TOKEN
-    assert short_model.tokenise([text]) == [whole(tokenizer, text)]
+    assert short_model.tokenize([text]) == [whole(tokenizer, text)]
 
 
 def test_small_letters_and_digits_count_as_what_they_stand_for(short_model: OnnxModel) -> None:
-    assert short_model.tokenise(["IC₅₀ of H₂O₂, Ca²⁺"]) == short_model.tokenise(["IC50 of H2O2, Ca2+"])
+    assert short_model.tokenize(["IC₅₀ of H₂O₂, Ca²⁺"]) == short_model.tokenize(["IC50 of H2O2, Ca2+"])
 
 
 def test_lone_surrogates_are_left_out(short_model: OnnxModel) -> None:
-    assert short_model.tokenise(["p53\ud800 gene"]) == short_model.tokenise(["p53 gene"])
+    assert short_model.tokenize(["p53\ud800 gene"]) == short_model.tokenize(["p53 gene"])

@@ -22,7 +22,7 @@ Answer = Callable[[Mapping[str, str]], httpx.Response]
 
 @dataclass(frozen=True)
 class Record:
-    """A descriptor of the MeSH database: its number (D000544 has 544), names with the heading first, and neighbours."""
+    """A descriptor of the MeSH database: its number (D000544 has 544), names with the heading first, and neighbors."""
 
     number: int
     names: tuple[str, ...]

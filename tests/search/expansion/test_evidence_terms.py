@@ -33,7 +33,7 @@ async def test_an_abbreviation_and_its_long_form_are_one_term():
     view = await read_evidence("metformin alzheimer", FakeStore(NEUROPROTECTION))
     ampk = next(term for term in view.terms if "AMPK" in term.term)
     assert "AMP-Activated Protein Kinases" in ampk.names
-    assert len(ampk.pieces) == 2
+    assert len(ampk.evidence_ids) == 2
 
 
 async def test_evidence_far_from_the_topic_is_not_used():

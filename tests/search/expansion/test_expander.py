@@ -12,8 +12,8 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT, ExpandedQuery, Expansion
 from deepcritical_mcp.search.expansion import QueryExpander, pubmed_syntax
-from deepcritical_mcp.search.expansion.pubmed_syntax import LONGEST_QUERY
-from deepcritical_mcp.search.expansion.selection import same_words_key
+from deepcritical_mcp.search.expansion.proposals import same_words_key
+from deepcritical_mcp.search.expansion.pubmed_syntax import MAX_QUERY_LENGTH
 from tests.search.expansion.ncbi_stand_in import NcbiStandIn
 from tests.search.expansion.queries import finds, is_well_formed
 from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, page, paper
@@ -68,7 +68,7 @@ def assert_sound(expansion: Expansion, count: int) -> None:
         assert len(query.query) <= 400
         assert len(query.query.split()) <= 50
         assert is_well_formed(query.pubmed_query), query.pubmed_query
-        assert len(query.pubmed_query) <= 2 * LONGEST_QUERY
+        assert len(query.pubmed_query) <= 2 * MAX_QUERY_LENGTH
         assert query.rationale
 
 

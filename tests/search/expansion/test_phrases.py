@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from deepcritical_mcp.search.expansion.phrases import natural_order, phrases, stems
+from deepcritical_mcp.search.expansion.phrases import definitions, natural_order, phrases, stems
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,49 @@ def test_negations_and_ambiguous_words_count():
 def test_an_inverted_heading_is_read_in_natural_order():
     assert natural_order("Diabetes Mellitus, Type 2") == "Type 2 Diabetes Mellitus"
     assert natural_order("Leukemia, Lymphocytic, Chronic, B-Cell") == "Leukemia, Lymphocytic, Chronic, B-Cell"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("We studied AMP-activated protein kinase (AMPK) in mice.", {"AMPK": "AMP-activated protein kinase"}),
+        ("In Alzheimer's disease (AD) and mild cognitive impairment (MCI),",
+         {"AD": "Alzheimer's disease", "MCI": "mild cognitive impairment"}),
+        ("TBI (traumatic brain injury) in athletes", {"TBI": "traumatic brain injury"}),
+        ("tumour necrosis factor-α (TNF-α) rose", {"TNF-α": "tumour necrosis factor-α"}),
+        ("interleukin 6 (IL-6; pg/mL)", {"IL-6": "interleukin 6"}),
+        ("We saw an effect (P < 0.05) in men (n = 12).", {}),
+        ("patients (Figure 2) and controls (see Table)", {}),
+        ("the lace plant (Aponogeton madagascariensis)", {}),
+        ("nothing in parentheses", {}),
+        ("heart (XYZ)", {}),
+        ("a gap (not closed [myocardial infarction (MI)]", {"MI": "myocardial infarction"}),
+        (f"heart failure{' ' * 100}(HF)", {"HF": "heart failure"}),
+    ],
+)  # fmt: skip
+def test_an_abbreviation_is_found_where_the_text_defines_it(text: str, found: dict[str, str]):
+    assert definitions([text]) == found
+
+
+def test_the_first_definition_stands():
+    assert definitions(["multiple sclerosis (MS)", "mitral stenosis (MS)"]) == {"MS": "multiple sclerosis"}
+
+
+def test_a_long_run_of_blanks_is_read_in_one_pass(monkeypatch: pytest.MonkeyPatch):
+    steps = 0
+
+    class Counted(str):
+        __slots__ = ()
+
+        def __getitem__(self, key: object) -> str:
+            nonlocal steps
+            steps += 1
+            return str.__getitem__(self, key)  # pyright: ignore[reportArgumentType]
+
+    assert definitions([Counted(f"metformin{' ' * 2_000}memory treatment in mice (" * 50)]) == {}
+    assert steps <= 200
+
+
+@given(st.text(alphabet=st.sampled_from("aA bB()[]-;,.1"), max_size=120))
+def test_no_text_breaks_it(text: str):
+    assert all(len(long) > len(short) for short, long in definitions([text]).items())

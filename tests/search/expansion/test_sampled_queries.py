@@ -61,11 +61,6 @@ async def test_a_negation_in_a_sampled_query_is_kept_for_pubmed():
     assert (await expansion(sampled=reply)).queries[1].pubmed_query == 'gliflozins nephropathy "without diabetes"'
 
 
-async def test_a_list_of_lines_is_read_too():
-    queries = read_reply("1. AMPK activation neuroprotection\n2) metformin alzheimer dementia trial", topic=TOPIC)
-    assert [query.reformulation for query in queries] == ["semantic", "syntactic"]
-
-
 async def test_fewer_than_asked_for_are_all_used_before_filters_fill_up():
     queries = (await expansion(8, sampled=json.dumps(GOOD))).queries
     assert [query.source for query in queries[:3]] == ["rules", "sampling", "sampling"]
@@ -102,7 +97,7 @@ async def test_an_answer_in_another_form_is_not_used_and_that_is_said(reply: str
     assert read_reply(reply, topic=TOPIC) == ()
     after = await expansion(sampled=reply)
     assert after.queries == before.queries
-    assert "not in the format asked for" in after.warnings[-1]
+    assert "not in the requested format" in after.warnings[-1]
 
 
 def test_a_query_equal_to_the_topic_or_to_another_is_left_out():

@@ -66,7 +66,7 @@ async def test_a_key_travels_in_the_body_and_never_in_an_address(http: httpx.Asy
 async def test_many_ids_and_long_terms_travel_in_the_body(http: httpx.AsyncClient):
     async with ncbi() as played:
         eutils = eutilities(played.url, http)
-        await eutils.efetch([str(number) for number in range(1, 202)], bytes)
+        await eutils.efetch([str(number) for number in range(31_000_001, 31_000_202)], bytes)
         await eutils.efetch(["1", "2"], bytes)
         await eutils.esearch("zinc " * 500)
         await eutils.esearch("zinc")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -190,6 +191,7 @@ async def test_a_record_that_was_no_xml_once_is_fetched_whole(http: httpx.AsyncC
         played.first["efetch"] = [efetch(RECORDS["11"], RECORDS["12"].replace("</Journal>", ""))]
         fetched = await pubmed(played.url, http).fetch(["11", "12"])
     assert list(fetched.records) == ["11", "12"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", fetched.records["11"].status_checked)
     assert not fetched.losses
 
 
@@ -225,7 +227,7 @@ async def test_an_outage_is_named_before_the_deadline(http: httpx.AsyncClient):
 
 async def test_more_than_can_be_read_at_once_is_refused(http: httpx.AsyncClient):
     async with ncbi(RECORDS) as played:
-        small = dataclasses.replace(QUICK, largest_answer=500)
+        small = dataclasses.replace(QUICK, max_response_bytes=500)
         with pytest.raises(ProviderResponseError):
             await pubmed(played.url, http, retry=small).fetch(["11", "12"])
 

@@ -323,3 +323,17 @@ def test_control_characters_and_broken_encodings_cost_nothing():
 def test_a_maintenance_page_is_an_outage():
     with pytest.raises(ProviderUnavailableError):
         read_records(b"<!-- NCBI -->\n<html lang='en'><head><meta charset=utf-8></head><body>Back soon<br></html>")
+
+
+def test_markup_nested_too_deeply_costs_only_its_record():
+    records = read(article("1"), article("2", "<i>" * 50_000 + "deep" + "</i>" * 50_000))
+    assert [item.pmid for item in records.publications] == ["1"]
+    assert [item.pmid for item in records.unreadable] == ["2"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-7", "no-such-encoding"])
+def test_records_are_utf_8_whatever_they_declare(encoding: str):
+    (citation,) = read_records(
+        f'<?xml version="1.0" encoding="{encoding}"?>{article("1", "Zn²⁺")}'.encode()
+    ).publications
+    assert citation.title == "Zn²⁺"

@@ -17,8 +17,8 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.web.brave import BraveTool, explain_refusal
-from deepcritical_mcp.sources.web.provider import WebOptions
+from deepcritical_mcp.sources.web.brave import BraveTool
+from deepcritical_mcp.sources.web.web_request import WebOptions
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, TRIES, found
@@ -28,7 +28,7 @@ NOT_IN_PLAN = wire.brave_refusal(400, "OPTION_NOT_IN_PLAN", "The option is not p
 
 def brave(url: str, http: httpx.AsyncClient) -> BraveTool:
     client = ApiClient(
-        http, provider="brave", title="Brave Search", retry=PATIENT, explain=explain_refusal, follow_redirects=False
+        http, provider="brave", title="Brave Search", retry=PATIENT, explain=BraveTool.explain, follow_redirects=False
     )
     return BraveTool(client, base_url=url, api_key=SecretStr("brave-key"), today=lambda: datetime.date(2026, 3, 15))
 
@@ -89,6 +89,15 @@ async def test_a_later_page_that_fails_leaves_the_first_and_a_warning(http: http
     )
 
 
+async def test_a_later_page_that_fails_leaves_no_results_outside_the_domains(http: httpx.AsyncClient):
+    pages = [wire.Page(f"P{n}", f"https://{'a' if n % 2 else 'b'}.example/{n}", "Text.") for n in range(20)]
+    async with stand_in(wire.brave(pages, more=True), Answer(403)) as provider:
+        options = WebOptions(include_domains=("a.example",))
+        answer = await brave(provider.url, http).ask("metformin", 20, options)
+    assert {hit.publication.url.split("/")[2] for hit in answer.hits} == {"a.example"}
+    assert len(answer.warnings) == 1
+
+
 async def test_a_plan_without_extra_snippets_is_remembered(http: httpx.AsyncClient):
     async with stand_in(NOT_IN_PLAN, wire.brave()) as provider:
         tool = brave(provider.url, http)
@@ -118,7 +127,7 @@ async def test_long_queries_and_many_domains_are_cut_and_told(http: httpx.AsyncC
         answer = await brave(provider.url, http).ask("word " * 80, 5, WebOptions(include_domains=domains))
     assert provider.asked[0].query["q"] == " ".join(["word"] * 50)
     assert [warning.split(":")[0] for warning in answer.warnings] == [
-        "Brave Search accepts fewer domains than these",
+        "Brave Search accepts fewer domains; its results were filtered afterward.",
         "Brave Search accepts shorter queries only; it was asked",
     ]
 

@@ -22,8 +22,8 @@ from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
-from deepcritical_mcp.sources.web.provider import WebAnswer, WebOptions
-from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.sources.web.provider import WebAnswer
+from deepcritical_mcp.sources.web.web_request import WebOptions, WebRequest
 from tests.search.web_fakes import FakeProvider, never, page
 
 ANY = WebOptions()

@@ -10,7 +10,7 @@ import pytest
 from deepcritical_mcp.errors import BlockedError, ProviderError, ProviderResponseError
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.provider import WebOptions
+from deepcritical_mcp.sources.web.web_request import WebOptions
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, found
@@ -94,7 +94,7 @@ async def test_an_advanced_search_reads_up_to_three_pages(http: httpx.AsyncClien
 async def test_news_alone_cannot_be_searched_and_that_is_told(http: httpx.AsyncClient):
     async with stand_in(wire.duckduckgo()) as provider:
         answer = await duckduckgo(provider.url, http).ask("metformin", 3, WebOptions(topic="news"))
-    assert answer.warnings == ("DuckDuckGo has no news search: these are results of every kind.",)
+    assert answer.warnings == ("DuckDuckGo has no news search: these are general results.",)
 
 
 @pytest.mark.parametrize("status", [200, 202, 403])

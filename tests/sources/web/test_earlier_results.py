@@ -15,7 +15,7 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
 from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.web.earlier_results import CACHE_FILE, CachedAnswer, WebCache, clear_web_cache
-from deepcritical_mcp.sources.web.provider import WebOptions
+from deepcritical_mcp.sources.web.web_request import WebOptions
 from tests.publications import published
 
 ANY = WebOptions()

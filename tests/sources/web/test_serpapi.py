@@ -17,8 +17,8 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.web.provider import WebOptions
-from deepcritical_mcp.sources.web.serpapi import SerpApiTool, explain_refusal
+from deepcritical_mcp.sources.web.serpapi import SerpApiTool
+from deepcritical_mcp.sources.web.web_request import WebOptions
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, TRIES, found
@@ -26,7 +26,7 @@ from tests.sources.contract import PATIENT, TRIES, found
 
 def serpapi(url: str, http: httpx.AsyncClient) -> SerpApiTool:
     client = ApiClient(
-        http, provider="serpapi", title="SerpAPI", retry=PATIENT, explain=explain_refusal, follow_redirects=False
+        http, provider="serpapi", title="SerpAPI", retry=PATIENT, explain=SerpApiTool.explain, follow_redirects=False
     )
     return SerpApiTool(client, base_url=url, api_key=SecretStr("serp-key"), today=lambda: datetime.date(2026, 3, 15))
 

@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderRequestError, QuotaExceededError
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.web.provider import WebOptions
 from deepcritical_mcp.sources.web.tavily import TavilyTool
+from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire

@@ -14,7 +14,7 @@ const board = {
   step: 30,
 };
 
-function take(result) {
+function addResult(result) {
   board.sessionId = result.sessionId || board.sessionId;
   board.total = result.total || board.total;
   for (const record of result.records) remember(record);

@@ -1,4 +1,4 @@
-// A piece of evidence as a card.
+// An evidence record as a card.
 
 const EXCERPT = 300;
 
@@ -14,7 +14,7 @@ function card(record) {
       element("h3", { id: `${id}-title`, dir: "auto" }, titleOf(record)),
       byLine(record),
       ...record.notices.map((notice) => noticeLine(record, notice)),
-      ...said(record, id),
+      ...contentOf(record, id),
       sameAs(record),
       foundBy(record),
       acts(record),
@@ -59,7 +59,7 @@ function noticeLine(record, notice) {
   return element("p", { class: tone, dir: "auto" }, `${kind}: `, reference, reference && where ? ", " : "", where);
 }
 
-function said(record, id) {
+function contentOf(record, id) {
   if (!record.whole) {
     return host.connected ? [element("p", { class: "said" }, button("Show text", () => fetchWhole(record), { class: "plain" }))] : [];
   }

@@ -61,12 +61,12 @@ function readResult(result) {
   const data = isObject(result.structuredContent) ? result.structuredContent : {};
   const meta = isObject(result._meta) && isObject(result._meta[META_KEY]) ? result._meta[META_KEY] : {};
   const places = list(meta.map).filter((point) => isObject(point) && clean(point.id));
-  const pieces = [...list(data.evidence), ...list(data.items)].filter((value) => isObject(value) && clean(value.id));
+  const items = [...list(data.evidence), ...list(data.items)].filter((value) => isObject(value) && clean(value.id));
   const queries = new Map(list(data.queries).filter(isObject).map((query) => [query.index, clean(query.query)]));
   return {
     sessionId: clean(data.session_id) || clean(meta.session_id),
     query: short(data.query),
-    records: pieces.map((piece) => readRecord(piece, queries)),
+    records: items.map((item) => readRecord(item, queries)),
     related: list(data.related).filter((value) => isObject(value) && clean(value.id)),
     problems: problemsOf(result, data),
     map: places.map((point) => ({ record: readRecord(point), x: number(point.x), y: number(point.y) })),

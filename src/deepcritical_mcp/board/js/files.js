@@ -50,9 +50,9 @@ async function exportFile() {
   control.disabled = true;
   try {
     const text = joined(format, await exportedParts(format, ids));
-    await handOver(format, text);
+    await deliverFile(format, text);
   } catch (error) {
-    tell("bad", `The export failed: ${error.message}`);
+    showNotice("bad", `The export failed: ${error.message}`);
   } finally {
     control.disabled = false;
   }
@@ -80,13 +80,13 @@ function joined(format, parts) {
 
 const fileName = (format) => `evidence.${FORMATS[format][1]}`;
 
-async function handOver(format, text) {
+async function deliverFile(format, text) {
   if (host.capabilities.downloadFile) {
     const resource = { uri: `file:///${fileName(format)}`, mimeType: FORMATS[format][2], text };
     try {
       const answer = await host.request("ui/download-file", { contents: [{ type: "resource", resource }] });
       if (!answer.isError) {
-        tell("note", `Saved as ${fileName(format)}.`);
+        showNotice("note", `Saved as ${fileName(format)}.`);
         return;
       }
     } catch {

@@ -76,7 +76,7 @@ async function openOutside(url) {
     const answer = await host.request("ui/open-link", { url });
     if (answer.isError) throw new Error("The host cannot open links.");
   } catch (error) {
-    tell("warn", `${error.message} The link is ${url}`);
+    showNotice("warn", `${error.message} The link is ${url}`);
   }
 }
 
@@ -100,7 +100,7 @@ async function toggleFullscreen() {
     const answer = await host.request("ui/request-display-mode", { mode });
     applyContext({ displayMode: answer.mode });
   } catch (error) {
-    tell("warn", error.message);
+    showNotice("warn", error.message);
   }
 }
 

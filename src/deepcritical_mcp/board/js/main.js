@@ -19,7 +19,7 @@ function drawShown() {
   byId("more").hidden = shown.length <= board.limit;
   byId("more").textContent = `Show ${Math.min(board.step, shown.length - board.limit)} more`;
   const all = collection().length;
-  byId("count").textContent = shown.length === all ? plural(all, "piece") : `${shown.length} of ${plural(all, "piece")}`;
+  byId("count").textContent = shown.length === all ? plural(all, "item") : `${shown.length} of ${plural(all, "item")}`;
   byId("empty").hidden = shown.length > 0;
   byId("empty").textContent = all ? "No evidence matches these filters." : "There is no evidence to show.";
   drawTimeline(shown);
@@ -82,10 +82,10 @@ function filtered() {
 function reveal(id, { opens = false } = {}) {
   if (!board.records.has(id) || !board.given.includes(id)) {
     if (host.connected && board.sessionId) fetchWhole(board.records.get(id) ?? readRecord({ id, title: id }));
-    else tell("note", `${id} is not on this page.`);
+    else showNotice("note", `${id} is not on this page.`);
     return;
   }
-  if (!collection().some((record) => record.id === id)) leaveFound();
+  if (!collection().some((record) => record.id === id)) showAllEvidence();
   if (!visible().some((record) => record.id === id)) {
     resetFilters();
     filtered();
@@ -99,10 +99,10 @@ function reveal(id, { opens = false } = {}) {
   if (opens) node.querySelector('[aria-expanded="false"]')?.click();
   node.focus({ preventScroll: true });
   node.scrollIntoView({ block: "nearest" });
-  light(id);
+  highlight(id);
 }
 
-function tell(tone, text) {
+function showNotice(tone, text) {
   const close = button("Dismiss", () => note.remove(), { class: "plain" });
   const note = element("p", { class: `notice ${tone}`, dir: "auto" }, text, " ", close);
   byId("notices").append(note);
@@ -113,10 +113,10 @@ async function withHost(name, args, use) {
   document.body.setAttribute("aria-busy", "true");
   try {
     const result = readResult(await host.callTool(name, args));
-    for (const [tone, text] of result.problems) tell(tone, text);
+    for (const [tone, text] of result.problems) showNotice(tone, text);
     use(result);
   } catch (error) {
-    tell("bad", error.message);
+    showNotice("bad", error.message);
   } finally {
     document.body.removeAttribute("aria-busy");
   }
@@ -130,7 +130,7 @@ async function searchByMeaning(text) {
   submit.disabled = true;
   const args = { query: query.slice(0, 1000), max_results: 10, session_id: board.sessionId };
   await withHost("semantic_search", args, (result) => {
-    take(result);
+    addResult(result);
     board.found = { query, ids: result.records.map((record) => record.id) };
     byId("sort").value = "given";
     resetFilters();
@@ -141,7 +141,7 @@ async function searchByMeaning(text) {
   submit.disabled = false;
 }
 
-function leaveFound() {
+function showAllEvidence() {
   board.found = null;
   draw();
 }
@@ -149,10 +149,10 @@ function leaveFound() {
 function showResult(callResult) {
   const result = readResult(callResult);
   byId("notices").replaceChildren();
-  for (const [tone, text] of result.problems) tell(tone, text);
+  for (const [tone, text] of result.problems) showNotice(tone, text);
   board.given = [];
   board.chosen.clear();
-  take(result);
+  addResult(result);
   board.query = result.query || board.query;
   board.related = result.related;
   board.found = null;
@@ -167,7 +167,7 @@ function listen() {
   });
   byId("sort").addEventListener("change", filtered);
   byId("more").addEventListener("click", showMore);
-  byId("back").addEventListener("click", leaveFound);
+  byId("back").addEventListener("click", showAllEvidence);
   byId("fullscreen").addEventListener("click", toggleFullscreen);
   byId("file-copy").addEventListener("click", copyFile);
   byId("file-close").addEventListener("click", () => byId("file").close());
@@ -183,7 +183,7 @@ function listen() {
   });
   byId("list").addEventListener("focusin", (event) => {
     const within = event.target.closest(".card");
-    if (within) light(decodeURIComponent(within.id.slice("card-".length)));
+    if (within) highlight(decodeURIComponent(within.id.slice("card-".length)));
   });
   window.addEventListener("beforeprint", () => {
     board.limit = Infinity;

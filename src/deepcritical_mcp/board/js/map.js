@@ -23,7 +23,7 @@ function drawMap(shown) {
     points.set(id, pointOf(record, place(id), (5 + 3 * record.relevance) * crowded, listed.has(id), lit.has(id)));
   }
   svg.replaceChildren(...sameLines(place), ...points.values());
-  svg.setAttribute("aria-label", `Map by meaning, ${plural(ids.length, "piece")} of evidence; arrow keys move, Enter opens`);
+  svg.setAttribute("aria-label", `Map by meaning, ${plural(ids.length, "item")}; arrow keys move, Enter opens`);
   rove(points.values(), points.get(shown.find((record) => points.has(record.id))?.id ?? order[0]));
   drawLegend(ids, listed);
 }
@@ -51,7 +51,7 @@ function pointOf(record, { x, y }, size, isListed, isShown) {
       class: `point ${record.source} ${record.status}${away}${isListed ? "" : " absent"}`,
       transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
       role: "button",
-      "aria-label": spoken(record),
+      "aria-label": describe(record),
     },
     drawn("circle", { class: "hit", r: board.places.size > 40 ? size + 2 : 12 }),
     mark(record.source, size),
@@ -74,13 +74,13 @@ function mark(source, size) {
   return drawn("circle", { class: "mark", r: size });
 }
 
-function spoken(record) {
+function describe(record) {
   const status = record.status === "ok" ? "" : `${STATUSES[record.status]}: `;
   return `${status}${record.title.slice(0, 200).replace(/\.$/, "")}, ${SOURCES[record.source]}, ${record.date || "no date"}`;
 }
 
 function caption(record) {
-  byId("map-caption").textContent = spoken(record);
+  byId("map-caption").textContent = describe(record);
 }
 
 function sameLines(place) {
@@ -144,14 +144,14 @@ function openPoint(id) {
   else if (host.connected) fetchWhole(board.records.get(id));
 }
 
-function light(id) {
+function highlight(id) {
   for (const [other, group] of points) group.classList.toggle("lit", other === id);
   if (points.has(id)) caption(board.records.get(id));
 }
 
 function showOnMap(id) {
   byId("map-panel").open = true;
-  light(id);
+  highlight(id);
   rove(points.values(), points.get(id));
   points.get(id).focus();
   byId("map-panel").scrollIntoView({ block: "nearest" });

@@ -1,6 +1,6 @@
 // Evidence by year.
 
-const MOST_BARS = 40;
+const MAX_BARS = 40;
 
 function drawTimeline(shown) {
   const years = collection().map((record) => record.year).filter(Boolean);
@@ -24,7 +24,7 @@ function drawTimeline(shown) {
 function binned(years) {
   const first = Math.min(...years);
   const last = Math.max(...years);
-  const width = [1, 2, 5, 10, 25, 50, 100].find((size) => (last - first) / size < MOST_BARS) ?? 100;
+  const width = [1, 2, 5, 10, 25, 50, 100].find((size) => (last - first) / size < MAX_BARS) ?? 100;
   const start = width === 1 ? first : Math.floor(first / width) * width;
   const bins = [];
   for (let from = start; from <= last; from += width) bins.push({ from, to: from + width - 1, count: 0 });
@@ -39,7 +39,7 @@ function binOf(bins, year) {
 function bar(bin, highest, isShown) {
   const years = bin.from === bin.to ? `${bin.from}` : `${bin.from} to ${bin.to}`;
   const pressed = Number(byId("filter-from").value) === bin.from && Number(byId("filter-to").value) === bin.to;
-  const label = `${years}: ${plural(bin.count, "piece")} of evidence`;
+  const label = `${years}: ${plural(bin.count, "item")}`;
   const column = element("i");
   column.style.height = `${Math.max(5, Math.round((bin.count / highest) * 100))}%`;
   const attributes = { class: isShown ? "" : "part", title: label, "aria-label": label, "aria-pressed": String(pressed) };

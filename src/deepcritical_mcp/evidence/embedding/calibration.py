@@ -24,9 +24,9 @@ class Calibration:
     Without a calibration a model is used as `UNCALIBRATED` says.
 
     Attributes:
-        folds_at: from here on two texts say nearly the same.
-        same_meaning: two records with nearly the same title must reach this to be one publication.
-        like_meaning: from here on two records under one DOI are the same article.
+        folds_at: lowest cosine of two nearly identical texts.
+        same_meaning: lowest cosine at which two records with nearly the same title are one publication.
+        like_meaning: lowest cosine at which two records with the same DOI are the same article.
         related_from: lowest similarity of related evidence.
         on_topic: lowest similarity of evidence whose terms are proposed for a topic.
         close_query: from here on two web queries ask for the same thing.
@@ -47,11 +47,11 @@ class Calibration:
 
 
 MINILM = Calibration(
-    # bench/dedup.py, on 1,845 labelled references: 1.0 to 1.2 % of the articles lost, 0.2 % of the duplicates left.
+    # bench/dedup.py, on 1,845 labeled references: 1.0 to 1.2 % of the articles lost, 0.2 % of the duplicates left.
     folds_at=0.95,
     same_meaning=0.9,
     like_meaning=0.8,
-    # bench/retrieval.py: where relevant pairs begin.
+    # bench/retrieval.py: the lowest cosines of relevant pairs.
     related_from=0.3,
     on_topic=0.25,
     # Queries that ask for the same thing score 0.72 to 0.94, other queries in the same field 0.46 to 0.76.

@@ -1,7 +1,7 @@
 """The shipped model, all-MiniLM-L6-v2 as int8 ONNX, on onnxruntime.
 
-Each text is embedded alone, on one thread. Dynamic quantisation computes its scales over the whole batch, so in a batch
-a text's vector would depend on its neighbours (measured: mean cosine 0.994 to the vector computed alone, lowest 0.987).
+Each text is embedded alone, on one thread. Dynamic quantization computes its scales over the whole batch, so in a batch
+a text's vector would depend on its neighbors (measured: mean cosine 0.994 to the vector computed alone, lowest 0.987).
 Single texts need no padding either, and several threads with one text each are as fast as batches.
 """
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.embedding import Kind
 from deepcritical_mcp.evidence.embedding.calibration import (
     SHIPPED_CALIBRATION,
     SHIPPED_DIMENSION,
@@ -27,12 +28,11 @@ from deepcritical_mcp.evidence.embedding.calibration import (
     SHIPPED_TOKENS,
     Calibration,
 )
-from deepcritical_mcp.evidence.embedding.model_source import Kind
 
 SHIPPED_FOLDER = Path(__file__).parent / "model"
 MAX_WORKERS = 4
 CHARACTERS_PER_TOKEN = 16
-"""How much of a text is tokenised at first; ordinary text has 4 to 6 characters per token."""
+"""How much of a text is tokenized at first; ordinary text has 4 to 6 characters per token."""
 FATAL = 4
 """onnxruntime's log level."""
 
@@ -48,22 +48,15 @@ class ShippedModel:
     """The model in this package; see `ModelSource`."""
 
     folder: Path = SHIPPED_FOLDER
-
-    @property
-    def name(self) -> str:
-        return SHIPPED_NAME
-
-    @property
-    def dimension(self) -> int:
-        return SHIPPED_DIMENSION
+    name: str = SHIPPED_NAME
+    dimension: int = SHIPPED_DIMENSION
+    calibration: Calibration = SHIPPED_CALIBRATION
 
     @property
     def workers(self) -> int:
-        return min(_available_cpus(), MAX_WORKERS)
-
-    @property
-    def calibration(self) -> Calibration:
-        return SHIPPED_CALIBRATION
+        # The CPUs that this process may use, as far as the system tells.
+        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(available, MAX_WORKERS)
 
     def load(self) -> OnnxModel:
         return OnnxModel.load(self.folder, max_tokens=SHIPPED_TOKENS)
@@ -102,16 +95,16 @@ class OnnxModel:
         """One unit vector per text, blank texts included; queries and documents are embedded alike."""
         vectors = np.empty((len(texts), self.dimension), np.float32)
         try:
-            for row, tokens in enumerate(self.tokenise(texts)):
+            for row, tokens in enumerate(self.tokenize(texts)):
                 ids = np.array([tokens], np.int64)
                 inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
                 vectors[row] = self._session.run(["sentence_embedding"], inputs)[0][0]
-        except Exception as error:  # bare Exceptions again
+        except Exception as error:  # onnxruntime raises bare Exceptions too
             raise EmbeddingError(f"The embedding model failed on a text ({type(error).__name__}).") from error
         return vectors
 
-    def tokenise(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of each text, at most `max_tokens`. Only the start of a long text is tokenised; the result is
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of each text, at most `max_tokens`. Only the start of a long text is tokenized; the result is
         the same as for the whole text."""
         length = self._max_tokens * CHARACTERS_PER_TOKEN
         found = self._encode([_start(text, length) for text in texts])
@@ -148,10 +141,3 @@ def _open_session(path: Path) -> InferenceSession:
     options.log_severity_level = FATAL
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     return cast(InferenceSession, session)
-
-
-def _available_cpus() -> int:
-    """The CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import importlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.embedding import Kind
 from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
-from deepcritical_mcp.evidence.embedding.model_source import Kind
 
 CALIBRATIONS = {"sentence-transformers/all-MiniLM-L6-v2": MINILM, "all-MiniLM-L6-v2": MINILM}
 """By hub id. The original of the shipped model: on recorded abstracts every cosine between the two is >= 0.98. A local
@@ -24,7 +24,7 @@ BATCH = 16
 DEFAULT_TOKENS = 8192
 """Token limit of a model that states none."""
 CHARACTERS_PER_TOKEN = 16
-"""More than any real text has; a longer text is cut before it is tokenised."""
+"""More than any real text has; a longer text is cut before it is tokenized."""
 SAMPLE = 1024 * 1024
 """Bytes read at each end of a file to tell two models apart."""
 
@@ -37,12 +37,6 @@ class SentenceEncoder(Protocol):
     def encode_query(self, inputs: list[str], **options: Any) -> NDArray[np.float32]: ...
 
     def encode_document(self, inputs: list[str], **options: Any) -> NDArray[np.float32]: ...
-
-
-class SentenceTransformersLibrary(Protocol):
-    """What we use of the package `sentence_transformers`, which may not be installed."""
-
-    def SentenceTransformer(self, model: str) -> SentenceEncoder: ...
 
 
 class SentenceTransformerSource:
@@ -82,11 +76,9 @@ class SentenceTransformerSource:
                 "DEEPCRITICAL_EMBEDDING_MODEL names a folder that does not exist. "
                 "Correct it, or unset it to use the model that comes with deepcritical-mcp."
             )
-        library = _library()
+        load = _loader()
         try:
-            return SentenceTransformerModel(
-                library.SentenceTransformer(str(self._folder) if self._folder.is_dir() else self._model)
-            )
+            return SentenceTransformerModel(load(str(self._folder) if self._folder.is_dir() else self._model))
         except Exception as error:  # torch, transformers, the hub and the network each raise their own
             raise EmbeddingError(
                 f"The model that DEEPCRITICAL_EMBEDDING_MODEL names cannot be loaded ({type(error).__name__}). "
@@ -110,14 +102,14 @@ class SentenceTransformerModel:
         try:
             with self._running:
                 return encode(readable, batch_size=BATCH, normalize_embeddings=True, show_progress_bar=False)
-        except Exception as error:  # as above
+        except Exception as error:  # see `load`
             raise EmbeddingError(f"The embedding model failed on a text ({type(error).__name__}).") from error
 
 
-def _library() -> SentenceTransformersLibrary:
+def _loader() -> Callable[[str], SentenceEncoder]:
     try:
         importlib.import_module("transformers.utils.logging").disable_progress_bar()
-        return cast(SentenceTransformersLibrary, importlib.import_module("sentence_transformers"))
+        return importlib.import_module("sentence_transformers").SentenceTransformer
     except Exception as error:  # not installed, or a broken torch, which raises many kinds
         raise EmbeddingError(
             "DEEPCRITICAL_EMBEDDING_MODEL needs an extra that is not installed, or cannot be imported "

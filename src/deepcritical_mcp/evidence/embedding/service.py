@@ -6,10 +6,12 @@ The first text loads the model, or `warm_up` does.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import anyio
@@ -18,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind, ModelSource
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.embedding.model_source import EmbeddingModel, Kind, ModelSource
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
-from deepcritical_mcp.evidence.embedding.vector_cache import MemoryCache
 from deepcritical_mcp.net.cache import Cache, cache_key
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ SLICE = 4
 """Texts that a worker takes at a time: about 50 ms of work."""
 CACHE_FILE = "vectors-2.sqlite3"
 CACHE_BYTES = 200 * 1024 * 1024  # about 100,000 vectors of the shipped model
-CACHE_PATIENCE = 0.25  # seconds: queries must not wait long for a file that only saves time
+CACHE_TIMEOUT = 0.25  # seconds: queries must not wait long for a file that only saves time
 QUERY_WORKERS = 2
 EXIT_WAIT = 2.0
 """Seconds that a process waits at exit for a model that is loading; the shipped one takes 0.3."""
 RETRY_SECONDS = 60.0
 """Pause after a failed load before the next attempt."""
+MEMORY_LIMIT = 32 * 1024 * 1024
+"""Bytes of vectors kept in memory: about 20,000 of the shipped model."""
 
 
 def model_source(setting: str) -> ModelSource:
@@ -51,7 +54,7 @@ def model_source(setting: str) -> ModelSource:
 class EmbeddingService:
     """Unit vectors for documents and queries; the dot product of two is their similarity.
 
-    Documents are split into small pieces of work that share a few threads, so that concurrent calls interleave. Queries
+    Documents are split into small batches that share a few threads, so that concurrent calls interleave. Queries
     have their own threads and never wait for documents. The event loop is never blocked, and a cancelled call ends at
     once. Every embedding method raises EmbeddingError if the model cannot be loaded or run.
 
@@ -72,7 +75,7 @@ class EmbeddingService:
         self._loader = _Loader(self._source, clock)
         self._memory = MemoryCache()
         folder = settings.data_dir if settings else None
-        self._file = Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES, patience=CACHE_PATIENCE) if folder else None
+        self._file = Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES, timeout=CACHE_TIMEOUT) if folder else None
         self._document_workers = anyio.CapacityLimiter(self._source.workers)
         self._query_workers = anyio.CapacityLimiter(QUERY_WORKERS)
 
@@ -127,10 +130,8 @@ class EmbeddingService:
             self._file.close()
 
     def _warm_up(self) -> None:
-        try:
+        with contextlib.suppress(EmbeddingError):  # the loader has logged it
             self._loader.model()
-        except EmbeddingError:
-            logger.debug("warm-up failed")  # the loader has logged the reason
 
     async def _vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         keys = [cache_key(self.name, kind, text) for text in texts]
@@ -146,14 +147,17 @@ class EmbeddingService:
     async def _embed_documents(self, missing: Mapping[bytes, str]) -> dict[bytes, bytes]:
         """Embed documents on all workers, longest first, so that they finish at about the same time."""
         workers = self._source.workers
-        pieces = _cut(missing, min(SLICE, -(-len(missing) // workers)))
+        order = sorted(missing, key=lambda key: len(missing[key]), reverse=True)
+        size = min(SLICE, -(-len(missing) // workers))
+        batches = iter([order[start : start + size] for start in range(0, len(order), size)])
         found: dict[bytes, bytes] = {}
         failures: list[EmbeddingError] = []
 
         async def work() -> None:
             try:
-                for piece in pieces:
-                    found.update(await self._in_thread(piece, "document", self._document_workers))
+                for keys in batches:
+                    batch = {key: missing[key] for key in keys}
+                    found.update(await self._in_thread(batch, "document", self._document_workers))
             except EmbeddingError as error:
                 failures.append(error)
                 tasks.cancel_scope.cancel()
@@ -171,7 +175,7 @@ class EmbeddingService:
         return await anyio.to_thread.run_sync(self._find, texts, kind, limiter=limiter, abandon_on_cancel=True)
 
     def _find(self, texts: Mapping[bytes, str], kind: Kind) -> dict[bytes, bytes]:
-        """The vectors of `texts`, from the cache file or the model; both caches have them afterwards."""
+        """The vectors of `texts`, from the cache file or the model; both caches have them afterward."""
         found = self._file.get(texts) if self._file else {}
         missing = [key for key in texts if key not in found]
         if missing:
@@ -224,8 +228,28 @@ class _Loader:
             raise
 
 
-def _cut(texts: Mapping[bytes, str], size: int) -> Iterator[dict[bytes, str]]:
-    """`texts` in pieces of `size`, longest first."""
-    order = sorted(texts, key=lambda key: len(texts[key]), reverse=True)
-    for start in range(0, len(order), size):
-        yield {key: texts[key] for key in order[start : start + size]}
+class MemoryCache:
+    """Vectors by key, up to a number of bytes; drops the least recently used. Safe to use from several threads."""
+
+    def __init__(self, limit: int = MEMORY_LIMIT) -> None:
+        self._limit = limit
+        self._size = 0
+        self._vectors: OrderedDict[bytes, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
+        """The vectors of those `keys` that are cached."""
+        with self._lock:
+            found = {key: self._vectors[key] for key in keys if key in self._vectors}
+            for key in found:
+                self._vectors.move_to_end(key)
+        return found
+
+    def put(self, vectors: Mapping[bytes, bytes]) -> None:
+        """Cache `vectors`, dropping the least recently used ones beyond the limit."""
+        with self._lock:
+            for key, vector in vectors.items():
+                self._size += len(vector) - len(self._vectors.pop(key, b""))
+                self._vectors[key] = vector
+            while self._size > self._limit:
+                self._size -= len(self._vectors.popitem(last=False)[1])

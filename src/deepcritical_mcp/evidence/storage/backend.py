@@ -1,20 +1,67 @@
-"""What every backend offers, and what the backends share."""
+"""What a place to keep sessions offers: a `Backend`, which opens a `Space` for each session.
+
+Everything here blocks; call it in a worker thread.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from chromadb.config import Settings as ChromaSettings
+import numpy as np
+from numpy.typing import NDArray
 
-from deepcritical_mcp.evidence.storage.rows import SessionInfo
-from deepcritical_mcp.evidence.storage.space import Space
+from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
 
-LOCAL_BATCH = 8
-"""Records per write to an in-process Chroma, which holds the GIL meanwhile: 4 ms in memory, 15 ms in a folder."""
+
+class Space(Protocol):
+    """The place of one session.
+
+    Every method raises SessionNotFoundError if the session is gone, and EvidenceStoreError if the store fails.
+    """
+
+    session_id: str
+    info: SessionInfo
+
+    def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
+        """Everything stored, or only what was written `since` (Unix milliseconds), page by page, unordered."""
+        ...
+
+    def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
+        """Add items with their vectors, or overwrite earlier ones with the same id; each is written atomically."""
+        ...
+
+    def rewrite(self, item: KeptItem) -> None:
+        """Overwrite a stored item; its vectors stay."""
+        ...
+
+    def remove_parts(self, id: str, parts: Sequence[int]) -> None:
+        """Delete passages that a shorter content no longer has."""
+        ...
+
+    def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None = None) -> list[list[NearPassage]]:
+        """For each vector, at most `limit` passages (of this source, if given), nearest first."""
+        ...
+
+    def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        """The vectors [passages, dimension] by id; `parts` has the number of passages of each."""
+        ...
+
+    def forget_vectors(self, ids: Iterable[str]) -> None:
+        """Drop cached vectors, because another process may have changed them."""
+        ...
+
+    def touch(self, now: float) -> None:
+        """Record that the session was used at `now` (Unix seconds)."""
+        ...
+
+    def delete(self) -> None:
+        """Delete the session with all its evidence."""
+        ...
 
 
 class Backend(Protocol):
-    """A place to keep sessions. All methods block; call them in a worker thread.
+    """A place to keep sessions. A subclass overrides what it does differently.
 
     Attributes:
         lasting: whether a closed session can be opened again.
@@ -37,7 +84,7 @@ class Backend(Protocol):
         ...
 
     def open(self, session_id: str, model: str) -> Space:
-        """Open a kept session; see `Space.open` for `model`.
+        """Open a kept session. If its vectors are not from `model`, they are discarded.
 
         Raises:
             SessionNotFoundError: there is no such session.
@@ -48,19 +95,17 @@ class Backend(Protocol):
 
     def release(self, space: Space) -> None:
         """Close an open session; if the backend is not lasting, delete it."""
-        ...
 
     def delete(self, space: Space) -> None:
         """Close an open session and delete it."""
-        ...
+        space.delete()
 
     def touch(self, space: Space, now: float) -> None:
         """Record that an open session was used at `now` (Unix seconds)."""
-        ...
+        space.touch(now)
 
     def delete_unused(self, since: float) -> None:
         """Delete the closed sessions that were last used before `since` (Unix seconds)."""
-        ...
 
     def check(self) -> None:
         """Check that sessions can be kept.
@@ -68,13 +113,6 @@ class Backend(Protocol):
         Raises:
             EvidenceStoreError: they cannot.
         """
-        ...
 
     def close(self) -> None:
         """Close shared connections. Call it after every session has been released."""
-        ...
-
-
-def chroma_settings() -> ChromaSettings:
-    """Settings for any Chroma client: no .env file from the working directory, no telemetry."""
-    return ChromaSettings(_env_file=None, anonymized_telemetry=False)  # pyright: ignore[reportCallIssue]

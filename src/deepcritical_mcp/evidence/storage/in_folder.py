@@ -15,16 +15,16 @@ from chromadb.api.client import Client
 from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.backend import LOCAL_BATCH, chroma_settings
+from deepcritical_mcp.evidence.storage.backend import Backend, Space
+from deepcritical_mcp.evidence.storage.chroma_space import LOCAL_BATCH, ChromaSpace, chroma_settings, translated
 from deepcritical_mcp.evidence.storage.rows import SessionInfo
-from deepcritical_mcp.evidence.storage.space import Space, translated
 
 MAX_OPEN = 32
 """An open session costs 9 threads and 14 file descriptors."""
 
 
-class FolderBackend:
-    """Keeps each session in its own folder, `<data_dir>/sessions/<session_id>`; see `Backend`.
+class FolderBackend(Backend):
+    """Keeps each session in its own folder, `<data_dir>/sessions/<session_id>`.
 
     The process that has a session open holds a lock on it, because two processes on one Chroma folder corrupt it.
     The modification time of the file `used` is the session's last use.
@@ -45,13 +45,13 @@ class FolderBackend:
             folder.mkdir(parents=True, mode=0o700)
             (folder / "used").touch()
             os.utime(folder / "used", (info.used, info.used))
-        return self._opened(session_id, lambda client: Space.create(client, session_id, info))
+        return self._opened(session_id, lambda client: ChromaSpace.create(client, session_id, info))
 
     def open(self, session_id: str, model: str) -> Space:
         used = self._sessions / session_id / "used"
         if not used.exists():
             raise SessionNotFoundError()
-        space = self._opened(session_id, lambda client: Space.open(client, session_id, model))
+        space = self._opened(session_id, lambda client: ChromaSpace.open(client, session_id, model))
         space.info = replace(space.info, used=used.stat().st_mtime)
         return space
 
@@ -75,39 +75,31 @@ class FolderBackend:
         if not self._sessions.is_dir():
             return
         for folder in self._sessions.iterdir():
-            if folder.name in self._open or not _used_before(folder, since):
-                continue
             # If another process has it open, that process will delete it.
-            with contextlib.suppress(SessionBusyError, EvidenceStoreError, SessionNotFoundError):
-                lock = self._locked(folder)
-                self._remove(folder.name)
-                lock.release()
+            with contextlib.suppress(SessionBusyError, EvidenceStoreError, SessionNotFoundError, OSError):
+                if folder.name not in self._open and (folder / "used").stat().st_mtime < since:
+                    lock = self._locked(folder)
+                    self._remove(folder.name)
+                    lock.release()
 
     def check(self) -> None:
         with _file_errors("be written to"):
             self._sessions.mkdir(parents=True, exist_ok=True, mode=0o700)
             os.utime(self._sessions)
 
-    def close(self) -> None:
-        pass
-
     def _opened(self, session_id: str, make: Callable[[Client], Space]) -> Space:
         if session_id in self._open:  # left open by a call that was cancelled before it returned
             return make(self._open[session_id][0])
         folder = self._sessions / session_id
-        lock = self._locked(folder)
-        try:
+        with contextlib.ExitStack() as undo:
+            lock = self._locked(folder)
+            undo.callback(lock.release)
             with translated("open the session"):
                 client = cast("Client", chromadb.PersistentClient(folder / "chroma", chroma_settings()))
-            try:
-                space = make(client)
-            except BaseException:
-                client.close()
-                raise
-        except BaseException:
-            lock.release()
-            raise
-        self._open[session_id] = client, lock
+            undo.callback(client.close)
+            space = make(client)
+            self._open[session_id] = client, lock
+            undo.pop_all()
         return space
 
     def _locked(self, folder: Path) -> FileLock:
@@ -130,13 +122,6 @@ class FolderBackend:
         doomed = self._sessions.parent / f"deleted-{session_id}"
         (self._sessions / session_id).rename(doomed)
         shutil.rmtree(doomed, ignore_errors=True)
-
-
-def _used_before(folder: Path, since: float) -> bool:
-    try:
-        return (folder / "used").stat().st_mtime < since
-    except OSError:
-        return False
 
 
 @contextlib.contextmanager

@@ -8,17 +8,17 @@ from chromadb.api.client import Client
 from chromadb.config import System
 
 from deepcritical_mcp.errors import SessionNotFoundError
-from deepcritical_mcp.evidence.storage.backend import LOCAL_BATCH, chroma_settings
+from deepcritical_mcp.evidence.storage.backend import Backend, Space
+from deepcritical_mcp.evidence.storage.chroma_space import LOCAL_BATCH, ChromaSpace, chroma_settings, translated
 from deepcritical_mcp.evidence.storage.rows import SessionInfo
-from deepcritical_mcp.evidence.storage.space import Space, translated
 
 SESSIONS_PER_INSTANCE = 16
 """Chroma frees a deleted collection's index (3 MB) only when the whole instance stops, and an instance costs 3 threads
 and 4 file descriptors. So a few sessions share one, and it stops with the last of them."""
 
 
-class MemoryBackend:
-    """Keeps sessions until they are closed; see `Backend`."""
+class MemoryBackend(Backend):
+    """Keeps sessions until they are closed."""
 
     lasting = False
     shared = False
@@ -35,7 +35,7 @@ class MemoryBackend:
             if self._latest is None or self._latest.opened == SESSIONS_PER_INSTANCE:
                 self._latest = _ChromaInstance()
             instance = self._latest
-            space = Space.create(instance.client, session_id, info)
+            space = ChromaSpace.create(instance.client, session_id, info)
             instance.opened += 1
             instance.sessions.add(session_id)
             self._instances[session_id] = instance
@@ -55,19 +55,10 @@ class MemoryBackend:
             space.delete()
             instance.sessions.discard(space.session_id)
             if not instance.sessions:
-                instance.stop()
+                instance.system.stop()
                 self._latest = None if self._latest is instance else self._latest
 
     def touch(self, space: Space, now: float) -> None:
-        pass
-
-    def delete_unused(self, since: float) -> None:
-        pass
-
-    def check(self) -> None:
-        pass
-
-    def close(self) -> None:
         pass
 
 
@@ -78,9 +69,6 @@ class _ChromaInstance:
         self.opened = 0
         self.sessions: set[str] = set()
         with translated("start"):
-            self._system = System(chroma_settings())
-            self._system.start()
-            self.client = Client.from_system(self._system)
-
-    def stop(self) -> None:
-        self._system.stop()
+            self.system = System(chroma_settings())
+            self.system.start()
+            self.client = Client.from_system(self.system)

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
+import chromadb
+import httpx
 from chromadb.api.client import Client
+from chromadb.errors import NotFoundError
 
-from deepcritical_mcp.evidence.storage.backend import chroma_settings
-from deepcritical_mcp.evidence.storage.rows import SessionInfo
-from deepcritical_mcp.evidence.storage.space import Space, check, connect, delete_unused
+from deepcritical_mcp.evidence.storage.backend import Backend
+from deepcritical_mcp.evidence.storage.chroma_space import (
+    WORDS,
+    ChromaSpace,
+    chroma_settings,
+    session_info,
+    translated,
+)
+from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
+from deepcritical_mcp.evidence.storage.upgrade import PAGE
+
+if TYPE_CHECKING:
+    from chromadb import Collection
 
 SERVER_BATCH = 64
 SERVER_TIMEOUT = 10.0
 """Seconds to wait for one response."""
 
 
-class ServerBackend:
-    """Keeps sessions on the Chroma server at `url`; connects when first used. See `Backend`."""
+class ServerBackend(Backend):
+    """Keeps sessions on the Chroma server at `url`; connects when first used."""
 
     lasting = True
     shared = True
@@ -28,43 +42,62 @@ class ServerBackend:
         self.limit = limit
         self._url = url
         self._lock = threading.Lock()
-        self._connected: tuple[Client, Callable[[], None]] | None = None
+        self._connected: tuple[Client, contextlib.ExitStack] | None = None
 
-    def create(self, session_id: str, info: SessionInfo) -> Space:
-        return Space.create(self._client(), session_id, info)
+    def create(self, session_id: str, info: SessionInfo) -> ChromaSpace:
+        return ChromaSpace.create(self._client(), session_id, info)
 
-    def open(self, session_id: str, model: str) -> Space:
-        return Space.open(self._client(), session_id, model)
-
-    def release(self, space: Space) -> None:
-        pass
-
-    def delete(self, space: Space) -> None:
-        space.delete()
-
-    def touch(self, space: Space, now: float) -> None:
-        space.touch(now)
+    def open(self, session_id: str, model: str) -> ChromaSpace:
+        return ChromaSpace.open(self._client(), session_id, model)
 
     def delete_unused(self, since: float) -> None:
-        delete_unused(self._client(), since)
+        client = self._client()
+        with translated("delete old sessions"):
+            names: list[str] = []
+            while page := client.list_collections(limit=PAGE, offset=len(names)):
+                names += [collection.name if _is_unused(collection, since) else "" for collection in page]
+            for name in filter(None, names):
+                with contextlib.suppress(NotFoundError):
+                    client.delete_collection(name)
 
     def check(self) -> None:
-        check(self._client())
+        client = self._client()
+        with translated("reach its server"):
+            client.heartbeat()
 
     def close(self) -> None:
         if self._connected is not None:
-            self._connected[1]()
+            self._connected[1].close()
             self._connected = None
 
     def _client(self) -> Client:
         with self._lock:
             if self._connected is None:
-                parts = urlsplit(self._url)
-                self._connected = connect(
-                    parts.hostname or "",
-                    parts.port or (443 if parts.scheme == "https" else 80),
-                    chroma_settings(),
-                    ssl=parts.scheme == "https",
-                    timeout=SERVER_TIMEOUT,
-                )
+                self._connected = connect(self._url, timeout=SERVER_TIMEOUT)
             return self._connected[0]
+
+
+def connect(url: str, *, timeout: float) -> tuple[Client, contextlib.ExitStack]:
+    """A client of a Chroma server that waits at most `timeout` seconds for each response, and what closes it.
+
+    Raises:
+        EvidenceStoreError: the server does not respond.
+    """
+    parts = urlsplit(url)
+    ssl = parts.scheme == "https"
+    port = parts.port or (443 if ssl else 80)
+    with translated("reach its server"):
+        client = cast("Client", chromadb.HttpClient(parts.hostname or "", port, ssl=ssl, settings=chroma_settings()))
+    closing = contextlib.ExitStack()
+    # Chroma's client, and the admin client inside it, wait forever and leave their connections open when closed.
+    for part in (client, getattr(client, "_admin_client", None)):
+        http = getattr(getattr(part, "_server", None), "_session", None)
+        if isinstance(http, httpx.Client):
+            http.timeout = httpx.Timeout(timeout)
+            closing.callback(http.close)
+    closing.callback(client.close)
+    return client, closing
+
+
+def _is_unused(collection: Collection, since: float) -> bool:
+    return is_session_id(collection.name.removesuffix(WORDS)) and 0 < session_info(collection.metadata).used < since

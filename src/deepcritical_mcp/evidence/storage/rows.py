@@ -1,4 +1,4 @@
-"""The values that pass between a session's store and the place where it is kept, and how they are written down."""
+"""The values exchanged between a session's store and its storage, and how they are serialized."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ _SESSION_ID = re.compile(r"rs_[0-9a-f]{32}")
 
 
 def new_session_id() -> str:
-    """A session's id that nobody can guess: "rs_" and 128 random bits."""
+    """An unguessable session id: "rs_" and 128 random bits."""
     return f"rs_{secrets.token_hex(16)}"
 
 
@@ -36,7 +36,7 @@ def is_session_id(text: str) -> bool:
 
 
 def dumped(publication: Publication) -> str:
-    """A publication as it is written down."""
+    """A publication, serialized."""
     return publication.model_dump_json(exclude_defaults=True)
 
 
@@ -54,18 +54,15 @@ def restored(text: str) -> Publication:
             "editors": tuple(AuthorName(*one) for one in row.pop("editors", ())),
             "status_notices": tuple(StatusNotice.model_construct(**one) for one in row.pop("status_notices", ())),
         }
-        return Publication.model_construct(**nested, **_with_tuples(row))
+        lists = {name: tuple(cast("list[Any]", value)) for name, value in row.items() if isinstance(value, list)}
+        return Publication.model_construct(None, **{**row, **lists, **nested})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("not a publication") from error
 
 
-def _with_tuples(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(cast("list[Any]", value)) if isinstance(value, list) else value for name, value in row.items()}
-
-
 @dataclass(frozen=True)
 class SessionInfo:
-    """What is written next to a session: its owner, the model of its vectors, when it was last used (Unix seconds)."""
+    """A session's metadata: its owner, the model of its vectors, and its last use (Unix seconds)."""
 
     owner: str
     model: str
@@ -73,22 +70,17 @@ class SessionInfo:
 
 
 @dataclass(frozen=True)
-class Record:
-    """A publication to keep: its place in the order of arrival, when it is written (Unix milliseconds), what says
-    nearly the same, and a vector for each passage. Without vectors it waits to be embedded and is found by its words
-    alone."""
-
-    publication: Publication
-    order: int
-    written: int
-    similar: tuple[str, ...] = ()
-    vectors: Sequence[Vector] = ()
-
-
-@dataclass(frozen=True)
 class KeptItem:
-    """A publication as read back: what says nearly the same, how many passages it has, whether they have vectors, and
-    when it was written (Unix milliseconds)."""
+    """A publication as it is stored.
+
+    Attributes:
+        order: its position in insertion order.
+        parts: the number of its passages; 1 without vectors.
+        embedded: whether they have vectors; if not, it is found by words only.
+        written: when (Unix milliseconds).
+        similar: the ids of nearly identical publications.
+        given: what was merged by title and content, each as it was added; () if nothing was.
+    """
 
     publication: Publication
     order: int
@@ -96,3 +88,12 @@ class KeptItem:
     embedded: bool
     written: int
     similar: tuple[str, ...] = ()
+    given: tuple[Publication, ...] = ()
+
+
+class NearPassage(NamedTuple):
+    """A passage near a vector: its publication, its index among the publication's passages, and its cosine."""
+
+    id: str
+    part: int
+    cosine: float

@@ -1,4 +1,4 @@
-"""Kept sessions of version 0.1, brought into the form of today in place.
+"""Upgrades stored sessions of version 0.1 in place.
 
 Version 0.1 wrote one `evidence` for each publication, with one text into which the user's words were glued. What it
 wrote stays in each row next to the new form until the whole session has been upgraded, and goes only then. If the
@@ -29,7 +29,8 @@ FORMAT = 2
 """Written next to each session; version 0.1 wrote none."""
 UNREADABLE: Mapping[str, str] = {"evidence": ""}
 """In each row of today: version 0.1 stumbles over it. Without it, 0.1 would take the session for an empty one."""
-_PAGE = 200
+PAGE = 200
+"""Records read at once: 10 ms in Chroma, which holds the GIL meanwhile."""
 _Row = dict[str, Any]
 
 
@@ -134,6 +135,6 @@ def _similar(row: _Row) -> str:
 
 def _pages(collection: Collection) -> Iterator[tuple[list[str], list[_Row]]]:
     ids = collection.get(include=[])["ids"]
-    for start in range(0, len(ids), _PAGE):
-        found = collection.get(ids=ids[start : start + _PAGE], include=["metadatas"])
+    for start in range(0, len(ids), PAGE):
+        found = collection.get(ids=ids[start : start + PAGE], include=["metadatas"])
         yield found["ids"], [dict(row) for row in found["metadatas"] or []]

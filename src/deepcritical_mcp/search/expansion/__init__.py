@@ -1,4 +1,4 @@
-"""Query expansion: other queries for a topic that find what the first one misses."""
+"""Query expansion: more queries for a topic, to find what the first one misses."""
 
 from deepcritical_mcp.search.expansion.expander import QueryExpander
 

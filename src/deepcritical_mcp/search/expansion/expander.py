@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from deepcritical_mcp.config import Settings
@@ -9,27 +10,29 @@ from deepcritical_mcp.deadline import VOCABULARY, seconds_for
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.models import Expansion
 from deepcritical_mcp.progress import Progress, no_progress
-from deepcritical_mcp.search.expansion.abbreviations import definitions
-from deepcritical_mcp.search.expansion.concepts import named_concepts, to_wire
+from deepcritical_mcp.search.expansion.concepts import (
+    look_up,
+    named_concepts,
+    to_wire,
+)
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceView, SessionEvidence, read_evidence
-from deepcritical_mcp.search.expansion.ncbi import NO_VOCABULARY, NcbiView, look_up
-from deepcritical_mcp.search.expansion.proposals import direct_query, proposals
+from deepcritical_mcp.search.expansion.phrases import definitions
+from deepcritical_mcp.search.expansion.proposals import choose, direct_query, proposals
 from deepcritical_mcp.search.expansion.sampled_queries import UNREADABLE, read_reply, sampling_request
-from deepcritical_mcp.search.expansion.selection import choose
 from deepcritical_mcp.search.expansion.topic import DESCRIPTION_LIMIT, Topic, corrected_topic, read_topic
 from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
 from deepcritical_mcp.text import clean_text
 
-MOST_QUERIES = 8
-# PubMed requires every word: more than these rarely occur in one record.
-_MANY_WORDS = 15
+MAX_QUERIES = 8
+# PubMed requires every word, and more than these rarely occur in one record.
+_MAX_ADVISED_WORDS = 15
 
 
 class QueryExpander:
     """Proposes queries for a topic, out of what NCBI and the session know; without both, of its own words and filters.
 
     Args:
-        mesh: NCBI's spelling, term mapping and MeSH descriptors; None = do without.
+        mesh: NCBI's spelling, term mapping and MeSH descriptors; None = not used.
     """
 
     def __init__(self, settings: Settings, mesh: MeshConcepts | None) -> None:
@@ -61,24 +64,29 @@ class QueryExpander:
                 long; `count` is not 1 to 8.
         """
         asked = read_topic(topic)
-        _check(description, count)
+        if len(description) > DESCRIPTION_LIMIT:
+            raise InvalidInputError(f"The description is longer than {DESCRIPTION_LIMIT:,} characters. Shorten it.")
+        if not 1 <= count <= MAX_QUERIES:
+            raise InvalidInputError(f"count is {count}; it must be 1 to {MAX_QUERIES}.")
         await progress(0.1, "reading the session's evidence")
         evidence, store_warning = await _read(asked, store)
         await progress(0.3, "asking NCBI for concepts")
-        ncbi = await self._ask_ncbi(asked, evidence)
+        seconds = seconds_for(VOCABULARY, cap=self._settings.deadline)
+        ncbi = await look_up(asked, self._mesh, seconds=seconds, familiar=evidence.familiar)
         await progress(0.9, "writing queries")
         subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
         defined = definitions([asked.text, clean_text(description)])
-        concepts = named_concepts(subject, ncbi.matches, defined=defined, seen=evidence.abbreviations)
-        written = read_reply(sampled, topic=asked.text) if sampled else ()
-        today = datetime.now(UTC).date()
-        proposed = [*written, *proposals(subject, concepts, evidence.terms, evidence.familiar, today=today)]
+        concepts = named_concepts(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
+        written = read_reply(sampled, topic=asked.text)
+        proposed = [*written, *proposals(subject, concepts, evidence, today=datetime.now(UTC).date())]
         queries = choose(direct_query(asked, subject), proposed, count=count)
-        unreadable = UNREADABLE if sampled and not written else ""
-        too_few = (
-            "" if len(queries) == count else f"Only {len(queries)} of {count} queries: nothing else fits this topic."
+        warnings = (
+            *_topic_warnings(asked),
+            f"Only {len(queries)} of {count} queries: nothing else fits this topic." if len(queries) < count else "",
+            store_warning,
+            ncbi.warning,
+            UNREADABLE if sampled and not written else "",
         )
-        warnings = (_language_warning(asked), _length_warning(asked), too_few, store_warning, ncbi.warning, unreadable)
         return Expansion(
             session_id=store.session_id if store is not None else "",
             queries=queries,
@@ -87,15 +95,9 @@ class QueryExpander:
             warnings=tuple(filter(None, warnings)),
         )
 
-    async def _ask_ncbi(self, topic: Topic, evidence: EvidenceView) -> NcbiView:
-        if self._mesh is None:
-            return NcbiView(warning=NO_VOCABULARY)
-        seconds = seconds_for(VOCABULARY, most=self._settings.deadline)
-        return await look_up(topic, self._mesh, seconds=seconds, familiar=evidence.familiar)
-
 
 async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceView, str]:
-    """What the session knows, and a warning when it cannot be read."""
+    """The view of the session's evidence, and a warning if it cannot be read."""
     if store is None:
         return EvidenceView(), ""
     try:
@@ -104,23 +106,11 @@ async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceVi
         return EvidenceView(), f"The session's evidence was not used: {error.message}"
 
 
-def _check(description: str, count: int) -> None:
-    if len(description) > DESCRIPTION_LIMIT:
-        raise InvalidInputError(f"The description is longer than {DESCRIPTION_LIMIT:,} characters. Shorten it.")
-    if not 1 <= count <= MOST_QUERIES:
-        raise InvalidInputError(f"count is {count}; it must be 1 to {MOST_QUERIES}.")
-
-
-def _language_warning(topic: Topic) -> str:
-    if not topic.language:
-        return ""
-    return f"The topic seems to be in {topic.language}. PubMed is indexed in English: translate it and call again."
-
-
-def _length_warning(topic: Topic) -> str:
-    if len(topic.parts) <= _MANY_WORDS:
-        return ""
-    return (
-        f"The topic has {len(topic.parts) + topic.left_out} words for PubMed, which requires all of them and may find "
-        "nothing. Call again with the few that matter."
-    )
+def _topic_warnings(topic: Topic) -> Iterator[str]:
+    if topic.language:
+        yield f"The topic seems to be in {topic.language}. PubMed is indexed in English: translate it and call again."
+    if len(topic.parts) > _MAX_ADVISED_WORDS:
+        yield (
+            f"The topic has {len(topic.parts) + topic.left_out} words. PubMed requires all of them and may find "
+            "nothing. Call again with the most important ones."
+        )

@@ -1,4 +1,4 @@
-"""PubMed's query language: recognise it, repair it, build it.
+"""PubMed's query language: recognize it, repair it, build it.
 
 The grammar: words, "phrases" and (groups), each with an optional [field tag], joined by AND, OR and NOT in upper case
 (PubMed's user guide, "Using search field tags" and "Combining search terms with Boolean operators").
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-# Characters of a query made here from words; one in PubMed's syntax keeps its length.
-LONGEST_QUERY = 1_000
+# Maximum characters of a query built here from words; queries in PubMed's syntax are not shortened.
+MAX_QUERY_LENGTH = 1_000
 
 
 def _names(text: str) -> frozenset[str]:
@@ -37,41 +37,30 @@ FIELD_TAGS = _SUBJECT_FIELDS | _names(
     secondary source id|sh|si|so|stat|status|subject - personal name|subset|ta|transliterated title|uid|vi|
     volume"""
 )
-_DEEPEST_GROUP = 20
+_MAX_GROUP_DEPTH = 20
 _BOOLEANS = frozenset({"AND", "OR", "NOT"})
 _TOKEN = re.compile(r'"[^"]*"|\[[^\[\]]*\]|[()]|[^\s()"\[\]]+')
+# Next to a phrase, a group or a tag, which only PubMed queries have.
+_LOWER_OPERATOR = re.compile(r'(?<=["\])])\s(?:and|or|not)\s(?=\S)|(?<=\S)\s(?:and|or|not)\s(?=["(])')
 _FANCY_QUOTES = re.compile("[“”„‟«»＂]")
 _NOT_IN_WORDS = re.compile(r"[\"\[\](){}|&~#^<>=\\;?!]|(?<!\w)[:/.,*'’+-]+|[:/.,'’]+(?!\w)|(?<=\S)[:/](?=\S)")
 _BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
-class _Term:
-    text: str
+class _Node:
+    """A word, a phrase or an operator (`text`), or a group (`items`)."""
+
+    text: str = ""
+    items: tuple[_Node, ...] = ()
     tag: str = ""
 
     def __str__(self) -> str:
-        return self.text + self.tag
+        return (f"({' '.join(map(str, self.items))})" if self.items else self.text) + self.tag
 
-
-@dataclass(frozen=True)
-class _Group:
-    items: tuple[_Node, ...]
-    tag: str = ""
-
-    def __str__(self) -> str:
-        return f"({' '.join(map(str, self.items))}){self.tag}"
-
-
-@dataclass(frozen=True)
-class _Operator:
-    name: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-_Node = _Term | _Group | _Operator
+    @property
+    def is_operator(self) -> bool:
+        return self.text in _BOOLEANS
 
 
 def is_field_tag(tag: str) -> bool:
@@ -81,19 +70,18 @@ def is_field_tag(tag: str) -> bool:
 
 def uses_pubmed_syntax(text: str) -> bool:
     """Whether the writer meant PubMed's syntax: a known field tag, an operator between words, or a truncated word."""
-    if any(is_field_tag(tag) for tag in re.findall(r"\[([^\[\]]*)\]", text)):
-        return True
-    if re.search(r"\b\w{3,}\*(?!\w)", text):
+    if any(map(is_field_tag, re.findall(r"\[([^\[\]]*)\]", text))) or re.search(r"\b\w{3,}\*(?!\w)", text):
         return True
     has_operator = re.search(r"[\w\")]\s+(AND|OR|NOT)\s+[\w\"(]", text) is not None
     return has_operator and any(letter.islower() for letter in re.sub(r"\b(AND|OR|NOT)\b", "", text))
 
 
 def repair(text: str) -> str:
-    """`text` as a query that PubMed reads as it was meant: what is well formed stays as it is.
+    """`text` as a well-formed PubMed query; a well-formed one is unchanged.
 
     Unbalanced quotes and parentheses, empty groups, operators without operands and unknown field tags are removed (the
-    words in them stay); operators in lower case next to a group, a phrase or a tag are raised. "" when nothing is left.
+    words in them stay); lower-case operators next to a group, a phrase or a tag become upper case. "" if nothing
+    is left.
     """
     return " ".join(map(str, _parse(text)))
 
@@ -105,7 +93,7 @@ def subjects(text: str) -> list[str]:
 
 
 def words(text: str) -> str:
-    """`text` without the characters that mean something to PubMed; the rest goes through its term mapping."""
+    """`text` without characters that are PubMed syntax, so that it goes through term mapping."""
     return _BLANKS.sub(" ", _NOT_IN_WORDS.sub(" ", _FANCY_QUOTES.sub(" ", text))).strip()
 
 
@@ -115,8 +103,8 @@ def phrase(text: str, tag: str = "") -> str:
     return f'"{inner}"' + (f"[{tag}]" if tag else "")
 
 
-def any_of(alternatives: Iterable[str], *, limit: int = LONGEST_QUERY) -> str:
-    """The first alternatives that fit in `limit` characters, joined by OR, in parentheses where there are several."""
+def any_of(alternatives: Iterable[str], *, limit: int = MAX_QUERY_LENGTH) -> str:
+    """The first alternatives that fit in `limit` characters, joined by OR, in parentheses if there are several."""
     chosen: list[str] = []
     for alternative in dict.fromkeys(alternatives):
         if not chosen or len(" OR ".join([*chosen, alternative])) + 2 <= limit:
@@ -133,20 +121,8 @@ def _parse(text: str) -> tuple[_Node, ...]:
     straight = _BLANKS.sub(" ", _FANCY_QUOTES.sub('"', text))
     if straight.count('"') % 2:
         straight = " ".join(straight.rsplit('"', 1))
-    return _read_group(iter(_raise_operators(_TOKEN.findall(straight))), depth=0)
-
-
-def _raise_operators(tokens: Sequence[str]) -> list[str]:
-    """Raise operators in lower case next to a phrase, a group or a tag, which only a PubMed query has."""
-    raised: list[str] = []
-    for index, token in enumerate(tokens):
-        before, after = (
-            tokens[index - 1][-1:] if index else "",
-            tokens[index + 1][:1] if index + 1 < len(tokens) else "",
-        )
-        is_between = before in ('"', "]", ")") or (after in ('"', "(") and before != "")
-        raised.append(token.upper() if token.upper() in _BOOLEANS and is_between and after else token)
-    return raised
+    raised = _LOWER_OPERATOR.sub(lambda operator: operator[0].upper(), straight)
+    return _read_group(iter(_TOKEN.findall(raised)), depth=0)
 
 
 def _read_group(tokens: Iterator[str], *, depth: int) -> tuple[_Node, ...]:
@@ -156,43 +132,32 @@ def _read_group(tokens: Iterator[str], *, depth: int) -> tuple[_Node, ...]:
             if depth:
                 break
         elif token == "(":
-            inner = _read_group(tokens, depth=depth + 1) if depth < _DEEPEST_GROUP else ()
-            if inner:
-                items.append(_Group(inner))
-        elif token in _BOOLEANS:
-            items.append(_Operator(token))
+            if depth < _MAX_GROUP_DEPTH and (inner := _read_group(tokens, depth=depth + 1)):
+                items.append(_Node(items=inner))
         elif token.startswith("["):
             _add_tag(items, token)
         elif any(letter.isalnum() for letter in token):
-            items.append(_Term(token))
+            items.append(_Node(token))
     return _with_operands(items)
 
 
 def _add_tag(items: list[_Node], token: str) -> None:
-    """Attach a known tag to what stands before it; an unknown one is a word in brackets ("[18F]FDG")."""
+    """Attach a known tag to the preceding item; an unknown one is a word in brackets ("[18F]FDG")."""
     if not is_field_tag(token[1:-1]):
-        items.extend(_Term(word) for word in words(token).split())
-        return
-    last = items[-1] if items else None
-    if isinstance(last, _Term) and not last.tag:
-        items[-1] = _Term(last.text, token)
-    elif isinstance(last, _Group) and not last.tag:
-        items[-1] = _Group(last.items, token)
+        items.extend(_Node(word) for word in words(token).split())
+    elif items and not items[-1].tag and not items[-1].is_operator:
+        items[-1] = replace(items[-1], tag=token)
 
 
 def _with_operands(items: Sequence[_Node]) -> tuple[_Node, ...]:
-    """Drop operators that stand at an end or next to another ("AND NOT" means NOT)."""
+    """Drop operators at either end or next to another operator ("AND NOT" means NOT)."""
     kept: list[_Node] = []
     for item in items:
-        if isinstance(item, _Operator):
-            if not kept:
-                continue
-            if isinstance(kept[-1], _Operator):
-                if item.name == "NOT":
-                    kept[-1] = item
-                continue
-        kept.append(item)
-    while kept and isinstance(kept[-1], _Operator):
+        if not item.is_operator or (kept and not kept[-1].is_operator):
+            kept.append(item)
+        elif kept and item.text == "NOT":
+            kept[-1] = item
+    while kept and kept[-1].is_operator:
         kept.pop()
     return tuple(kept)
 
@@ -202,16 +167,15 @@ def _subjects(items: Sequence[_Node]) -> Iterator[str]:
     run: list[str] = []
     is_excluded = False
     for item in items:
-        if isinstance(item, _Operator):
-            yield " ".join(run)
-            run, is_excluded = [], item.name == "NOT"
-        elif is_excluded:
-            continue
-        elif isinstance(item, _Group):
+        if item.is_operator or (item.items and not is_excluded):
             yield " ".join(run)
             run = []
-            if _is_subject(item.tag):
-                yield from _subjects(item.items)
+        if item.is_operator:
+            is_excluded = item.text == "NOT"
+        elif is_excluded:
+            continue
+        elif item.items:
+            yield from _subjects(item.items) if _is_subject(item.tag) else ()
         else:
             run = [*run, words(item.text.replace("*", ""))] if _is_subject(item.tag) else []
     yield " ".join(run)

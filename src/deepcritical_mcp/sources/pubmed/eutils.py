@@ -10,8 +10,7 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
 from deepcritical_mcp.logs import hide
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient
-from deepcritical_mcp.net.in_flight import InFlight
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     PROVIDER,
     ESearchAnswer,
@@ -24,8 +23,8 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
 TOOL = "deepcritical-mcp"
 NO_KEY = SecretStr("")
 T = TypeVar("T")
-IDS_IN_AN_ADDRESS = 200
-CHARACTERS_IN_AN_ADDRESS = 1_000
+MAX_QUERY_STRING = 1_000
+"""Characters; a longer request is sent in the body, as NCBI asks for more than 200 ids."""
 
 
 class EUtilities:
@@ -35,9 +34,9 @@ class EUtilities:
     Args:
         client: limits and retries; built with `explain=explain_refusal`, which reads NCBI's own error texts.
         base_url: ends in /entrez/eutils.
-        tool: who asks; NCBI wants it with every request.
+        tool: the name of this program, which NCBI requires with every request.
         email: sent unless "".
-        api_key: sent unless empty. With a key every request is a POST: addresses end up in logs along the way.
+        api_key: sent unless empty. With a key every request is a POST: URLs may be logged on the way.
     """
 
     def __init__(
@@ -48,16 +47,8 @@ class EUtilities:
         self._key = api_key.get_secret_value()
         self._in_flight = InFlight()
         self._identity = {"tool": tool, "email": email, "api_key": self._key}
-
-    @property
-    def has_key(self) -> bool:
-        """Whether requests carry an API key."""
-        return bool(self._key)
-
-    @property
-    def has_email(self) -> bool:
-        """Whether requests carry the email address that NCBI asks for."""
-        return bool(self._identity["email"])
+        self.has_key = bool(self._key)
+        self.has_email = bool(email)
 
     async def esearch(
         self,
@@ -70,7 +61,7 @@ class EUtilities:
         mindate: str = "",
         maxdate: str = "",
     ) -> ESearchAnswer:
-        """Search `db`. Dates ("YYYY[/MM[/DD]]") are those of publication; one alone is open at the other end."""
+        """Search `db`. Dates ("YYYY[/MM[/DD]]") are those of publication; one alone leaves the other end open."""
         params = {"db": db, "term": term, "retstart": str(retstart), "retmax": str(retmax), "sort": sort}
         if mindate or maxdate:
             params |= {"datetype": "pdat", "mindate": mindate or "1000", "maxdate": maxdate or "3000"}
@@ -78,28 +69,27 @@ class EUtilities:
         def read(body: bytes) -> ESearchAnswer:
             answer = read_esearch(body)
             if answer.count > retstart and retmax > 0 and not answer.ids:
-                raise ProviderResponseError(
-                    PROVIDER, f"PubMed found {answer.count:,} records but sent no ids. Try again."
-                )
+                message = f"PubMed found {answer.count:,} records but sent no ids. Try again."
+                raise ProviderResponseError(PROVIDER, message)
             return answer
 
         return await self._ask("esearch", params | {"retmode": "json"}, read)
 
     async def efetch(self, pmids: Sequence[str], read: Callable[[bytes], T]) -> T:
-        """What `read` makes of the XML of PubMed records, in a worker thread.
+        """The XML of PubMed records, parsed by `read` in a worker thread.
 
-        Where `read` raises a retryable ProviderError, the records are fetched again.
+        If `read` raises a retryable ProviderError, the records are fetched again.
         """
         params = {"db": "pubmed", "retmode": "xml", "id": ",".join(pmids)}
-        return await self._ask("efetch", params, read, in_body=len(pmids) > IDS_IN_AN_ADDRESS, reader=read)
+        return await self._ask("efetch", params, read, reader=read)
 
     async def esummary_json(self, ids: Sequence[str], *, db: str) -> Mapping[str, Mapping[str, object]]:
-        """Document summaries by id; one that `db` has no summary of is missing."""
+        """Document summaries by id; ids without a summary are missing."""
         params = {"db": db, "retmode": "json", "id": ",".join(ids)}
-        return await self._ask("esummary", params, read_esummary, in_body=len(ids) > IDS_IN_AN_ADDRESS)
+        return await self._ask("esummary", params, read_esummary)
 
     async def espell(self, term: str, *, db: str = "pubmed") -> str:
-        """The spelling that NCBI suggests for `term`; "" when it has nothing to suggest."""
+        """The spelling that NCBI suggests for `term`; "" if it has no suggestion."""
         return await self._ask("espell", {"db": db, "term": term}, read_espell)
 
     async def elink(self, pmid: str, *, linkname: str) -> list[str]:
@@ -110,24 +100,18 @@ class EUtilities:
         return [one for one in linked if one != pmid]
 
     async def _ask(
-        self,
-        utility: str,
-        params: Mapping[str, str],
-        read: Callable[[bytes], T],
-        *,
-        in_body: bool = False,
-        reader: Hashable = None,
+        self, utility: str, params: Mapping[str, str], read: Callable[[bytes], T], *, reader: Hashable = None
     ) -> T:
-        """Send a request, or wait for the same one; `reader` tells apart those whose answers are read differently."""
+        """Send a request, or wait for the same one; `reader` distinguishes requests that are parsed differently."""
         sent = {name: value for name, value in {**params, **self._identity}.items() if value}
-        in_body = in_body or bool(self._key) or sum(map(len, sent.values())) > CHARACTERS_IN_AN_ADDRESS
+        in_body = self.has_key or sum(map(len, sent.values())) > MAX_QUERY_STRING
         url = f"{self._base_url}/{utility}.fcgi"
 
         async def attempt() -> T:
             if in_body:
-                response = await self._client.send("POST", url, data=sent, headers=_HEADERS)
+                response = await self._client.send("POST", url, data=sent, headers={"User-Agent": USER_AGENT})
             else:
-                response = await self._client.send("GET", url, params=sent, headers=_HEADERS)
+                response = await self._client.send("GET", url, params=sent, headers={"User-Agent": USER_AGENT})
             return await anyio.to_thread.run_sync(read, response.content, abandon_on_cancel=True)
 
         try:
@@ -135,14 +119,7 @@ class EUtilities:
                 (utility, tuple(params.items()), reader), lambda: self._client.run(attempt)
             )
         except ProviderError as error:
-            if self._key and self._key in error.message:
-                raise _without_key(error, self._key) from None
-            raise
-
-
-def _without_key(error: ProviderError, key: str) -> ProviderError:
-    message = hide(error.message, [key])
-    return type(error)(error.provider, message, retry_after=error.retry_after, details=error.details)
-
-
-_HEADERS = {"User-Agent": USER_AGENT}
+            if not self._key or self._key not in error.message:
+                raise
+            message = hide(error.message, [self._key])
+            raise type(error)(PROVIDER, message, retry_after=error.retry_after, details=error.details) from None

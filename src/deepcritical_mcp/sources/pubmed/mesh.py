@@ -8,13 +8,13 @@ numbers of the parent and the children of each position). Answers are cached on 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import anyio.to_thread
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from deepcritical_mcp.models import Value
 from deepcritical_mcp.net.cache import Cache, cache_key
@@ -32,7 +32,7 @@ ONE_YEAR = 365 * 86_400.0
 _HEADING = re.compile(r'"([^"]+)"\[MeSH Terms(?::noexp)?\]', re.IGNORECASE)
 # The record number of a descriptor is its id with the letter D as its ASCII code: D000544 -> 68000544.
 _DESCRIPTOR_UID = re.compile(r"68(\d{6,})")
-_MOST_RECORDS = 100
+_MAX_RECORDS = 100
 
 
 class MeshDescriptor(Value):
@@ -58,11 +58,6 @@ class MappedTerm(Value):
     headings: tuple[str, ...]
 
 
-_SPELLING = TypeAdapter(str)
-_MAPPED = TypeAdapter(tuple[MappedTerm, ...])
-_DESCRIPTOR = TypeAdapter(MeshDescriptor)
-
-
 class MeshConcepts:
     """Looks up concepts at NCBI. Every method raises ProviderErrors only; the cache never makes a call fail.
 
@@ -77,72 +72,46 @@ class MeshConcepts:
         self._origin = origin
 
     async def corrected(self, text: str) -> str:
-        """The spelling that NCBI suggests for `text`; "" if it has no suggestion.
+        """The spelling that NCBI suggests for `text`; "" if it has no suggestion."""
 
-        Raises:
-            ProviderError: NCBI returned no usable answer.
-        """
-        key = self._key("spelling", text)
-        cached = await self._cached([key], _SPELLING)
-        if key in cached:
-            return cached[key]
-        suggestion = clean_line(await self._eutils.espell(text))
-        if suggestion.casefold() == text.casefold():
-            suggestion = ""
-        await self._put({key: suggestion}, _SPELLING)
-        return suggestion
+        async def ask(_: Sequence[str]) -> dict[str, str]:
+            suggestion = clean_line(await self._eutils.espell(text))
+            return {text: "" if suggestion.casefold() == text.casefold() else suggestion}
+
+        return (await self._cached("spelling", [text], str, ask))[text]
 
     async def mapped(self, text: str) -> tuple[MappedTerm, ...]:
-        """The words of `text` that PubMed maps to MeSH headings, in their order in `text`.
+        """The words of `text` that PubMed maps to MeSH headings, in their order in `text`."""
 
-        Raises:
-            ProviderError: NCBI returned no usable answer.
-        """
-        key = self._key("mapping", text)
-        cached = await self._cached([key], _MAPPED)
-        if key in cached:
-            return cached[key]
-        answer = await self._eutils.esearch(text, retmax=0)
-        terms = tuple(
-            MappedTerm(text=clean_line(given), headings=headings)
-            for given, made in answer.translations
-            if (headings := tuple(dict.fromkeys(heading.lower() for heading in _HEADING.findall(made))))
-        )
-        if terms:
-            await self._put({key: terms}, _MAPPED)
-        return terms
+        async def ask(_: Sequence[str]) -> dict[str, tuple[MappedTerm, ...]]:
+            answer = await self._eutils.esearch(text, retmax=0)
+            terms = tuple(
+                MappedTerm(text=clean_line(given), headings=headings)
+                for given, translation in answer.translations
+                if (headings := tuple(dict.fromkeys(heading.lower() for heading in _HEADING.findall(translation))))
+            )
+            return {text: terms} if terms else {}
+
+        return (await self._cached("mapping", [text], tuple[MappedTerm, ...], ask)).get(text, ())
 
     async def descriptors(self, headings: Sequence[str]) -> dict[str, MeshDescriptor]:
-        """The descriptors of `headings` (in any case), by heading as given; unknown headings are left out.
+        """The descriptors of `headings` (in any case), by heading as given; unknown headings are left out."""
 
-        Raises:
-            ProviderError: NCBI returned no usable answer.
-        """
-        keys = {heading: self._key("heading", heading) for heading in headings}
-        cached = await self._cached(list(keys.values()), _DESCRIPTOR)
-        found = {heading: cached[key] for heading, key in keys.items() if key in cached}
-        missing = [heading for heading in keys if heading not in found]
-        if not missing:
-            return found
-        term = " OR ".join(f'"{heading}"[MeSH Terms]' for heading in missing)
-        answer = await self._eutils.esearch(term, db="mesh", retmax=_MOST_RECORDS, sort="")
-        by_name = _by_name(await self._records([uid for uid in answer.ids if _DESCRIPTOR_UID.fullmatch(uid)]))
-        fresh = {heading: by_name[heading.casefold()] for heading in missing if heading.casefold() in by_name}
-        await self._put({keys[heading]: record for heading, record in fresh.items()}, _DESCRIPTOR)
-        return found | fresh
+        async def ask(missing: Sequence[str]) -> dict[str, MeshDescriptor]:
+            term = " OR ".join(f'"{heading}"[MeSH Terms]' for heading in missing)
+            answer = await self._eutils.esearch(term, db="mesh", retmax=_MAX_RECORDS, sort="")
+            by_name = _by_name(await self._records([uid for uid in answer.ids if _DESCRIPTOR_UID.fullmatch(uid)]))
+            return {heading: by_name[heading.casefold()] for heading in missing if heading.casefold() in by_name}
+
+        return await self._cached("heading", headings, MeshDescriptor, ask)
 
     async def by_uid(self, uids: Sequence[str]) -> dict[str, MeshDescriptor]:
-        """Descriptors by record number; unknown numbers are left out.
+        """Descriptors by record number; unknown numbers are left out."""
 
-        Raises:
-            ProviderError: NCBI returned no usable answer.
-        """
-        keys = {uid: self._key("record", uid) for uid in uids[:_MOST_RECORDS]}
-        cached = await self._cached(list(keys.values()), _DESCRIPTOR)
-        found = {uid: cached[key] for uid, key in keys.items() if key in cached}
-        fresh = {record.uid: record for record in await self._records([uid for uid in keys if uid not in found])}
-        await self._put({keys[uid]: record for uid, record in fresh.items() if uid in keys}, _DESCRIPTOR)
-        return found | fresh
+        async def ask(missing: Sequence[str]) -> dict[str, MeshDescriptor]:
+            return {record.uid: record for record in await self._records(missing)}
+
+        return await self._cached("record", uids[:_MAX_RECORDS], MeshDescriptor, ask)
 
     async def _records(self, uids: Sequence[str]) -> list[MeshDescriptor]:
         if not uids:
@@ -151,36 +120,39 @@ class MeshConcepts:
         records = (_descriptor(uid, summaries[uid]) for uid in uids if uid in summaries)
         return [record for record in records if record is not None]
 
-    async def _cached(self, keys: Sequence[bytes], kind: TypeAdapter[T]) -> dict[bytes, T]:
-        """The cached answers under `keys`; one that cannot be read, e.g. of another version, counts as not cached."""
-        found: dict[bytes, T] = {}
-        for key, value in (await anyio.to_thread.run_sync(self._cache.get, keys, abandon_on_cancel=True)).items():
-            with suppress(ValidationError):
-                found[key] = kind.validate_json(value)
-        return found
+    async def _cached(
+        self, kind: str, texts: Sequence[str], form: type[T], ask: Callable[[Sequence[str]], Awaitable[dict[str, T]]]
+    ) -> dict[str, T]:
+        """The answers for `texts` from the cache, and from `ask` for the others, which are then cached.
 
-    async def _put(self, answers: Mapping[bytes, T], kind: TypeAdapter[T]) -> None:
-        values = {key: kind.dump_json(answer) for key, answer in answers.items()}
+        A cached answer that cannot be read, e.g. of another version, is asked for again.
+        """
+        adapter = TypeAdapter(form)
+        keys = {text: cache_key(self._origin, kind, text.casefold()) for text in texts}
+        cached = await anyio.to_thread.run_sync(self._cache.get, list(keys.values()), abandon_on_cancel=True)
+        found: dict[str, T] = {}
+        for text, key in keys.items():
+            with suppress(ValidationError, KeyError):
+                found[text] = adapter.validate_json(cached[key])
+        missing = [text for text in keys if text not in found]
+        if not missing:
+            return found
+        fresh = await ask(missing)
+        values = {keys[text]: adapter.dump_json(answer) for text, answer in fresh.items() if text in keys}
         await anyio.to_thread.run_sync(self._cache.put, values, abandon_on_cancel=True)
-
-    def _key(self, kind: str, text: str) -> bytes:
-        return cache_key(self._origin, kind, text.casefold())
+        return found | fresh
 
 
-class _Place(BaseModel):
+class _Place(BaseModel, coerce_numbers_to_str=True):
     """One position of a record in the MeSH tree."""
-
-    model_config = ConfigDict(coerce_numbers_to_str=True)
 
     treenum: str = ""
     parent: str = ""
     children: tuple[str, ...] = ()
 
 
-class _Summary(BaseModel):
+class _Summary(BaseModel, coerce_numbers_to_str=True):
     """The fields of a MeSH record's summary that are used here."""
-
-    model_config = ConfigDict(coerce_numbers_to_str=True)
 
     ds_meshterms: tuple[str, ...] = ()
     ds_meshui: str = ""

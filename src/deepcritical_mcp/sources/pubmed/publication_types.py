@@ -5,216 +5,56 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-PUBLICATION_TYPES: tuple[str, ...] = (
-    "Abstract",
-    "Academic Dissertation",
-    "Adaptive Clinical Trial",
-    "Address",
-    "Advertisement",
-    "Almanac",
-    "Anecdotes",
-    "Animation",
-    "Annual Report",
-    "Aphorisms and Proverbs",
-    "Architectural Drawing",
-    "Atlas",
-    "Autobiography",
-    "Bibliography",
-    "Biobibliography",
-    "Biography",
-    "Blog",
-    "Book Illustrations",
-    "Book Review",
-    "Bookplate",
-    "Broadside",
-    "Caricature",
-    "Cartoon",
-    "Case Reports",
-    "Catalog",
-    "Catalog, Bookseller",
-    "Catalog, Commercial",
-    "Catalog, Drug",
-    "Catalog, Publisher",
-    "Catalog, Union",
-    "Chart",
-    "Chronology",
-    "Classical Article",
-    "Clinical Conference",
-    "Clinical Study",
-    "Clinical Trial",
-    "Clinical Trial Protocol",
-    "Clinical Trial, Phase I",
-    "Clinical Trial, Phase II",
-    "Clinical Trial, Phase III",
-    "Clinical Trial, Phase IV",
-    "Clinical Trial, Veterinary",
-    "Collected Correspondence",
-    "Collected Work",
-    "Collection",
-    "Comment",
-    "Comparative Study",
-    "Congress",
-    "Consensus Development Conference",
-    "Consensus Development Conference, NIH",
-    "Consensus Statement",
-    "Controlled Clinical Trial",
-    "Cookbook",
-    "Corrected and Republished Article",
-    "Database",
-    "Dataset",
-    "Diary",
-    "Dictionary",
-    "Dictionary, Chemical",
-    "Dictionary, Classical",
-    "Dictionary, Dental",
-    "Dictionary, Medical",
-    "Dictionary, Pharmaceutic",
-    "Dictionary, Polyglot",
-    "Directory",
-    "Dispensatory",
-    "Documentaries and Factual Films",
-    "Drawing",
-    "Duplicate Publication",
-    "Editorial",
-    "Electronic Supplementary Materials",
-    "Encyclopedia",
-    "English Abstract",
-    "Ephemera",
-    "Equivalence Trial",
-    "Essay",
-    "Eulogy",
-    "Evaluation Study",
-    "Examination Questions",
-    "Exhibition",
-    "Expression of Concern",
-    "Festschrift",
-    "Fictional Work",
-    "Form",
-    "Formulary",
-    "Formulary, Dental",
-    "Formulary, Homeopathic",
-    "Formulary, Hospital",
-    "Funeral Sermon",
-    "Government Publication",
-    "Graphic Novel",
-    "Guidebook",
-    "Guideline",
-    "Handbook",
-    "Herbal",
-    "Historical Article",
-    "Incunabula",
-    "Index",
-    "Instructional Film and Video",
-    "Interactive Tutorial",
-    "Interview",
-    "Introductory Journal Article",
-    "Journal Article",
-    "Juvenile Literature",
-    "Laboratory Manual",
-    "Lecture",
-    "Lecture Note",
-    "Legal Case",
-    "Legislation",
-    "Letter",
-    "Manuscript",
-    "Map",
-    "Meeting Abstract",
-    "Meta-Analysis",
-    "Monograph",
-    "Multicenter Study",
-    "Network Meta-Analysis",
-    "News",
-    "Newspaper Article",
-    "Nurses Instruction",
-    "Observational Study",
-    "Observational Study, Veterinary",
-    "Outline",
-    "Overall",
-    "Patent",
-    "Patient Education Handout",
-    "Periodical",
-    "Periodical Index",
-    "Personal Narrative",
-    "Pharmacopoeia",
-    "Pharmacopoeia, Homeopathic",
-    "Photograph",
-    "Phrases",
-    "Pictorial Work",
-    "Poetry",
-    "Popular Work",
-    "Portrait",
-    "Postcard",
-    "Poster",
-    "Practice Guideline",
-    "Pragmatic Clinical Trial",
-    "Preprint",
-    "Price List",
-    "Problems and Exercises",
-    "Program",
-    "Programmed Instruction",
-    "Prospectus",
-    "Public Service Announcement",
-    "Publication Components",
-    "Publication Formats",
-    "Published Erratum",
-    "Randomized Controlled Trial",
-    "Randomized Controlled Trial, Veterinary",
-    "Research Support, American Recovery and Reinvestment Act",
-    "Research Support, N.I.H., Extramural",
-    "Research Support, N.I.H., Intramural",
-    "Research Support, Non-U.S. Gov't",
-    "Research Support, U.S. Gov't, Non-P.H.S.",
-    "Research Support, U.S. Gov't, P.H.S.",
-    "Research Support, U.S. Government",
-    "Resource Guide",
-    "Retracted Publication",
-    "Retraction Notice",
-    "Retraction of Publication",
-    "Review",
-    "Scientific Integrity Review",
-    "Scoping Review",
-    "Sermon",
-    "Statistics",
-    "Study Characteristics",
-    "Study Guide",
-    "Support of Research",
-    "Systematic Review",
-    "Tables",
-    "Technical Report",
-    "Terminology",
-    "Textbook",
-    "Twin Study",
-    "Unedited Footage",
-    "Union List",
-    "Unpublished Work",
-    "Validation Study",
-    "Video-Audio Media",
-    "Web Archive",
-    "Webcast",
-    "Wit and Humor",
-)
+_NAMES = """
+Abstract; Academic Dissertation; Adaptive Clinical Trial; Address; Advertisement; Almanac; Anecdotes; Animation;
+Annual Report; Aphorisms and Proverbs; Architectural Drawing; Atlas; Autobiography; Bibliography; Biobibliography;
+Biography; Blog; Book Illustrations; Book Review; Bookplate; Broadside; Caricature; Cartoon; Case Reports; Catalog;
+Catalog, Bookseller; Catalog, Commercial; Catalog, Drug; Catalog, Publisher; Catalog, Union; Chart; Chronology;
+Classical Article; Clinical Conference; Clinical Study; Clinical Trial; Clinical Trial Protocol;
+Clinical Trial, Phase I; Clinical Trial, Phase II; Clinical Trial, Phase III; Clinical Trial, Phase IV;
+Clinical Trial, Veterinary; Collected Correspondence; Collected Work; Collection; Comment; Comparative Study; Congress;
+Consensus Development Conference; Consensus Development Conference, NIH; Consensus Statement; Controlled Clinical Trial;
+Cookbook; Corrected and Republished Article; Database; Dataset; Diary; Dictionary; Dictionary, Chemical;
+Dictionary, Classical; Dictionary, Dental; Dictionary, Medical; Dictionary, Pharmaceutic; Dictionary, Polyglot;
+Directory; Dispensatory; Documentaries and Factual Films; Drawing; Duplicate Publication; Editorial;
+Electronic Supplementary Materials; Encyclopedia; English Abstract; Ephemera; Equivalence Trial; Essay; Eulogy;
+Evaluation Study; Examination Questions; Exhibition; Expression of Concern; Festschrift; Fictional Work; Form;
+Formulary; Formulary, Dental; Formulary, Homeopathic; Formulary, Hospital; Funeral Sermon; Government Publication;
+Graphic Novel; Guidebook; Guideline; Handbook; Herbal; Historical Article; Incunabula; Index;
+Instructional Film and Video; Interactive Tutorial; Interview; Introductory Journal Article; Journal Article;
+Juvenile Literature; Laboratory Manual; Lecture; Lecture Note; Legal Case; Legislation; Letter; Manuscript; Map;
+Meeting Abstract; Meta-Analysis; Monograph; Multicenter Study; Network Meta-Analysis; News; Newspaper Article;
+Nurses Instruction; Observational Study; Observational Study, Veterinary; Outline; Overall; Patent;
+Patient Education Handout; Periodical; Periodical Index; Personal Narrative; Pharmacopoeia; Pharmacopoeia, Homeopathic;
+Photograph; Phrases; Pictorial Work; Poetry; Popular Work; Portrait; Postcard; Poster; Practice Guideline;
+Pragmatic Clinical Trial; Preprint; Price List; Problems and Exercises; Program; Programmed Instruction; Prospectus;
+Public Service Announcement; Publication Components; Publication Formats; Published Erratum;
+Randomized Controlled Trial; Randomized Controlled Trial, Veterinary;
+Research Support, American Recovery and Reinvestment Act; Research Support, N.I.H., Extramural;
+Research Support, N.I.H., Intramural; Research Support, Non-U.S. Gov't; Research Support, U.S. Gov't, Non-P.H.S.;
+Research Support, U.S. Gov't, P.H.S.; Research Support, U.S. Government; Resource Guide; Retracted Publication;
+Retraction Notice; Retraction of Publication; Review; Scientific Integrity Review; Scoping Review; Sermon; Statistics;
+Study Characteristics; Study Guide; Support of Research; Systematic Review; Tables; Technical Report; Terminology;
+Textbook; Twin Study; Unedited Footage; Union List; Unpublished Work; Validation Study; Video-Audio Media; Web Archive;
+Webcast; Wit and Humor
+"""
+PUBLICATION_TYPES = tuple(" ".join(_NAMES.split()).split("; "))
 
-# What people write instead. Too short or too different from PubMed's name to be found by spelling.
-_HABITS = {
-    "rct": "Randomized Controlled Trial",
-    "rcts": "Randomized Controlled Trial",
-    "randomised trial": "Randomized Controlled Trial",
-    "randomized trial": "Randomized Controlled Trial",
-    "case study": "Case Reports",
-    "case series": "Case Reports",
-    "cohort study": "Observational Study",
-    "cohort": "Observational Study",
-    "case control study": "Observational Study",
-    "cross sectional study": "Observational Study",
-    "erratum": "Published Erratum",
-    "correction": "Published Erratum",
-    "retracted": "Retracted Publication",
-    "nma": "Network Meta-Analysis",
-    "original article": "Journal Article",
-    "research article": "Journal Article",
-    "article": "Journal Article",
-    "conference": "Congress",
-    "thesis": "Academic Dissertation",
+# Common names that are too short or too different from PubMed's to be found by spelling.
+_COMMON_NAMES = {
+    name: meant
+    for meant, names in {
+        "Randomized Controlled Trial": ("rct", "rcts", "randomised trial", "randomized trial"),
+        "Case Reports": ("case study", "case series"),
+        "Observational Study": ("cohort study", "cohort", "case control study", "cross sectional study"),
+        "Published Erratum": ("erratum", "correction"),
+        "Retracted Publication": ("retracted",),
+        "Network Meta-Analysis": ("nma",),
+        "Journal Article": ("original article", "research article", "article"),
+        "Congress": ("conference",),
+        "Academic Dissertation": ("thesis",),
+    }.items()
+    for name in names
 }
 _NEAR = 0.65
 _PHASE = re.compile(r"phase ([1-4])\b")
@@ -235,15 +75,15 @@ def publication_type(name: str) -> str:
 
 def near_publication_types(name: str, *, limit: int = 3) -> list[str]:
     """The types that `name` most likely stands for, best first."""
-    said = _PHASE.sub(lambda match: f"phase {_ROMAN[int(match[1]) - 1]}", _plain(name))
-    likeness = {key: _likeness(said, key) for key in _BY_NAME}
+    wanted = _PHASE.sub(lambda match: f"phase {_ROMAN[int(match[1]) - 1]}", _plain(name))
+    likeness = {key: _likeness(wanted, key) for key in _BY_NAME}
     near = [key for key in sorted(likeness, key=lambda key: likeness[key], reverse=True) if max(likeness[key]) >= _NEAR]
-    meant = [_HABITS[said]] if said in _HABITS else []
+    meant = [_COMMON_NAMES[wanted]] if wanted in _COMMON_NAMES else []
     return list(dict.fromkeys([*meant, *(_BY_NAME[key] for key in near)]))[:limit]
 
 
-def _likeness(said: str, name: str) -> tuple[float, float]:
-    """1.0 where one has all words of the other, else 0.0; and how alike they are spelled."""
-    words, others = set(said.split()), set(name.split())
+def _likeness(wanted: str, name: str) -> tuple[float, float]:
+    """1.0 if one has all words of the other, else 0.0; and the similarity of their spelling."""
+    words, others = set(wanted.split()), set(name.split())
     within = bool(words) and (words <= others or others <= words)
-    return float(within), SequenceMatcher(None, said, name).ratio()
+    return float(within), SequenceMatcher(None, wanted, name).ratio()

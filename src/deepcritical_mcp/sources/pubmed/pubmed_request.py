@@ -1,4 +1,4 @@
-"""What PubMed can be asked for; each filter stands with the search term that it adds."""
+"""Requests to PubMed; each filter declares the search term that it adds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class PubMedRequest(SearchRequest):
         return self
 
     def term(self, variant: str) -> str:
-        """What PubMed is asked for `variant`: the variant itself where no filter is set."""
+        """The search term for `variant` with all filters; the variant itself if there are none."""
         terms = [
             term.of(getattr(self, name))
             for name, field in type(self).model_fields.items()
@@ -83,17 +83,17 @@ class PubMedRequest(SearchRequest):
         return " AND ".join((f"({variant})", *filters)) if filters else variant
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
-        """Without retracted papers, unless they are wanted."""
+        """`found` without retracted papers, unless requested."""
         retracted = [hit.publication.pmid for hit in found if hit.publication.status == "retracted"]
         if self.include_retracted or not retracted:
             return list(found), ()
         papers = "1 retracted paper was" if len(retracted) == 1 else f"{len(retracted)} retracted papers were"
         kept = [hit for hit in found if hit.publication.status != "retracted"]
-        return kept, (f"{papers} left out of this page: PMID {', '.join(retracted)}.",)
+        return kept, (f"{papers} omitted from this page: PMID {', '.join(retracted)}.",)
 
 
 def _day(name: str, text: str, *, last: bool) -> tuple[int, int, int] | None:
-    """The first or the last day that a partial date means, None for ""."""
+    """The first or last day of a partial date; None for ""."""
     text = text.strip()
     if not text:
         return None

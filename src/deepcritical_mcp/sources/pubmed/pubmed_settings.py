@@ -8,12 +8,12 @@ from deepcritical_mcp.config import BaseUrl, Key, SourceSettings
 
 
 class PubMedSettings(SourceSettings):
-    """How NCBI's E-utilities are asked."""
+    """Key, email and address for NCBI's E-utilities."""
 
     ncbi_api_key: Key = Field(
         default=SecretStr(""),
         validation_alias=AliasChoices("NCBI_API_KEY"),
-        description="NCBI API key: 10 requests a second instead of 3",
+        description="NCBI API key: 10 requests per second instead of 3",
     )
     ncbi_email: str = Field(
         default="",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, Self
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Literal, Self
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
-from deepcritical_mcp.identifiers import normalise_pmid
+from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.pacing import shared_pacing
@@ -28,25 +29,15 @@ from deepcritical_mcp.text import clean_line
 
 LinkKind = Literal["similar", "cited_by", "references"]
 _SORTS: dict[Sort, str] = {"relevance": "relevance", "date": "pub_date"}
-
-
 SPACING_WITHOUT_KEY = 0.37
 SPACING_WITH_KEY = 0.11
 """Seconds between two starts. NCBI allows 3 requests a second, 10 with a key; a tenth is left for network jitter."""
-
-
-class _Linkage(NamedTuple):
-    """How E-utilities names a kind of link, and what it lists."""
-
-    linkname: str
-    lists: str
-
-
-_LINKS: Mapping[str, _Linkage] = {
-    "similar": _Linkage("pubmed_pubmed", "articles similar to"),
-    "cited_by": _Linkage("pubmed_pubmed_citedin", "articles that cite"),
-    "references": _Linkage("pubmed_pubmed_refs", "references of"),
+_LINKS = {
+    "similar": ("pubmed_pubmed", "articles similar to"),
+    "cited_by": ("pubmed_pubmed_citedin", "articles that cite"),
+    "references": ("pubmed_pubmed_refs", "references of"),
 }
+"""By kind: its name in E-utilities, and what it lists."""
 
 
 class PubMed(Source):
@@ -54,7 +45,7 @@ class PubMed(Source):
 
     Args:
         eutils: E-utilities, spaced and retrying.
-        mesh: what NCBI knows about the words of a topic; None where nothing asks.
+        mesh: what NCBI knows about the words of a topic; None if not needed.
     """
 
     name = PROVIDER
@@ -64,7 +55,7 @@ class PubMed(Source):
     request = PubMedRequest
     two_step = True
     id_name = "PMID"
-    links = {kind: link.lists for kind, link in _LINKS.items()}  # noqa: RUF012
+    links = {kind: lists for kind, (_, lists) in _LINKS.items()}  # noqa: RUF012
 
     def __init__(self, eutils: EUtilities, mesh: MeshConcepts | None = None) -> None:
         self.mesh = mesh
@@ -87,7 +78,6 @@ class PubMed(Source):
             title=cls.title,
             retry=net.retry,
             limiter=limiter,
-            starting=limiter.confirm,
             explain=explain_refusal,
             follow_redirects=False if key else None,
         )
@@ -95,7 +85,7 @@ class PubMed(Source):
         return cls(eutils, MeshConcepts(eutils, cache_dir=settings.cache_dir, origin=ours.ncbi_base_url))
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        """One page of the PMIDs that answer `variant`, and what PubMed made of it."""
+        """One page of the PMIDs that match `variant`, and how PubMed interpreted it."""
         assert isinstance(request, PubMedRequest)
         found = await self._eutils.esearch(
             request.term(variant),
@@ -108,29 +98,30 @@ class PubMed(Source):
         return Answer(found.ids, found.count, remarks=tuple(_remarks(found)), translation=found.query_translation)
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
-        """The records of PMIDs. Where parts of the answer are not XML and stay so, what can be read is returned."""
+        """The records of PMIDs. If parts of the answer are still not XML after all retries, returns the rest."""
         try:
-            read = await self._eutils.efetch(ids, _whole)
+            found = await self._eutils.efetch(ids, _read_complete)
         except _BrokenXMLError as error:
-            read = error.records
+            found = error.records
         except NoPossibleIdError:
-            read = Records(())
-        losses = {one.pmid: f"PMID {one.pmid} could not be read: {one.reason}." for one in read.unreadable if one.pmid}
-        losses |= {pmid: f"PMID {pmid} was withdrawn from PubMed." for pmid in read.deleted}
-        unnamed = tuple(f"A record could not be read: {one.reason}." for one in read.unreadable if not one.pmid)
-        return Fetched({item.pmid: item for item in read.publications}, losses, unnamed)
+            found = Records(())
+        losses = {one.pmid: f"PMID {one.pmid} could not be read: {one.reason}." for one in found.unreadable if one.pmid}
+        losses |= {pmid: f"PMID {pmid} was withdrawn from PubMed." for pmid in found.deleted}
+        unnamed = tuple(f"A record could not be read: {one.reason}." for one in found.unreadable if not one.pmid)
+        checked = {"status_checked": datetime.now(UTC).date().isoformat()}
+        return Fetched({item.pmid: item.model_copy(update=checked) for item in found.publications}, losses, unnamed)
 
     def stub(self, id: str) -> Publication:
         return Publication.of("abstract", NO_ABSTRACT, provider=PROVIDER, source="pubmed", title=NO_TITLE, pmid=id)
 
     def known_id(self, text: str) -> str:
-        if not (pmid := normalise_pmid(text)):
+        if not (pmid := normalize_pmid(text)):
             raise InvalidInputError(f'"{clean_line(text)[:40]}" is not a PMID: a PMID is a number such as 31978945.')
         return pmid
 
     async def related(self, id: str, kind: str) -> Sequence[str]:
         """PMIDs of similar articles (closest first), of those that cite `id` (newest first), or of its references."""
-        return await self._eutils.elink(id, linkname=_LINKS[kind].linkname)
+        return await self._eutils.elink(id, linkname=_LINKS[kind][0])
 
     async def spelling(self, query: str) -> str:
         return await self._eutils.espell(query)
@@ -140,34 +131,34 @@ class PubMed(Source):
 
         async def examine() -> Finding:
             await self._eutils.esearch("aspirin", retmax=1)
-            pace = "with an API key, 10 requests a second" if has_key else "without an API key, 3 requests a second"
-            if not self._eutils.has_email:
-                return Finding(f"answers; {pace}", "look", "NCBI asks for an email address: set NCBI_EMAIL to yours.")
-            return Finding(f"answers; {pace}")
+            pace = "with an API key: 10 requests per second" if has_key else "without an API key: 3 requests per second"
+            if self._eutils.has_email:
+                return Finding(f"answers; {pace}")
+            return Finding(f"answers; {pace}", "look", "NCBI asks for an email address: set NCBI_EMAIL to yours.")
 
         return (SourceCheck(self.title, examine, key_variable="NCBI_API_KEY" if has_key else ""),)
 
 
 def _remarks(found: ESearchAnswer) -> Iterator[str]:
-    """What PubMed left out of a query, or said about it."""
+    """What PubMed ignored in a query, or reported about it."""
     without = "searched without it" if found.count else "found nothing"
     yield from (f'PubMed does not know "{phrase}" and {without}.' for phrase in found.phrases_not_found)
     yield from (f"PubMed has no search field {field} and left it out." for field in found.fields_not_found)
     yield from (f'PubMed ignored "{word}".' for word in found.phrases_ignored)
     for phrase in found.quoted_phrases_not_found:
-        yield f"PubMed's index has no phrase {phrase}; its words were searched one by one."
+        yield f"PubMed's index has no phrase {phrase}; its words were searched individually."
     yield from (f'PubMed says: "{text}"' for text in found.messages if text != "No items found.")
 
 
 class _BrokenXMLError(ProviderResponseError):
-    """Some of the records are not XML; asked again, NCBI may send them whole."""
+    """Some of the records are not valid XML; a retry may help."""
 
     def __init__(self, records: Records) -> None:
         super().__init__(PROVIDER, unreadable("parts of it are not valid XML").message)
         self.records = records
 
 
-def _whole(body: bytes) -> Records:
+def _read_complete(body: bytes) -> Records:
     records = read_records(body)
     if not records.well_formed:
         raise _BrokenXMLError(records)

@@ -1,4 +1,4 @@
-"""The web as a source: one query through the search providers, until one of them has results."""
+"""The web as a source: asks the search providers in turn until one has results."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from deepcritical_mcp.net.breaker import CircuitBreaker
 from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.earlier_results import CachedAnswer, WebCache
-from deepcritical_mcp.sources.web.provider import WebAnswer, WebOptions, WebTool
+from deepcritical_mcp.sources.web.earlier_results import WebCache
+from deepcritical_mcp.sources.web.provider import WebAnswer, WebTool
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
-from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.sources.web.web_request import WebOptions, WebRequest
 from deepcritical_mcp.sources.web.web_settings import WebSettings
 
 logger = logging.getLogger(__name__)
@@ -34,8 +34,8 @@ CACHE = "cache"
 class ProviderChain(Source):
     """Asks the providers in order; the first that finds something answers, and the cache does when all fail.
 
-    At most `concurrency` queries at a time ask the same provider, and none while its circuit is open. Each provider may
-    take an even share of the time that is left for it and those after it.
+    At most `concurrency` queries at a time ask the same provider, and none while its circuit is open. The time
+    left is divided evenly between a provider and those after it.
 
     Args:
         providers: in the order in which they are asked; one without its API key is skipped.
@@ -85,20 +85,21 @@ class ProviderChain(Source):
         return [provider.check() for provider in self._providers]
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int = 0, limit: int) -> Answer:
-        """The first answer with results; an empty one only when no provider that answered found anything.
+        """The first answer with results; an empty one only if no provider that answered found anything.
 
         Raises:
-            AllProvidersFailedError: none answered and nothing suitable is cached; it holds every cause in order.
+            AllProvidersFailedError: none answered and nothing suitable is cached; it contains every cause in order.
         """
         assert isinstance(request, WebRequest)
         options = request.options
-        end = anyio.current_time() + seconds_before(TO_READ_CACHE, most=self._seconds)
+        end = anyio.current_time() + seconds_before(TO_READ_CACHE, cap=self._seconds)
         reports: list[ProviderReport] = []
         remarks: list[str] = []
         causes: list[ProviderError] = []
         for index, provider in enumerate(self._providers):
             if provider.key_variable:
-                reports.append(_skipped(provider))
+                detail = f"no API key: set {provider.key_variable} to use {provider.title}"
+                reports.append(ProviderReport(name=provider.name, status="skipped", detail=detail))
                 continue
             following = sum(not later.key_variable for later in self._providers[index + 1 :])
             try:
@@ -108,7 +109,8 @@ class ProviderChain(Source):
                 causes.append(error)
                 reports.append(ProviderReport(name=provider.name, status="failed", detail=error.message))
                 continue
-            reports.append(_answered(provider, answer))
+            detail = "" if answer.hits else "found nothing"
+            reports.append(ProviderReport(name=provider.name, status="ok", detail=detail, results=len(answer.hits)))
             remarks += answer.warnings
             if answer.hits:
                 await self._cache.put(variant, options, provider=provider.name, hits=answer.hits)
@@ -129,7 +131,8 @@ class ProviderChain(Source):
         """Cached results; else nothing, if at least one provider answered; else the error."""
         cached = await self._cache.find(variant, options)
         if cached is not None:
-            hits, origin = cached.hits[:limit], self._origin(cached)
+            hits, age = cached.hits[:limit], _duration(self._now() - cached.asked)
+            origin = f'cached results that {cached.provider} found {age} ago for "{cached.query}"'
             report = ProviderReport(name=CACHE, status="ok", detail=origin, results=len(hits))
             remark = f"No provider could answer now; these are {origin}."
             return _answer(WebAnswer(hits), (*reports, report), (*remarks, remark), from_cache=True)
@@ -163,10 +166,6 @@ class ProviderChain(Source):
         finally:
             slots.release()
 
-    def _origin(self, cached: CachedAnswer) -> str:
-        age = _duration(self._now() - cached.asked)
-        return f'cached results that {cached.provider} found {age} ago for "{cached.query}"'
-
 
 def _answer(
     found: WebAnswer, reports: Sequence[ProviderReport], remarks: Sequence[str], *, from_cache: bool = False
@@ -181,16 +180,6 @@ def _answer(
         detail=f"answered by {reports[-1].name}" if records else "found nothing",
         from_cache=from_cache,
     )
-
-
-def _skipped(provider: WebTool) -> ProviderReport:
-    detail = f"no API key: set {provider.key_variable} to use {provider.title}"
-    return ProviderReport(name=provider.name, status="skipped", detail=detail)
-
-
-def _answered(provider: WebTool, answer: WebAnswer) -> ProviderReport:
-    detail = "" if answer.hits else "found nothing"
-    return ProviderReport(name=provider.name, status="ok", detail=detail, results=len(answer.hits))
 
 
 def _duration(seconds: float) -> str:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Self
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from typing import Any, Self
+from urllib.parse import urljoin
 
 import anyio.to_thread
 
@@ -11,29 +16,26 @@ from deepcritical_mcp.errors import BlockedError, ProviderResponseError, Provide
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
-from deepcritical_mcp.sources.web.duckduckgo_page import ResultsPage, read_page
-from deepcritical_mcp.sources.web.provider import (
-    WebAnswer,
-    WebOptions,
-    WebPage,
-    WebTool,
-    as_hits,
-    read_pages,
-    sent_query,
-)
+from deepcritical_mcp.sources.web.payload import UNKNOWN, WebHit, hit_of
+from deepcritical_mcp.sources.web.provider import WebPage, WebTool
+from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
+from deepcritical_mcp.urls import host_of
 
-# DuckDuckGo refuses longer queries, and blocks those who read many pages.
-_MOST_CHARACTERS = 480
-_MOST_PAGES = {"basic": 1, "advanced": 3}
 _WORLDWIDE = "wt-wt"
+_MAX_PAGE_LENGTH = 4_000_000
+_CHALLENGE = ("anomaly-modal", "anomaly.js", "challenge-form", "bots use duckduckgo", "error-lite@duckduckgo.com")
+_NOTHING_FOUND = re.compile(
+    r"class=[\"'][^\"'>]*\bno-results?\b|>\s*no\s+(?:more\s+)?results\b|id=[\"']?links\b", re.IGNORECASE
+)
+_DATE = re.compile(r"\b(\d{4}-\d\d-\d\d)T\d")
 
 
 class DuckDuckGoTool(WebTool):
     """Searches DuckDuckGo, which needs no key; it has no news search, and "basic" reads one page of ten results.
 
-    The engine of `ddgs` builds and sends the request; its `DDGS` class would raise the same exception for a block, an
-    outage and an empty page, so the response is judged here.
+    The engine of `ddgs` builds and sends the request. Its `DDGS` class raises the same exception for a block, an outage
+    and an empty page, so the response is interpreted here.
 
     Args:
         client: provides the limits, the retries and the meaning of a status; its connection pool is not used.
@@ -43,6 +45,9 @@ class DuckDuckGoTool(WebTool):
 
     name = "duckduckgo"
     title = "DuckDuckGo"
+    # DuckDuckGo refuses longer queries, and blocks clients that read many pages.
+    max_characters = 480
+    max_pages = {"basic": 1, "advanced": 3}  # noqa: RUF012
 
     def __init__(self, client: ApiClient, *, url: str, timeout: float = RetryPolicy.attempt_timeout) -> None:
         self._client = client
@@ -58,33 +63,24 @@ class DuckDuckGoTool(WebTool):
 
     def check(self) -> SourceCheck:
         async def examine() -> Finding:
-            await self.ask("aspirin", 1, WebOptions(search_depth="basic"))
+            await self.page("aspirin", WebOptions(), number=0, wanted=1)
             return Finding("answers; needs no API key")
 
         return SourceCheck(self.title, examine)
 
-    async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
-        words = sent_query(query, options, title=self.title, characters=_MOST_CHARACTERS)
-        warnings = list(words.warnings)
-        if options.topic == "news":
-            warnings.append("DuckDuckGo has no news search: these are results of every kind.")
-
-        async def page(number: int) -> WebPage:
-            read = await self._client.run(lambda: self._page(words.text, options, number + 1))
-            if read.broken_off:
-                warnings.append("DuckDuckGo's page was cut off: some results may be missing.")
-            return WebPage(read.hits, more=bool(read.hits))
-
-        most = _MOST_PAGES[options.search_depth]
-        found, missing = await read_pages(page, options, wanted=max_results, most=most)
-        hits = as_hits(found.hits, provider=self.name, max_results=max_results)
-        return WebAnswer(hits, total_found=len(found.hits), warnings=(*warnings, *missing))
-
-    async def _page(self, query: str, options: WebOptions, number: int) -> ResultsPage:
+    async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         limit = "" if options.recency == "any" else options.recency[0]
-        return await anyio.to_thread.run_sync(self._ask, query, limit, number, abandon_on_cancel=True)
 
-    def _ask(self, query: str, limit: str, number: int) -> ResultsPage:
+        async def attempt() -> WebPage:
+            return await anyio.to_thread.run_sync(self._ask, query, limit, number + 1, abandon_on_cancel=True)
+
+        page = await self._client.run(attempt)
+        if options.topic == "news" and number == 0:
+            note = "DuckDuckGo has no news search: these are general results."
+            return replace(page, warnings=(note, *page.warnings))
+        return page
+
+    def _ask(self, query: str, limit: str, number: int) -> WebPage:
         import primp
         from ddgs.engines.duckduckgo import Duckduckgo
 
@@ -99,19 +95,68 @@ class DuckDuckGoTool(WebTool):
             raise ProviderUnavailableError(
                 self.name, f"DuckDuckGo cannot be reached ({type(error).__name__})."
             ) from error
-        return self._judge(status, {str(name).lower(): str(headers[name]) for name in headers}, text)
+        return self._read(status, {str(name).lower(): str(headers[name]) for name in headers}, text)
 
-    def _judge(self, status: int, headers: dict[str, str], text: str) -> ResultsPage:
-        page = read_page(text)
-        if status == 200 and page.hits:
-            return page
-        if page.is_challenge or status in (401, 403) or (status == 202 and not page.says_nothing_found):
+    def _read(self, status: int, headers: dict[str, str], text: str) -> WebPage:
+        text = text[:_MAX_PAGE_LENGTH]
+        lower = text.lower()
+        hits = list(_hits(text))
+        is_cut_off = "<html" in lower and "</html>" not in lower
+        if status == 200 and hits:
+            warning = "DuckDuckGo's page was cut off: some results may be missing."
+            return WebPage(hits, more=True, warnings=(warning,) if is_cut_off else ())
+        says_nothing_found = bool(_NOTHING_FOUND.search(text))
+        # A result's own words must not look like a challenge.
+        is_challenge = not hits and any(mark in lower for mark in _CHALLENGE)
+        if is_challenge or status in (401, 403) or (status == 202 and not says_nothing_found):
             raise BlockedError(
                 self.name,
                 f"DuckDuckGo blocked this machine as automated traffic (HTTP {status}). Wait a few minutes, or "
                 "configure an API key for Tavily, Brave Search or SerpAPI.",
             )
         self._client.raise_for_status(status, headers)
-        if page.broken_off or not page.says_nothing_found:
+        if is_cut_off or not says_nothing_found:
             raise ProviderResponseError(self.name, "DuckDuckGo sent a page that is not a list of results.")
-        return page
+        return WebPage(hits)
+
+
+def _hits(text: str) -> Iterator[WebHit]:
+    """The results in the HTML or the Lite layout, without advertisements; their redirect links are resolved."""
+    html: Any = import_module("lxml.html")  # no type hints
+    try:
+        tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=html.HTMLParser(encoding="utf-8"))
+    except (html.etree.LxmlError, ValueError):
+        return
+    for link, snippet, date in (*_html_rows(tree), *_lite_rows(tree)):
+        url = urljoin("https://duckduckgo.com/", link.get("href", ""))
+        hit = hit_of(title=_words(link), url=url, content=snippet, date=date)
+        # Links that still lead to DuckDuckGo are advertisements or its own pages.
+        if hit.url and not host_of(hit.url).endswith("duckduckgo.com"):
+            yield hit
+
+
+def _html_rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
+    # Also match links in headings, in case the class name changes.
+    for link in tree.xpath("//a[contains(@class, 'result__a')] | //div[contains(@class, 'body')]//h2//a"):
+        result = next(iter(link.xpath("ancestor::div[contains(@class, 'result__body')]")), link.getparent())
+        if not result.xpath("ancestor-or-self::div[contains(@class, 'result--ad')]"):
+            snippet = result.xpath(".//*[contains(@class, 'result__snippet')]")
+            yield link, _words(*snippet[:1]), _date(result)
+
+
+def _lite_rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
+    for link in tree.xpath("//a[contains(@class, 'result-link')]"):
+        rows = link.xpath("ancestor::tr[1]/following-sibling::tr[position() < 3]")
+        sponsored = link.xpath("ancestor::tr[contains(@class, 'sponsored')]")
+        if not sponsored:
+            snippet = [cell for row in rows[:1] for cell in row.xpath(".//td[contains(@class, 'result-snippet')]")]
+            yield link, _words(*snippet), _date(*rows)
+
+
+def _words(*elements: Any) -> str:
+    return " ".join(" ".join(element.text_content().split()) for element in elements)
+
+
+def _date(*elements: Any) -> str:
+    found = _DATE.search(_words(*elements))
+    return found[1] if found else UNKNOWN

@@ -1,4 +1,4 @@
-"""Web results of earlier searches, on disk: the last resort when no provider answers a search."""
+"""Web results of earlier searches, on disk: used if no provider answers a search."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import anyio.to_thread
@@ -16,14 +18,14 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.models import Value
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.sources.base import Hit, QueryEmbedder
-from deepcritical_mcp.sources.web.provider import WebOptions
+from deepcritical_mcp.sources.web.web_request import WebOptions
 
 logger = logging.getLogger(__name__)
 
 CACHE_FILE = "web-results-2.sqlite3"
 CACHE_BYTES = 64 * 1024 * 1024
 CLOSE_IN_WORDS = 0.6
-"""Share of common words (Jaccard index) from which two queries ask for the same thing."""
+"""Lowest share of common words (Jaccard index) of two queries that ask for the same thing."""
 
 _MAX_CANDIDATES = 256
 _PERIODS = ("day", "week", "month", "year", "any")
@@ -82,36 +84,22 @@ class WebCache:
     async def find(self, query: str, options: WebOptions) -> CachedAnswer | None:
         """The last answer to this query, else to the earlier query closest to it; None if none is close enough.
 
-        An earlier answer serves if it was asked for the same topic, the same period or a shorter one, and no other
-        domains; its evidence outside the domains asked for now is left out.
+        An earlier answer is suitable if it was for the same topic, the same or a shorter period, and no other
+        domains; results outside the requested domains are omitted.
         """
-        exact = await anyio.to_thread.run_sync(self._get, _key(query, options), options, abandon_on_cancel=True)
+        exact = await anyio.to_thread.run_sync(self._get, [_key(query, options)], options, abandon_on_cancel=True)
         if exact is not None:
             return exact
         earlier = await anyio.to_thread.run_sync(self._candidates, query, options, abandon_on_cancel=True)
-        for candidate in await self._close(query, earlier):
-            key = _key(candidate.query, candidate.options)
-            answer = await anyio.to_thread.run_sync(self._get, key, options, abandon_on_cancel=True)
-            if answer is not None:
-                return answer
-        return None
-
-    def clear(self) -> int:
-        """Delete everything; returns the number of answers deleted. Blocks."""
-        return self._cache.clear()
-
-    async def _close(self, query: str, candidates: Sequence[_Question]) -> list[_Question]:
-        """The candidates close enough to `query`, closest first."""
-        if not candidates:
-            return []
-        scores, threshold = await self._similarities(query, [candidate.query for candidate in candidates])
-        ranked = sorted(zip(scores, candidates, strict=True), key=lambda pair: -pair[0])
-        return [candidate for score, candidate in ranked if score >= threshold]
+        scores, threshold = await self._similarities(query, [candidate.query for candidate in earlier])
+        ranked = sorted(zip(scores, earlier, strict=True), key=lambda pair: -pair[0])
+        keys = [_key(close.query, close.options) for score, close in ranked if score >= threshold]
+        return await anyio.to_thread.run_sync(self._get, keys, options, abandon_on_cancel=True)
 
     async def _similarities(self, query: str, others: list[str]) -> tuple[list[float], float]:
         """How close each of `others` is to `query`, and how close is close enough."""
         calibration = self._embedder.calibration if self._embedder else None
-        if self._embedder and calibration:
+        if self._embedder and calibration and others:
             try:
                 own, *vectors = await self._embedder.embed_batch([query, *others])
             except EmbeddingError as error:
@@ -126,34 +114,29 @@ class WebCache:
         label = _Question(query=answer.query, options=options).model_dump_json().encode()
         self._cache.put({_key(answer.query, options): answer.model_dump_json().encode()}, label=label)
 
-    def _get(self, key: bytes, options: WebOptions) -> CachedAnswer | None:
-        """The answer under `key` with its evidence in the domains asked for; None if there is none."""
-        for value in self._cache.get([key]).values():
-            try:
-                answer = CachedAnswer.model_validate_json(value)
-            except ValidationError:
-                return None
-            hits = tuple(hit for hit in answer.hits if options.allows(hit.publication.url))
-            return answer.model_copy(update={"hits": hits}) if hits else None
+    def _get(self, keys: Sequence[bytes], options: WebOptions) -> CachedAnswer | None:
+        """The first answer under one of `keys` that has results in the requested domains, limited to these."""
+        for key in keys:
+            with suppress(KeyError, ValidationError):
+                answer = CachedAnswer.model_validate_json(self._cache.get([key])[key])
+                if hits := tuple(hit for hit in answer.hits if options.allows(hit.publication.url)):
+                    return answer.model_copy(update={"hits": hits})
         return None
 
     def _candidates(self, query: str, options: WebOptions) -> list[_Question]:
-        """The latest questions whose answers would serve these options, and that name the same numbers."""
-        numbers = _numbers(query)
-        candidates: list[_Question] = []
+        """The latest suitable questions that contain the same numbers."""
+        earlier: list[_Question] = []
         for label in self._cache.labels():
-            try:
-                earlier = _Question.model_validate_json(label)
-            except ValidationError:
-                continue
-            if _serves(earlier.options, options) and _numbers(earlier.query) == numbers:
-                candidates.append(earlier)
-        return candidates[:_MAX_CANDIDATES]
+            with suppress(ValidationError):
+                earlier.append(_Question.model_validate_json(label))
+        numbers = _numbers(query)
+        suitable = (one for one in earlier if _is_suitable(one.options, options) and _numbers(one.query) == numbers)
+        return list(islice(suitable, _MAX_CANDIDATES))
 
 
 def clear_web_cache(folder: Path) -> int:
     """Delete all cached web results in `folder` (`settings.cache_dir`); returns their number."""
-    return WebCache(folder, ttl=0).clear()
+    return Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES).clear()
 
 
 def _key(query: str, options: WebOptions) -> bytes:
@@ -166,7 +149,7 @@ def _key(query: str, options: WebOptions) -> bytes:
     )
 
 
-def _serves(earlier: WebOptions, options: WebOptions) -> bool:
+def _is_suitable(earlier: WebOptions, options: WebOptions) -> bool:
     return (
         earlier.topic == options.topic
         and _PERIODS.index(earlier.recency) <= _PERIODS.index(options.recency)

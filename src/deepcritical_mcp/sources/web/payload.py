@@ -1,15 +1,18 @@
-"""Reading what web search providers send: fields of any type, texts with markup, rows that may be junk."""
+"""Reading what web search providers send: fields of any type, texts with markup, dates, rows that may be invalid."""
 
 from __future__ import annotations
 
+import datetime
+import email.utils
 import html
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.sources.web.provider import WebHit
+from deepcritical_mcp.models import UNKNOWN_DATE as UNKNOWN
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
 
@@ -17,11 +20,22 @@ if TYPE_CHECKING:
     import httpx
 
 
+@dataclass(frozen=True)
+class WebHit:
+    """One result, cleaned: a web address, texts without markup, a score in 0..1 if the provider returns one."""
+
+    title: str
+    url: str
+    content: str
+    score: float | None = None
+    date: str = UNKNOWN
+
+
 def json_object(provider: str, title: str, response: httpx.Response) -> Mapping[str, object]:
-    """The JSON object that a response holds.
+    """The JSON object in a response.
 
     Raises:
-        ProviderResponseError: it holds something else, or only a part of it.
+        ProviderResponseError: it is something else, or cut off.
     """
     try:
         payload = response.json()
@@ -36,7 +50,7 @@ def read_hits(provider: str, title: str, rows: object, read: Callable[[Mapping[s
     """The usable hits among the rows of an answer; a row without a web address does not count.
 
     Raises:
-        ProviderResponseError: there are rows, and not one is usable; or it is not a list.
+        ProviderResponseError: no row is usable, or `rows` is not a list.
     """
     if rows is None:
         return []
@@ -50,11 +64,11 @@ def read_hits(provider: str, title: str, rows: object, read: Callable[[Mapping[s
 
 
 def hit_of(
-    *, title: str, url: str, content: str, score: float | None = None, date: str = "Unknown", secret: str = ""
+    *, title: str, url: str, content: str, score: float | None = None, date: str = UNKNOWN, secret: str = ""
 ) -> WebHit:
-    """A hit from a provider's plain texts; its `url` is "" when it is not a web address.
+    """A hit from a provider's plain texts; its `url` is "" if it is not a web address.
 
-    Without a title the host stands in for it, without content the title. `secret` is masked in case the provider
+    A missing title is replaced by the host, missing content by the title. `secret` is masked in case the provider
     repeats the API key it was sent.
     """
     if secret:
@@ -81,7 +95,7 @@ _MARKDOWN = (
 
 
 def without_markup(text: str) -> str:
-    """`text` without HTML tags, its entities decoded (twice encoded ones too); "p<0.05" stays as it is."""
+    """`text` without HTML tags, with entities decoded (doubly encoded ones too); "p<0.05" is unchanged."""
     text = _TAG.sub("", _BREAK_TAG.sub(" ", text))
     for _ in range(2):
         if _ENTITY.search(text):
@@ -97,7 +111,7 @@ def without_markdown(text: str) -> str:
 
 
 def text_of(value: object) -> str:
-    """A text field of a payload, whatever it holds: lists are joined, "" for what is not text."""
+    """A text field of a payload, of any type: lists are joined, "" for what is not text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -124,3 +138,63 @@ def mapping_of(value: object) -> Mapping[str, object]:
 def list_of(value: object) -> list[object]:
     """A list field of a payload; [] for anything else."""
     return cast(list[object], value) if isinstance(value, list) else []
+
+
+_MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
+_FORMATS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?(?!\d)",
+        r"(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})",
+        r".*?(?P<day>\d{1,2})(?:st|nd|rd|th)?\.? +(?P<month>[a-z]{3,9})\.?,? +(?P<year>\d{4})\b",
+        r"(?P<month>[a-z]{3,9})\.? +(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?,? +)?(?P<year>\d{4})\b",
+        r"(?P<year>\d{4})$",
+    )
+)
+_AGO = re.compile(r"(\d+|an?|one) +(second|sec|minute|min|hour|day|week|month|year)s?\.? +ago", re.IGNORECASE)
+
+
+def current_date() -> datetime.date:
+    """Today, in UTC."""
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def publication_date(text: str, today: datetime.date) -> str:
+    """ "YYYY-MM-DD", "YYYY-MM" or "YYYY", as precise as `text` is; "Unknown" for what is not a date.
+
+    Reads ISO 8601, RFC 2822, "March 4, 2021", "4 Mar 2021", "Mar 2021", "03/04/2021" (month first) and "3 days ago",
+    which is counted from `today`: weeks and months give a month, years a year.
+    """
+    text = text.strip()
+    if found := next(filter(None, (pattern.match(text) for pattern in _FORMATS)), None):
+        return _date(today, **found.groupdict())
+    if found := _AGO.match(text):
+        return _ago(int(found[1]) if found[1].isdecimal() else 1, found[2].lower(), today)
+    if text.lower() in ("today", "yesterday"):
+        return (today - datetime.timedelta(days=text.lower() == "yesterday")).isoformat()
+    try:
+        year, month, day = email.utils.parsedate_to_datetime(text).date().isoformat().split("-")
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return UNKNOWN
+    return _date(today, year, month, day)
+
+
+def _date(today: datetime.date, year: str, month: str = "", day: str | None = None) -> str:
+    if not 1500 <= int(year) <= today.year + 1:
+        return UNKNOWN
+    if not month:
+        return year
+    number = int(month) if month.isdecimal() else _MONTHS.get(month[:3].lower(), 0)
+    try:
+        date = datetime.date(int(year), number, int(day or 1)).isoformat()
+    except ValueError:
+        return UNKNOWN
+    return date if day else date[:7]
+
+
+def _ago(count: int, unit: str, today: datetime.date) -> str:
+    days = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}.get(unit, 0) * count
+    if days > 200_000:
+        return UNKNOWN
+    date = (today - datetime.timedelta(days=days)).isoformat()
+    return {"week": date[:7], "month": date[:7], "year": date[:4]}.get(unit, date)

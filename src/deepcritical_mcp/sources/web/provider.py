@@ -1,86 +1,62 @@
-"""What the web search providers share: their options, their interface, and the way from a hit to evidence."""
+"""What the web search providers share: the search over their pages, the API key, and the conversion of results."""
 
 from __future__ import annotations
 
+import datetime
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
-from pydantic import AfterValidator, SecretStr
+import httpx
+from pydantic import SecretStr
 
 from deepcritical_mcp.config import variable_name
-from deepcritical_mcp.errors import InvalidInputError, ProviderError
+from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import record_ids
-from deepcritical_mcp.logs import hide_keys_in_addresses
-from deepcritical_mcp.models import Publication, Value
+from deepcritical_mcp.logs import hide_keys_in_urls
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck
+from deepcritical_mcp.sources.web.payload import (
+    UNKNOWN,
+    WebHit,
+    current_date,
+    hit_of,
+    json_object,
+    number_of,
+    publication_date,
+    read_hits,
+    text_of,
+    without_markup,
+)
+from deepcritical_mcp.sources.web.web_request import SearchDepth, WebOptions
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.urls import domain_rule, is_within, normalise_url
+from deepcritical_mcp.urls import normalize_url
 
 if TYPE_CHECKING:
     from deepcritical_mcp.sources.web.web_settings import WebSettings
 
-SearchDepth = Literal["basic", "advanced"]
-Topic = Literal["general", "news"]
-Recency = Literal["any", "day", "week", "month", "year"]
-
-
-def _domain_rules(domains: tuple[str, ...]) -> tuple[str, ...]:
-    rules: dict[str, None] = {}
-    for domain in domains:
-        if not domain.strip():
-            continue
-        if not (rule := domain_rule(domain)):
-            raise InvalidInputError(
-                f'"{clean_line(domain)[:80]}" is not a domain. Give host names such as "nih.gov" or "who.int/news".'
-            )
-        rules[rule] = None
-    return tuple(rules)
-
-
-Domains = Annotated[tuple[str, ...], AfterValidator(_domain_rules)]
-"""Host names ("nih.gov" includes its subdomains), optionally with the start of a path ("who.int/news").
-
-Raises InvalidInputError for anything else.
-"""
-
-
-class WebOptions(Value):
-    """How to search, in our words; each provider maps them to its own."""
-
-    search_depth: SearchDepth = "advanced"
-    topic: Topic = "general"
-    recency: Recency = "any"
-    include_domains: Domains = ()
-    exclude_domains: Domains = ()
-
-    def allows(self, url: str) -> bool:
-        """Whether a result at `url` is in the domains asked for."""
-        if self.include_domains and not any(is_within(url, rule) for rule in self.include_domains):
-            return False
-        return not any(is_within(url, rule) for rule in self.exclude_domains)
-
-
-@dataclass(frozen=True)
-class WebHit:
-    """One result, cleaned: a web address, texts without markup, a score in 0..1 if the provider returns one."""
-
-    title: str
-    url: str
-    content: str
-    score: float | None = None
-    date: str = "Unknown"
+T = TypeVar("T")
+_SITE_SUFFIX = re.compile(r"\s+[-–—|]\s+(PubMed( Central)?|PMC|NIH|NCBI|Europe PMC|PMC - NIH|PMC - PubMed Central)$")
 
 
 @dataclass(frozen=True)
 class WebPage:
-    """One page of a provider's answer. `total` is the provider's count, 0 if unknown; `more`: another follows."""
+    """One page of a provider's answer.
+
+    Attributes:
+        total: the provider's count of results, 0 if unknown.
+        more: whether another page follows.
+        warnings: what the provider could not do.
+    """
 
     hits: Sequence[WebHit]
     total: int = 0
     more: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,12 +74,19 @@ class WebTool(ABC):
     Attributes:
         name: wire name, e.g. "brave".
         title: name for people, e.g. "Brave Search".
-        key_variable: environment variable of the API key it lacks; "" when it can be asked.
+        key_variable: environment variable of the missing API key; "" if the provider can be used.
+        max_characters, max_words: the longest query the provider accepts.
+        site_operators: whether requested domains are sent as `site:` operators of the query.
+        max_pages: how many pages are read at most.
     """
 
     name: str
     title: str
     key_variable: str = ""
+    max_characters: ClassVar[int]
+    max_words: ClassVar[int] = 10_000
+    site_operators: ClassVar[bool] = True
+    max_pages: ClassVar[Mapping[SearchDepth, int]] = {"basic": 1, "advanced": 1}
 
     @classmethod
     @abstractmethod
@@ -111,8 +94,8 @@ class WebTool(ABC):
         """The provider as the settings describe it. Opens no connection yet."""
 
     @abstractmethod
-    async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
-        """At most `max_results` pages, best first; none when the provider finds none.
+    async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
+        """Page `number` (0, 1, ...) of the results; `wanted` is how many results all pages should have together.
 
         Raises:
             ProviderError: the provider returned no usable answer.
@@ -120,114 +103,193 @@ class WebTool(ABC):
 
     @abstractmethod
     def check(self) -> SourceCheck:
-        """What `doctor` asks."""
+        """The check for `doctor`."""
 
-    def needs_key(self, key: SecretStr, field: str) -> None:
-        """Take `key` for this provider's API key: without one it is skipped, and no log shows it."""
-        self.key_variable = "" if key.get_secret_value() else variable_name(field)
-        hide_keys_in_addresses(key.get_secret_value())
+    async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
+        """At most `max_results` results, best first; () if there are none.
+
+        Results outside the requested domains are dropped. Only a failure of the first page is an error.
+
+        Raises:
+            ProviderError: the provider returned no usable answer.
+        """
+        sent, warnings = self._fitted(query, options)
+        hits: dict[str, WebHit] = {}
+        allowed: list[WebHit] = []
+        total = 0
+        for number in range(self.max_pages[options.search_depth]):
+            try:
+                page = await self.page(sent, options, number=number, wanted=max_results)
+            except ProviderError as error:
+                if number == 0:
+                    raise
+                warnings.append(f"Further results are missing: {error.message}")
+                break
+            warnings += page.warnings
+            total = max(total, page.total)
+            before = len(hits)
+            for hit in page.hits:
+                hits.setdefault(normalize_url(hit.url), hit)
+            allowed = [hit for hit in hits.values() if options.allows(hit.url)]
+            if len(allowed) >= max_results or not page.more or len(hits) == before:
+                break
+        found = as_hits(allowed, provider=self.name, max_results=max_results)
+        return WebAnswer(found, max(total, len(allowed)), tuple(warnings))
+
+    def _fitted(self, query: str, options: WebOptions) -> tuple[str, list[str]]:
+        """The query within the provider's limits, with `site:` operators where there is room; what was omitted."""
+        operators = _site_operators(options) if self.site_operators else ""
+        warnings: list[str] = []
+        if len(operators) > self.max_characters // 2 or len(operators.split()) > self.max_words // 2:
+            operators = ""
+            warnings.append(f"{self.title} accepts fewer domains; its results were filtered afterward.")
+        text = clean_line(query)
+        fitted = _first_words(text, self.max_characters - len(operators) - 1, self.max_words - len(operators.split()))
+        if fitted != text:
+            warnings.append(f"{self.title} accepts shorter queries only; it was asked: {fitted}")
+        return f"{fitted} {operators}".strip(), warnings
 
 
-def key_check(tool: WebTool, ask: Callable[[], Awaitable[object]]) -> SourceCheck:
-    """The check of a provider with an API key: `ask` sends the cheapest request that needs it."""
-    variable = f"{tool.name.upper()}_API_KEY"
+class KeyedTool(WebTool):
+    """A provider with an API key: class attributes say how requests carry it, and where results have their fields.
 
-    async def examine() -> Finding:
-        if tool.key_variable:
-            return Finding(f"no API key (optional); {variable} enables it", "off")
-        await ask()
-        return Finding("answers; the API key works")
+    Its settings are `<name>_api_key` and `<name>_base_url`.
 
-    return SourceCheck(tool.title, examine, key_variable=variable)
+    Attributes:
+        key_header: name and format of the header that carries the API key; empty if the key goes into the URL.
+        url_field, content_field: where a result has its address and its text.
+        date_fields: where it may have its date, in order of preference.
 
-
-async def read_pages(
-    page: Callable[[int], Awaitable[WebPage]], options: WebOptions, *, wanted: int, most: int
-) -> tuple[WebPage, tuple[str, ...]]:
-    """Pages 0, 1, ... as one, in the domains asked for, until there are `wanted` hits or `most` pages were read.
-
-    Only a failure of the first page is an error: a later one keeps what was read, and adds a warning.
+    Args:
+        client: paced for the provider's limits, with `explain=cls.explain`; must not follow redirects, which would
+            leak the key.
+        api_key: empty = the provider is skipped.
+        today: for dates such as "3 days ago".
     """
-    hits: dict[str, WebHit] = {}
-    total = 0
-    for number in range(most):
-        try:
-            found = await page(number)
-        except ProviderError as error:
-            if number == 0:
-                raise
-            return WebPage(tuple(hits.values()), total), (f"Further results are missing: {error.message}",)
-        total = max(total, found.total)
-        before = len(hits)
-        for hit in found.hits:
-            hits.setdefault(normalise_url(hit.url), hit)
-        allowed = [hit for hit in hits.values() if options.allows(hit.url)]
-        if len(allowed) >= wanted or not found.more or len(hits) == before:
-            break
-    return WebPage([hit for hit in hits.values() if options.allows(hit.url)], total), ()
+
+    key_header: ClassVar[tuple[str, str]] = ("", "")
+    url_field: ClassVar[str] = "url"
+    content_field: ClassVar[str]
+    date_fields: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        client: ApiClient,
+        *,
+        base_url: str,
+        api_key: SecretStr,
+        today: Callable[[], datetime.date] = current_date,
+    ) -> None:
+        self._client = client
+        self._base_url = base_url
+        self._key = api_key.get_secret_value()
+        self._today = today
+        self.key_variable = "" if self._key else variable_name(f"{self.name}_api_key")
+        hide_keys_in_urls(self._key)
+
+    @classmethod
+    def create(cls, settings: WebSettings, net: Net) -> Self:
+        client = ApiClient(
+            net.http,
+            provider=cls.name,
+            title=cls.title,
+            retry=net.retry,
+            limiter=Pacing(max(settings.web_delay, cls.spacing(settings))),
+            explain=cls.explain,
+            follow_redirects=False,
+        )
+        base_url, api_key = getattr(settings, f"{cls.name}_base_url"), getattr(settings, f"{cls.name}_api_key")
+        return cls(client, base_url=base_url, api_key=api_key)
+
+    @classmethod
+    def spacing(cls, settings: WebSettings) -> float:
+        """Seconds between the starts of two requests that the plan requires."""
+        return 0.0
+
+    @staticmethod
+    def explain(response: httpx.Response) -> ProviderError | None:
+        """The error behind a response body that says more than its status; None for any other response."""
+        return None
+
+    @abstractmethod
+    async def probe(self) -> object:
+        """Send the cheapest request that needs the API key."""
+
+    def check(self) -> SourceCheck:
+        variable = variable_name(f"{self.name}_api_key")
+
+        async def examine() -> Finding:
+            if self.key_variable:
+                return Finding(f"no API key (optional); {variable} enables it", "off")
+            await self.probe()
+            return Finding("answers; the API key works")
+
+        return SourceCheck(self.title, examine, key_variable=variable)
+
+    async def get(
+        self, path: str, read: Callable[[Mapping[str, object]], T], params: Mapping[str, str | int] | None = None
+    ) -> T:
+        """What `read` makes of the JSON object at `path` below the base URL.
+
+        Raises:
+            ProviderError: after the last attempt, or at once if another attempt cannot help.
+        """
+        header, form = self.key_header
+        headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
+        # The key comes last, so that logs that truncate URLs cut it off.
+        params = {**(params or {}), **({} if header else {"api_key": self._key})}
+
+        def parse(response: httpx.Response) -> T:
+            return read(json_object(self.name, self.title, response))
+
+        return await self._client.request("GET", f"{self._base_url}/{path}", parse, params=params, headers=headers)
+
+    def hits(self, rows: object) -> list[WebHit]:
+        """The usable results among `rows`; masks the API key in case the provider repeats it.
+
+        Raises:
+            ProviderResponseError: no row is usable, or `rows` is not a list.
+        """
+        return read_hits(self.name, self.title, rows, self._hit)
+
+    def content(self, row: Mapping[str, object]) -> str:
+        """The text of a result."""
+        return without_markup(text_of(row.get(self.content_field)))
+
+    def _hit(self, row: Mapping[str, object]) -> WebHit:
+        dates = (publication_date(text_of(row.get(field)), self._today()) for field in self.date_fields)
+        return hit_of(
+            title=without_markup(text_of(row.get("title"))),
+            url=text_of(row.get(self.url_field)),
+            content=self.content(row),
+            score=number_of(row.get("score")),
+            date=next((date for date in dates if date != UNKNOWN), UNKNOWN),
+            secret=self._key,
+        )
 
 
 def as_hits(found: Sequence[WebHit], *, provider: str, max_results: int) -> tuple[Hit, ...]:
-    """The first `max_results` pages as hits; a missing score falls evenly with rank from 1.0 to 0.5."""
-    kept = found[:max_results]
-    last = max(len(kept) - 1, 1)
+    """The first `max_results` results; missing scores decrease evenly with rank from 1.0 to 0.5."""
+    pages = found[:max_results]
+    scores = (1 - 0.5 * rank / max(len(pages) - 1, 1) for rank in range(len(pages)))
     return tuple(
-        Hit(publication=_page(page, provider), score=page.score if page.score is not None else 1 - 0.5 * rank / last)
-        for rank, page in enumerate(kept)
+        Hit(publication=_publication(page, provider), score=score if page.score is None else page.score)
+        for page, score in zip(pages, scores, strict=True)
     )
 
 
-def _page(page: WebHit, provider: str) -> Publication:
+def _publication(page: WebHit, provider: str) -> Publication:
     ids = record_ids(page.url)
     title = _SITE_SUFFIX.sub("", page.title) if any(ids) else page.title
-    return Publication.of(
-        "page",
-        page.content,
-        provider=provider,
-        source="web",
-        title=title,
-        url=page.url,
-        date=page.date,
-        **ids._asdict(),
-    )
-
-
-_SITE_SUFFIX = re.compile(r"\s+[-–—|]\s+(PubMed( Central)?|PMC|NIH|NCBI|Europe PMC|PMC - NIH|PMC - PubMed Central)$")
-
-
-@dataclass(frozen=True)
-class SentQuery:
-    """A query as it is sent to a provider, and warnings about what that left out."""
-
-    text: str
-    warnings: tuple[str, ...] = ()
-
-
-def sent_query(
-    query: str, options: WebOptions | None = None, *, title: str, characters: int, words: int = 10_000
-) -> SentQuery:
-    """`query` within the provider's limits; with `options`, their domains as `site:` operators where there is room.
-
-    Results outside the domains are dropped afterwards in any case.
-    """
-    operators = _site_operators(options) if options else ""
-    warnings: list[str] = []
-    if len(operators) > characters // 2 or len(operators.split()) > words // 2:
-        operators = ""
-        warnings.append(f"{title} accepts fewer domains than these: its results were filtered afterwards.")
-    room = characters - len(operators) - 1
-    text = clean_line(query)
-    fitting = _first_words(text, room, words - len(operators.split()))
-    if fitting != text:
-        warnings.append(f"{title} accepts shorter queries only; it was asked: {fitting}")
-    return SentQuery(f"{fitting} {operators}".strip(), tuple(warnings))
+    fields = {"title": title, "url": page.url, "date": page.date, **ids._asdict()}
+    return Publication.of("page", page.content, provider=provider, source="web", **fields)
 
 
 def _site_operators(options: WebOptions) -> str:
-    hosts = [rule.partition("/")[0] for rule in options.include_domains]
-    included = " OR ".join(f"site:{host}" for host in dict.fromkeys(hosts))
-    excluded = " ".join(f"-site:{rule}" for rule in options.exclude_domains if "/" not in rule)
-    return f"({included}) {excluded}".strip() if len(hosts) > 1 else f"{included} {excluded}".strip()
+    hosts = dict.fromkeys(rule.partition("/")[0] for rule in options.include_domains)
+    included = " OR ".join(f"site:{host}" for host in hosts)
+    excluded = [f"-site:{rule}" for rule in options.exclude_domains if "/" not in rule]
+    return " ".join([f"({included})" if len(hosts) > 1 else included, *excluded]).strip()
 
 
 def _first_words(text: str, characters: int, words: int) -> str:

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import datetime
 import json
-from collections.abc import Callable, Mapping
-from typing import Protocol, Self, cast
+from collections.abc import Mapping
+from typing import Protocol, cast
 
 import anyio.to_thread
 import httpx
-from pydantic import SecretStr
 
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Net, SourceCheck
-from deepcritical_mcp.sources.web.dates import current_date, publication_date
-from deepcritical_mcp.sources.web.payload import (
-    hit_of,
-    json_object,
-    number_of,
-    read_hits,
-    text_of,
-    without_markdown,
-    without_markup,
-)
-from deepcritical_mcp.sources.web.provider import (
-    WebAnswer,
-    WebHit,
-    WebOptions,
-    WebTool,
-    as_hits,
-    key_check,
-    sent_query,
-)
+from deepcritical_mcp.sources.web.payload import WebHit, json_object, text_of, without_markdown, without_markup
+from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
+from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
 
-# Of Tavily's search endpoint.
-_MOST_RESULTS = 20
-_MOST_CHARACTERS = 400
-_MOST_INCLUDED = 300
-_MOST_EXCLUDED = 150
+# Limits of Tavily's search endpoint.
+_MAX_RESULTS = 20
+_MAX_INCLUDED = 300
+_MAX_EXCLUDED = 150
 
 
 class _TavilyClient(Protocol):
@@ -50,10 +29,10 @@ class _TavilyClient(Protocol):
 
 
 class _Relay(httpx.AsyncBaseTransport):
-    """Carries the requests of Tavily's client over our pool, and judges the answers before that client does.
+    """Sends the requests of Tavily's client over our pool, and checks the responses before that client does.
 
-    That client would confuse 403 with a used-up quota (432, 433), lose `Retry-After`, take `{}` for no results, and
-    put its key into the headers of the `httpx` client it is given: so it gets one of its own, with this transport.
+    That client would confuse 403 with a used-up quota (432, 433), lose `Retry-After`, treat `{}` as no results, and
+    add its key to the headers of the `httpx` client it gets. So it gets a separate one, with this transport.
     """
 
     def __init__(self, client: ApiClient) -> None:
@@ -69,90 +48,55 @@ class _Relay(httpx.AsyncBaseTransport):
         return httpx.Response(200, content=response.content)
 
 
-class TavilyTool(WebTool):
-    """Searches the web with Tavily; `search_depth` "advanced" is Tavily's own.
-
-    Args:
-        client: asks under Tavily's limits; it must not follow redirects, which would carry the key away.
-        api_key: empty = the provider is skipped, since Tavily's client would silently search without one.
-    """
+class TavilyTool(KeyedTool):
+    """Searches the web with Tavily; `search_depth` is passed on. Its client would silently search without a key."""
 
     name = "tavily"
     title = "Tavily"
-
-    def __init__(
-        self,
-        client: ApiClient,
-        *,
-        base_url: str,
-        api_key: SecretStr,
-        today: Callable[[], datetime.date] = current_date,
-    ) -> None:
-        self.needs_key(api_key, "tavily_api_key")
-        self._client = client
-        self._base_url = base_url
-        self._key = api_key
-        self._today = today
-        self._tavily: _TavilyClient | None = None
+    max_characters = 400
+    site_operators = False
+    key_header = ("Authorization", "Bearer {}")
+    date_fields = ("published_date",)
+    _tavily: _TavilyClient | None = None
 
     @classmethod
-    def create(cls, settings: WebSettings, net: Net) -> Self:
-        limiter = Pacing(max(settings.web_delay, 60 / settings.tavily_per_minute))
-        client = ApiClient(
-            net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter, follow_redirects=False
-        )
-        return cls(client, base_url=settings.tavily_base_url, api_key=settings.tavily_api_key)
+    def spacing(cls, settings: WebSettings) -> float:
+        return 60 / settings.tavily_per_minute
 
-    async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
+    async def probe(self) -> object:
+        # The usage endpoint is free; a search would cost a credit.
+        return await self.get("usage", dict)
+
+    async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         tavily = self._tavily = self._tavily or await anyio.to_thread.run_sync(self._connect)
-        words = sent_query(query, title=self.title, characters=_MOST_CHARACTERS)
-        parameters = _parameters(max_results, options)
 
         async def attempt() -> list[WebHit]:
-            payload = await tavily.search(words.text, **parameters)
-            return read_hits(self.name, self.title, payload["results"], self._hit)
+            payload = await tavily.search(query, **_parameters(wanted, options))
+            return self.hits(payload["results"])
 
-        hits = [hit for hit in await self._client.run(attempt) if options.allows(hit.url)]
-        limit = (f"Tavily returns at most {_MOST_RESULTS} results.",) if max_results > _MOST_RESULTS else ()
-        hits = as_hits(hits, provider=self.name, max_results=max_results)
-        return WebAnswer(hits, total_found=len(hits), warnings=(*words.warnings, *limit))
+        limit = (f"Tavily returns at most {_MAX_RESULTS} results.",) if wanted > _MAX_RESULTS else ()
+        return WebPage(await self._client.run(attempt), warnings=limit)
 
-    def check(self) -> SourceCheck:
-        # Asking for the account's usage is free; a search would cost a credit.
-        headers = {"Authorization": f"Bearer {self._key.get_secret_value()}"}
-        url = f"{self._base_url}/usage"
-        return key_check(self, lambda: self._client.request("GET", url, self._account, headers=headers))
-
-    def _account(self, response: httpx.Response) -> object:
-        return json_object(self.name, self.title, response)
+    def content(self, row: Mapping[str, object]) -> str:
+        return without_markup(without_markdown(text_of(row.get("content"))))
 
     def _connect(self) -> _TavilyClient:
-        from tavily import AsyncTavilyClient  # pyright: ignore[reportMissingTypeStubs]  # it has no types
+        from tavily import AsyncTavilyClient  # pyright: ignore[reportMissingTypeStubs]  # no type hints
 
         own = httpx.AsyncClient(base_url=self._base_url, transport=_Relay(self._client), trust_env=False)
-        return cast(_TavilyClient, AsyncTavilyClient(api_key=self._key.get_secret_value(), client=own))
-
-    def _hit(self, row: Mapping[str, object]) -> WebHit:
-        return hit_of(
-            title=without_markup(text_of(row.get("title"))),
-            url=text_of(row.get("url")),
-            content=without_markup(without_markdown(text_of(row.get("content")))),
-            score=number_of(row.get("score")),
-            date=publication_date(text_of(row.get("published_date")), self._today()),
-            secret=self._key.get_secret_value(),
-        )
+        return cast(_TavilyClient, AsyncTavilyClient(api_key=self._key, client=own))
 
 
 def _parameters(max_results: int, options: WebOptions) -> dict[str, object]:
-    """Our options in Tavily's words; what does not fit is filtered afterwards."""
+    """Our options as Tavily's parameters; domains that do not fit are filtered afterward."""
     hosts = [_host(rule) for rule in options.include_domains]
     parameters = {
         "search_depth": options.search_depth,
         "topic": options.topic,
-        "max_results": min(max_results, _MOST_RESULTS),
+        "max_results": min(max_results, _MAX_RESULTS),
         "time_range": "" if options.recency == "any" else options.recency,
-        "include_domains": list(dict.fromkeys(hosts)) if len(hosts) <= _MOST_INCLUDED else [],
-        "exclude_domains": [_host(rule) for rule in options.exclude_domains if "/" not in rule][:_MOST_EXCLUDED],
+        "include_domains": list(dict.fromkeys(hosts)) if len(hosts) <= _MAX_INCLUDED else [],
+        "exclude_domains": [_host(rule) for rule in options.exclude_domains if "/" not in rule][:_MAX_EXCLUDED],
     }
     return {name: value for name, value in parameters.items() if value}
 

@@ -1,21 +1,61 @@
-"""What the web can be asked for."""
+"""Requests to web search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.models import Value
 from deepcritical_mcp.sources.base import Hit, SearchRequest
-from deepcritical_mcp.sources.web.provider import WebOptions
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.urls import domain_rule, is_within
+
+SearchDepth = Literal["basic", "advanced"]
+Topic = Literal["general", "news"]
+Recency = Literal["any", "day", "week", "month", "year"]
+
+
+def _domain_rules(domains: tuple[str, ...]) -> tuple[str, ...]:
+    rules: dict[str, None] = {}
+    for domain in filter(str.strip, domains):
+        if not (rule := domain_rule(domain)):
+            raise InvalidInputError(
+                f'"{clean_line(domain)[:80]}" is not a domain. Use host names such as "nih.gov" or "who.int/news".'
+            )
+        rules[rule] = None
+    return tuple(rules)
+
+
+Domains = Annotated[tuple[str, ...], AfterValidator(_domain_rules)]
+"""Host names ("nih.gov" includes its subdomains), optionally with the start of a path ("who.int/news").
+
+Raises InvalidInputError for anything else.
+"""
+
+
+class WebOptions(Value):
+    """How to search, in our words; each provider maps them to its own."""
+
+    search_depth: SearchDepth = "advanced"
+    topic: Topic = "general"
+    recency: Recency = "any"
+    include_domains: Domains = ()
+    exclude_domains: Domains = ()
+
+    def allows(self, url: str) -> bool:
+        """Whether `url` is in the requested domains."""
+        if self.include_domains and not any(is_within(url, rule) for rule in self.include_domains):
+            return False
+        return not any(is_within(url, rule) for rule in self.exclude_domains)
 
 
 class WebRequest(SearchRequest, WebOptions):
-    """The arguments of `web_search`: the query, the options of each provider, and the lowest score that counts."""
+    """The arguments of `web_search`: the query, the options for all providers, and the minimum score."""
 
-    MOST_RESULTS: ClassVar[int] = 50
+    MAX_RESULTS: ClassVar[int] = 50
     LAST_RESULT: ClassVar[int] = 50
 
     min_score: float = 0.3
@@ -28,13 +68,12 @@ class WebRequest(SearchRequest, WebOptions):
 
     @property
     def options(self) -> WebOptions:
-        """The part that each provider is asked with."""
+        """The options passed to each provider."""
         return WebOptions(**{name: getattr(self, name) for name in WebOptions.model_fields})
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
-        """Without results below `min_score`."""
+        """`found` without results below `min_score`."""
         good = [hit for hit in found if hit.score >= self.min_score]
         low = len(found) - len(good)
-        if not low:
-            return good, ()
-        return good, (f"{low} result{'s' if low > 1 else ''} below min_score {self.min_score:g} left out.",)
+        remark = f"{low} result{'s' if low > 1 else ''} below min_score {self.min_score:g} omitted."
+        return good, (remark,) if low else ()

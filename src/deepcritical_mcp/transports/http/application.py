@@ -74,9 +74,7 @@ class CallControl:
 
 
 class HttpApplication:
-    """Both transports in one ASGI application, `asgi`, behind everything that guards them.
-
-    Its lifespan owns `app` and closes it.
+    """Both transports in one ASGI application, `asgi`, behind everything that guards them; it closes `app`.
 
     Args:
         calls: the value whose `admit` and `observer` `app` and `server` were given.
@@ -94,7 +92,8 @@ class HttpApplication:
         self._health = Health(app, calls.metrics, closing=lambda: calls.running.closing)
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
         guarded = self._auth.require(CallerMiddleware(RequestLimits(self._streams, settings)))
-        self.asgi = self._outer_middleware(self._routes(guarded), settings)
+        checked = HostAndOriginCheck(_cors(self._routes(guarded), settings), settings)
+        self.asgi = ResponseCounter(checked, calls.metrics, _PATHS)
 
     async def drain(self, *, hurry: Callable[[], bool]) -> None:
         """Wait for running calls (unless `hurry()`), fail those still running, then end the open streams."""
@@ -104,17 +103,15 @@ class HttpApplication:
     def _transports(self, settings: Settings) -> ASGIApp:
         # The SDK's own check of Host and Origin is the same for all interfaces; ours guards the whole application.
         unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        max_body = settings.max_body
         streamable = self._server.streamable_http_app(
             streamable_http_path=MCP_PATH,
             transport_security=unchecked,
-            max_request_body_size=settings.max_body,
+            max_request_body_size=max_body,
             session_idle_timeout=settings.connection_ttl,
         )
         sse = self._server.sse_app(
-            sse_path=SSE_PATH,
-            message_path=MESSAGES_PATH,
-            transport_security=unchecked,
-            max_request_body_size=settings.max_body,
+            sse_path=SSE_PATH, message_path=MESSAGES_PATH, transport_security=unchecked, max_request_body_size=max_body
         )
         for route in sse.routes:
             if isinstance(route, Route) and route.methods:
@@ -160,23 +157,21 @@ class HttpApplication:
                     await anyio.to_thread.run_sync(_release_memory)
                 open_before = self._registry.open_sessions
 
-    def _outer_middleware(self, routes: ASGIApp, settings: Settings) -> ASGIApp:
-        if settings.cors_origins:
-            routes = CORSMiddleware(
-                routes,
-                allow_origins=settings.cors_origins,
-                allow_methods=["GET", "POST", "DELETE"],
-                allow_headers=["*"],
-                expose_headers=["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"],
-            )
-        return ResponseCounter(HostAndOriginCheck(routes, settings), self._calls.metrics, _PATHS)
+
+def _cors(routes: ASGIApp, settings: Settings) -> ASGIApp:
+    if not settings.cors_origins:
+        return routes
+    return CORSMiddleware(
+        routes,
+        allow_origins=settings.cors_origins,
+        allow_methods=["GET", "POST", "DELETE"],
+        allow_headers=["*"],
+        expose_headers=["Mcp-Session-Id", "WWW-Authenticate", "Retry-After", "X-Request-Id"],
+    )
 
 
 def _release_memory() -> None:
     """Return freed memory to the system, which glibc does not do by itself for memory freed in other threads."""
     gc.collect()
-    if sys.platform == "win32":
-        return
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
+    if sys.platform != "win32" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)

@@ -1,12 +1,18 @@
-"""Authentication: bearer tokens from the settings, and access tokens of an OAuth authorization server."""
+"""Authentication: bearer tokens from the settings, and access tokens (JWTs) of an OAuth authorization server."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
 import logging
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
+import anyio
+import httpx
+import jwt
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken, TokenVerifier
@@ -22,46 +28,152 @@ from starlette.types import ASGIApp
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.transports.http.call_limits import RateLimit
 from deepcritical_mcp.transports.http.caller_context import client_address
-from deepcritical_mcp.transports.http.oauth import OAuthVerifier
 from deepcritical_mcp.transports.http.security import refusal
 
 logger = logging.getLogger(__name__)
 
 MAX_WRONG_TOKENS_PER_MINUTE = 20
 MIN_SAFE_TOKEN_LENGTH = 20
+# Asymmetric only: never "none", and never HMAC, which would accept the public key as its secret.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+KEYS_MAX_AGE = 3_600.0  # seconds
+MIN_FETCH_INTERVAL = 30.0  # seconds
+CLOCK_SKEW = 30  # seconds
+MAX_TOKEN_LENGTH = 16_384
+_METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 
 class StaticTokens:
-    """Verifies the `name:token` pairs in the settings; a token identifies its caller by name."""
+    """Verifies the `name:token` pairs in the settings; a token identifies its caller by name.
 
-    def __init__(self, pairs: Sequence[tuple[str, str]], scopes: Sequence[str] = ()) -> None:
+    Tokens that are not in the settings are left to `others`.
+    """
+
+    def __init__(
+        self, pairs: Sequence[tuple[str, str]], scopes: Sequence[str] = (), *, others: TokenVerifier | None = None
+    ) -> None:
         self._pairs = [(name, _digest(token)) for name, token in pairs]
         self._scopes = list(scopes)
+        self._others = others
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """The caller whose token this is; None if unknown. Compares with every known token in constant time."""
         digest = _digest(token)
         names = [name for name, known in self._pairs if hmac.compare_digest(known, digest)]
-        return AccessToken(token=token, client_id=names[0], scopes=self._scopes) if names else None
+        if names:
+            return AccessToken(token=token, client_id=names[0], scopes=self._scopes)
+        return await self._others.verify_token(token) if self._others else None
 
 
-class CombinedVerifier:
-    """Several verifiers, asked in order."""
+class OAuthVerifier:
+    """Verifies JWT access tokens: signature, issuer, audience, expiry.
 
-    def __init__(self, verifiers: Sequence[TokenVerifier]) -> None:
-        self._verifiers = verifiers
+    Keys are fetched on first use, kept for an hour, and fetched again for an unknown key id, but at most twice a
+    minute, so that made-up key ids cannot make this server flood the issuer.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        public_url: str,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._issuer = settings.oauth_issuer
+        self._jwks_url = settings.oauth_jwks_url
+        root = public_url.rstrip("/")
+        self._audiences = (
+            [settings.oauth_audience] if settings.oauth_audience else [root + end for end in ("", "/", "/mcp", "/sse")]
+        )
+        self._http = httpx.AsyncClient(timeout=5.0, transport=transport)
+        self._clock = clock
+        self._fetching = anyio.Lock()
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._fetched = -math.inf
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """The result of the first verifier that accepts `token`; None if none does."""
-        for verifier in self._verifiers:
-            known = await verifier.verify_token(token)
-            if known is not None:
-                return known
-        return None
+        """The claims of a valid token; None if it is not valid."""
+        if len(token) > MAX_TOKEN_LENGTH:
+            return None
+        try:
+            header = jwt.get_unverified_header(token)
+            key = await self._key(str(header.get("kid", "")))
+            if key is None or header.get("alg") not in ALGORITHMS:
+                return None
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=list(ALGORITHMS),
+                audience=self._audiences,
+                issuer=[self._issuer, f"{self._issuer}/"],
+                leeway=CLOCK_SKEW,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+        except jwt.PyJWTError as error:
+            logger.info("refused an access token: %s", type(error).__name__)
+            return None
+        scope = claims.get("scope", claims.get("scp", ""))
+        return AccessToken(
+            token=token,
+            client_id=str(claims.get("client_id") or claims.get("azp") or "oauth"),
+            scopes=scope.split() if isinstance(scope, str) else [str(one) for one in scope],
+            expires_at=int(claims["exp"]),
+            subject=str(claims["sub"]),
+            claims={"iss": str(claims["iss"])},
+        )
+
+    async def aclose(self) -> None:
+        """Close the connection to the issuer."""
+        await self._http.aclose()
+
+    async def _key(self, key_id: str) -> jwt.PyJWK | None:
+        known = self._keys.get(key_id)
+        if known is not None and self._age() <= KEYS_MAX_AGE:
+            return known  # without waiting for the lock, which a slow fetch may hold
+        async with self._fetching:
+            if self._age() > (MIN_FETCH_INTERVAL if key_id not in self._keys else KEYS_MAX_AGE):
+                await self._fetch()
+        if not key_id and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        return self._keys.get(key_id)
+
+    def _age(self) -> float:
+        return self._clock() - self._fetched
+
+    async def _fetch(self) -> None:
+        self._fetched = self._clock()
+        try:
+            self._jwks_url = self._jwks_url or await self._discover()
+            answer = await self._get(self._jwks_url)
+            keys = jwt.PyJWKSet.from_dict(answer).keys
+        except (httpx.HTTPError, ValueError, jwt.PyJWTError) as error:
+            # Keep the known keys: a short outage of the issuer must not lock its users out.
+            logger.warning("could not fetch the OAuth issuer's keys: %s", type(error).__name__)
+            return
+        self._keys = {str(key.key_id or ""): key for key in keys if key.public_key_use != "enc"}
+
+    async def _discover(self) -> str:
+        for path in _METADATA_PATHS:
+            try:
+                metadata = await self._get(self._issuer + path)
+            except (httpx.HTTPStatusError, ValueError):
+                continue
+            if str(metadata.get("issuer", "")).rstrip("/") == self._issuer and metadata.get("jwks_uri"):
+                return str(metadata["jwks_uri"])
+        raise ValueError("no metadata document names this issuer and a jwks_uri")
+
+    async def _get(self, url: str) -> dict[str, Any]:
+        response = await self._http.get(url, headers={"accept": "application/json"})
+        response.raise_for_status()
+        answer = response.json()
+        if not isinstance(answer, dict):
+            raise ValueError("not a JSON object")
+        return cast("dict[str, Any]", answer)
 
 
 class TooManyWrongTokensError(AuthenticationError):
-    """The client's address has sent too many wrong tokens; its requests are refused for a while."""
+    """The client's address has sent too many wrong tokens; its requests are refused for a number of seconds."""
 
     def __init__(self, retry_after: float) -> None:
         super().__init__("Too many wrong tokens from this address. Check the token, then try again later.")
@@ -84,8 +196,7 @@ class ThrottledBearerBackend(BearerAuthBackend):
         if "authorization" not in conn.headers:
             return None
         address = client_address(conn.scope)
-        wait = self._throttle.wait(address)
-        if wait:
+        if wait := self._throttle.wait(address):
             raise TooManyWrongTokensError(wait)
         known = await super().authenticate(conn)
         if known is None:
@@ -98,24 +209,18 @@ class Authentication:
     """Everything that authentication adds to the application; nothing if no setting asks for it."""
 
     def __init__(self, settings: Settings, public_url: str) -> None:
-        verifiers: list[TokenVerifier] = []
-        if settings.token_pairs:
-            verifiers.append(StaticTokens(settings.token_pairs, settings.oauth_scopes))
         self._oauth = OAuthVerifier(settings, public_url) if settings.oauth_issuer else None
-        if self._oauth is not None:
-            verifiers.append(self._oauth)
-        self._verifier = CombinedVerifier(verifiers) if verifiers else None
         self._settings = settings
         self._resource = AnyHttpUrl(public_url)
-        self._throttle = RateLimit(MAX_WRONG_TOKENS_PER_MINUTE)
 
     def require(self, app: ASGIApp) -> ASGIApp:
         """`app` for authenticated callers only: others get 401 (with OAuth, also where to log in) or 429."""
-        if self._verifier is None:
+        if not (self._settings.token_pairs or self._oauth):
             return app
         metadata = build_resource_metadata_url(self._resource) if self._oauth else None
         required = RequireAuthMiddleware(AuthContextMiddleware(app), list(self._settings.oauth_scopes), metadata)
-        backend = ThrottledBearerBackend(self._verifier, self._throttle)
+        verifier = StaticTokens(self._settings.token_pairs, self._settings.oauth_scopes, others=self._oauth)
+        backend = ThrottledBearerBackend(verifier, RateLimit(MAX_WRONG_TOKENS_PER_MINUTE))
         return AuthenticationMiddleware(required, backend, on_error=_refuse)
 
     def routes(self) -> list[Route]:

@@ -28,7 +28,7 @@ class BodyLimits:
         self._timeout = settings.request_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
         declared = Headers(scope=scope).get("content-length", "")
@@ -41,12 +41,8 @@ class BodyLimits:
         if slow.cancelled_caught:
             text = f"The request body did not arrive within {self._timeout:g} seconds. Send it again."
             await refusal(408, "slow_request", text, retry_after=1)(scope, receive, send)
-        elif body is None:
-            return  # the client has disconnected
-        elif (problem := self._problem(body)) is not None:
-            await problem(scope, receive, send)
-        else:
-            await self._app(scope, _replay(body, receive), send)
+        elif body is not None:  # else the client has disconnected
+            await (self._problem(body) or self._app)(scope, _replay(body, receive), send)
 
     async def _read(self, receive: Receive) -> bytes | None:
         """The body, cut off above the limit; None if the client disconnects before its end."""
@@ -84,13 +80,9 @@ def _separators(text: bytes) -> int:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    replayed = False
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
-        nonlocal replayed
-        if replayed:
-            return await receive()
-        replayed = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return messages.pop() if messages else await receive()
 
     return replay

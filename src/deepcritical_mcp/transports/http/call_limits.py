@@ -20,19 +20,18 @@ from deepcritical_mcp.transports.http.security import refusal
 
 CONCURRENCY_RETRY_AFTER = 2.0  # seconds
 REQUESTS_PER_CALL = 10
+_MINUTE = 60.0
 _ROUNDING_ERROR = 1e-6
 
 
 class RateLimit:
     """At most `per_minute` events per minute and key, in bursts of up to that many.
 
-    The generic cell rate algorithm: it keeps one number per key, the time at which the key's full burst is available
-    again.
+    The generic cell rate algorithm; the one number per key is when its full burst is available again.
     """
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._spacing = 60.0 / per_minute
-        self._burst = 60.0
+        self._spacing = _MINUTE / per_minute
         self._clock = clock
         self._full_at: dict[str, float] = {}
         self._next_sweep = 0.0
@@ -40,20 +39,16 @@ class RateLimit:
     def wait(self, key: str) -> float:
         """Seconds until the next event of `key` is allowed, 0.0 if it is allowed now. Counts nothing."""
         now = self._clock()
-        wait = self._full_at.get(key, now) + self._spacing - self._burst - now
+        wait = self._full_at.get(key, now) + self._spacing - _MINUTE - now
         return wait if wait > _ROUNDING_ERROR else 0.0
 
     def count(self, key: str) -> None:
         """Count one event of `key`."""
         now = self._clock()
-        self._sweep(now)
+        if now >= self._next_sweep:
+            self._next_sweep = now + _MINUTE
+            self._full_at = {known: moment for known, moment in self._full_at.items() if moment > now}
         self._full_at[key] = max(self._full_at.get(key, now), now) + self._spacing
-
-    def _sweep(self, now: float) -> None:
-        if now < self._next_sweep:
-            return
-        self._next_sweep = now + self._burst
-        self._full_at = {key: moment for key, moment in self._full_at.items() if moment > now}
 
 
 class CallLimits:
@@ -81,9 +76,7 @@ class CallLimits:
         try:
             yield
         finally:
-            self._running[caller.key] -= 1
-            if not self._running[caller.key]:
-                del self._running[caller.key]
+            self._running -= Counter([caller.key])  # drops what reaches zero
 
     def _check(self, key: str) -> None:
         if self._running[key] >= self._settings.concurrent_calls:
@@ -92,8 +85,7 @@ class CallLimits:
                 "finish, then call again.",
                 retry_after=CONCURRENCY_RETRY_AFTER,
             )
-        wait = self._rate.wait(key)
-        if wait:
+        if wait := self._rate.wait(key):
             raise LimitExceededError(
                 f"You have reached the limit of {self._settings.calls_per_minute} calls per minute. Call again in "
                 f"{math.ceil(wait)} seconds. To save calls, pass several `variants` of a query in one search.",
@@ -112,8 +104,7 @@ class RequestLimits:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = current_caller()
         if caller is not None and (self._limit_local or not caller.is_local):
-            wait = self._rate.wait(caller.key)
-            if wait:
+            if wait := self._rate.wait(caller.key):
                 await refusal(429, "too_many_requests", "Too many requests.", retry_after=wait)(scope, receive, send)
                 return
             self._rate.count(caller.key)

@@ -26,7 +26,6 @@ class Caller:
         name: the authenticated name; "" without authentication.
         address: the client's address; behind a trusted proxy, the address that the proxy reports.
         request_id: the client's X-Request-Id if it is a plain word, else a generated one.
-        path: the request's path.
     """
 
     name: str
@@ -47,10 +46,8 @@ class Caller:
 
 _current: ContextVar[Caller | None] = ContextVar("caller", default=None)
 
-
-def current_caller() -> Caller | None:
-    """The caller of the request that this code runs for; None outside HTTP."""
-    return _current.get()
+current_caller = _current.get
+"""The caller of the request that this code runs for; None outside HTTP."""
 
 
 class CallerMiddleware:
@@ -60,7 +57,13 @@ class CallerMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller = _caller(scope)
+        user, given = scope.get("user"), Headers(scope=scope).get("x-request-id", "")
+        caller = Caller(
+            name=caller_of(user.access_token) if isinstance(user, AuthenticatedUser) else "",
+            address=client_address(scope),
+            request_id=given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex,
+            path=scope["path"],
+        )
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -81,14 +84,3 @@ def client_address(scope: Scope) -> str:
     """The address of the client; "" if unknown."""
     client = scope.get("client")
     return str(client[0]) if client else ""
-
-
-def _caller(scope: Scope) -> Caller:
-    user = scope.get("user")
-    given = Headers(scope=scope).get("x-request-id", "")
-    return Caller(
-        name=caller_of(user.access_token) if isinstance(user, AuthenticatedUser) else "",
-        address=client_address(scope),
-        request_id=given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex,
-        path=str(scope["path"]),
-    )

@@ -47,9 +47,7 @@ class RunningCalls:
     async def drain(self, grace: float = CALL_GRACE_SECONDS, *, hurry: Callable[[], bool] = lambda: False) -> None:
         """Refuse new calls, wait up to `grace` seconds for running ones (not if `hurry()`), then cancel the rest."""
         self.closing = True
-        with anyio.move_on_after(grace):
-            while self._scopes and not hurry():  # noqa: ASYNC110  # a signal handler cannot set an event
-                await anyio.sleep(_POLL_INTERVAL)
+        await _wait_while(lambda: bool(self._scopes) and not hurry(), grace)
         for scope in list(self._scopes):
             scope.cancel()
         await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
@@ -93,16 +91,11 @@ class OpenStreams:
     async def end(self, grace: float = STREAM_GRACE_SECONDS) -> None:
         """Refuse new requests, wait up to `grace` seconds for POST responses, then end every response."""
         self._closing = True
-        await self._wait_while(lambda: "POST" in self._open.values(), grace)
+        await _wait_while(lambda: "POST" in self._open.values(), grace)
         self._ended.set()
-        await self._wait_while(lambda: bool(self._open), grace)
+        await _wait_while(lambda: bool(self._open), grace)
         for scope in list(self._open):
             scope.cancel()
-
-    async def _wait_while(self, condition: Callable[[], bool], grace: float) -> None:
-        with anyio.move_on_after(grace):
-            while condition():  # noqa: ASYNC110  # runs at shutdown only, for a second at most
-                await anyio.sleep(_POLL_INTERVAL)
 
     async def _receive(self, receive: Receive) -> Message:
         message: Message = {"type": "http.disconnect"}
@@ -116,3 +109,9 @@ class OpenStreams:
             message = await receive()
             tasks.cancel_scope.cancel()
         return message
+
+
+async def _wait_while(condition: Callable[[], bool], grace: float) -> None:
+    with anyio.move_on_after(grace):
+        while condition():  # noqa: ASYNC110  # runs at shutdown only; a signal handler cannot set an event
+            await anyio.sleep(_POLL_INTERVAL)

@@ -19,57 +19,43 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.transports.http.caller_context import current_caller
+from deepcritical_mcp.transports.http.caller_context import Caller, current_caller
 
 logger = logging.getLogger("deepcritical_mcp.calls")
 
 READINESS_TIMEOUT = 3.0  # seconds for each check
 _LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 45, 60)
-_QUERY_ARGUMENTS = ("query", "topic")
 
 
 class Metrics:
-    """The metrics of one server, in a registry of its own."""
+    """The metrics of one server, in a registry of its own.
+
+    Attributes:
+        calls: tool calls by tool and outcome.
+        seconds: their duration by tool.
+        providers: outcomes by provider and outcome.
+        responses: HTTP responses by path and status.
+    """
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
-        self._calls = Counter(
-            "deepcritical_calls", "Tool calls by outcome: ok, or the error's code.", ["tool", "outcome"],
-            registry=self._registry,
-        )  # fmt: skip
-        self._seconds = Histogram(
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.calls = self._counter("calls", "Tool calls by outcome: ok, or the error's code.", "tool", "outcome")
+        self.seconds = Histogram(
             "deepcritical_call_seconds", "How long tool calls took.", ["tool"], buckets=_LATENCY_BUCKETS,
-            registry=self._registry,
+            registry=self.registry,
         )  # fmt: skip
-        self._providers = Counter(
-            "deepcritical_provider_outcomes", "Outcome of each provider in a search: ok, failed or skipped.",
-            ["provider", "outcome"], registry=self._registry,
-        )  # fmt: skip
-        self._responses = Counter(
-            "deepcritical_http_responses", "HTTP responses by status.", ["path", "status"], registry=self._registry
+        self.providers = self._counter(
+            "provider_outcomes", "Outcome of each provider in a search: ok, failed or skipped.", "provider", "outcome"
         )
-
-    def call(self, tool: str, outcome: str, seconds: float) -> None:
-        """Count a finished tool call."""
-        self._calls.labels(tool, outcome).inc()
-        self._seconds.labels(tool).observe(seconds)
-
-    def provider(self, name: str, outcome: str) -> None:
-        """Count a provider's outcome in a call."""
-        self._providers.labels(name, outcome).inc()
-
-    def response(self, path: str, status: int) -> None:
-        """Count an HTTP response."""
-        self._responses.labels(path, str(status)).inc()
+        self.responses = self._counter("http_responses", "HTTP responses by status.", "path", "status")
 
     def watch(self, name: str, description: str, value: Callable[[], float]) -> None:
         """Add the gauge `deepcritical_<name>`, which shows the current `value()`."""
-        Gauge(f"deepcritical_{name}", description, registry=self._registry).set_function(value)
+        Gauge(f"deepcritical_{name}", description, registry=self.registry).set_function(value)
 
-    def exposition(self) -> bytes:
-        """All metrics in Prometheus' text format."""
-        return generate_latest(self._registry)
+    def _counter(self, name: str, description: str, *labels: str) -> Counter:
+        return Counter(f"deepcritical_{name}", description, labels, registry=self.registry)
 
 
 class Health:
@@ -86,19 +72,16 @@ class Health:
 
     async def ready(self, _: Request) -> Response:
         """200 if the model is loaded and the store can be reached; else 503 with the reason."""
-        checks = {"model": "ok", "store": "ok"}
         if self._closing():
             return JSONResponse({"status": "closing"}, status_code=503, headers={"retry-after": "10"})
-        for name in checks:
-            checks[name] = await self._check(name)
-        is_ready = all(state == "ok" for state in checks.values())
-        headers = {} if is_ready else {"retry-after": "5"}
-        body = {"status": "ok" if is_ready else "not ready", **checks}
-        return JSONResponse(body, status_code=200 if is_ready else 503, headers=headers)
+        checks = {"model": await self._check("model"), "store": await self._check("store")}
+        if set(checks.values()) == {"ok"}:
+            return JSONResponse({"status": "ok", **checks})
+        return JSONResponse({"status": "not ready", **checks}, status_code=503, headers={"retry-after": "5"})
 
     async def metrics(self, _: Request) -> Response:
         """The metrics in Prometheus' text format."""
-        return Response(self._metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(self._metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
     async def _check(self, name: str) -> str:
         try:
@@ -132,13 +115,11 @@ class CallObserver:
         outcome, result, started = "cancelled", None, time.perf_counter()
         try:
             result = await call_next(ctx)
-            outcome = _outcome(result)
+            outcome = str(_error(result).get("code", "ok"))
         except MCPError as error:
             outcome = f"rpc_{error.error.code}"
             raise
-        except anyio.get_cancelled_exc_class():
-            raise
-        except Exception:
+        except Exception:  # not a cancellation
             outcome = "rpc_error"
             raise
         finally:
@@ -146,22 +127,26 @@ class CallObserver:
         return result
 
     def _report(self, ctx: ServerRequestContext[Any, Any], outcome: str, result: HandlerResult, seconds: float) -> None:
-        name = str((ctx.params or {}).get("name", ""))
+        params = ctx.params or {}
+        name = str(params.get("name", ""))
         tool = name if name in self._tools else "unknown"
-        self._metrics.call(tool, outcome, seconds)
+        self._metrics.calls.labels(tool, outcome).inc()
+        self._metrics.seconds.labels(tool).observe(seconds)
         for provider, provider_outcome in _provider_outcomes(result):
-            self._metrics.provider(provider, provider_outcome)
-        caller = current_caller()
+            self._metrics.providers.labels(provider, provider_outcome).inc()
+        caller = current_caller() or Caller(name="", address="", request_id="", path="")
         fields = {
             "tool": tool,
             "outcome": outcome,
             "ms": round(seconds * 1_000),
-            "request_id": caller.request_id if caller else "",
-            "caller": caller.name if caller else "",
-            "path": caller.path if caller else "",
+            "request_id": caller.request_id,
+            "caller": caller.name,
+            "path": caller.path,
             "protocol": ctx.protocol_version,
-            **({"query": _query(ctx.params)} if self._log_queries else {}),
         }
+        if self._log_queries:
+            arguments: Mapping[str, object] = params.get("arguments") or {}
+            fields["query"] = next((str(arguments[name])[:500] for name in ("query", "topic") if name in arguments), "")
         logger.info("call", extra=fields)
 
 
@@ -177,34 +162,25 @@ class ResponseCounter:
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 path = str(scope["path"])
-                self._metrics.response(path if path in self._paths else "other", message["status"])
+                self._metrics.responses.labels(path if path in self._paths else "other", str(message["status"])).inc()
             await send(message)
 
         await self._app(scope, receive, counted)
 
 
 def _structured(result: HandlerResult) -> Mapping[str, Any]:
-    if not isinstance(result, dict):
-        return {}
-    content = result.get("structuredContent")
+    content = result.get("structuredContent") if isinstance(result, dict) else None
     return cast("Mapping[str, Any]", content) if isinstance(content, dict) else {}
 
 
-def _outcome(result: HandlerResult) -> str:
-    error: Mapping[str, Any] | None = _structured(result).get("error")
-    return str(error["code"]) if error else "ok"
+def _error(result: HandlerResult) -> Mapping[str, Any]:
+    return _structured(result).get("error") or {}
 
 
 def _provider_outcomes(result: HandlerResult) -> Iterator[tuple[str, str]]:
-    content = _structured(result)
-    for report in content.get("providers", []):
+    for report in _structured(result).get("providers", []):
         yield report["name"], report["status"]
-    details: Mapping[str, Any] = content.get("error", {}).get("details", {})
+    details: Mapping[str, Any] = _error(result).get("details", {})
     for cause in [details, *details.get("causes", [])]:
         if cause.get("provider"):
             yield cause["provider"], "failed"
-
-
-def _query(params: Mapping[str, Any] | None) -> str:
-    arguments: Mapping[str, object] = (params or {}).get("arguments") or {}
-    return next((str(arguments[name])[:500] for name in _QUERY_ARGUMENTS if name in arguments), "")

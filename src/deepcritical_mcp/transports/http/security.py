@@ -37,19 +37,19 @@ class HostAndOriginCheck:
         self._origins = {origin.rstrip("/").lower() for origin in origins if origin}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
+        respond = self._app if scope["type"] == "lifespan" else self._refusal(scope) or self._app
+        await respond(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> JSONResponse | None:
         headers = Headers(scope=scope)
-        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_allowed_host(hosts[0], scope):
             reason = "Unknown Host. If it is a name of this server, add it to DEEPCRITICAL_ALLOWED_HOSTS."
-            await refusal(421, "unknown_host", reason)(scope, receive, send)
-        elif not all(self._is_allowed_origin(origin) for origin in origins):
+            return refusal(421, "unknown_host", reason)
+        if not all(map(self._is_allowed_origin, headers.getlist("origin"))):
             reason = "Requests from this Origin are not allowed. To allow them, add it to DEEPCRITICAL_CORS_ORIGINS."
-            await refusal(403, "foreign_origin", reason)(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+            return refusal(403, "foreign_origin", reason)
+        return None
 
     def _is_allowed_host(self, value: str, scope: Scope) -> bool:
         match = _HOST.fullmatch(value)
@@ -93,9 +93,9 @@ def listens_on_loopback_only(host: str) -> bool:
 
 
 def _matches(name: str, value: str, allowed: str) -> bool:
-    if allowed.startswith("*."):
-        return name.endswith(allowed[1:]) and len(name) > len(allowed) - 1
-    return allowed in ("*", name, value)
+    return allowed in ("*", name, value) or (
+        allowed.startswith("*.") and name.endswith(allowed[1:]) and name != allowed[1:]
+    )
 
 
 def _origin(url: str) -> str:

@@ -1,113 +1,128 @@
-"""One record of PubMed, an article or a book, as a publication."""
+"""A PubMed record, an article or a book, as a publication."""
 
 from __future__ import annotations
 
+import calendar
+import datetime
 import re
-from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from xml.etree.ElementTree import Element
 
-from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication, language_names
-from deepcritical_mcp.models.vancouver import AHEAD_OF_PRINT
-from deepcritical_mcp.sources.pubmed.xml.element import Element
-from deepcritical_mcp.sources.pubmed.xml.partial_dates import date_of
+from deepcritical_mcp.models import (
+    AHEAD_OF_PRINT,
+    NO_ABSTRACT,
+    NO_TITLE,
+    UNKNOWN_DATE,
+    AuthorName,
+    Publication,
+    language_names,
+)
+from deepcritical_mcp.sources.pubmed.elements import first, text_at, texts_at
 from deepcritical_mcp.sources.pubmed.xml.record_status import status_of
 from deepcritical_mcp.text import clean_line, clean_text
 
 # Elsevier's number of an article or a chapter, which is not a page: "S0021-9150(18)30209-0", "B978-0-12-3".
 _ITEM_NUMBER = re.compile(r"[SB][0-9]{4}-?[0-9]{3}[0-9X]\(?[0-9]{2}\)?[0-9]{5}-?[0-9X]|B97[89]-?[0-9X.-]+")
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
+_YEAR = re.compile(r"(?<!\d)(1[4-9]|20|21)\d\d(?!\d)")
+_MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})[a-z]*\b", re.IGNORECASE)
 
 
 def article(record: Element) -> Publication:
-    """A publication out of a <PubmedArticle>.
+    """A publication from a <PubmedArticle>.
 
     `date` is that of the issue, also when the article was online earlier; ahead of print it is the electronic one.
 
     Raises:
         ValueError: it has no PMID.
     """
-    citation = record.first("MedlineCitation")
-    entry = citation.first("Article")
-    journal = entry.first("Journal")
-    issue = journal.first("JournalIssue")
-    medline = citation.first("MedlineJournalInfo")
-    abbreviation = journal.first("ISOAbbreviation").text or medline.first("MedlineTA").text
-    stage = record.first("PubmedData", "PublicationStatus").text
-    electronic = date_of(*entry.all("ArticleDate"))
-    printed = date_of(issue.first("PubDate"))
-    ahead = stage == AHEAD_OF_PRINT and electronic != UNKNOWN_DATE
-    types = entry.texts("PublicationTypeList", "PublicationType")
-    ids = tuple(record.all("PubmedData", "ArticleIdList", "ArticleId"))
+    citation = first(record, "MedlineCitation")
+    entry = first(citation, "Article")
+    journal = first(entry, "Journal")
+    abbreviation = text_at(journal, "ISOAbbreviation") or text_at(citation, "MedlineJournalInfo/MedlineTA")
+    stage = text_at(record, "PubmedData/PublicationStatus")
+    electronic, printed = _date(entry, "ArticleDate"), _date(journal, "JournalIssue/PubDate")
+    ahead = stage == AHEAD_OF_PRINT and bool(electronic)
     return _publication(
         citation,
         entry,
-        types=types,
-        journal_of_status=abbreviation,
-        title=_first_text(entry, "ArticleTitle", "VernacularTitle"),
-        date=electronic if ahead or printed == UNKNOWN_DATE else printed,
-        authors=_names(_authors(entry.all("AuthorList"))),
-        doi=_id(ids, "doi") or _location(entry.all("ELocationID"), "doi"),
-        pmcid=_id(ids, "pmc") or _older_pmcid(citation),
-        pages=_pages(entry.first("Pagination")) or ("" if ahead else _article_number(entry)),
-        journal=journal.first("Title").text or abbreviation,
+        types=texts_at(entry, "PublicationTypeList/PublicationType"),
+        title=text_at(entry, "ArticleTitle", "VernacularTitle"),
+        date=electronic if ahead else printed or electronic,
+        authors=_names(entry),
+        doi=text_at(record, "PubmedData/ArticleIdList/ArticleId[@IdType='doi']") or _location(entry, "doi"),
+        pmcid=text_at(record, "PubmedData/ArticleIdList/ArticleId[@IdType='pmc']") or _older_pmcid(citation),
+        pages=_pages(entry) or ("" if ahead else _article_number(entry)),
+        journal=text_at(journal, "Title") or abbreviation,
         journal_abbreviation=abbreviation,
-        volume=issue.first("Volume").text,
-        issue=issue.first("Issue").text,
-        vernacular_title=entry.first("VernacularTitle").text if entry.first("ArticleTitle").text else "",
-        issn=journal.first("ISSN").text or medline.first("ISSNLinking").text,
-        electronic_date=electronic,
+        volume=text_at(journal, "JournalIssue/Volume"),
+        issue=text_at(journal, "JournalIssue/Issue"),
+        issn=text_at(journal, "ISSN") or text_at(citation, "MedlineJournalInfo/ISSNLinking"),
+        electronic_date=electronic or UNKNOWN_DATE,
         publication_stage=stage,
         **_registrations(entry),
     )
 
 
 def book(record: Element) -> Publication:
-    """A publication out of a <PubmedBookArticle>: a whole book, or a chapter, which has a title of its own.
+    """A publication from a <PubmedBookArticle>: a whole book, or a chapter, which has its own title.
 
     A chapter's `date` is that of its contribution; its book's years are in `book_years`.
 
     Raises:
         ValueError: it has no PMID.
     """
-    document = record.first("BookDocument")
-    whole = document.first("Book")
-    chapter = _first_text(document, "ArticleTitle", "VernacularTitle")
-    title = whole.first("BookTitle").text
-    ids = (*document.all("ArticleIdList", "ArticleId"), *record.all("PubmedBookData", "ArticleIdList", "ArticleId"))
-    dates = (document.first("ContributionDate"), whole.first("PubDate"))
-    authors = tuple(_authors(document.all("AuthorList"))) or tuple(_authors(whole.all("AuthorList")))
+    document = first(record, "BookDocument")
+    whole = first(document, "Book")
+    chapter = text_at(document, "ArticleTitle", "VernacularTitle")
+    title = text_at(whole, "BookTitle")
+    contributed, published = _date(document, "ContributionDate"), _date(whole, "PubDate")
+    # A chapter's DOI is not its book's.
+    doi = "" if chapter else _location(whole, "doi")
+
+    def id_of(kind: str) -> str:
+        path = f"ArticleIdList/ArticleId[@IdType='{kind}']"
+        return text_at(record, f"BookDocument/{path}", f"PubmedBookData/{path}")
+
     return _publication(
         document,
         document,
-        types=document.texts("PublicationType"),
-        journal_of_status="",
+        types=texts_at(document, "PublicationType"),
         title=chapter or title,
-        date=date_of(*(dates if chapter else reversed(dates))),
-        authors=_names(authors),
-        # A chapter's DOI is not its book's.
-        doi=_id(ids, "doi") or ("" if chapter else _location(whole.all("ELocationID"), "doi")),
-        pmcid=_id(ids, "pmc"),
-        pages=_pages(document.first("Pagination")),
-        volume=whole.first("Volume").text,
-        vernacular_title=document.first("VernacularTitle").text if document.first("ArticleTitle").text else "",
-        publication_stage=record.first("PubmedBookData", "PublicationStatus").text,
-        publisher=whole.first("Publisher", "PublisherName").text,
-        publisher_place=whole.first("Publisher", "PublisherLocation").text,
+        date=contributed or published if chapter else published or contributed,
+        authors=_names(document) or _names(whole),
+        doi=id_of("doi") or doi,
+        pmcid=id_of("pmc"),
+        pages=_pages(document),
+        volume=text_at(whole, "Volume"),
+        publication_stage=text_at(record, "PubmedBookData/PublicationStatus"),
+        publisher=text_at(whole, "Publisher/PublisherName"),
+        publisher_place=text_at(whole, "Publisher/PublisherLocation"),
         book_title=title,
-        editors=_names(_authors((*whole.all("AuthorList"), *document.all("AuthorList")), "editors")),
+        editors=_names(whole, document, editors=True),
         book_years=_years(whole, is_chapter=bool(chapter)),
-        isbn=whole.first("Isbn").text,
-        bookshelf_id=_id(ids, "bookaccession"),
-        revised_date=date_of(document.first("DateRevised")),
+        isbn=text_at(whole, "Isbn"),
+        bookshelf_id=id_of("bookaccession"),
+        revised_date=_date(document, "DateRevised") or UNKNOWN_DATE,
     )
 
 
 def _publication(
-    citation: Element, entry: Element, *, types: tuple[str, ...], journal_of_status: str, title: str, **fields: object
+    citation: Element,
+    entry: Element,
+    *,
+    types: tuple[str, ...],
+    title: str,
+    date: str,
+    journal_abbreviation: str = "",
+    **fields: object,
 ) -> Publication:
     """What articles and books have in common; `entry` is the part of `citation` that describes the text itself."""
-    pmid = citation.first("PMID").text
+    pmid = text_at(citation, "PMID")
     if not pmid.isdecimal():
         raise ValueError("it has no PMID")
-    status, notices = status_of(citation, types, journal_of_status)
+    status, notices = status_of(citation, types, journal_abbreviation)
+    keywords = texts_at(citation, "KeywordList/Keyword") + texts_at(citation, "ChemicalList/Chemical/NameOfSubstance")
     return Publication.of(
         "abstract",
         clean_text(_abstract(entry, citation)) or NO_ABSTRACT,
@@ -116,14 +131,17 @@ def _publication(
         title=clean_line(title) or NO_TITLE,
         url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
         pmid=pmid,
-        language=", ".join(entry.texts("Language")),
+        date=date or UNKNOWN_DATE,
+        journal_abbreviation=journal_abbreviation,
+        vernacular_title=text_at(entry, "VernacularTitle") if text_at(entry, "ArticleTitle") else "",
+        language=", ".join(texts_at(entry, "Language")),
         publication_types=types,
-        mesh_terms=citation.texts("MeshHeadingList", "MeshHeading", "DescriptorName"),
-        keywords=tuple(dict.fromkeys(_keywords(citation))),
+        mesh_terms=texts_at(citation, "MeshHeadingList/MeshHeading/DescriptorName"),
+        keywords=tuple(dict.fromkeys(keywords)),
         status=status,
         status_notices=notices,
-        grants=tuple(dict.fromkeys(_grants(entry))),
-        conflict_of_interest=citation.first("CoiStatement").text,
+        grants=tuple(dict.fromkeys(map(_grant, entry.iterfind("GrantList/Grant")))),
+        conflict_of_interest=text_at(citation, "CoiStatement"),
         **fields,
     )
 
@@ -131,101 +149,109 @@ def _publication(
 def _registrations(entry: Element) -> dict[str, object]:
     """Accession numbers with their bank; `nct` where the record names exactly one trial of ClinicalTrials.gov."""
     banks = [
-        (bank.first("DataBankName").text, number)
-        for bank in entry.all("DataBankList", "DataBank")
-        for number in bank.texts("AccessionNumberList", "AccessionNumber")
+        (text_at(bank, "DataBankName"), number)
+        for bank in entry.iterfind("DataBankList/DataBank")
+        for number in texts_at(bank, "AccessionNumberList/AccessionNumber")
     ]
-    trials = list(dict.fromkeys(number.upper() for _, number in banks if number.upper().startswith("NCT")))
+    trials = {number.upper() for _, number in banks if number.upper().startswith("NCT")}
     named = (
         number if bank and number.upper().startswith(bank.upper()) else f"{bank} {number}" for bank, number in banks
     )
-    return {"registrations": tuple(dict.fromkeys(named)), "nct": trials[0] if len(trials) == 1 else ""}
+    return {"registrations": tuple(dict.fromkeys(named)), "nct": trials.pop() if len(trials) == 1 else ""}
 
 
-def _grants(entry: Element) -> Iterator[str]:
-    for grant in entry.all("GrantList", "Grant"):
-        parts = (grant.first(name).text for name in ("GrantID", "Agency", "Country"))
-        yield ", ".join(filter(None, parts))
-
-
-def _keywords(citation: Element) -> Iterator[str]:
-    yield from citation.texts("KeywordList", "Keyword")
-    yield from citation.texts("ChemicalList", "Chemical", "NameOfSubstance")
-
-
-def _first_text(element: Element, *names: str) -> str:
-    return next((text for text in (element.first(name).text for name in names) if text), "")
+def _grant(grant: Element) -> str:
+    return ", ".join(filter(None, (text_at(grant, name) for name in ("GrantID", "Agency", "Country"))))
 
 
 def _abstract(entry: Element, citation: Element) -> str:
     """The abstract; where a record has none, its other abstract, in English if possible, with its language named."""
-    if text := _sections(entry.first("Abstract")):
+    if text := _sections(first(entry, "Abstract")):
         return text
-    others = sorted(citation.all("OtherAbstract"), key=lambda one: one.attribute("Language").lower() not in ("", "eng"))
-    for one in others:
-        if text := _sections(one):
-            (language,) = language_names(one.attribute("Language")) or [""]
+    others = citation.findall("OtherAbstract")
+    for other in sorted(others, key=lambda one: one.get("Language", "").lower() not in ("", "eng")):
+        if text := _sections(other):
+            (language,) = language_names(other.get("Language", "")) or [""]
             return text if language in ("", "English") else f"[Abstract in {language}]\n{text}"
     return ""
 
 
 def _sections(abstract: Element) -> str:
-    """The sections of an abstract, a line each, with "LABEL: " before a labelled one."""
-    sections = ((one.attribute("Label"), one.text) for one in abstract.all("AbstractText"))
+    """The sections of an abstract, one per line, with "LABEL: " before a labeled one."""
+    sections = (
+        (section.get("Label", "").strip(), text_at(section, ".")) for section in abstract.iterfind("AbstractText")
+    )
     return "\n".join(f"{label}: {text}" if label else text for label, text in sections if text)
 
 
-def _authors(lists: Iterable[Element], role: str = "authors") -> Iterator[Element]:
+def _names(*parents: Element, editors: bool = False) -> tuple[AuthorName, ...]:
     """Authors or editors in the record's order, without names that were corrected later (ValidYN="N")."""
-    for one in lists:
-        if (one.attribute("Type") == "editors") == (role == "editors"):
-            yield from (author for author in one.all("Author") if author.attribute("ValidYN") != "N")
+    lists = (one for parent in parents for one in parent.iterfind("AuthorList"))
+    people = (
+        author
+        for one in lists
+        if (one.get("Type") == "editors") == editors
+        for author in one.iterfind("Author")
+        if author.get("ValidYN") != "N"
+    )
+    return tuple(name for name in map(_name, people) if name.family)
 
 
-def _names(authors: Iterable[Element]) -> tuple[AuthorName, ...]:
-    return tuple(name for name in map(_author, authors) if name.family)
-
-
-def _author(author: Element) -> AuthorName:
-    if collective := author.first("CollectiveName").text:
+def _name(author: Element) -> AuthorName:
+    if collective := text_at(author, "CollectiveName"):
         return AuthorName(collective)
-    given = _first_text(author, "ForeName", "FirstName", "Initials")
-    family = author.first("LastName").text
-    return AuthorName(family, given, author.first("Suffix").text) if family else AuthorName(given)
-
-
-def _id(ids: Iterable[Element], kind: str) -> str:
-    return next((one.text for one in ids if one.attribute("IdType") == kind and one.text), "")
+    given = text_at(author, "ForeName", "FirstName", "Initials")
+    family = text_at(author, "LastName")
+    return AuthorName(family, given, text_at(author, "Suffix")) if family else AuthorName(given)
 
 
 def _older_pmcid(citation: Element) -> str:
     """The PMCID where older records have it: "PMC3680733 [Available on 06/12/14]"."""
-    numbers = (one.text.split()[0] for one in citation.all("OtherID") if one.attribute("Source") == "NLM" and one.text)
+    numbers = (text.split()[0] for text in texts_at(citation, "OtherID[@Source='NLM']"))
     return next((number for number in numbers if number.startswith("PMC")), "")
 
 
-def _location(locations: Iterable[Element], kind: str) -> str:
+def _location(element: Element, kind: str) -> str:
     """The DOI or publisher's number among electronic locations; one with ValidYN="N" was wrong."""
-    valid = (one for one in locations if one.attribute("ValidYN") != "N")
-    return next((one.text for one in valid if one.attribute("EIdType") == kind and one.text), "")
+    locations = element.iterfind(f"ELocationID[@EIdType='{kind}']")
+    return next((text_at(one, ".") for one in locations if one.get("ValidYN") != "N" and text_at(one, ".")), "")
 
 
-def _pages(pagination: Element) -> str:
-    if pages := pagination.first("MedlinePgn").text:
-        return pages
-    return "-".join(text for text in (pagination.first(name).text for name in ("StartPage", "EndPage")) if text)
+def _pages(element: Element) -> str:
+    ends = (text_at(element, f"Pagination/{name}") for name in ("StartPage", "EndPage"))
+    return text_at(element, "Pagination/MedlinePgn") or "-".join(filter(None, ends))
 
 
 def _article_number(entry: Element) -> str:
     """The publisher's number of an article without pages, by which it is cited ("e47969"); never a DOI."""
-    number = _location(entry.all("ELocationID"), "pii")
+    number = _location(entry, "pii")
     return "" if number.startswith("10.") or _ITEM_NUMBER.fullmatch(number) else number
 
 
 def _years(whole: Element, *, is_chapter: bool) -> str:
-    """The years of a book that is published bit by bit ("1993-2025"); the year of another one for its chapters."""
-    first, last = (date_of(whole.first(name))[:4] for name in ("BeginningDate", "EndingDate"))
-    if first != UNKNOWN_DATE[:4]:
-        return f"{first}-{last if last != UNKNOWN_DATE[:4] else ''}"
-    year = date_of(whole.first("PubDate"))
-    return year[:4] if is_chapter and year != UNKNOWN_DATE else ""
+    """The years of a book published over time ("1993-2025"), or the year of any other book for its chapters."""
+    begun, ended, published = (_date(whole, name)[:4] for name in ("BeginningDate", "EndingDate", "PubDate"))
+    return f"{begun}-{ended}" if begun else published if is_chapter else ""
+
+
+def _date(element: Element, path: str) -> str:
+    """The date in the first element at `path` that has a year, "YYYY[-MM[-DD]]"; "" if none has.
+
+    PubMed writes some as "1998 Dec-1999 Jan", or with a season.
+    """
+    return next((date for found in element.iterfind(path) if (date := _date_of(found))), "")
+
+
+def _date_of(element: Element) -> str:
+    year, month, day = (text_at(element, name) for name in ("Year", "Month", "Day"))
+    text = " ".join((year, month, day, text_at(element, "Season"), text_at(element, "MedlineDate")))
+    found, named = _YEAR.search(year or text), _MONTH.search(text)
+    if not found:
+        return ""
+    number = int(month) if re.fullmatch("0?[1-9]|1[0-2]", month) else 0
+    if not number and named:
+        number = _MONTHS[named[1].lower()]
+    if month and number:
+        with suppress(ValueError):
+            return datetime.date(int(found[0]), number, int(day)).isoformat()
+    return f"{found[0]}-{number:02}" if number else found[0]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.models import (
     NOTICE_LABELS,
     PREPRINT,
-    STATUSES,
     NoticeKind,
     PublicationStatus,
     StatusNotice,
+    gravest,
 )
-from deepcritical_mcp.sources.pubmed.xml.element import Element
+from deepcritical_mcp.sources.pubmed.elements import text_at
 
 # The RefType of CommentsCorrections: what kind of notice it is, and the status of the record that has it. A partial
 # retraction retracts parts of a paper, so the paper counts as corrected. "RepublishedIn" does not say whether the
@@ -65,31 +66,31 @@ _DOI = re.compile(r"\bdoi: ?(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
 def status_of(
     citation: Element, publication_types: Sequence[str], journal: str
 ) -> tuple[PublicationStatus, tuple[StatusNotice, ...]]:
-    """The gravest of what is said about a record, and each notice that says it.
+    """A record's most severe status, and its notices in the order of `NOTICE_LABELS`.
 
     Args:
         citation: the element with the record's CommentsCorrectionsList.
         journal: the abbreviation of the record's journal.
     """
     types = {name.lower() for name in publication_types}
-    said: list[PublicationStatus] = ["ok", *(status for name, status in _TYPES.items() if name in types)]
+    statuses: list[PublicationStatus] = ["ok", *(status for name, status in _TYPES.items() if name in types)]
     notices: list[StatusNotice] = []
-    for link in citation.all("CommentsCorrectionsList", "CommentsCorrections"):
-        reference = link.first("RefSource").text
-        found = _link(link.attribute("RefType"), reference, types, journal)
+    for link in citation.iterfind("CommentsCorrectionsList/CommentsCorrections"):
+        reference = text_at(link, "RefSource")
+        found = _link(link.get("RefType", ""), reference, types, journal)
         if found is None:
             continue
         kind, status = found
         doi = _DOI.search(reference)
-        said.append(status)
+        statuses.append(status)
         notices.append(
             StatusNotice(
-                kind=kind, pmid=link.first("PMID").text, doi=doi[1].rstrip(".,;") if doi else "", reference=reference
+                kind=kind, pmid=text_at(link, "PMID"), doi=doi[1].rstrip(".,;") if doi else "", reference=reference
             )
         )
     order = tuple(NOTICE_LABELS)
     notices.sort(key=lambda notice: order.index(notice.kind))
-    return max(said, key=lambda status: STATUSES[status].gravity), tuple(notices)
+    return gravest(statuses), tuple(notices)
 
 
 def _link(kind: str, reference: str, types: set[str], journal: str) -> tuple[NoticeKind, PublicationStatus] | None:

@@ -31,11 +31,11 @@ class Library(Source):
 
 
 SOURCE = Library()
-FAILED = Outcome("other", is_query=False, error=ProviderUnavailableError("pubmed", "It is down."))
+FAILED = Outcome("other", error=ProviderUnavailableError("pubmed", "It is down."))
 
 
-def asked(ids: list[str], depth: int, *, is_direct: bool = False) -> Outcome:
-    return Outcome("q", is_direct, Answer(tuple(ids[:depth]), len(ids)))
+def asked(ids: list[str], depth: int) -> Outcome:
+    return Outcome("q", Answer(tuple(ids[:depth]), len(ids)))
 
 
 def ranking_of_all(outcomes: list[Outcome], offset: int, size: int, limit: int) -> Ranking:
@@ -43,26 +43,26 @@ def ranking_of_all(outcomes: list[Outcome], offset: int, size: int, limit: int) 
 
 
 def test_the_query_weighs_three_times_a_variant():
-    direct = asked(["1", "2"], 200, is_direct=True)
+    direct = asked(["1", "2"], 200)
     variants = [asked(["9", "8"], 200), asked(["9", "7"], 200)]
     assert ranking_of_all([direct, *variants], 0, 10, 200).ids == ("1", "2", "9", "8", "7")
 
 
-def test_what_several_wordings_find_comes_before_what_one_finds():
-    direct = asked(["1", "2", "3"], 200, is_direct=True)
+def test_what_several_variants_find_comes_before_what_one_finds():
+    direct = asked(["1", "2", "3"], 200)
     assert ranking_of_all([direct, asked(["3", "4"], 200)], 0, 10, 200).ids == ("3", "1", "2", "4")
 
 
-def test_a_wording_that_failed_does_not_count():
-    window = ranking_of_all([asked(["1", "2"], 200, is_direct=True), FAILED], 0, 10, 200)
+def test_a_variant_that_failed_does_not_count():
+    window = ranking_of_all([asked(["1", "2"], 200), FAILED], 0, 10, 200)
     assert (window.ids, window.total, window.ends) == (("1", "2"), 2, True)
 
 
 def test_the_total_counts_what_is_known_to_exist():
-    many = Outcome("q", True, Answer(tuple(map(str, range(200))), 5_000))
+    many = Outcome("q", Answer(tuple(map(str, range(200))), 5_000))
     window = ranking_of_all([many, asked(["x"], 200)], 0, 10, 200)
     assert (window.total, window.ends) == (5_000, False)
-    window = ranking_of_all([asked(["1", "2"], 200, is_direct=True), asked(["2", "3"], 200)], 0, 10, 200)
+    window = ranking_of_all([asked(["1", "2"], 200), asked(["2", "3"], 200)], 0, 10, 200)
     assert (window.total, window.ends) == (3, True)
 
 
@@ -80,7 +80,7 @@ def test_pages_neither_repeat_nor_miss_a_record(direct: list[str], variant: list
     ends = False
     while not ends:
         limit = depth(SOURCE, len(paged) + size)
-        both = [asked(direct, limit, is_direct=True), asked(variant, limit)]
+        both = [asked(direct, limit), asked(variant, limit)]
         window = ranking_of_all(both, len(paged), size, limit)
         paged += window.ids
         ends = window.ends

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import ExpandedQuery
-from deepcritical_mcp.search.expansion.selection import Reformulation, Strategy, choose, same_words_key, semantic_count
+from deepcritical_mcp.search.expansion import QueryExpander
+from deepcritical_mcp.search.expansion.proposals import Reformulation, choose, same_words_key, semantic_count
 
 
-def query(text: str, strategy: Strategy, reformulation: Reformulation) -> ExpandedQuery:
+def query(text: str, strategy: Literal["direct", "broader", "specific"], reformulation: Reformulation) -> ExpandedQuery:
     return ExpandedQuery(
         query=text, strategy=strategy, reformulation=reformulation, rationale="", pubmed_query=text, source="rules"
     )
@@ -59,3 +63,10 @@ def test_no_two_queries_ask_the_same_of_pubmed():
 
 def test_a_negation_makes_another_query():
     assert same_words_key("kidney without diabetes") != same_words_key("kidney diabetes")
+
+
+async def test_without_is_also_read_as_not_mentioned():
+    expansion = await QueryExpander(Settings(), None).expand("kidney function without diabetes", count=8, store=None)
+    (wider,) = [one for one in expansion.queries if one.strategy == "broader"]
+    assert wider.pubmed_query == '(kidney function "without diabetes") OR ((kidney function) NOT diabetes)'
+    assert wider.query == "kidney function without diabetes absence of diabetes"

@@ -63,7 +63,7 @@ async def test_a_client_that_cannot_sample_gets_the_server_s_queries(mode: str) 
 async def test_an_answer_in_another_form_is_not_used_and_that_is_said(mode: str) -> None:
     found, warnings = await sources(ClientModel("Sure! Here are some ideas for you."), mode=mode)
     assert set(found) == {"rules"}
-    assert any("not in the format asked for" in warning for warning in warnings)
+    assert any("not in the requested format" in warning for warning in warnings)
 
 
 async def test_a_refusal_by_the_user_leaves_the_server_s_queries() -> None:

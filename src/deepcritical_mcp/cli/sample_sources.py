@@ -1,0 +1,169 @@
+"""The sample library as sources, in place of PubMed and the web.
+
+Its records are in sample_records.jsonl, in the format of `export_evidence`. Nothing in them is evidence: every title
+ends in "[sample data]", PMIDs are far above those that PubMed assigns, DOIs have 10.5555, the prefix reserved for
+examples, and web addresses end in ".example", which never resolves.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Self
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.export import read_jsonl
+from deepcritical_mcp.identifiers import normalize_pmid
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
+from deepcritical_mcp.models import Source as CitationSource
+from deepcritical_mcp.sources.base import Answer, Fetched, Hit, Net, SearchRequest, Source
+from deepcritical_mcp.sources.pubmed.publication_types import publication_type
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.web.web_request import WebRequest
+
+MIN_SCORE = 0.55
+"""Share of a query's words, weighted by rarity, that a record must contain."""
+_SIMILAR = 5
+_NOT_WORDS = re.compile(r"\[sample data\]|\(Made-up text\.\)|^[A-Z]+: ", re.MULTILINE)
+_QUERY_PART = re.compile(r"\bAND\b|\bNOT\b.*", re.DOTALL)
+_FIELD_TAG = re.compile(r"\[[^\]]*\]")
+_ENDING = re.compile(r"(?<=\w{4})(ations?|ings?|ies|ics?|e[ds]|s|y)$")
+_FILLER_WORDS = frozenset(
+    """\
+a an and any are as at be been between by can could do does effect effects evidence for from has have how if in into
+is it its lead may might new not of on or people patients patient person reduce reduced reduces risk should study
+studies than that the their there these they this to treatment treatments used using was were what when which who why
+will with without would adults adult older lower lowers improve improves increase increases help helps versus vs about
+after before during""".split()
+)
+
+
+@cache
+def sample_records(source: CitationSource) -> tuple[Publication, ...]:
+    """The made-up publications of this source."""
+    text = files("deepcritical_mcp.cli").joinpath("sample_records.jsonl").read_text("utf-8")
+    return tuple(one for one in read_jsonl(text) if one.source == source)
+
+
+class SampleArticles(Source):
+    """The made-up articles, asked as PubMed is: ids first, then their records."""
+
+    name = "pubmed"
+    title = "The sample library"
+    kind = "literature"
+    cited_as = "pubmed"
+    request = PubMedRequest
+    two_step = True
+    id_name = "PMID"
+    links = {"similar": "articles similar to", "cited_by": "articles that cite", "references": "references of"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self._articles = {one.pmid: one for one in sample_records("pubmed")}
+        self._index = _WordOverlap(list(self._articles.values()))
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls()
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        assert isinstance(request, PubMedRequest)
+        found = [one for one in self._index.ranked(variant) if _fits(one, request)]
+        if request.sort == "date":
+            found.sort(key=lambda article: article.date, reverse=True)
+        return Answer(tuple(one.pmid for one in found[offset : offset + limit]), len(found))
+
+    async def fetch(self, ids: Sequence[str]) -> Fetched:
+        return Fetched({pmid: self._articles[pmid] for pmid in ids if pmid in self._articles})
+
+    def stub(self, id: str) -> Publication:
+        return Publication.of("abstract", NO_ABSTRACT, provider=self.name, source="pubmed", title=NO_TITLE, pmid=id)
+
+    def known_id(self, text: str) -> str:
+        if not (pmid := normalize_pmid(text)):
+            raise InvalidInputError(f"The sample library's PMIDs are numbers from {min(self._articles)} on.")
+        return pmid
+
+    async def related(self, id: str, kind: str) -> Sequence[str]:
+        if id not in self._articles or kind != "similar":
+            return ()
+        return [one.pmid for one in self._index.similar(self._articles[id])[:_SIMILAR]]
+
+
+class SamplePages(Source):
+    """The made-up web pages."""
+
+    name = "web"
+    title = "The sample library"
+    kind = "web"
+    cited_as = "web"
+    request = WebRequest
+    scored = True
+    block = 0
+
+    def __init__(self) -> None:
+        self._index = _WordOverlap(sample_records("web"))
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls()
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        found = self._index.ranked(variant)[:limit]
+        return Answer.whole([Hit(publication=one, score=1 - 0.5 * rank / len(found)) for rank, one in enumerate(found)])
+
+
+def _fits(article: Publication, request: PubMedRequest) -> bool:
+    """Whether an article passes the request's filters; a partial date means its whole month or year."""
+    earliest, latest = request.min_date.strip(), request.max_date.strip()
+    wanted = set(map(publication_type, request.publication_types))
+    return (
+        (not earliest or article.date >= earliest[: len(article.date)])
+        and (not latest or article.date[: len(latest)] <= latest)
+        and (not wanted or not wanted.isdisjoint(article.publication_types))
+    )
+
+
+class _WordOverlap:
+    """Ranks records by the share of a query's words they contain; understands AND, OR, NOT and field tags roughly."""
+
+    def __init__(self, records: Sequence[Publication]) -> None:
+        self._stems = {one: _stems(_indexed_text(one)) for one in records}
+        every = frozenset[str]().union(*self._stems.values())
+        self._weights = {
+            stem: math.log((len(records) + 1) / sum(stem in one for one in self._stems.values())) for stem in every
+        }
+
+    def ranked(self, query: str) -> list[Publication]:
+        """The records that match `query`, best first."""
+        parts = [part.split(" OR ") for part in _QUERY_PART.split(_FIELD_TAG.sub(" ", query))]
+        asked = [some for part in parts if (some := [stems for one in part if (stems := _stems(one))])]
+        scores = {one: self._score(asked, stems) for one, stems in self._stems.items()}
+        return sorted((one for one in scores if scores[one] >= MIN_SCORE), key=lambda one: -scores[one])
+
+    def similar(self, record: Publication) -> list[Publication]:
+        """The other records, most similar first."""
+        own = self._stems[record]
+        scores = {one: self._weight(own & stems) for one, stems in self._stems.items() if one != record}
+        return sorted(scores, key=lambda one: -scores[one])
+
+    def _score(self, asked: Sequence[Sequence[frozenset[str]]], stems: frozenset[str]) -> float:
+        best = [max(self._weight(one & stems) / self._weight(one) for one in part) for part in asked]
+        return sum(best) / len(best) if best else 0.0
+
+    def _weight(self, stems: frozenset[str]) -> float:
+        rare = math.log(len(self._stems) + 1)  # words that no record contains weigh most
+        return sum(self._weights.get(stem, rare) for stem in stems)
+
+
+def _indexed_text(record: Publication) -> str:
+    groups = [name.family for name in record.authors if not name.given]
+    return _NOT_WORDS.sub("", "\n".join([record.text.content, record.title, *record.mesh_terms, *groups]))
+
+
+def _stems(text: str) -> frozenset[str]:
+    words = re.findall(r"[a-z0-9]{2,}", text.lower())
+    return frozenset(_ENDING.sub("", word) for word in words if word not in _FILLER_WORDS)

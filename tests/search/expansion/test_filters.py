@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from deepcritical_mcp.search.expansion.filters import fitting_filters, question_kinds
+from deepcritical_mcp.search.expansion.topic import read_topic
+
+TODAY = date(2026, 1, 31)
+
+
+@pytest.mark.parametrize(
+    ("topic", "kinds"),
+    [
+        ("pembrolizumab in melanoma", "treatment"),
+        ("sensitivity and specificity of FIT", "diagnosis"),
+        ("lead exposure and IQ", "harm"),
+        ("survival after sepsis", "course"),
+        ("measles vaccine hesitancy", "views"),
+        ("cost of statins", ""),
+        ("testosterone in men", ""),
+        ("kidney function without treatment", ""),
+    ],
+)
+def test_the_words_of_a_topic_show_what_it_asks(topic: str, kinds: str):
+    assert ", ".join(question_kinds(read_topic(topic))) == kinds
+
+
+def test_filters_of_another_question_do_not_fit():
+    found = " ".join(one.finds for one in fitting_filters(read_topic("burnout in nurses"), today=TODAY))
+    assert "qualitative research" in found
+    assert "Trials" not in found
+    assert "Published since 2016" in found
+
+
+def test_a_topic_about_animals_is_not_limited_to_humans():
+    conditions = [one.pubmed for one in fitting_filters(read_topic("memory in mice"), today=TODAY)]
+    assert "animals[mh:noexp]" in conditions
+    assert not any("NOT humans" in condition for condition in conditions)
