@@ -26,6 +26,13 @@ def logging_as_it_was() -> Iterator[None]:
     logging.captureWarnings(False)
 
 
+def test_terminal_codes_of_uvicorn_stay_out(capfd: pytest.CaptureFixture[str]):
+    configure_logging("INFO")
+    extra = {"color_message": "Started server process [\x1b[36m%d\x1b[0m]"}
+    logging.getLogger("uvicorn.error").info("Started server process [%d]", 7, extra=extra)
+    assert capfd.readouterr().err.partition(" ")[2] == "info uvicorn.error Started server process [7]\n"
+
+
 def test_each_event_is_one_line_with_its_time_in_utc(capfd: pytest.CaptureFixture[str]):
     configure_logging("INFO")
     logging.getLogger("ours").info("asking again", extra={"provider": "brave", "text": "two\nlines"})

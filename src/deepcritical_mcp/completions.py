@@ -6,13 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mcp_types import (
-    Completion,
-    CompletionArgument,
-    CompletionContext,
-    PromptReference,
-    ResourceTemplateReference,
-)
+from mcp_types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.tools.call_session import ToolContext, existing_session, session_for

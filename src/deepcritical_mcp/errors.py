@@ -147,7 +147,7 @@ class CircuitOpenError(ProviderError, code="circuit_open", retryable=True):
     """The provider failed repeatedly and is skipped for some seconds."""
 
 
-def may_pass(error: DeepCriticalError) -> bool:
+def is_temporary(error: DeepCriticalError) -> bool:
     """Whether waiting can help. A block is lifted too, but not by trying again at once."""
     return error.retryable or isinstance(error, BlockedError)
 
@@ -160,13 +160,9 @@ class AllProvidersFailedError(DeepCriticalError, code="all_providers_failed", re
     """
 
     def __init__(self, message: str, causes: Sequence[DeepCriticalError], *, retry_after: float = 0.0) -> None:
-        super().__init__(
-            message,
-            retry_after=retry_after,
-            details={"causes": [_cause(cause) for cause in causes]},
-        )
+        super().__init__(message, retry_after=retry_after, details={"causes": [_cause(cause) for cause in causes]})
         self.causes = tuple(causes)
-        self.retryable = any(map(may_pass, causes))
+        self.retryable = any(map(is_temporary, causes))
 
 
 def _cause(error: DeepCriticalError) -> dict[str, object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
-from itertools import compress, groupby, pairwise
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -13,6 +13,8 @@ MIN_GAP = 400
 """Characters: less is never left out of an abstract."""
 MAX_SENTENCE = 500
 """Characters of a sentence that is ranked or quoted; a longer one counts as several."""
+MAX_WHOLE = 1_500
+"""Characters: an abstract up to this length stays whole."""
 GAP = "[…]"
 _LAST_SENTENCES = 2
 """Stand for the conclusion of an abstract without labels."""
@@ -20,10 +22,11 @@ _LAST_SENTENCES = 2
 _END = re.compile(r"(?P<mark>[.!?])[\"'”’)\]]{0,3}\s+|[。！？]\s*|\n\s*")
 _ABBREVIATIONS = frozenset(
     "e.g i.e vs cf ca approx al fig figs no nos dr prof st resp sp spp var subsp vol pp ed eds inc dept eq ref refs "
-    "min max incl excl viz a.m p.m i.v i.p s.c i.m b.i.d t.i.d q.d u.s u.k".split()
+    "min max incl excl viz p c a.m p.m i.v i.p s.c i.m b.i.d t.i.d q.d u.s u.k".split()
 )
 _INITIALS = re.compile(r"(?:[A-ZÀ-Þ][.-])*[A-ZÀ-Þ]")
-_LABEL = re.compile(r"(?m)^[^\S\n]*(?P<label>[A-Z][\w/&,' ()-]{2,60}):(?=\s)")
+_LABEL = re.compile(r"[^\S\n]*(?P<label>[A-Z][\w/&,' ()-]{2,60}):(?=\s)")
+_RESULTS = re.compile(r"(?:[A-Z,&/]+ ){0,3}(?:RESULT|FINDING|OBSERVATION|SYNTHESIS)")
 _CONCLUSION = re.compile(
     r"CONCLUSION|INTERPRETATION|IMPLICATION|SIGNIFICANCE|TAKE[- ]HOME|WHAT THIS STUDY ADDS|KEY MESSAGE|SUMMARY"
 )
@@ -32,21 +35,24 @@ _NO_EFFECT = r"""
     | \b[Nn]o[- ](?:adverse[- ])?effect[- ](?:level|dose|concentration)
 """
 _RESULT = re.compile(
-    rf"""{_NO_EFFECT} |
-      [0-9][ \u00a0]?(?: % | [mkµμun]?g\b | mcg\b | [mµμn]?[lL]\b | [mµμn]?[mM](?:ol)?\b | [mck]m\b | IU\b | U\b
+    rf"""{_NO_EFFECT}
+    | \b(?:[Nn]o|not|[Nn]one|[Nn]either|nor|[Ww]ithout|cannot|failed|unaffected|unchanged)\b
+    | \b(?:[Hh]owever|[Ii]n\ contrast|[Cc]onversely|whereas|[Aa]lthough|but|[Oo]nly|[Ee]xcept|than)\b
+    | [0-9][ \u00a0]?(?: % | [mkµμun]?g\b | mcg\b | [mµμn]?[lL]\b | [mµμn]?[mM](?:ol)?\b | [mck]m\b | IU\b | U\b
         | pp[mb]\b | mmHg\b | Gy\b | kcal\b | kJ\b | °C | bpm\b | (?:hour|day|week|month|year)s?\b
         | -?fold\b | times\b )
     | \b[pP](?:[- ]?value)?[ ]?[<>=≤≥] | \b[nN][ ]?=[ ]?[0-9] | [<>≤≥±][ ]?[0-9]
     | \b(?:CI|CrI|OR|RR|HR|IRR|aOR|aHR|AUC|SMD|WMD|NNT|NNH|IQR|SD|SEM|(?:ED|IC|EC|LD|LC|TD)50|BMDL?[0-9]{{0,2}})\b
     | \b(?:confidence|credible)\ interval | \b(?:odds|hazard|risk|rate|likelihood)\ ratio | \brelative\ risk
     | \b(?:mean|risk|absolute)\ difference | \bnumber\ needed | \b(?:sensitivity|specificity|effect\ size)\b
-    | \bsignificant(?:ly)?\b | \b(?:in|de)creased?\ (?:by|from)\b
+    | \bsignificant(?:ly)?\b | \b(?:increase|decrease|reduc|elevat|inhibit|induc|associat)[a-z]+\b
     """,
     re.VERBOSE,
 )
-
-
 _LEVEL = re.compile(_NO_EFFECT, re.VERBOSE)
+_REFERS_BACK = re.compile(
+    r"In contrast|Conversely|However|But|Thus|Th(?:is|ese|ose)\b|Such|It\b|They|Both|Neither|The (?:latter|former)"
+)
 
 
 class Span(NamedTuple):
@@ -104,40 +110,41 @@ def first_sentences(text: str, limit: int) -> str:
     return text[: ends[-1]].rstrip() if ends else ""
 
 
-def dispensable(text: str, limit: int | None = None) -> list[Span]:
-    """What an abstract can do without, each at least `MIN_GAP` characters long.
+def dispensable(text: str) -> list[Span]:
+    """What an abstract of more than `MAX_WHOLE` characters can do without, at least `MIN_GAP` characters long: if it is
+    labeled, what precedes its results (background, objective, methods), except for the first sentence."""
+    found, labels = _labeled(text)
+    results = next((number for number, label in enumerate(labels) if _RESULTS.match(label)), 0)
+    if len(text) <= MAX_WHOLE or not results or not all(labels) or any(map(_CONCLUSION.search, labels[:results])):
+        return []
+    return [gap for gap in [Span(found[0].end, found[results].start)] if gap.length >= MIN_GAP]
 
-    What stays: the first sentence; the conclusion, which is the part labelled so, else the last sentences; and the
-    sentences with results: all of them, or as many as fit into `limit` characters, those with the most results first.
-    """
-    found, counts = _results(text)
-    conclusion = _conclusion(text) or Span(found[max(0, len(found) - _LAST_SENTENCES)].start if found else 0, len(text))
-    kept = [
-        number == 0 or (conclusion.start < span.end and span.start < conclusion.end)
-        for number, span in enumerate(found)
-    ]
-    room = len(text) if limit is None else limit - sum(span.length for span in compress(found, kept))
-    for number in sorted(range(len(found)), key=lambda number: -counts[number]):
-        if counts[number] and not kept[number] and found[number].length <= room:
-            kept[number] = True
-            room -= found[number].length
-    return [gap for gap in _runs(found, kept) if gap.length >= MIN_GAP]
+
+def least_telling(text: str, limit: int) -> list[Span]:
+    """What to cut from an abstract so that about `limit` characters stay: the first sentence, the conclusion (the part
+    labeled so, else the last sentences), and as many sentences with results as fit, those with the most first."""
+    found, labels = _labeled(text)
+    kept = {number for number, label in enumerate(labels) if _CONCLUSION.search(label)}
+    kept = {0} | (kept or {*range(len(found))[-_LAST_SENTENCES:]})
+    counts = [len(_RESULT.findall(text, *span)) + 10 * bool(_LEVEL.search(text, *span)) for span in found]
+    room = limit - sum(found[number].length for number in kept)
+    for number in sorted(range(1, len(found)), key=lambda number: -counts[number]):
+        more = ({number, number - 1} if _REFERS_BACK.match(text, found[number].start) else {number}) - kept
+        length = sum(found[one].length for one in more)
+        if counts[number] and length <= room:
+            kept |= more
+            room -= length
+    return [gap for gap in _runs(found, [number in kept for number in range(len(found))]) if gap.length >= MIN_GAP]
 
 
 @lru_cache(maxsize=128)
-def _results(text: str) -> tuple[Sequence[Span], Sequence[int]]:
-    """The sentences, and how many results each states; a level without effects counts for ten."""
-    found = _sentences(text)
-    return found, [len(_RESULT.findall(text, *span)) + 10 * bool(_LEVEL.search(text, *span)) for span in found]
-
-
-def _conclusion(text: str) -> Span | None:
-    """From the label of the conclusion to the next label, or to the end."""
-    labels = list(_LABEL.finditer(text))
-    for label, following in pairwise((*labels, None)):
-        if label and _CONCLUSION.search(label["label"].upper()):
-            return Span(label.start(), following.start() if following else len(text))
-    return None
+def _labeled(text: str) -> tuple[Sequence[Span], Sequence[str]]:
+    """The sentences, and the label of the section that each is in; "" before the first label."""
+    found, labels = _sentences(text), [""]
+    for span in found:
+        label = _LABEL.match(text, span.start)
+        labels.append(label["label"].upper() if label else labels[-1])
+    return found, labels[1:]
 
 
 def _runs(found: Sequence[Span], kept: Sequence[bool]) -> list[Span]:

@@ -17,7 +17,8 @@ _HTTP_LOGGERS = (
 _NOISY_LOGGERS = "httpx httpcore primp hyper_util ddgs hpack urllib3 asyncio chromadb filelock".split()
 _KEY_PARAMETER = re.compile(r"((?:api[_-]?key|access_token|token|secret)(?:=|%3[dD]))[^&\s\"'<>)\]}\\]+", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_STANDARD_ATTRIBUTES = {*vars(logging.makeLogRecord({})), "taskName"}  # anything else was passed as `extra`
+# Anything else was passed as `extra`; uvicorn's `color_message` repeats the message with terminal codes.
+_STANDARD_ATTRIBUTES = {*vars(logging.makeLogRecord({})), "taskName", "color_message"}
 HIDDEN = "***"
 
 

@@ -8,14 +8,18 @@ import re
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
+_LIKE_OUR_MARK = re.compile(r"\[(?=…\s*[\d,.]+\s+characters\s+left\s+out)", re.IGNORECASE)
 _WHITE_SPACE = re.compile(r"\s+")
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?=\s|$)")
 
 
 def clean_text(text: str) -> str:
-    """Remove control characters, lone surrogates and invisible direction marks; line breaks become "\\n"."""
+    """Remove control characters, lone surrogates and invisible direction marks; line breaks become "\\n".
+
+    The mark of what we leave out (`tools.budget`) is ours alone: what imitates it starts with "(".
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
-    return _UNSAFE.sub("", text).strip()
+    return _LIKE_OUR_MARK.sub("(", _UNSAFE.sub("", text).strip())
 
 
 def clean_line(text: str) -> str:
@@ -59,6 +63,7 @@ _ACTIVE = re.compile(
         | &(?=\#?\w{{1,32}};)                      # a character that a client may decode too early
         | !(?=\[)                                # an image
         | (?<=\])[(\[:]                          # a link, a reference, a definition
+        | (?P<bold>[*_])(?:(?=(?P=bold))|(?<=(?P=bold).))    # bold, as our marks are
       )
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -87,4 +92,5 @@ def _inactive(found: re.Match[str]) -> str:
     if found["escape"]:
         return f"\\{found[0]}"
     address = found[0].rstrip(_TRAILING)
-    return f"`{address}`{found[0][len(address) :]}" if address else found[0]
+    rest = re.sub(r"[*_]", r"\\\g<0>", found[0][len(address) :])
+    return f"`{address}`{rest}" if address else rest

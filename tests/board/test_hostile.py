@@ -85,3 +85,13 @@ async def test_a_result_of_another_shape_breaks_nothing(open_board: OpenBoard, w
 
     await expect(board.app.locator("h1")).to_have_text("Evidence for “healthy ageing”")
     assert not board.complaints
+
+
+@pytest.mark.parametrize("method", ["constructor", "__proto__", "__defineGetter__", "hasOwnProperty", "valueOf"])
+async def test_a_message_named_like_a_part_of_every_object_is_ignored(open_board: OpenBoard, method: str) -> None:
+    board = await open_board(result(pieces(1)))
+    await board.page.evaluate(
+        "method => document.querySelector('iframe').contentWindow.postMessage({jsonrpc: '2.0', method}, '*')", method
+    )
+    await expect(board.app.locator("#list .card")).to_have_count(1)
+    assert board.complaints == []

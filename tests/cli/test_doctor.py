@@ -100,7 +100,7 @@ def test_components_that_work_and_a_refused_key_are_reported(
     assert found["SerpAPI"]["state"] == "ok"
     assert found["Brave Search"]["state"] == "broken"
     assert "BRAVE_API_KEY" in found["Brave Search"]["advice"]
-    assert found["DEEPCRITICAL_TYPO"]["state"] == "look"
+    assert found["DEEPCRITICAL_TYPO"]["state"] == "warning"
     assert "install --client cursor" in found["Cursor"]["advice"]
     assert found["VS Code"]["state"] == "off"
     assert found["PubMed"]["seconds"] > 0

@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_read_is_left_alone(command: Command, home: Path, 
     refused = command("install", "--client", "claude-code", "--yes")
     assert refused.returncode == 2
     assert str(path) in refused.stderr
-    assert "left alone" in refused.stderr
+    assert "was not changed" in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
     assert path.read_text(encoding="utf-8") == content
     assert [one.name for one in home.iterdir()] == [path.name]

@@ -54,6 +54,18 @@ def test_unknown_sessions_and_invalid_files_are_errors(tmp_path: Path) -> None:
     assert not (tmp_path / "report.html").exists()
 
 
+def test_an_export_in_utf_16_is_read_and_other_encodings_are_named(tmp_path: Path) -> None:
+    text = export([published("Schlaf fördert das Gedächtnis.", provider="user", source="user", title="Ä")], "jsonl")
+    (tmp_path / "redirected.jsonl").write_text(text, encoding="utf-16")
+    (tmp_path / "old.jsonl").write_text(text, encoding="latin-1")
+    read = run("report", "redirected.jsonl", home=tmp_path)
+    assert read.returncode == 0, read.stderr
+    assert "fördert" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    refused = run("report", "old.jsonl", home=tmp_path)
+    assert "not UTF-8" in refused.stderr
+    assert "bug" not in refused.stderr
+
+
 def test_clearing_an_empty_cache_deletes_nothing(tmp_path: Path) -> None:
     done = run("cache", "clear", home=tmp_path)
     assert (done.returncode, done.stdout) == (0, "Deleted 0 cached searches.\n")

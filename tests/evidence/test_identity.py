@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.embedding.calibration import MINILM
-from deepcritical_mcp.evidence.identity import IdentityIndex, conflict, identity_of
+from deepcritical_mcp.evidence.clustering import Member, clusters_of
+from deepcritical_mcp.evidence.identity import conflict, identity_of
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import NO_ABSTRACT, Publication, merged
 from tests.evidence.stand_ins import piece
@@ -37,10 +37,8 @@ def note(content: str, title: str = "", **about: Any) -> Publication:
     return piece(content, title or f"{content.rstrip('.')}…", source="user", **about)
 
 
-def is_one(kept: Publication, new: Publication, cosine: float) -> bool:
-    index = IdentityIndex(MINILM)
-    index.add("kept", identity_of(kept))
-    return index.match(identity_of(new), lambda _: cosine, ["kept"]) is not None
+def is_one(*publications: Publication) -> bool:
+    return len(clusters_of(map(Member.of, publications))) == 1
 
 
 ONE = {
@@ -69,7 +67,7 @@ ONE = {
     ),
     "a user's document with its title and DOI": (
         page(doi="10.1000/c"),
-        note("My own summary.", TITLE, doi="10.1000/c"),
+        note(f"Read again: {TEXT}"[:150], TITLE, doi="10.1000/c"),
     ),
     "a user's copy of a page": (page(), note(TEXT, TITLE)),
     "a note twice": (note("Ask about the urate.", "Ideas"), note("Ask about the urate.", "Ideas")),
@@ -89,6 +87,8 @@ ONE = {
 TWO = {
     "a note with the PMID": (paper(pmid="7"), note("Not blinded.", "My notes on the cherry trial", pmid="7")),
     "an untitled note with the PMID": (paper(pmid="7"), note("Not blinded.", pmid="7")),
+    "a note with a page's title and DOI": (page(doi="10.1000/c"), note("My own summary.", TITLE, doi="10.1000/c")),
+    "a note with a page's title and PMID": (page(pmid="7"), note("My own summary.", TITLE, pmid="7")),
     "a note with the paper's title": (paper(pmid="7"), note("Not blinded.", TITLE, pmid="7")),
     "a quotation": (paper(pmid="7"), note("Flares fell from 3 to 2 a month", "Quotation", pmid="7")),
     "a note with the paper's words": (paper(pmid="7"), note(TEXT, TITLE, pmid="7")),
@@ -146,37 +146,29 @@ TWO = {
 @pytest.mark.parametrize("name", ONE)
 def test_they_are_one_publication(name: str) -> None:
     first, second = ONE[name]
-    assert is_one(first, second, 0.97)
-    assert is_one(second, first, 0.97)
+    assert is_one(first, second)
+    assert is_one(second, first)
 
 
 @pytest.mark.parametrize("name", TWO)
 def test_they_are_two_publications(name: str) -> None:
     first, second = TWO[name]
-    assert not is_one(first, second, 0.97)
-    assert not is_one(second, first, 0.97)
+    assert not is_one(first, second)
+    assert not is_one(second, first)
 
 
-def test_texts_that_differ_are_one_if_title_author_and_year_agree() -> None:
-    other = TEXT.replace("fell from 3 to 2 a month", "became rarer")
+def test_texts_that_differ_a_little_are_one_if_title_author_and_year_agree() -> None:
     known: dict[str, Any] = {"authors": ["Rossi A"], "date": "2018"}
-    assert is_one(page(**known), page(other, **known), 0.97)
-    assert not is_one(page(**known), page(other, **known), 0.5)
-    assert not is_one(page(), page(other), 0.97)
+    other = TEXT.replace("fell from 3 to 2 a month", "became rarer")
+    assert is_one(page(**known), page(other, **known))
+    assert not is_one(page(**known), page("Dietary habits of joggers were recorded by phone " * 3, **known))
+    assert not is_one(page(), page(other))
 
 
 def test_every_text_of_a_publication_is_compared() -> None:
     snippet = page("An old site about cherries and the people who eat them every day in Spring.", pmid="7")
-    both = merged(snippet, paper(pmid="7"))
-    assert is_one(both, page(), 0.2)
-    assert is_one(merged(paper(pmid="7"), snippet), page(), 0.2)
-
-
-def test_what_could_be_either_of_two_publications_is_neither() -> None:
-    index = IdentityIndex(MINILM)
-    for pmid in "78":
-        index.add(pmid, identity_of(paper(pmid=pmid)))
-    assert index.match(identity_of(page()), lambda _: 1.0, "78") is None
+    for order in permutations((snippet, paper(pmid="7"), page())):
+        assert is_one(*order)
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -200,12 +192,10 @@ async def test_what_could_be_either_of_two_is_kept_apart_in_any_order_of_arrival
     assert all(len(one.texts) == 1 for one in found.values())
 
 
-def test_a_number_with_another_title_is_doubted() -> None:
-    index = IdentityIndex(MINILM)
-    index.add("kept", identity_of(paper(pmid="7")))
-    match = index.match(identity_of(page("False.", "Sleep of owls in winter", pmid="7")), lambda _: 0.0)
-    assert match is not None
-    assert match.reason == "same PMID, though the titles differ: check the number"
+async def test_a_number_with_another_title_is_doubted(registries: Callable[[Settings], SessionRegistry]) -> None:
+    store = await registries(Settings()).open()
+    _, doubted = await store.add_evidence([paper(pmid="7"), page("False.", "Sleep of owls in winter", pmid="7")])
+    assert doubted.reason == "same PMID, though the titles differ: check the number"
 
 
 async def test_twins_of_other_years_and_one_without_a_year_are_all_kept(
@@ -217,9 +207,10 @@ async def test_twins_of_other_years_and_one_without_a_year_are_all_kept(
     assert {one.citation.date for one in await store.page(0, 9)} == {"2011", "2018", "Unknown"}
 
 
-def test_a_merged_record_is_never_the_user_s() -> None:
-    document, copy = page(doi="10.1000/c"), note("My own summary.", TITLE, doi="10.1000/c")
-    assert {merged(document, copy).source, merged(copy, document).source} == {"web"}
+def test_a_merged_record_is_never_the_user_s_and_never_completed_by_a_note() -> None:
+    document, copy = page(doi="10.1000/c"), note("My own summary.", TITLE, doi="10.1000/c", authors=["Wrong A"])
+    for both in (merged(document, copy), merged(copy, document)):
+        assert (both.source, both.authors) == ("web", ())
 
 
 def test_a_preprint_with_its_own_pmid_is_not_in_conflict_with_itself() -> None:

@@ -10,9 +10,10 @@ from typing import Any, get_args
 import pytest
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.export import ExportFormat, export, read_jsonl
-from deepcritical_mcp.models import NO_ABSTRACT, Publication, merged
+from deepcritical_mcp.models import NO_ABSTRACT, Evidence, Publication, merged
 from tests.evidence.stand_ins import piece
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -76,29 +77,15 @@ async def test_notes_are_found_as_the_user_s_and_with_the_paper(place: Settings,
     assert papers[0].content == PAPER.text.content
 
 
-def test_what_a_user_pasted_under_a_paper_s_number_is_exported_apart_from_its_abstract() -> None:
+def test_what_a_user_pasted_under_a_paper_s_number_is_neither_its_abstract_nor_a_note() -> None:
     pasted = Publication.of("page", "It cures all.", provider="user", source="pubmed", title="Hearsay", pmid="2")
     both, only = merged(merged(PAPER, pasted), pasted), merged(LETTER, pasted)
-    abstract = PAPER.text.content
-
     whole, letter = json.loads(export((both, only), "csl-json"))
-    assert (whole["abstract"], whole["note"], letter.get("abstract"), letter["note"]) == (
-        abstract,
-        "It cures all.",
-        None,
-        "It cures all.",
-    )
-    ris = export((both, only), "ris").splitlines()
-    assert [line for line in ris if line.startswith(("AB", "N1"))] == [
-        "N1  - It cures all.",
-        f"AB  - {abstract}",
-        "N1  - It cures all.",
-    ]
-    assert export((both, only), "bibtex").count("annote = {It cures all.}") == 2
-    assert export((only,), "bibtex").count("abstract") == 0
-    marked = "The user's note, not part of the source:\n\n> It cures all."
-    assert f"> {abstract}\n\n{marked}" in export((both,), "markdown")
-    assert marked in export((only,), "markdown")
+    assert (whole["abstract"], letter.get("abstract")) == (PAPER.text.content, None)
+    for format in ("csl-json", "ris", "bibtex", "markdown"):
+        assert "It cures all." not in export((both, only), format)
+    assert export((both, only), "jsonl").count("It cures all.") == 2
+    assert Evidence.of(both, both.texts[1]).id == f"{both.id}~2"
 
 
 @pytest.mark.parametrize("format", get_args(ExportFormat))
@@ -162,10 +149,11 @@ async def test_a_publication_is_found_under_the_numbers_that_became_known_later(
 
     found = await store.get(["pubmed:1", "doi:10.1/TRIAL", "doi:10.1/trial", "pubmed:2"])
     assert {asked: one.id for asked, one in found.items()} == dict.fromkeys(
-        ("pubmed:1", "doi:10.1/TRIAL", "doi:10.1/trial"), "doi:10.1/trial"
+        ("pubmed:1", "doi:10.1/TRIAL", "doi:10.1/trial"), "pubmed:1"
     )
     assert found["pubmed:1"].citation.pmid == "1"
-    assert (await store.publications(["pubmed:1"]))["pubmed:1"].id == "doi:10.1/trial"
+    assert (await store.publications(["doi:10.1/trial"]))["doi:10.1/trial"].id == "pubmed:1"
+    assert await store.ids() == ["pubmed:1"]
 
 
 async def test_a_note_is_never_found_as_the_paper_that_it_is_on(registries: Registries) -> None:
@@ -185,3 +173,22 @@ async def test_json_lines_say_what_is_nearly_identical(registries: Registries) -
     assert (first.similar, second.similar) == (("pubmed:2",), ("pubmed:1",))
     (again,) = await store.add_evidence([second])
     assert (again.status, again.publication.similar) == ("duplicate", ())
+
+
+async def test_a_note_has_the_status_of_its_paper_and_what_was_never_checked_is_not_ok(
+    place: Settings, registries: Registries
+) -> None:
+    store = await registries(place).open()
+    checked = PAPER.model_copy(update={"status_checked": "2026-01-01"})
+    bad = LETTER.model_copy(update={"status": "retracted", "status_checked": "2026-01-01"})
+    outcomes = await store.add_evidence([checked, bad, PAGE, *NOTES])
+
+    assert {one.publication.id for one in outcomes if one.evidence.citation.status == "retracted"} == {bad.id, REPLY.id}
+    for scope, expected in (
+        (Scope(status="ok"), {PAPER.id, DOUBT.id, TITLED.id}),
+        (Scope(status="retracted"), {bad.id, REPLY.id}),
+    ):
+        found = await store.search("metformin", max_results=9, scope=scope)
+        assert {one.id for one in found.evidence} == expected
+    assert (await store.get([REPLY.id]))[REPLY.id].citation.status == "retracted"
+    assert (await store.publications([REPLY.id]))[REPLY.id].status == "retracted"

@@ -221,7 +221,8 @@ async def test_replicas_on_one_server_see_each_others_evidence(
     await other.add_evidence([*PIECES[5:8], complete])
 
     assert await one.count() == 9
-    assert await one.known([piece("x", pmid="77")]) == ["doi:10.1/d"]
+    assert await one.known([piece("x", pmid="77")]) == ["pubmed:77"]
+    assert await one.known([piece("x", "Aspirin prevents colon cancer in men", doi="10.1/d")]) == ["pubmed:77"]
     assert (await one.search_similar("finding about subject 6", max_results=1))[0].id == PIECES[6].id
 
 

@@ -75,7 +75,7 @@ async def test_adding_twice_changes_nothing(place: Settings, registries: Registr
     assert await store.count() == 5
 
 
-async def test_what_merges_is_completed_and_keeps_its_first_id(place: Settings, registries: Registries) -> None:
+async def test_what_merges_is_completed_and_takes_the_best_id(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([piece("Short.", "Metformin and ageing", doi="10.1/a", found_by=["ageing"])])
     whole = piece(
@@ -95,6 +95,7 @@ async def test_what_merges_is_completed_and_keeps_its_first_id(place: Settings, 
 
     assert (outcome.status, outcome.reason) == ("duplicate", "same DOI and a similar title")
     assert kept == outcome.evidence
+    assert kept.id == "pubmed:7"
     assert kept.content == whole.text.content
     assert (kept.citation.pmid, kept.citation.date, kept.citation.status) == ("7", "2021-03", "retracted")
     assert publication.found_by == ("ageing", "metformin")

@@ -99,6 +99,17 @@ PREPRINT = published(
     status_notices=(StatusNotice(kind="published", pmid="37385249", reference="Cell. 2023;186(15):3307-3324.e30."),),
 )
 ALL = (ARTICLE, CHAPTER, BOOK, PREPRINT)
+SEASONAL = published(
+    "Text.",
+    source="pubmed",
+    title="Seasonal",
+    journal="Whole name",
+    journal_abbreviation="Iso. Abbr.",
+    medline_abbreviation="Medline Abbr (Tokyo)",
+    pmid="7",
+    date="1990",
+    issue_date="1990 Spring",
+)
 AHEAD = published("Text.", source="pubmed", title="Ahead", journal="J", pmid="6", publication_stage="aheadofprint")
 
 SEEN: Mapping[str, str] = {
@@ -124,6 +135,8 @@ SEEN: Mapping[str, str] = {
     "authors": "Family-name",
     "vernacular_title": "Vernacular-title",
     "issn": "1111-2222",
+    "issue_date": "Spring",
+    "medline_abbreviation": "Medline Abbr (Tokyo)",
     "electronic_date": "2020",
     "publication_stage": "Epub ahead of print",
     "publisher": "Publisher-name",
@@ -146,6 +159,7 @@ LEFT_OUT: Mapping[str, str] = {
     "status_checked": "the status is part of a reference, not the day on which it was read",
     "grants": "not part of a reference",
     "conflict_of_interest": "not part of a reference",
+    "substances": "not part of a reference; the MeSH terms name what matters of them",
 }
 """Fields that only jsonl carries, and why."""
 NOT_IN: Mapping[ExportFormat, Mapping[str, str]] = {
@@ -170,7 +184,7 @@ def test_every_field_is_in_each_export_or_left_out_for_a_reason() -> None:
     assert {*SEEN, *LEFT_OUT} == {*Publication.model_fields}
     assert not {*SEEN} & {*LEFT_OUT}
     for format, reasons in NOT_IN.items():
-        text = export((*ALL, AHEAD), format).replace("\\", "")
+        text = export((*ALL, AHEAD, SEASONAL), format).replace("\\", "")
         if format == "csl-json":
             text = text.replace('"language": "de"', "German").replace("[2020, 12, 30]", "2020")
         assert {name for name, value in SEEN.items() if value not in text} == {*reasons}, format
@@ -220,6 +234,47 @@ def test_bibtex_reads_back_equal() -> None:
         (["Editor-name"], ["Eve"]),
         (["{Editing Group}"], []),
     ]
+
+
+@pytest.mark.parametrize(
+    ("words", "date", "csl", "bibtex", "ris"),
+    [
+        ("2013 Nov-Dec", "2013-11", [[2013, 11], [2013, 12]], ("{Nov-Dec}", "2013-11/2013-12"), "2013/11//Nov-Dec"),
+        ("2019 Sep/Oct", "2019-09", [[2019, 9], [2019, 10]], ("{Sep/Oct}", "2019-09/2019-10"), "2019/09//Sep-Oct"),
+        (
+            "1998 Dec-1999 Jan",
+            "1998-12",
+            [[1998, 12], [1999, 1]],
+            ("dec", "1998-12/1999-01"),
+            "1998/12//1998 Dec-1999 Jan",
+        ),
+        ("1947-1948", "1947", [[1947], [1948]], ("", "1947/1948"), "1947///1947-1948"),
+        ("1990 Spring", "1990", [[1990]], ("{Spring}", "1990-21"), "1990///Spring"),
+        ("2024 Winter-Spring", "2024", [[2024]], ("{Winter-Spring}", "2024"), "2024///Winter-Spring"),
+        ("2005 Jan 6-12", "2005-01", [[2005, 1]], ("{Jan 6-12}", "2005-01"), "2005/01//Jan 6-12"),
+    ],
+)
+def test_seasons_and_ranges_reach_every_reader(
+    words: str, date: str, csl: list[list[int]], bibtex: tuple[str, str], ris: str
+) -> None:
+    paper = published("T.", source="pubmed", title="T", journal="J", pmid="1", date=date, issue_date=words)
+    (item,) = json.loads(export((paper,), "csl-json"))
+    assert item["issued"]["date-parts"] == csl
+    assert item["issued"].get("season", "") == (words[5:] if len(csl) == len(csl[0]) == 1 else "")
+    text = export((paper,), "bibtex")
+    assert (f"  month = {bibtex[0]},\n" in text) == bool(bibtex[0])
+    assert f"  date = {{{bibtex[1]}}},\n" in text
+    assert f"\nDA  - {ris}\n" in export((paper,), "ris")
+    assert words in export((paper,), "markdown")
+
+
+def test_abbreviations_have_no_full_stops_and_an_organization_keeps_its_name_in_one_part() -> None:
+    names = (AuthorName("Ministry of Health, Labour and Welfare"), AuthorName("Berg", "Jan", "Jr"))
+    paper = SEASONAL.model_copy(update={"authors": names, "medline_abbreviation": ""})
+    assert json.loads(export((paper,), "csl-json"))[0]["container-title-short"] == "Iso Abbr"
+    assert "shortjournal = {Iso Abbr}," in export((paper,), "bibtex")
+    (record,) = rispy.loads(export((paper,), "ris"))
+    assert record["authors"] == ["Ministry of Health; Labour and Welfare,", "Berg, Jan, Jr"]
 
 
 def test_only_what_has_no_volume_yet_is_ahead_of_print() -> None:
@@ -412,15 +467,28 @@ LOOSE = published("To read next.", provider="user", source="user", title="Loose"
 
 @pytest.mark.parametrize("order", [(NOTE, ARTICLE, LOOSE), (ARTICLE, LOOSE, NOTE)])
 def test_a_note_on_a_paper_is_exported_with_the_paper(order: tuple[Publication, ...]) -> None:
-    paper, loose = json.loads(export(order, "csl-json"))
-    assert (paper["PMID"], loose["title"]) == ("31000001", "Loose")
-    assert paper["note"].endswith(" Unblinded after week 3.")
-    assert [one["type_of_reference"] for one in rispy.loads(export(order, "ris"))] == ["JOUR", "GEN"]
-    assert len(bibtex_entries(export(order, "bibtex"))) == 2
+    (paper,) = json.loads(export(order, "csl-json"))
+    assert paper["PMID"] == "31000001"
+    assert paper["annote"] == "Unblinded after week 3."
+    assert "Unblinded" not in paper.get("note", "")
     assert export(order, "markdown").count("## ") == 2
     assert read_jsonl(export(order, "jsonl")) == [*order]
-    (alone,) = json.loads(export((NOTE,), "csl-json"))
-    assert alone["title"] == "On it"
+
+
+def test_what_a_page_says_is_not_exported_as_the_user_s_note() -> None:
+    page = published("A page's text.", provider="user", source="web", title="On it", pmid="31000001")
+    note = published("My own words.", provider="user", source="user", title="On it", pmid="31000001")
+    assert [one["annote"] for one in json.loads(export((page, note), "csl-json"))] == ["My own words."]
+    assert [one["annote"] for one in json.loads(export((page,), "csl-json"))] == ["A page's text."]
+
+
+@pytest.mark.parametrize("order", [(NOTE, ARTICLE, LOOSE), (ARTICLE, LOOSE, NOTE)])
+def test_a_note_is_no_reference(order: tuple[Publication, ...]) -> None:
+    assert [one["type_of_reference"] for one in rispy.loads(export(order, "ris"))] == ["JOUR"]
+    assert len(bibtex_entries(export(order, "bibtex"))) == 1
+    assert json.loads(export((NOTE, LOOSE), "csl-json")) == []
+    essay = LOOSE.model_copy(update={"authors": (AuthorName("Doe", "J"),)})
+    assert [one["title"] for one in json.loads(export((essay,), "csl-json"))] == ["Loose"]
 
 
 @needs_pandoc
@@ -432,7 +500,7 @@ def test_no_note_overrides_a_field(said: str) -> None:
     for items in ((ARTICLE, note), (published("Text.", source="pubmed", title="T", pmid="31000001"), note)):
         (written,) = json.loads(export(items, "csl-json"))
         (read,) = csl_items(export(items, "csl-json"), "csljson")
-        assert "\n" not in written["note"]
+        assert written["annote"] == said
         assert {name: read.get(name) for name in ("DOI", "type", "issued", "note")} == {
             name: written.get(name) for name in ("DOI", "type", "issued", "note")
         }

@@ -196,7 +196,7 @@ def test_rispy_reads_what_the_evidence_holds() -> None:
     assert retracted["title"] == f"RETRACTED: {AWKWARD_TITLE}"
     assert retracted["authors"] == [
         "van der Berg, Jan, Jr",
-        "Study Group, Geneva & Łódź,",
+        "Study Group; Geneva & Łódź,",
         "García López, José",
         "王, 伟",
         "Sand and Stone, A",

@@ -49,6 +49,11 @@ def test_pandoc_reads_every_record_as_it_is(recorded: list[Publication], format:
 
     same = ("id", "container-title", "volume", "issue", "page", "DOI", "PMID", "PMCID", "URL", "issued")
     for one, other in zip(ours, theirs, strict=True):
+        # pandoc does not read a season in CSL-JSON, and reads one of BibTeX as the months 21 to 24.
+        seasons = {"Spring": 21, "Summer": 22, "Fall": 23, "Winter": 24}
+        season = seasons.get(one["issued"].pop("season", "")) if "issued" in one else None
+        if season and dialect == "biblatex":
+            one["issued"]["date-parts"][0].append(season)
         assert {name: other.get(name) for name in same} == {name: one.get(name) for name in same}
         assert [plain_name(name) for name in other.get("author", [])] == [
             plain_name(name) for name in one.get("author", [])

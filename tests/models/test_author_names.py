@@ -19,6 +19,8 @@ from deepcritical_mcp.models import AuthorName, split_name, split_names
         ("Martin Luther King Jr.", AuthorName("King", "Martin Luther", "Jr.")),
         ("O'Brien, Seán Jr.", AuthorName("O'Brien", "Seán", "Jr.")),
         ("Jane Q. Doe", AuthorName("Doe", "Jane Q.")),
+        ("Berg Jan", AuthorName("Berg", "Jan")),
+        ("Maria García López", AuthorName("López", "Maria García")),
     ],
 )
 def test_a_spelling_that_gives_the_parts_away_is_split(name: str, expected: AuthorName) -> None:
@@ -40,6 +42,10 @@ def test_a_spelling_that_gives_the_parts_away_is_split(name: str, expected: Auth
         "Example Study Group UK",
         "Department of Health, Geneva",
         "Berg, Jan, Ana, Li",
+        "Novo Nordisk",
+        "Johnson Matthey",
+        "New England Biolabs",
+        "Jan Maria",
         ",",
     ],
 )

@@ -90,7 +90,8 @@ def test_a_user_s_page_and_the_web_s_page_never_overwrite_each_other() -> None:
         assert {text.content for text in whole.texts} == {"Pasted.", "A snippet of the trial."}
         assert whole.title == "A trial | News"
         assert Evidence.of(whole).content == "A snippet of the trial."
-        assert Evidence.of(whole).notes == ("Pasted.",)
+        assert Evidence.of(whole).notes == ()
+        assert [(one.id, one.content) for one in [Evidence.of(whole, whole.texts[1])]] == [(f"{whole.id}~2", "Pasted.")]
 
 
 @pytest.mark.parametrize("order", [*permutations((0, 1, 2))])
@@ -111,7 +112,8 @@ def test_what_a_user_calls_a_record_is_not_one() -> None:
     for whole in (merged(hearsay, record(status="retracted")), merged(record(status="retracted"), hearsay)):
         assert (whole.title, whole.status) == ("Metformin trial", "retracted")
         assert (Evidence.of(whole).content, Evidence.of(whole).provider) == (ABSTRACT, "pubmed")
-        assert Evidence.of(whole).notes == ("It triples the lifespan.",)
+        assert Evidence.of(whole).notes == ()
+        assert Evidence.of(whole, whole.texts[1]).content == "It triples the lifespan."
 
 
 @pytest.mark.parametrize("one", STATUSES)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import email.utils
+import gzip
 import time
+import tracemalloc
+import zlib
+from collections.abc import Callable
 
 import httpx
 import pytest
@@ -12,12 +16,14 @@ from deepcritical_mcp.errors import (
     AuthenticationError,
     ProviderError,
     ProviderRequestError,
+    ProviderResponseError,
     ProviderTimeoutError,
     ProviderUnavailableError,
     QuotaExceededError,
     RateLimitError,
 )
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy, retry_after_seconds
+from tests.net.stand_in import Answer, stand_in
 
 
 async def failure(answer: httpx.Response | Exception, *, max_response_bytes: int = 1_000) -> ProviderError:
@@ -100,3 +106,43 @@ async def test_a_wait_beyond_all_measure_is_still_an_ordinary_error():
     failed = await failure(httpx.Response(429, headers={"Retry-After": "9" * 400}))
     assert isinstance(failed, RateLimitError)
     assert failed.retry_after == 86_400
+
+
+async def fetched(answer: Answer, *, max_response_bytes: int = 1_000_000) -> bytes:
+    """The body that the client makes of an answer over the wire."""
+    async with stand_in(answer) as provider, httpx.AsyncClient(trust_env=False) as http:
+        retry = RetryPolicy(attempts=1, max_response_bytes=max_response_bytes)
+        client = ApiClient(http, provider="x", title="Example", retry=retry)
+        return await client.request("GET", provider.url, lambda response: response.content)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "encode"),
+    [("identity", bytes), ("gzip", gzip.compress), ("X-GZIP", gzip.compress), ("deflate", zlib.compress)],
+)
+async def test_a_compressed_response_is_decoded(encoding: str, encode: Callable[[bytes], bytes]):
+    assert (
+        await fetched(Answer(body=encode(b"zinc" * 1_000), headers={"Content-Encoding": encoding})) == b"zinc" * 1_000
+    )
+
+
+async def test_stacked_encodings_are_refused_without_decoding_any():
+    packed = gzip.compress(gzip.compress(bytes(50_000_000)))
+    with pytest.raises(ProviderResponseError, match="encoding"):
+        await fetched(Answer(body=packed, headers={"Content-Encoding": "gzip, gzip"}))
+
+
+async def test_decoding_stops_at_the_largest_size_allowed():
+    bomb = Answer(body=gzip.compress(bytes(50_000_000)), headers={"Content-Encoding": "gzip"})
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProviderResponseError, match="too large"):
+            await fetched(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    finally:
+        tracemalloc.stop()
+
+
+async def test_a_damaged_compressed_response_is_an_outage():
+    with pytest.raises(ProviderUnavailableError):
+        await fetched(Answer(body=b"not gzip at all", headers={"Content-Encoding": "gzip"}))

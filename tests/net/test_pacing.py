@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -24,7 +25,7 @@ from filelock import FileLock
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
-from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing
+from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing, turn_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
@@ -39,6 +40,12 @@ from tests.sources.ncbi import KEY, ncbi
 
 ROOT = Path(__file__).parents[2]
 A_MINUTE = 60_000_000
+
+
+@pytest.fixture(autouse=True)
+def temporary_files_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 def states_in(folder: Path) -> list[str]:
@@ -58,8 +65,18 @@ def is_free(place: Place) -> bool:
     return was_free
 
 
-@pytest.mark.parametrize(("key", "most"), [("", 3), (KEY, 10)], ids=["without a key", "with a key"])
-async def test_three_processes_with_eight_calls_each_never_ask_too_often(key: str, most: int, tmp_path: Path):
+@pytest.mark.parametrize(
+    ("key", "most", "usable"),
+    [("", 3, True), (KEY, 10, True), (KEY, 10, False)],
+    ids=["without a key", "with a key", "without a usable cache folder"],
+)
+async def test_three_processes_with_eight_calls_each_never_ask_too_often(
+    key: str, most: int, usable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    folder = tmp_path / "cache"
+    if not usable:
+        folder.write_text("in the way")
     moments: list[float] = []
     async with ncbi() as played:
 
@@ -68,7 +85,7 @@ async def test_three_processes_with_eight_calls_each_never_ask_too_often(key: st
             return played.answer(asked)
 
         played.server.answer = counted
-        worker = ["-m", "tests.net.pacing_worker", played.url, str(tmp_path), key]
+        worker = ["-m", "tests.net.pacing_worker", played.url, str(folder), key]
         with running(*([sys.executable, *worker, name] for name in "abc")) as workers:
             for process in workers:
                 assert await anyio.to_thread.run_sync(process.wait) == 0
@@ -88,6 +105,26 @@ async def test_calls_go_in_the_order_of_asking(tmp_path: Path):
         for number in range(6):
             tasks.start_soon(call, number)
     assert went == [0, 1, 2, 3, 4, 5]
+
+
+async def test_a_caller_with_many_calls_delays_another_by_one():
+    limiter = Pacing(0.02)
+    went: list[str] = []
+    before = 0
+
+    async def call(caller: str) -> None:
+        turn_of.set(caller)
+        await limiter.acquire()
+        went.append(caller)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(call, "greedy")
+        await anyio.wait_all_tasks_blocked()
+        before = len(went)
+        tasks.start_soon(call, "modest")
+    assert went.index("modest") - before <= 2
+    assert went.count("greedy") == 20
 
 
 async def test_a_cancelled_call_leaves_the_line_to_the_others():
@@ -306,6 +343,42 @@ async def test_a_state_file_that_cannot_be_read_is_replaced_by_the_next_place(
     with anyio.fail_after(10):
         await limiter.acquire()
     assert warnings(caplog) == ["file"]
+
+
+async def test_processes_without_a_usable_cache_folder_still_see_each_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    (tmp_path / "file").write_text("in the way")
+    for _ in range(2):  # as two processes would
+        limiter = shared_pacing(3_600, name="x", identity="y", folder=tmp_path / "file")
+        with anyio.move_on_after(1):
+            await limiter.acquire()
+    states = list((tmp_path / "temporary").glob("*/*.state"))
+    assert len(states) == 1
+    assert states[0].parent.stat().st_mode & 0o777 == 0o700
+    assert not is_free(FilePlace(states[0]))
+    assert warnings(caplog) == ["file", "file"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX owners")
+async def test_a_temporary_folder_of_another_user_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    (tmp_path / "file").write_text("in the way")
+    (tmp_path / "temporary" / f"deepcritical-mcp-{os.getuid()}").symlink_to(tmp_path)
+    with anyio.fail_after(10):
+        await shared_pacing(0.01, name="x", identity="y", folder=tmp_path / "file").acquire()
+    assert warnings(caplog) == ["file", "temporary file"]
+
+
+async def test_a_process_that_cannot_see_the_others_asks_more_slowly_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    (tmp_path / "line.state").mkdir()
+    limiter = Pacing(0.05, [FilePlace(tmp_path / "line")])
+    begun = time.monotonic()
+    for _ in range(3):
+        await limiter.acquire()
+    assert time.monotonic() - begun >= 2 * 4 * 0.05
+    assert "using memory instead, 4 times slower" in caplog.text
 
 
 async def test_a_file_system_without_locks_is_replaced_by_the_next_place(

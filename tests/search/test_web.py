@@ -101,6 +101,15 @@ async def test_the_counts_of_an_answer_add_up(tmp_path: Path):
     assert (result.duplicates_removed, result.left_out) == (4, 8)
 
 
+async def test_a_rank_is_not_called_relevance(tmp_path: Path):
+    ranked = [page(name, score=score).model_copy(update={"ranked": True}) for name, score in (("a", 1.0), ("b", 0.5))]
+    request = WebRequest(query="x", min_score=0.9)
+    result = await web_search(tmp_path, FakeProvider("brave", ranked)).search(request, FakeSession())
+    assert titles(result.evidence) == ["a", "b"]
+    assert [item.relevance for item in result.evidence] == [0, 0]
+    assert result.ordered_by == "the provider's ranking"
+
+
 async def test_one_page_found_by_two_variants_appears_once_with_the_best_of_both(tmp_path: Path):
     provider = by_query(
         {

@@ -33,6 +33,12 @@ async def add(*items: dict[str, object]) -> tuple[dict[str, Any], list[dict[str,
         ("date", " 2020-02-29 ", "2020-02-29"),
         ("date", "2020-02", "2020-02"),
         ("date", "Unknown", "Unknown"),
+        ("date", "2019/05/06", "2019-05-06"),
+        ("date", "2019.5.6", "2019-05-06"),
+        ("date", "May 2019", "2019-05"),
+        ("date", "6 May 2019", "2019-05-06"),
+        ("date", "September 6, 2019", "2019-09-06"),
+        ("date", 2019, "2019"),
         ("url", "HTTPS://Example.org/Page?utm_source=x#top", "https://example.org/Page"),
         ("url", "example.org/page", "https://example.org/page"),
         ("authors", "Lee M", ["Lee M"]),
@@ -52,6 +58,11 @@ async def test_a_field_has_one_spelling_however_it_is_written(field: str, writte
         ("doi", "see the paper", 'doi "see the paper" is not a DOI such as 10.1000/182'),
         ("doi", "10.1000/" + "x" * 300, "is not a DOI"),
         ("date", "2021-02-29", 'date "2021-02-29" is not YYYY, YYYY-MM or YYYY-MM-DD'),
+        ("date", "05/06/2019", 'date "05/06/2019" is not YYYY, YYYY-MM or YYYY-MM-DD'),
+        ("date", "2019-2020", "is not YYYY"),
+        ("date", "May 2019 or June 2019", "is not YYYY"),
+        ("doi", "10.1234/abc_def%20<x>;y", "is not a DOI"),
+        ("doi", "10.1000/abc (accessed 2020)", "is not a DOI"),
         ("date", "٢٠٢٠", "is not YYYY"),
         ("date", "0000", "is not YYYY"),
         ("url", "javascript:alert(1)", 'url "javascript:alert(1)" is not a web address (http or https)'),
@@ -64,6 +75,12 @@ async def test_a_field_that_cannot_be_right_rejects_its_item_alone(field: str, w
     assert len(answer["rejected"][0]["reason"]) < 120
     assert [row["index"] for row in answer["added"]] == [1]
     assert answer["next_step"].startswith("Correct the rejected items and send them again.")
+
+
+async def test_what_was_understood_is_said() -> None:
+    answer, _ = await add({"content": "One.", "date": "2019-05"}, {"content": "Two.", "date": "May 2019"})
+    assert 'Item 1: date "May 2019" read as 2019-05.' in answer["next_step"]
+    assert "Item 0" not in answer["next_step"]
 
 
 async def test_notes_of_one_sentence_on_one_page_are_all_kept() -> None:

@@ -147,9 +147,9 @@ ABSTRACT = (
     "BACKGROUND: Zinc is studied. " + "Much is known about it from many places and years. " * 12 + "\n"
     "METHODS: "
     + "We looked at animals in cages with great care. " * 12
-    + "The dose was 5 mg/kg. "
     + "The cages were cleaned on most days of every week. " * 12
     + "\n"
+    "RESULTS: The dose was 5 mg/kg. Nothing else was seen.\n"
     "CONCLUSIONS: The NOAEL was 5 mg/kg. Zinc is safe."
 )
 
@@ -163,19 +163,66 @@ def both(one: BaseModel) -> int:
     return max(wire_length(one), text_length(one))
 
 
-def test_an_abstract_is_cut_in_the_middle_and_the_mark_stands_where_the_gap_is() -> None:
-    cut = fit(result(*(abstract(n) for n in range(1, 6))), 9_000, both)
-    content = cut.evidence[0].content
-    assert both(cut) <= 9_000
-    assert len(cut.evidence) == 5
-    assert content.startswith("BACKGROUND: Zinc is studied. [… ")
-    assert "The dose was 5 mg/kg." in content
-    assert content.endswith("CONCLUSIONS: The NOAEL was 5 mg/kg. Zinc is safe.")
-    for length, start, end in re.findall(
-        r'\[… ([\d,]+) characters left out: get_evidence ids=\["pubmed:1@(\d+)-(\d+)"\]', content
-    ):
+def searched(*pieces: Evidence) -> SearchResult:
+    """What a search of the sources found."""
+    return result(*pieces).model_copy(update={"providers": (ProviderReport(name="pubmed", status="ok"),)})
+
+
+def test_a_labeled_abstract_loses_what_precedes_its_results_and_the_mark_stands_where_the_gap_is() -> None:
+    (one,) = fit(searched(abstract(1)), 32_000, both).evidence
+    assert re.fullmatch(
+        rf"BACKGROUND: Zinc is studied\. {MARK.pattern} RESULTS: The dose was 5 mg/kg\. Nothing else was seen\.\n"
+        r"CONCLUSIONS: The NOAEL was 5 mg/kg\. Zinc is safe\.",
+        one.content,
+    )
+    for length, start, end in MARK.findall(one.content):
         assert int(end) - int(start) == int(length.replace(",", "")) >= 400
-    assert content.count("[…") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ABSTRACT.replace("RESULTS: ", ""),
+        ABSTRACT.replace("METHODS: ", "METHODS AND RESULTS: "),
+        ABSTRACT.replace("METHODS: ", "EVIDENCE SYNTHESIS: "),
+        re.sub(r"[A-Z]+: ", "", ABSTRACT),
+    ],
+)
+def test_an_abstract_whose_methods_may_hold_its_results_stays_whole(text: str) -> None:
+    shown = fit(searched(abstract(1, text=text)), 32_000, both).evidence[0].content
+    assert "We looked at animals" in shown
+    assert "Zinc is safe." in shown
+
+
+def test_an_abstract_is_cut_alike_whatever_is_shown_next_to_it() -> None:
+    short = abstract(1, text=ABSTRACT.replace("We looked at animals in cages with great care. ", ""))
+    long, plain = abstract(2), abstract(3, text=NULL_RESULTS * 2)
+    alone = [fit(searched(one), 32_000, both).evidence[0] for one in (short, long, plain)]
+    assert [one.content_truncated for one in alone] == [False, True, False]
+    assert [*fit(searched(*[short, long, plain] * 4), 32_000, both).evidence] == alone * 4
+
+
+NULL_RESULTS = (
+    "Eight monoesters were compared. Communication was significantly reduced at 50 pM in rat hepatocytes. "
+    + "The cells were seen through a microscope on most days. " * 12
+    + "In contrast, it was not inhibited in human hepatocytes. None of the substances had any effect on weight. "
+    + "Then the cells were seen through a microscope again. " * 12
+    + "Rodents are poor models. More work follows."
+)
+
+
+def test_a_single_abstract_that_does_not_fit_keeps_its_null_results_and_what_they_refer_to() -> None:
+    (one,) = fit(searched(abstract(1, text=NULL_RESULTS)), 2_500, both).evidence
+    assert one.content_truncated
+    for sentence in ("significantly reduced at 50 pM", "In contrast, it was not inhibited", "None of the substances"):
+        assert sentence in one.content
+
+
+def test_a_congress_s_list_of_abstracts_is_shown_by_its_beginning() -> None:
+    titles = "".join(f"P{n} A missense mutation c. {n}G > A (p. Ala{n}Thr) reduced survival. " for n in range(200))
+    (one,) = fit(searched(abstract(1, text=titles)), 32_000, both).evidence
+    assert len(one.content) < 1_600
+    assert re.search(r"reduced survival\. \[… [\d,]+ characters left out: \S+ \S+ …\]$", one.content)
 
 
 @given(st.lists(st.integers(1, 700), min_size=1, max_size=12), st.lists(st.booleans(), min_size=12, max_size=12))
@@ -192,7 +239,7 @@ def test_the_parts_shown_and_the_parts_named_make_the_whole_text(sizes: list[int
 
 
 def _gap(text: str) -> Callable[[re.Match[str]], str]:
-    return lambda mark: text[int(mark[2]) : int(mark[3]) if mark[3] else None]
+    return lambda mark: text[int(mark[1]) : int(mark[2]) if mark[2] else None]
 
 
 def test_less_than_400_characters_are_never_cut_from_an_abstract() -> None:
@@ -222,12 +269,11 @@ def test_an_abstract_full_of_results_keeps_its_conclusion(limit: int) -> None:
         assert one.content.endswith("CONCLUSIONS: Zinc is safe.")
 
 
-def test_the_longest_text_is_cut_before_the_others() -> None:
-    long = RICH.replace("long trial. ", "long trial. " + "The dose was 7 mg/kg per day. " * 8)
-    others = (abstract(n, text="It begins. " + RESULTS.format(n=n) * 12 + "It ends.") for n in range(2, 12))
-    cut = fit(result(abstract(1, text=long), *others), 32_000, both)
-    assert len(cut.evidence) == 11
-    assert [one.content_truncated for one in cut.evidence] == [True] + [False] * 10
+def test_records_are_left_for_the_next_page_before_any_result_is_cut() -> None:
+    others = (abstract(n, text="It begins. " + RESULTS.format(n=n) * 30 + "It ends.") for n in range(2, 22))
+    cut = fit(searched(abstract(1, text=RICH), *others), 32_000, both)
+    assert 5 < len(cut.evidence) < 21
+    assert not any(one.content_truncated for one in cut.evidence)
 
 
 @pytest.mark.parametrize("text", ["It rose by 9.6% vs. 6.8% there. ", "As Lazarow, P.B. Smith and E. Coli say. "])
@@ -362,3 +408,12 @@ def test_both_kinds_of_result_always_fit(sizes: list[tuple[int, int]], limit: in
     assert both(cut) <= limit
     assert [one.id for one in cut.evidence] == [one.id for one in pieces[: len(cut.evidence)]]
     assert bool(cut.evidence) == bool(pieces)
+
+
+def test_a_short_abstract_is_cut_where_not_even_one_record_fits() -> None:
+    text = "It begins. " + "Filler without any number stands here. " * 12
+    whole = result(*(abstract(n, text=text) for n in range(30_000_000, 30_000_020)))
+    cut = fit(whole.model_copy(update={"next_step": "Go on. " * 50}), 2_000, both)
+    assert both(cut) <= 2_000
+    assert [(one.id, one.content_truncated) for one in cut.evidence] == [("pubmed:30000000", True)]
+    assert cut.evidence[0].content.startswith("It begins. Filler")

@@ -78,7 +78,19 @@ async def test_authors_outlast_the_abstract_and_their_cut_is_marked(format: str)
     part = await exported(
         whole.model_copy(update={"authors": paper(1, content="x", authors=3_000).authors}), format=format
     )
-    mark = {"bibtex": " and others}", "csl-json": '{"literal": "et al."}', "ris": "AU  - et al.,", "markdown": "et al."}
+    left_out = "Some authors before the last are left out."
+    mark = {"bibtex": " and others}", "csl-json": left_out, "ris": "AU  - et al.,", "markdown": "et al."}
     assert mark.get(format, '"et al. (3,000 authors)"') in part["text"]
     assert format == "markdown" or part["text"].count("Author") > 400
     assert format == "markdown" or "of its 3,000 authors" in part["next_step"]
+    assert (
+        format != "csl-json"
+        or [one["literal"] for one in json.loads(part["text"])[0]["author"]][-1] == "Author2999 Ada"
+    )
+
+
+async def test_parts_of_csl_are_files_of_their_own() -> None:
+    papers = [paper(n, content="A long result. " * 1_000) for n in range(1, 9)]
+    said = "Each part is a JSON array of its own."
+    assert said in (await exported(*papers, format="csl-json"))["next_step"]
+    assert said not in (await exported(*papers, format="ris"))["next_step"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from mcp.client import Client
 from mcp_types import CallToolResult
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.models import StatusNotice
+from deepcritical_mcp.models import AuthorName, StatusNotice
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 
@@ -150,6 +151,119 @@ async def test_the_queries_that_found_evidence_are_numbered_once() -> None:
     assert [piece["found_by"] for piece in found["evidence"]] == [[1, 2], [1]]
 
 
+BOOK = published(
+    "A chapter.",
+    source="pubmed",
+    title="Disorders",
+    pmid="3",
+    publisher="University Press",
+    book_title="GeneReviews",
+    editors=(AuthorName("Adam", "Margaret P"), AuthorName("Editing Group")),
+    bookshelf_id="NBK1403",
+    isbn="9780000000000",
+    revised_date="2024-12-19",
+    vernacular_title="Störungen",
+    issn="1111-2222",
+    issue_date="1990 Spring",
+    grants=("R01 1, NIH", "DFG"),
+    substances=("Zinc",),
+    conflict_of_interest="None ![x](https://evil.example/a.png)",
+)
+DETAILS = [
+    "Vernacular title: Störungen",
+    "Book title: GeneReviews",
+    "Editors: Adam Margaret P; Editing Group",
+    "Revised date: 2024-12-19",
+    "ISBN: 9780000000000",
+    "Bookshelf id: NBK1403",
+    "ISSN: 1111-2222",
+    "Issue date: 1990 Spring",
+    "Substances: Zinc",
+    "Grants: R01 1, NIH; DFG",
+]
+
+
+async def test_what_a_record_says_beyond_its_citation_is_shown_by_get_evidence_alone() -> None:
+    async with Client(fake_server(literature=FakeSearch((BOOK,)))) as client:
+        found = await client.call_tool("pubmed_search", {"query": "x"})
+        read = await client.call_tool("get_evidence", {"ids": ["3"]})
+        rest = await client.call_tool("get_evidence", {"ids": ["pubmed:3@2-"]})
+        short = await client.call_tool("get_evidence", {"ids": ["3"], "about": "chapter"})
+    for other in (found, rest, short):
+        assert other.structured_content
+        assert other.structured_content["evidence"][0]["details"] == []
+    assert read.structured_content
+    (piece,) = read.structured_content["evidence"]
+    assert piece["details"][:-1] == DETAILS
+    assert piece["details"][-1].startswith("Conflict of interest: None")
+    assert piece["citation"]["publisher"] == "University Press"
+    text = read.content[0].text  # pyright: ignore
+    assert all(f"\n- {line}\n" in text for line in DETAILS)
+    assert "![x](" not in text
+
+
+async def test_details_make_room_for_the_text() -> None:
+    long = BOOK.model_copy(
+        update={"conflict_of_interest": "They declare this. " * 200, "grants": ("Grant " * 100,) * 9}
+    )
+    settings = Settings(max_result_chars=6_000)
+    async with Client(fake_server(literature=FakeSearch((long,)), settings=settings)) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        read = (await client.call_tool("get_evidence", {"ids": ["3"]})).structured_content
+    assert read
+    assert read["evidence"][0]["content"] == "A chapter."
+    assert "Details are shortened" in read["next_step"]
+    assert all(len(line) <= 300 for line in read["evidence"][0]["details"])
+
+
+async def test_a_note_says_which_paper_it_is_on() -> None:
+    items = [{"content": "Unblinded early.", "pmid": "3180084"}, {"content": "To read next."}]
+    async with Client(fake_server()) as client:
+        added = (await client.call_tool("add_evidence", {"items": items})).structured_content
+        assert added
+        page = await client.call_tool("list_evidence", {})
+        read = await client.call_tool("get_evidence", {"ids": [row["id"] for row in added["added"]]})
+    assert page.structured_content
+    assert read.structured_content
+    assert [row["about"] for row in page.structured_content["items"]] == ["PMID 3180084", ""]
+    assert "(Unknown), note on PMID 3180084\n" in page.content[0].text  # pyright: ignore
+    references = [piece["citation"]["reference"] for piece in read.structured_content["evidence"]]
+    assert references[0] == "Note on PMID 3180084"
+
+
+async def test_a_query_counts_what_it_found_in_the_session() -> None:
+    found = await structured("get_evidence", ids=["2"])
+    assert [(row["query"], row["results"], row["shown"]) for row in found["queries"]] == [("compound K toxicity", 2, 1)]
+
+
+@pytest.mark.parametrize("count", [1, 20])
+async def test_the_smallest_answer_has_a_record(count: int) -> None:
+    papers = tuple(
+        published(
+            f"Paper {n}. " + FILLER * 20,
+            source="pubmed",
+            title=f"Paper {n} " + "on a very long subject " * 12,
+            pmid=str(30_000_000 + n),
+            doi=f"10.1000/paper.{n}",
+            journal="The international journal of very long names and of their consequences",
+            authors=(f"Author{i} Jan" for i in range(9)),
+            mesh_terms=("Term " * 5,) * 20,
+            found_by=tuple(f"variant {i}" for i in range(8)),
+        )
+        for n in range(count)
+    )
+    async with Client(fake_server(literature=FakeSearch(papers), settings=Settings(max_result_chars=2_000))) as client:
+        for tool, arguments in (
+            ("pubmed_search", {"query": "x"}),
+            ("semantic_search", {"query": "paper"}),
+            ("get_evidence", {"ids": ["30000000"]}),
+        ):
+            result = await client.call_tool(tool, arguments)
+            assert result.structured_content
+            assert result.structured_content["evidence"], tool
+            assert len(json.dumps(result.structured_content)) <= 2_000, tool
+
+
 async def test_both_forms_hold_the_same_records() -> None:
     papers = tuple(
         published(f"Paper {n}. " + FILLER * 20, source="pubmed", title=f"Paper {n}", pmid=str(n)) for n in range(1, 51)
@@ -161,3 +275,64 @@ async def test_both_forms_hold_the_same_records() -> None:
     ids = [piece["id"] for piece in result.structured_content["evidence"]]
     assert 0 < len(ids) < 50
     assert text.count("\n## ") == len(ids)  # pyright: ignore
+
+
+async def test_the_readable_forms_name_their_numbers() -> None:
+    listed = (await call("list_evidence", {})).content[0].text  # pyright: ignore
+    assert "# 2 items of evidence (2 pubmed)\n" in listed
+    assert "\nMarked: 1 RETRACTED.\n" in listed
+    read = (await call("get_evidence", {"ids": ["1", "2"]})).content[0].text  # pyright: ignore
+    assert "\nEarlier searches that found them:\nQuery 1 “compound K toxicity”" in read
+
+
+async def test_only_what_was_checked_is_ok_and_the_list_says_what_was_not() -> None:
+    page = await structured("list_evidence", status="ok")
+    assert page["matching"] == 0
+    assert page["warnings"] == ["Never checked and left out (web pages, notes): 1 item."]
+
+
+async def test_a_note_on_a_retracted_paper_is_marked_and_its_author_warned() -> None:
+    async with Client(fake_server(literature=FakeSearch((TOXICITY, METFORMIN)))) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        items = [{"content": "AMPK is the target.", "pmid": "2"}, {"content": "The NOAEL was 150 mg/kg.", "pmid": "1"}]
+        added = await client.call_tool("add_evidence", {"items": items})
+        found = await client.call_tool("semantic_search", {"query": "target AMPK", "kind": "note", "max_results": 1})
+    assert "Note: Item 0: its paper is marked RETRACTED." in added.content[0].text  # pyright: ignore
+    assert added.structured_content
+    assert added.structured_content["warnings"] == ["Item 0: its paper is marked RETRACTED."]
+    text = found.content[0].text  # pyright: ignore
+    assert "## 1. **RETRACTED (notice: PMID 9)** AMPK is the target…\nNote on PMID 2\n" in text
+
+
+async def test_the_order_is_not_explained_where_relevance_explains_it() -> None:
+    found = await structured("semantic_search", query="metformin in the liver")
+    relevances = [piece["relevance"] for piece in found["evidence"]]
+    assert relevances == sorted(relevances, reverse=True)
+    assert found["ordered_by"] == ""
+
+
+async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
+    article = " ".join(f"Sentence {number} of the article describes glycogen in the liver." for number in range(900))
+    item = {"content": article, "pmid": "2", "title": "Metformin and the liver", "source": "web"}
+    async with Client(fake_server(literature=FakeSearch((TOXICITY, METFORMIN)))) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        await client.call_tool("add_evidence", {"items": [item]})
+        whole = (await client.call_tool("get_evidence", {"ids": ["pubmed:2"]})).structured_content
+        assert whole
+        (record,) = whole["evidence"]
+        assert record["content"] == METFORMIN.text.content
+        assert record["notes"] == []
+        assert 'get_evidence ids=["pubmed:2~2"]' in record["details"][-1]
+        pieces, id = "", "pubmed:2~2"
+        while id:
+            result = await client.call_tool("get_evidence", {"ids": [id]})
+            assert result.structured_content
+            (part,) = result.structured_content["evidence"]
+            text, _, mark = part["content"].partition(" [… ")
+            pieces += text
+            id = f"pubmed:2~2@{len(pieces)}-" if mark else ""
+        assert pieces.replace(" ", "") == article.replace(" ", "")
+        found = await client.call_tool("semantic_search", {"query": "glycogen in the liver", "kind": "page"})
+        assert found.structured_content
+        assert found.structured_content["evidence"][0]["id"] == "pubmed:2~2"
+        assert "page, not the record's text" in found.content[0].model_dump()["text"]

@@ -9,6 +9,8 @@ from deepcritical_mcp.models import (
     DuplicateItem,
     Evidence,
     EvidenceList,
+    EvidencePage,
+    EvidenceSummary,
     ExpandedQuery,
     Expansion,
     ProviderReport,
@@ -154,3 +156,19 @@ def test_an_addition_accounts_for_every_item() -> None:
         "item 2: REJECTED, content is empty",
     ):
         assert part in text
+
+
+def test_a_reference_without_pages_does_not_end_in_a_colon() -> None:
+    notice = StatusNotice(kind="retraction", pmid="9", reference="J Wonders. 2009 Mar;88(3):")
+    row = EvidenceSummary(
+        id="pubmed:7", title="A", source="pubmed", date="2001", status="retracted", status_notices=(notice,)
+    )
+    page = to_markdown(EvidencePage(session_id="rs_1", total=1, matching=1, items=(row,)))
+    assert "retraction: J Wonders. 2009 Mar;88(3); PMID 9" in page
+
+
+def test_an_order_that_relevance_has_too_is_not_called_another() -> None:
+    low = retracted().model_copy(update={"relevance": 0.1})
+    for evidence, said in (((retracted(), low), "best match."), ((low, retracted()), "best match, not relevance.")):
+        found = SearchResult(session_id="rs_1", query="cure", evidence=evidence, ordered_by="best match")
+        assert f"\nOrder: {said}\n" in to_markdown(found)

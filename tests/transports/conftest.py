@@ -26,6 +26,7 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import ProviderReport, Publication, SearchResult
+from deepcritical_mcp.net.pacing import turn_of
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.transports.http.application import CallControl, HttpApplication
 from deepcritical_mcp.transports.http.uvicorn_server import HttpServer, listen
@@ -77,12 +78,19 @@ class WebStandIn:
     found: list[Publication] = field(default_factory=list[Publication])
     gate: anyio.Event | None = None
     waiting: anyio.Event = field(default_factory=anyio.Event)
+    cancelled: anyio.Event = field(default_factory=anyio.Event)
     error: Exception | None = None
+    turns: list[str] = field(default_factory=list[str])
 
     async def search(self, request: WebRequest, store: EvidenceStore, *, progress: object) -> SearchResult:
+        self.turns.append(turn_of.get())
         if self.gate is not None:
             self.waiting.set()
-            await self.gate.wait()
+            try:
+                await self.gate.wait()
+            except anyio.get_cancelled_exc_class():
+                self.cancelled.set()
+                raise
         if self.error is not None:
             raise self.error
         found = self.found or [page(request.query)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -67,6 +69,33 @@ def redis(folder: Path) -> Generator[str]:
     with process((program, *options), folder / "redis.log") as one:
         wait_for(lambda: "Ready to accept connections" in (folder / "redis.log").read_text(), one, folder / "redis.log")
         yield f"redis://127.0.0.1:{port}"
+
+
+HANGING_CALL = {"name": "pubmed_search", "arguments": {"query": "zinc"}}
+
+
+@contextmanager
+def hanging_source() -> Generator[tuple[str, threading.Event]]:
+    """The address of a source that accepts connections and never answers, and an event for the first connection."""
+    asked, held = threading.Event(), list[socket.socket]()
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):  # closed
+            while True:
+                held.append(listener.accept()[0])
+                asked.set()
+
+    acceptor = threading.Thread(target=accept)
+    acceptor.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/entrez/eutils", asked
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        acceptor.join()
+        for one in held:
+            one.close()
 
 
 def free_port() -> int:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.transports.processes import HANGING_CALL, hanging_source
+
 HEAVY = (
     *("chromadb", "onnxruntime", "tokenizers", "tavily", "ddgs", "primp", "sentence_transformers", "torch", "redis"),
     *("lxml", "numpy", "httpx", "rapidfuzz", "deepcritical_mcp.evidence.store"),
@@ -124,6 +126,20 @@ def test_the_end_of_input_ends_the_process_at_once(tmp_path: Path) -> None:
         assert process.stdin
         process.stdin.close()
         assert process.wait(TIMEOUT) == 0
+
+
+@pytest.mark.parametrize("end", ["end of input", "signal"])
+def test_a_call_that_hangs_does_not_keep_the_process(tmp_path: Path, end: str) -> None:
+    with hanging_source() as (url, asked), server(tmp_path, DEEPCRITICAL_NCBI_BASE_URL=url) as process:
+        greet(process)
+        tell(process, {"id": 2, "method": "tools/call", "params": HANGING_CALL})
+        asked.wait(TIMEOUT)
+        assert process.stdin
+        if end == "signal":
+            process.send_signal(signal.SIGTERM)
+        else:
+            process.stdin.close()
+        assert process.wait(10) == 0  # 2 seconds at most on an idle machine; the call could take 45
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

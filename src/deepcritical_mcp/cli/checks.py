@@ -35,7 +35,7 @@ from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, SourceKind, create_sources
 
 T = TypeVar("T")
-State = Literal["ok", "off", "look", "broken"]
+State = Literal["ok", "off", "warning", "broken"]
 Area = Literal["", "model", "store"] | SourceKind
 CHECK_TIMEOUT = 12.0
 _ONCE = RetryPolicy(attempts=1, attempt_timeout=7.0)
@@ -45,7 +45,7 @@ _SENTENCE = "Metformin is the first drug for type 2 diabetes."
 
 @dataclass(frozen=True)
 class Check:
-    """One component and its state: "off" is optional and not configured, "look" works but could be better.
+    """One component and its state: "off" is optional and not configured, "warning" works but could be better.
 
     Attributes:
         advice: how to fix or improve it.
@@ -78,7 +78,7 @@ def python_and_package() -> list[Check]:
 def mistyped_settings(unknown: Mapping[str, str]) -> list[Check]:
     """Variables that look like settings but are not."""
     return [
-        Check(name, "look", "is not a setting and has no effect", f"Did you mean {nearest}?")
+        Check(name, "warning", "is not a setting and has no effect", f"Did you mean {nearest}?")
         for name, nearest in sorted(unknown.items())
     ]
 
@@ -179,7 +179,7 @@ async def _model(settings: Settings, embedder: EmbeddingService) -> Finding:
     finding = f"{named}: {len(vector)} dimensions"
     if embedder.calibration is None:
         advice = "Unset DEEPCRITICAL_EMBEDDING_MODEL to use the calibrated one."
-        return Finding(f"{finding}. {UNCALIBRATED}", "look", advice)
+        return Finding(f"{finding}. {UNCALIBRATED}", "warning", advice)
     return Finding(finding)
 
 
@@ -197,7 +197,9 @@ async def _store(settings: Settings, embedder: EmbeddingService) -> Finding:
     try:
         await embedder.embed_query(query)
     except EmbeddingError:
-        return Finding("a note was kept and found again by its words only: the embedding model is unavailable", "look")
+        return Finding(
+            "a note was kept and found again by its words only: the embedding model is unavailable", "warning"
+        )
     return Finding("a note was kept and found again by meaning")
 
 
@@ -245,9 +247,9 @@ def _folder(part: str, path: Path, variable: str, consequence: str) -> Check:
         free = shutil.disk_usage(place).free
     except OSError as error:
         advice = make_room if error.errno in NO_ROOM else f"S{move[1:]}"
-        return Check(part, "look", f"{path} is not writable ({error.strerror}); {consequence}", advice)
+        return Check(part, "warning", f"{path} is not writable ({error.strerror}); {consequence}", advice)
     if free < _MIN_FREE_BYTES:
-        return Check(part, "look", f"{path}: only {free // 2**20} MB are free", make_room)
+        return Check(part, "warning", f"{path}: only {free // 2**20} MB are free", make_room)
     return Check(part, "ok", str(path))
 
 
@@ -257,8 +259,8 @@ def _client(client: McpClient) -> Check:
     install = f"Run {shell_command()} install --client {client.name}"
     outcomes: dict[ConfiguredState, tuple[State, str, str]] = {
         "configured": ("ok", f"configured for this server: {client.path}", ""),
-        "stale": ("look", f"its configured command does not exist: {client.path}", install),
-        "unreadable": ("look", f"its file cannot be read: {client.path}", "Fix the file; it was not changed."),
+        "stale": ("warning", f"its configured command does not exist: {client.path}", install),
+        "unreadable": ("warning", f"its file cannot be read: {client.path}", "Fix the file; it was not changed."),
         "unknown": ("off", "installed, but not configured for this server", install),
     }
     return Check(client.title, *outcomes[configured_state(client)])

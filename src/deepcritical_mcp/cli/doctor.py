@@ -24,7 +24,7 @@ from deepcritical_mcp.logs import hide
 _MARKS: dict[State, tuple[str, str]] = {
     "ok": ("✓", "green"),
     "off": ("–", "dim"),
-    "look": ("!", "yellow"),
+    "warning": ("!", "yellow"),
     "broken": ("✗", "bold red"),
 }
 
@@ -58,7 +58,7 @@ def _main_job_works(found: Sequence[Check]) -> bool:
     """The store works, and at least one source answers."""
     store = all(check.state != "broken" for check in found if check.area == "store")
     sources = [check for check in found if check.area not in ("", "model", "store")]
-    return store and any(check.state in ("ok", "look") for check in sources)
+    return store and any(check.state in ("ok", "warning") for check in sources)
 
 
 def _without_keys(check: Check, settings: Settings | None) -> Check:
@@ -76,7 +76,7 @@ def _show_table(console: Console, found: Sequence[Check]) -> None:
         took = f" ({check.seconds:.1f} s)" if check.seconds >= 0.05 else ""
         finding = Text(check.finding + took)
         if check.advice:
-            finding.append(f"\n→ {check.advice}", style="yellow" if check.state == "look" else "")
+            finding.append(f"\n→ {check.advice}", style="yellow" if check.state == "warning" else "")
         part = Text(check.part, style=style if check.state == "broken" else "")
         table.add_row(Text(mark, style=style), part, finding)
     console.print(table)

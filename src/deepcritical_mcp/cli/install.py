@@ -135,7 +135,7 @@ def apply(change: Change) -> None:
     path, backup = change.client.path, _backup_path(change.client)
     if _read(path) != change.before:
         raise ConfigurationError(
-            f"{path} changed in the meantime and was left alone. Close {change.client.title}, then try again."
+            f"{path} changed in the meantime and was not changed. Close {change.client.title}, then try again."
         )
     if change.backup is not None:
         _write(backup, change.backup, like=path)
@@ -218,10 +218,10 @@ def _invalid_file_reported(client: McpClient) -> Generator[None]:
     try:
         yield
     except UnicodeDecodeError:
-        raise ConfigurationError(f"{client.path} is not UTF-8 text and was left alone.") from None
+        raise ConfigurationError(f"{client.path} is not UTF-8 text and was not changed.") from None
     except jsonc.JsonError as error:
         raise ConfigurationError(
-            f"{client.path} is not JSON that {client.title} can read ({error}) and was left alone. Fix the file, then "
+            f"{client.path} is not JSON that {client.title} can read ({error}) and was not changed. Fix the file, then "
             "try again."
         ) from error
 

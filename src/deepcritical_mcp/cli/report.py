@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,7 +50,7 @@ async def _read(source: str, settings: Settings) -> tuple[Sequence[Publication],
     try:
         services = await app.services()
         if source.startswith(SESSION_PREFIX) and not await anyio.Path(source).exists():
-            if settings.data_dir is None and not settings.chroma_url:
+            if not services.sessions.lasting:
                 raise InvalidInputError(
                     "Sessions are kept in memory unless DEEPCRITICAL_DATA_DIR or DEEPCRITICAL_CHROMA_URL is set, so "
                     "another process cannot read them. Export the session with export_evidence (format jsonl) and "
@@ -62,11 +63,19 @@ async def _read(source: str, settings: Settings) -> tuple[Sequence[Publication],
             ids = await store.ids()
             kept, shown = await store.publications(ids), await store.get(ids)
             return list(kept.values()), list(shown.values()), await store.places(ids, limit=MAX_POINTS), source
-        text = sys.stdin.read() if source == "-" else await anyio.Path(source).read_text(encoding="utf-8")
-        publications = read_jsonl(text)
+        data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
+        publications = read_jsonl(_decoded(data))
         return publications, (), await places_of(publications, services.embedder), ""
     finally:
         await app.aclose()
+
+
+def _decoded(data: bytes) -> str:
+    """The text of a file in UTF-8, or in UTF-16, as Windows PowerShell writes what is redirected to a file."""
+    try:
+        return data.decode("utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8")
+    except UnicodeDecodeError:
+        raise InvalidInputError("The input is not UTF-8 text. Export the session again as jsonl.") from None
 
 
 async def places_of(publications: Sequence[Publication], embedder: Embedder) -> Places:

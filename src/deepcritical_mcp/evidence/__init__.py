@@ -21,9 +21,15 @@ class Scope:
         """Whether it is searched."""
         return (
             self.source in (None, publication.source)
-            and self.status in (None, publication.status)
+            and (self.status is None or self.status == known_status(publication))
             and (self.kind is None or any(text.kind == self.kind for text in publication.texts))
         )
+
+
+def known_status(publication: Publication) -> PublicationStatus | None:
+    """Its status; None if nobody has checked it, e.g. of a web page: that is not "ok"."""
+    checked = publication.status != "ok" or publication.status_checked != "Unknown"
+    return publication.status if checked else None
 
 
 EVERYTHING = Scope()

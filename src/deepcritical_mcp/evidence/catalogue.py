@@ -3,20 +3,51 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from deepcritical_mcp.evidence.chunking import indexed_text
-from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.identity import Identity, IdentityIndex, Match, Similarity, identity_of
+from deepcritical_mcp.evidence.clustering import Cluster, Member, MemberIndex, best_match, clusters_of, with_member
+from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, title_similarity
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
-from deepcritical_mcp.models import Evidence, Publication, Text
+from deepcritical_mcp.identifiers import normalize_doi
+from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
 
 QUIET = 10_000
 CLOCKS_DIFFER = 2_000
 """Milliseconds."""
+STATUS_FIELDS = ("status", "status_notices", "status_checked")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A stored publication that is the same, its similarity, and why it is the same."""
+
+    id: str
+    similarity: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a new publication belongs.
+
+    Attributes:
+        match: the stored publication that it is; None if it is another one.
+        affected: the ids of the stored publications that it is linked to.
+        clusters: what these and the new one are then.
+    """
+
+    match: Match | None
+    affected: tuple[str, ...]
+    clusters: tuple[Cluster, ...]
+
+    @property
+    def separates(self) -> bool:
+        """Whether it shows that what was merged before are several publications."""
+        return len(self.clusters) - len(self.affected) > (self.match is None)
 
 
 class Catalogue:
@@ -25,10 +56,10 @@ class Catalogue:
     Methods that the event loop calls take no lock: copying a dict to a list is atomic for other threads.
     """
 
-    def __init__(self, calibration: Calibration | None = None) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._items: dict[str, KeptItem] = {}
-        self._identities = IdentityIndex(calibration)
+        self._members = MemberIndex()
         self._words = LexicalIndex()
         self._links: dict[str, dict[str, None]] = {}
         self._waiting: dict[str, None] = {}
@@ -38,13 +69,14 @@ class Catalogue:
         """The number of stored vectors."""
 
     @classmethod
-    def of(cls, space: Space, calibration: Calibration | None) -> Catalogue:
+    def of(cls, space: Space) -> Catalogue:
         """The catalogue of everything that `space` holds; of two items with the same id, the first wins."""
-        catalogue = cls(calibration)
+        catalogue = cls()
         kept: dict[str, KeptItem] = {}
         for item in (item for page in space.read() for item in page):
             kept.setdefault(item.publication.id, item)
-        for item in sorted(kept.values(), key=lambda item: item.order):
+        # An item under an earlier id may have outlived its renaming: the later one takes its place.
+        for item in sorted(kept.values(), key=lambda item: (bool(item.given), item.order)):
             catalogue.put(item)
         return catalogue
 
@@ -55,12 +87,13 @@ class Catalogue:
         return id in self._items
 
     def __getitem__(self, id: str) -> KeptItem:
-        return self._items[id]
+        return self._items.get(id) or self._items[self._owner(id)]
 
     def put(self, item: KeptItem) -> None:
-        """Add a publication, or replace its earlier state under the same id."""
+        """Add a publication, or replace its earlier state under the same id, and under others if its members had
+        them."""
         publication, id = item.publication, item.publication.id
-        identity, words = identity_of(publication), words_of(indexed_text(publication))
+        members, words = tuple(map(Member.of, item.members)), words_of(indexed_text(publication))
         with self._lock:
             earlier = self._items.get(id)
             self.passages += _vectors(item) - _vectors(earlier)
@@ -69,13 +102,33 @@ class Catalogue:
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
-            self._identities.add(id, identity)
+            self._members.put(id, members)
             self._words.add(id, words)
+            if item.given:
+                for stale in self._earlier(id, members):
+                    self._drop(stale)
             self._next = max(self._next, item.order + 1)
             self._latest = max(self._latest, item.written)
             for other in item.similar:
                 self._links.setdefault(id, {})[other] = None
                 self._links.setdefault(other, {})[id] = None
+
+    def remove(self, id: str) -> None:
+        """Forget what was stored under `id`, which has another id now."""
+        with self._lock:
+            self._drop(id)
+
+    def _drop(self, id: str) -> None:
+        self.passages -= _vectors(self._items.pop(id, None))
+        self._waiting.pop(id, None)
+        self._members.put(id, ())
+        self._words.remove(id)
+
+    def _earlier(self, id: str, members: Cluster) -> list[str]:
+        """Other publications that consist of the same members, before others joined them."""
+        others = {other for member in members for other in self._members.under("id", member.identity.id)} - {id}
+        facts = [member.facts for member in members]
+        return [other for other in others if all(member.facts in facts for member in self._members[other])]
 
     def catch_up(self, space: Space) -> None:
         """Enter what other processes have written since the last look."""
@@ -104,25 +157,67 @@ class Catalogue:
     def resolve(self, id: str) -> str:
         """The id under which the publication `id` is stored; "" if there is none.
 
-        A publication keeps its first id, and a PMID or DOI that became known later resolves to it.
+        Every id that it had, and every PMID or DOI that became known later, resolves to it.
         """
         if id in self._items:
             return id
-        kind, _, value = id.partition(":")
         with self._lock:
-            return self._identities.by_number(kind, value)
+            return self._owner(id) or self._owner(split_text_id(id)[0])
+
+    def _owner(self, id: str) -> str:
+        base = base_id(id)
+        owners = self._members.under("id", base)
+        if id != base:
+            owners = [one for one in owners if any(id.endswith(member.digest) for member in self._members[one])]
+        if owners:
+            return owners[0]
+        kind, _, value = id.partition(":")
+        kind = {"pubmed": "pmid", "pmc": "pmcid"}.get(kind, kind)
+        value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")
+        owners = [one for one in self._members.under(kind, value) if not self._is_note(one)]
+        # One that bears the number comes before one for which a better source gives another.
+        owners.sort(key=lambda one: not getattr(self._items[one].publication, kind, ""))
+        return next(iter(owners), "")
+
+    def _is_note(self, id: str) -> bool:
+        return all(member.identity.is_note for member in self._members[id])
 
     def find(self, ids: Iterable[str]) -> dict[str, Publication]:
         """The publications with these ids, by id; unknown ids are skipped. See `resolve`."""
         kept = {id: self.resolve(id) for id in dict.fromkeys(ids)}
-        return {id: self._items[kept[id]].publication for id in kept if kept[id]}
+        return {id: self.judged(self._items[kept[id]].publication) for id in kept if kept[id]}
+
+    def judged(self, publication: Publication) -> Publication:
+        """`publication`; a note with the status of what it is about."""
+        with self._lock:
+            subject = self._subject(publication.id)
+        if not subject:
+            return publication
+        about = self._items[subject].publication
+        return publication.model_copy(update={name: getattr(about, name) for name in STATUS_FIELDS})
+
+    def _subject(self, id: str) -> str:
+        """The id of the publication that the user's note `id` is about; "" if it is not a note or about none here."""
+        if not self._is_note(id):
+            return ""
+        numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
+        others = (other for number in numbers for other in self._members.under(*number))
+        return next((other for other in others if not self._is_note(other)), "")
 
     def shown(self, publication: Publication, text: Text | None = None) -> Evidence:
         """A stored publication as evidence (showing `text`, if given), with its links and the user's notes."""
         with self._lock:
-            about = self._identities.notes_on(publication.id)
+            about = self._notes_on(publication.id)
         notes = [text.content for note in about for text in self._items[note].publication.texts]
-        return Evidence.of(publication, text, similar=self.links(publication.id), notes=notes)
+        return Evidence.of(self.judged(publication), text, similar=self.links(publication.id), notes=notes)
+
+    def _notes_on(self, id: str) -> list[str]:
+        """The ids of the user's notes that share an identifier with publication `id`."""
+        if id not in self._items or self._is_note(id):
+            return []
+        numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
+        notes = dict.fromkeys(other for number in numbers for other in self._members.under(*number))
+        return sorted(filter(self._is_note, notes), key=lambda note: self._items[note].order)
 
     def next_order(self) -> int:
         """The next free position in insertion order."""
@@ -130,7 +225,7 @@ class Catalogue:
 
     def ids(self) -> list[str]:
         """All ids in insertion order."""
-        return list(self._items)
+        return [item.publication.id for item in sorted(self._items.values(), key=lambda item: item.order)]
 
     def waiting(self) -> list[str]:
         """The ids without vectors yet."""
@@ -138,37 +233,43 @@ class Catalogue:
 
     def where(self, condition: Callable[[Publication], bool]) -> list[str]:
         """The ids of the publications that fulfil `condition`."""
-        return [id for id, item in list(self._items.items()) if condition(item.publication)]
+        return [id for id, item in list(self._items.items()) if condition(self.judged(item.publication))]
 
     def links(self, id: str) -> tuple[str, ...]:
-        """The ids of publications nearly identical to `id`."""
-        return tuple(other for other in list(self._links.get(id, ())) if other in self._items)
+        """The ids of publications nearly identical to `id`, under any id that either of them had."""
+        names = (id, *(one.id for one in self._items[id].members)) if id in self._items else (id,)
+        linked = [other for name in dict.fromkeys(names) for other in list(self._links.get(name, ()))]
+        owners = (other if other in self._items else self._owner(other) for other in linked)
+        return tuple(dict.fromkeys(other for other in owners if other not in ("", id)))
 
-    def identity(self, id: str) -> Identity:
-        """The identity of `id`."""
-        return self._identities[id]
+    def members(self, id: str) -> Cluster:
+        """The members of publication `id`."""
+        return self._members[id]
 
-    def match(self, identity: Identity, similarity: Similarity, close: Sequence[str] = ()) -> Match | None:
-        """See `IdentityIndex.match`."""
+    def has_id(self, id: str, among: Container[str]) -> bool:
+        """Whether a publication that is not `among` these has a member with this id."""
+        return any(other not in among for other in (*self._members.under("id", id), *({id} & self._items.keys())))
+
+    def place(self, publication: Publication) -> Placement:
+        """Where a new publication belongs."""
+        new = Member.of(publication)
         with self._lock:
-            return self._identities.match(identity, similarity, close)
+            linked = sorted(self._members.linked(new.identity), key=lambda id: self._items[id].order)
+            members = {id: self._members[id] for id in linked}
+        for id, some in members.items():
+            if any(one.facts == new.facts for one in some):
+                cluster = tuple(sorted(with_member(some, new), key=lambda member: member.rank))
+                return Placement(self._match(new.identity, some, members), (id,), (cluster,))
+        clusters = clusters_of([new, *(member for some in members.values() for member in some)])
+        others = next([one for one in some if one is not new] for some in clusters if new in some)
+        return Placement(self._match(new.identity, others, members), tuple(linked), tuple(clusters))
 
-    def rivals(
-        self, identity: Identity, similarity: Similarity, close: Sequence[str] = ()
-    ) -> Mapping[str, list[Publication]]:
-        """By id, what was merged into a stored publication by title and content although it could as well be this
-        one, which is another."""
-        with self._lock:
-            return {
-                id: free
-                for id in self._identities.with_title(identity, close)
-                if (given := self._items[id].given)
-                and (free := [one for one in given if self._is_same_document(identity, one, similarity(id))])
-                and len(free) < len(given)
-            }
-
-    def _is_same_document(self, identity: Identity, publication: Publication, cosine: float) -> bool:
-        return self._identities.is_same_document(identity, identity_of(publication), cosine)
+    def _match(self, new: Identity, others: Sequence[Member], members: Mapping[str, Cluster]) -> Match | None:
+        if (found := best_match(new, others)) is None:
+            return None
+        other, reason = found
+        id = next(id for id, some in members.items() if other in some)
+        return Match(id, title_similarity(new, other.identity) if reason == SAME_DOCUMENT else 1.0, reason)
 
     def by_words(self, query: str) -> LexicalScores:
         """See `LexicalIndex.score`."""

@@ -7,26 +7,28 @@ not matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from itertools import combinations, product
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
 from typing import Literal
 
 from rapidfuzz import fuzz
 
-from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.text_agreement import COMPARED, copies, opposite_signs, same_author, same_journal
 from deepcritical_mcp.evidence.titles import (
     NEGATIONS,
     Likeness,
     adds_a_site,
     bare_title,
+    content_words,
     identifies,
     is_generic,
     is_junk,
     is_notice,
     is_translation,
     likeness,
+    names_a_part,
     numbers_agree,
     replaced,
     tokens,
@@ -50,6 +52,11 @@ _NEGATION = re.compile(r"\b\w+n['’]t\b")
 _PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus)(?:$|[/._=&-])")
 _PRINT_QUERY = re.compile(r"\?print=(?:true|yes)$")
 _CUT = ("…", "...")
+_DIGEST = re.compile(r"#[0-9a-f]{12}$")
+ENDS = 3
+"""Content words at each end of a title by which others are looked up that may have the same title."""
+LIKE_CONTENT = 0.75
+"""Token sort ratio from which two texts may be descriptions of one publication."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +65,18 @@ class Identity:
 
     Attributes:
         numbers: those known of `_NAMES`, normalized.
-        text: the id of a text without identifiers.
+        id: the one that these facts alone give it, without the digest that tells two with one id apart.
         title: as `tokens`, without what a site adds.
         shown_title: as it is written.
         is_note: whether it is what the user says, perhaps about the publication whose numbers it bears.
         is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
         contents: what its texts say; none when that is nothing.
+        keys: what it can be looked up by: numbers, id, and how its title begins and ends (words may be cut, or
+            misspelled, or a site's name added, on one side). Two that are the same share one.
     """
 
     numbers: Mapping[str, str]
-    text: str
+    id: str
     title: tuple[str, ...]
     shown_title: str
     year: int
@@ -76,12 +85,7 @@ class Identity:
     is_note: bool
     is_document: bool
     contents: tuple[str, ...]
-
-    @property
-    def keys(self) -> list[tuple[str, str]]:
-        """What the publication can be looked up by: numbers, text and title."""
-        others = {"text": self.text, "title": " ".join(self.title)}
-        return [*self.numbers.items(), *((part, value) for part, value in others.items() if value)]
+    keys: frozenset[tuple[str, str]]
 
 
 def identity_of(publication: Publication) -> Identity:
@@ -96,12 +100,16 @@ def identity_of(publication: Publication) -> Identity:
         "nct": "" if publication.pmid else publication.nct.strip().upper() or ids.nct,
         "url": url,
     }
-    title = _own_title(publication)
+    known = {part: value for part, value in numbers.items() if value}
+    shown_title, id = _own_title(publication), base_id(publication.id)
+    title = tokens(bare_title(shown_title, host_of(url))) if shown_title else ()
+    words = content_words(title)
+    ends = {"begin": " ".join(words[:ENDS]), "end": " ".join(words[-ENDS:])} if words else {}
     return Identity(
-        numbers={part: value for part, value in numbers.items() if value},
-        text=publication.id.partition("#")[0] if publication.id.startswith("text:") else "",
-        title=tokens(bare_title(title, host_of(url))) if title else (),
-        shown_title=title,
+        numbers=known,
+        id=id,
+        title=title,
+        shown_title=shown_title,
         year=int(publication.date[:4]) if publication.date[:4].isdigit() else 0,
         first_author=publication.authors[0] if publication.authors else None,
         journal=tokens(publication.journal),
@@ -110,7 +118,13 @@ def identity_of(publication: Publication) -> Identity:
         contents=tuple(
             text.content for text in publication.texts if text.content not in (NO_ABSTRACT, publication.title)
         ),
+        keys=frozenset((known | ends | {"id": id}).items()),
     )
+
+
+def base_id(id: str) -> str:
+    """An id without the digest that tells two publications with one id apart."""
+    return id.partition("#")[0] if id.startswith("text:") else _DIGEST.sub("", id)
 
 
 def _own_title(publication: Publication) -> str:
@@ -155,24 +169,27 @@ def title_similarity(one: Identity, other: Identity) -> float:
     return fuzz.token_sort_ratio(" ".join(one.title), " ".join(other.title)) / 100
 
 
-def _contents_agree(one: Identity, other: Identity, is_like: bool) -> Agreement:
-    """How far two publications agree in any of their texts; `is_like` if they have nearly the same meaning."""
-    found = {_texts_agree(*texts, is_like) for texts in product(one.contents, other.contents)}
+def _contents_agree(one: Identity, other: Identity) -> Agreement:
+    """How far two publications agree in any of their texts."""
+    found = {_texts_agree(*texts) for texts in product(one.contents, other.contents)}
     for agreement in _BEST_FIRST:
         if agreement in found:
             return agreement
     return "unknown"
 
 
-def _texts_agree(one: str, other: str, is_like: bool) -> Agreement:
-    short, long = sorted((one, other), key=len)
+@lru_cache(maxsize=2_000)
+def _texts_agree(one: str, other: str) -> Agreement:
+    short, long = sorted((one, other), key=lambda text: (len(text), text))
     found = "same" if short in long else copies(short, long)
     if found == "same":
         return "same"
     if len(short) < TELLING_CONTENT:
         return "unknown" if found == "different" else "other"
     first, second = tokens(short[:COMPARED]), tokens(long[:COMPARED])
-    return "like" if is_like and found != "contradicted" and numbers_agree(first, second) else "other"
+    if found == "contradicted" or not numbers_agree(first, second):
+        return "other"
+    return "like" if fuzz.token_sort_ratio(" ".join(first), " ".join(second)) >= 100 * LIKE_CONTENT else "other"
 
 
 def _same_first_author(one: Identity, other: Identity) -> bool | None:
@@ -221,156 +238,128 @@ def _are_separate_pages(one: Identity, other: Identity) -> bool:
 
 def _says_the_same(one: Identity, other: Identity) -> bool:
     """Whether two publications with the same text are one; two notes must be about the same thing."""
-    if _titles_alike(one, other) == "other" or not _years_agree(one, other) or _same_first_author(one, other) is False:
+    if one.id != other.id or not one.id.startswith("text:") or _titles_alike(one, other) == "other":
+        return False
+    if not _years_agree(one, other) or _same_first_author(one, other) is False:
         return False
     if not one.numbers or not other.numbers:
         return one.numbers == other.numbers or not (one.is_note and other.is_note)
     return bool(one.numbers.items() & other.numbers.items())
 
 
-def _is_note_on(one: Identity, other: Identity) -> bool:
-    """Whether one is the user's own words and the other something else. What the user supplied as a document is the
-    same as a page the user supplied if it bears its title and number, or its title and all of its words."""
-    if one.is_note == other.is_note:
-        return one.is_note  # two notes with the same words are found before
+def _is_copy(one: Identity, other: Identity) -> bool:
+    """Whether what the user keeps as a note is the text of a document that the user supplied: all of its words, or
+    another text of some length under its title and one of its numbers."""
     if not (one.is_document or other.is_document) or _titles_alike(one, other) == "other":
-        return True
-    shared = {part for part, _ in one.numbers.items() & other.numbers.items()}
-    if one.title and other.title and shared - {"url"}:
         return False
-    return {tokens(text) for text in one.contents}.isdisjoint(tokens(text) for text in other.contents)
+    contents = [{tokens(text) for text in each.contents} for each in (one, other)]
+    is_text = all(len(text) >= TELLING_CONTENT for each in (one, other) for text in each.contents)
+    shared = {part for part, _ in one.numbers.items() & other.numbers.items()} & {*_REGISTERED}
+    return not contents[0].isdisjoint(contents[1]) or bool(is_text and shared and one.title and other.title)
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A stored publication that is the same, its similarity, and why it is the same."""
-
-    id: str
-    similarity: float
-    reason: str
-
-
+LEVELS: tuple[str, ...] = ("pmid", "number", "doi", "document")
+"""What two descriptions of a publication may share, the most telling first."""
 SAME_TEXT = "same content"
 SAME_DOCUMENT = "same title and content"
-"""The reasons of a match without a shared number."""
-Similarity = Callable[[str], float]
-"""The cosine of a new publication to a stored one, by id; 0.0 if unknown."""
 
 
-class IdentityIndex:
-    """The identities of a session's publications, indexed by each of their parts.
+def reason(level: str, one: Identity, other: Identity) -> str:
+    """Why two descriptions are of the same publication on one of `LEVELS`, e.g. "same PMID"; "" if they are not."""
+    if one.keys.isdisjoint(other.keys):
+        return ""
+    if one.is_note or other.is_note:
+        return _same_note(one, other) if level == "document" else ""
+    if level == "pmid":
+        shared = one.numbers.get("pmid", "") == other.numbers.get("pmid")
+        return f"same PMID{_doubt(one, other)}" if shared else ""
+    if conflict(one, other):
+        return ""
+    if level == "number":
+        shared = next((part for part in ("pmcid", "nct", "url") if _share(part, one, other)), "")
+        return f"same {_NAMES[shared]}{_doubt(one, other) if shared != 'url' else ''}" if shared else ""
+    if level == "doi":
+        return _same_doi(one, other) if _share("doi", one, other) else ""
+    return SAME_TEXT if _says_the_same(one, other) else SAME_DOCUMENT if _is_same_document(one, other) else ""
 
-    Args:
-        calibration: thresholds of the embedding model; without them, meaning is not compared.
-    """
 
-    def __init__(self, calibration: Calibration | None = None) -> None:
-        self._like_meaning = calibration.like_meaning if calibration else 2.0  # no cosine reaches it
-        self._same_meaning = calibration.same_meaning if calibration else 2.0
-        self._kept: dict[str, Identity] = {}
-        self._ids: dict[tuple[str, str], dict[str, None]] = {}
+def contradict(level: str, one: Identity, other: Identity) -> bool:
+    """Whether two descriptions that share nothing on earlier levels cannot be of one publication."""
+    if level == "pmid":
+        return False
+    if conflict(one, other) or (one.is_note and not (other.is_note or other.is_document)):
+        return True
+    if other.is_note and not (one.is_note or one.is_document):
+        return True
+    if level == "doi":
+        return _share("doi", one, other) and not _same_doi(one, other)
+    return level == "document" and (
+        _are_two(one, other) or _are_separate_pages(one, other) or _titles_alike(one, other) == "other"
+    )
 
-    def __getitem__(self, id: str) -> Identity:
-        return self._kept[id]
 
-    def add(self, id: str, identity: Identity) -> None:
-        """Store `identity` under `id`, replacing an earlier one."""
-        for key in self._kept[id].keys if id in self._kept else ():
-            del self._ids[key][id]
-        self._kept[id] = identity
-        for key in identity.keys:
-            self._ids.setdefault(key, {})[id] = None
+def overruled(one: Identity, leader: Identity) -> Identity:
+    """`one` without what `leader`, a better description of the same publication, contradicts."""
+    numbers = {
+        part: value
+        for part, value in one.numbers.items()
+        if part not in _REGISTERED or leader.numbers.get(part, value) == value
+    }
+    alike = _titles_alike(one, leader) != "other"
+    return replace(
+        one,
+        numbers=numbers,
+        title=one.title if alike else (),
+        shown_title=one.shown_title if alike else "",
+        year=one.year if _years_agree(one, leader) else 0,
+        first_author=None if _same_first_author(one, leader) is False else one.first_author,
+    )
 
-    def by_number(self, kind: str, value: str) -> str:
-        """The id of the publication with an identifier; "" if there is none. `kind` is as in ids, e.g. "pubmed"."""
-        kind = {"pubmed": "pmid", "pmc": "pmcid"}.get(kind, kind)
-        value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")
-        return next((id for id in self._under(kind, value) if not self._kept[id].is_note), "")
 
-    def notes_on(self, id: str) -> list[str]:
-        """The ids of the user's notes that share an identifier with publication `id`."""
-        identity = self._kept[id]
-        if identity.is_note:
-            return []
-        ids = (other for number in identity.numbers.items() for other in self._under(*number))
-        return list(dict.fromkeys(other for other in ids if self._kept[other].is_note))
+def _share(part: str, one: Identity, other: Identity) -> bool:
+    return part in one.numbers and one.numbers[part] == other.numbers.get(part)
 
-    def match(self, new: Identity, similarity: Similarity, close: Iterable[str] = ()) -> Match | None:
-        """The kept publication that `new` is; `close` are the ids of those close in meaning, whose titles are compared
-        too."""
-        return (
-            self._by_text(new)
-            or self._by_number(new)
-            or self._by_doi(new, similarity)
-            or self._by_title(new, similarity, close)
-        )
 
-    def with_title(self, new: Identity, close: Iterable[str] = ()) -> list[str]:
-        """The ids of those with the same title and of `close`; none if many documents have such a title."""
-        if not new.title or is_generic(new.title):
-            return []
-        return list(dict.fromkeys((*self._under("title", " ".join(new.title)), *close)))
+def _same_note(one: Identity, other: Identity) -> str:
+    if one.is_note != other.is_note:
+        return SAME_DOCUMENT if not conflict(one, other) and _is_copy(one, other) else ""
+    return SAME_TEXT if _says_the_same(one, other) else ""
 
-    def is_same_document(self, new: Identity, kept: Identity, cosine: float) -> bool:
-        """Whether title, content, people, journal and year agree, and no number or address contradicts."""
-        if not new.title or not kept.title:
-            return False
-        titles = _titles_alike(new, kept)
-        if titles == "other" or _are_two(new, kept) or _are_separate_pages(new, kept) or _is_note_on(new, kept):
-            return False
-        known = bool(_same_first_author(new, kept) and new.year and kept.year)
-        agreement = _contents_agree(new, kept, cosine >= self._same_meaning)
-        if not identifies(new.title) or not identifies(kept.title):
-            return agreement == "same" and titles == "same" and known and bool(same_journal(new.journal, kept.journal))
-        return agreement == "same" or (agreement != "other" and titles == "same" and known)
 
-    def _under(self, kind: str, value: str) -> Iterable[str]:
-        return list(self._ids.get((kind, value), ()))
+def _same_doi(one: Identity, other: Identity) -> str:
+    """Why two descriptions with one DOI are the same; a conference book has one DOI, too."""
+    if not one.title or not other.title:
+        return "same DOI"
+    if is_translation(one.shown_title, other.shown_title):
+        return "same DOI and a translated title"
+    titles = one.title, other.title
+    if len(set(map(is_notice, titles))) > 1:
+        return ""
+    if is_preprint_doi(one.numbers["doi"]):
+        return "same DOI"
+    if _titles_alike(one, other) != "other":
+        return "same DOI and a similar title"
+    if not numbers_agree(*titles) or len(set(map(_negated, titles))) > 1 or replaced(*titles) or names_a_part(*titles):
+        return ""
+    if title_similarity(one, other) >= LIKE_TITLE:
+        return "same DOI and a similar title"
+    return "same DOI and similar content" if _contents_agree(one, other) in ("same", "like") else ""
 
-    def _by_text(self, new: Identity) -> Match | None:
-        """The same words. Of two authors or years, about two publications or with two titles, they are two documents
-        all the same."""
-        ids = [id for id in self._under("text", new.text) if _says_the_same(new, self._kept[id])]
-        return Match(ids[0], 1.0, SAME_TEXT) if ids and not self._are_several(ids, _are_two) else None
 
-    def _by_number(self, new: Identity) -> Match | None:
-        for part, value in new.numbers.items():
-            for id in self._under(part, value) if part != "doi" else ():
-                kept = self._kept[id]
-                contradicted = part != "pmid" and conflict(new, kept)
-                if not contradicted and not _is_note_on(new, kept):
-                    return Match(id, 1.0, f"same {_NAMES[part]}{_doubt(new, kept) if part != 'url' else ''}")
-        return None
-
-    def _by_doi(self, new: Identity, similarity: Similarity) -> Match | None:
-        under = [(id, self._kept[id]) for id in self._under("doi", new.numbers.get("doi", ""))]
-        found = [(id, kept) for id, kept in under if not conflict(new, kept) and not _is_note_on(new, kept)]
-        if len(found) > 1 and not new.title:
-            return None  # it could be any of a book's chapters
-        for id, kept in found:
-            if not new.title or not kept.title:
-                return Match(id, 1.0, "same DOI")
-            if is_translation(new.shown_title, kept.shown_title):
-                return Match(id, 1.0, "same DOI and a translated title")
-            titles = new.title, kept.title
-            negated, notices = (set(map(test, titles)) for test in (_negated, is_notice))
-            if not numbers_agree(*titles) or len(negated) > 1 or len(notices) > 1 or replaced(*titles):
-                continue
-            if title_similarity(new, kept) >= LIKE_TITLE:
-                return Match(id, 1.0, "same DOI and a similar title")
-            if (cosine := similarity(id)) >= self._like_meaning:
-                return Match(id, cosine, "same DOI and similar content")
-        return None
-
-    def _by_title(self, new: Identity, similarity: Similarity, close: Iterable[str]) -> Match | None:
-        candidates = self.with_title(new, close)
-        ids = [id for id in candidates if self.is_same_document(new, self._kept[id], similarity(id))]
-        if not ids or self._are_several(ids, _are_two) or self._are_several(ids, _are_separate_pages):
-            return None
-        return Match(ids[0], 1.0 if new.title == self._kept[ids[0]].title else similarity(ids[0]), SAME_DOCUMENT)
-
-    def _are_several(self, ids: Iterable[str], differ: Callable[[Identity, Identity], bool]) -> bool:
-        return any(differ(one, other) for one, other in combinations([self._kept[id] for id in ids], 2))
+def _is_same_document(one: Identity, other: Identity) -> bool:
+    """Whether title, content, people, journal and year agree, and no number or address contradicts."""
+    if not one.title or not other.title or is_generic(one.title) or is_generic(other.title):
+        return False
+    titles = _titles_alike(one, other)
+    if titles == "other" or _are_two(one, other) or _are_separate_pages(one, other):
+        return False
+    if same_journal(one.journal, other.journal) is False:
+        return False
+    known = bool(_same_first_author(one, other) and one.year and other.year)
+    agreement = _contents_agree(one, other)
+    if not identifies(one.title) or not identifies(other.title):
+        return agreement == "same" and titles == "same" and known and bool(same_journal(one.journal, other.journal))
+    return agreement == "same" or (agreement != "other" and titles == "same" and known)
 
 
 def _doubt(one: Identity, other: Identity) -> str:

@@ -113,9 +113,7 @@ class LexicalIndex:
 
     def add(self, document: str, words: Counter[str]) -> None:
         """Index `document` under its words; replaces earlier ones."""
-        if (earlier := self._slots.pop(document, None)) is not None:
-            self._alive[earlier] = False
-            self._words -= int(self._lengths[earlier])
+        self.remove(document)
         slot = self._slots[document] = len(self._ids)
         self._ids.append(document)
         self._lengths.append(words.total())
@@ -127,6 +125,12 @@ class LexicalIndex:
             slots, counts = self._postings[word]
             slots.append(slot)
             counts.append(count)
+
+    def remove(self, document: str) -> None:
+        """Forget `document`."""
+        if (earlier := self._slots.pop(document, None)) is not None:
+            self._alive[earlier] = False
+            self._words -= int(self._lengths[earlier])
 
     def score(self, query: str) -> LexicalScores:
         """Score every document for a query."""

@@ -38,7 +38,7 @@ class Found:
     Attributes:
         evidence: best first.
         parts: the part of its text that is closest to the query: all of it, or one chunk of a long one.
-        close: whether any of it is close to the query; True without a calibration, when nobody knows.
+        close: whether any of it is close to the query; True without a calibration.
     """
 
     evidence: tuple[Evidence, ...] = ()

@@ -34,6 +34,10 @@ class SessionRegistry:
         embedder: the model, shared by all sessions.
         backend: where sessions are kept; closed with the registry.
         clock: Unix seconds.
+
+    Attributes:
+        lasting: whether another process can open a session later.
+        shared: whether other processes may change an open session.
     """
 
     def __init__(
@@ -48,6 +52,8 @@ class SessionRegistry:
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         self._lock = anyio.Lock()
         self._next_sweep = 0.0
+        self.lasting = backend.lasting
+        self.shared = backend.shared
 
     async def open(self, *, owner: str = "") -> EvidenceStore:
         """Open a fresh session that belongs to `owner`.

@@ -17,14 +17,13 @@ from deepcritical_mcp.evidence import EVERYTHING, Scope
 from deepcritical_mcp.evidence.adding import Batch, Decision, NewPublication, without_duplicates
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.identity import identity_of
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.projection import Point, project
 from deepcritical_mcp.evidence.searching import Found, Search, shared_words
 from deepcritical_mcp.evidence.sentence_ranking import best_answers, by_part, score_sentences, shortened
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import Vector
-from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, Source
+from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, Source, Text, split_text_id
 
 EMBEDDED_AT_ONCE = 64
 READ_AT_ONCE = 200
@@ -44,6 +43,7 @@ class AddOutcome:
         similarity: of the duplicate to the stored publication, 1.0 for the same identity; 0.0 if added.
         reason: why it is a duplicate, e.g. "same PMID"; "" if added.
         folds: ids of nearly identical publications, with their cosines.
+        separates: whether publications that were merged before are kept apart because of this one.
     """
 
     index: int
@@ -53,6 +53,7 @@ class AddOutcome:
     similarity: float = 0.0
     reason: str = ""
     folds: tuple[tuple[str, float], ...] = ()
+    separates: bool = False
 
 
 class EvidenceStore:
@@ -117,18 +118,16 @@ class EvidenceStore:
         Raises:
             SessionFullError: not all fit; `details["kept"]` holds the ids of those that were added.
         """
-        outcomes: list[AddOutcome] = []
-        left_out = 0
+        decisions: list[Decision] = []
         async with self._session() as (space, catalogue):
-            for block in _batches(list(enumerate(publications)), EMBEDDED_AT_ONCE):
-                vectors = await self._vectors_of_unknown([publication for _, publication in block], catalogue)
+            for block in _batches(publications, EMBEDDED_AT_ONCE):
+                vectors = await self._vectors_of_unknown(block, catalogue)
                 for rows in _batches(list(zip(block, vectors, strict=True)), self._batch):
-                    added, full = await self._add_batch(space, catalogue, rows)
-                    outcomes += added
-                    left_out += full
-        if left_out:
+                    decisions += await self._add_batch(space, catalogue, [NewPublication(*row) for row in rows])
+            outcomes = _outcomes(decisions, catalogue)
+        if left_out := sum(decision.full for decision in decisions):
             raise self._full(outcomes, left_out)
-        return tuple(outcomes)
+        return outcomes
 
     async def search_similar(
         self,
@@ -296,12 +295,9 @@ class EvidenceStore:
                 await self._open_session(self)
             space = self._space
             if space is not None and self._catalogue is None:
-                self._catalogue = await run_sync(Catalogue.of, space, self.calibration, abandon_on_cancel=True)
+                self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
 
-    async def _add_batch(
-        self, space: Space, catalogue: Catalogue, rows: Sequence[tuple[tuple[int, Publication], Sequence[Vector]]]
-    ) -> tuple[list[AddOutcome], int]:
-        new = [NewPublication(publication, vectors) for (_, publication), vectors in rows]
+    async def _add_batch(self, space: Space, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision]:
         batch = Batch(
             space,
             catalogue,
@@ -312,12 +308,7 @@ class EvidenceStore:
         async with self._writing:
             decisions = await self._write(lambda: batch.add(new))
             await self._embed_again([catalogue[id].publication for id in sorted(batch.changed)], space, catalogue)
-        outcomes = [
-            _outcome(index, decision, catalogue)
-            for ((index, _), _), decision in zip(rows, decisions, strict=True)
-            if not decision.full
-        ]
-        return outcomes, sum(decision.full for decision in decisions)
+        return decisions
 
     async def _write(self, work: Callable[[], T]) -> T:
         """Do `work` in a worker thread, which finishes even if the call is cancelled; after a failure, the session is
@@ -362,26 +353,41 @@ class EvidenceStore:
         )
 
 
-def _outcome(index: int, decision: Decision, catalogue: Catalogue) -> AddOutcome:
-    match = decision.match
-    return AddOutcome(
-        index=index,
-        status="duplicate" if match else "added",
-        publication=decision.publication,
-        evidence=catalogue.shown(decision.publication),
-        similarity=match.similarity if match else 0.0,
-        reason=match.reason if match else "",
-        folds=decision.folds,
-    )
+def _outcomes(decisions: Sequence[Decision], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
+    """What became of each publication in the end: later ones of the same call may have given it another id."""
+    outcomes: list[AddOutcome] = []
+    for index, decision in enumerate(decisions):
+        if not decision.full:
+            publication, match = catalogue[decision.publication.id].publication, decision.match
+            outcomes.append(
+                AddOutcome(
+                    index=index,
+                    status="duplicate" if match else "added",
+                    publication=publication,
+                    evidence=catalogue.shown(publication),
+                    similarity=match.similarity if match else 0.0,
+                    reason=match.reason if match else "",
+                    folds=decision.folds,
+                    separates=decision.separates,
+                )
+            )
+    return tuple(outcomes)
 
 
 def _shown(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:
-    return {id: catalogue.shown(publication) for id, publication in catalogue.find(ids).items()}
+    texts = {id: (found, _text(found, id)) for id, found in catalogue.find(ids).items()}
+    return {id: catalogue.shown(found, text) for id, (found, text) in texts.items() if text}
+
+
+def _text(publication: Publication, id: str) -> Text | None:
+    """The text that `id` means; None if there is none of that number."""
+    number = split_text_id(id)[1] if id != publication.id else 1
+    return publication.texts[number - 1] if 1 <= number <= len(publication.texts) else None
 
 
 def _identify(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:
-    matches = [catalogue.match(identity_of(publication), lambda _: 0.0) for publication in publications]
-    return [match.id if match else "" for match in matches]
+    places = map(catalogue.place, publications)
+    return [place.match.id if place.match else "" for place in places]
 
 
 def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

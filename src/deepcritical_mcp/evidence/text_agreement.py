@@ -139,4 +139,6 @@ def same_journal(one: Sequence[str], other: Sequence[str]) -> bool | None:
     if not one or not other:
         return None
     words = [[word for word in name if word not in _JOURNAL_FILLERS] for name in (one, other)]
-    return all(first.startswith(second) or second.startswith(first) for first, second in zip(*words, strict=False))
+    if all(first.startswith(second) or second.startswith(first) for first, second in zip(*words, strict=False)):
+        return True
+    return fuzz.ratio("".join(words[0]), "".join(words[1])) >= 80  # "neuro endocrinol lett"

@@ -120,6 +120,8 @@ _JOURNAL_WORDS = frozenset(
     "gazette international journals lancet letters medicine nature proceedings reports research reviews science "
     "sciences therapeutics transactions".split()
 )
+# These journals' names stand behind a colon as well.
+_BEHIND_A_COLON = re.compile(r"(?:The Lancet|BMJ|JAMA|NEJM|PLOS)\b(?: [A-Z]\w+){0,3}")
 _SMALL_WORDS = frozenset("of the and for in on & de et la".split())
 # What stands behind a title of another document, or names a part of one.
 _NO_SITE = frozenset(
@@ -193,6 +195,9 @@ def adds_a_site(title: str, other: Sequence[str], journals: Collection[Sequence[
     """
     if not identifies(other):
         return False
+    rest, _, name = title.rpartition(": ")
+    if _BEHIND_A_COLON.fullmatch(name) and tokens(rest) == tuple(other):
+        return True
     for found in _SEPARATOR.finditer(title):
         parts = title[: found.start()], title[found.end() :]
         for rest, name in (parts, parts[::-1]):
@@ -230,10 +235,11 @@ def is_junk(title: str) -> bool:
 
 def identifies(words: Sequence[str]) -> bool:
     """Whether a title can identify a document together with its content: it is long and has enough content words."""
-    return len(" ".join(words)) >= LONG_TITLE and len(_content(words)) >= CONTENT_WORDS
+    return len(" ".join(words)) >= LONG_TITLE and len(content_words(words)) >= CONTENT_WORDS
 
 
-def _content(words: Sequence[str]) -> list[str]:
+def content_words(words: Sequence[str]) -> list[str]:
+    """The words and numbers of a title, as `tokens`, that say what it is about."""
     return [word for word in words if word not in FUNCTION_WORDS]
 
 
@@ -243,7 +249,7 @@ def likeness(one: Sequence[str], other: Sequence[str]) -> Likeness:
     "same": equal except for function words. "near": equal except for typos, or one has an additional subtitle. "other":
     a significant word differs: any number, a name, a population, a negation, a drug, or a notice in front.
     """
-    first, second = sorted(map(_content, (one, other)))
+    first, second = sorted(map(content_words, (one, other)))
     if first == second:
         return "same"
     if not first or not second or is_notice(one) != is_notice(other):
@@ -285,12 +291,19 @@ def changes(one: Sequence[str], other: Sequence[str]) -> list[WordChange]:
 
 def replaced(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether one title has a word in the place of another's: a population, drug, place or opposite."""
-    first, second = sorted(map(_content, (one, other)))
+    first, second = sorted(map(content_words, (one, other)))
     found = [change for change in changes(first, second) if "".join(change.gone) != "".join(change.come)]
     return any(
         gone and come and (len(gone) == len(come) or len(found) == 1) and not all(map(is_misprint, gone, come))
         for gone, come, _ in found
     )
+
+
+def names_a_part(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether only one title says that it is an abstract of a supplement, a subgroup or a further analysis."""
+    first, second = sorted(map(content_words, (one, other)))
+    found = [{*change.gone, *change.come} for change in changes(first, second)]
+    return any(not words <= _DESIGNS and (words & _PARTS or any(map(str.isdigit, words))) for words in found)
 
 
 def numbers_agree(one: Iterable[str], other: Iterable[str]) -> bool:
@@ -341,6 +354,16 @@ def is_misprint(one: str, other: str) -> bool:
         return True
     return len(short) >= LONG_WORD and one[0] == other[0] and Levenshtein.distance(one, other, score_cutoff=1) <= 1
 
+
+# What distinguishes the parts of one supplement, or the reports of one trial, under a single DOI.
+_PARTS = frozenset(
+    _one_spelling(word)
+    for word in (
+        "abstract poster op subgroup subgroups subset substudy analysis analyses secondary exploratory interim final "
+        "updated update overall survival quality life results outcomes follow cost economic safety biomarker men women "
+        "males females male female asian black white japanese chinese"
+    ).split()
+)
 
 # What a subtitle says of how a study was done; such a subtitle is often left out.
 _DESIGNS = frozenset(

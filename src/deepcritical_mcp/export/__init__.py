@@ -11,20 +11,10 @@ from pydantic import ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import bibtex, csl, markdown, ris
-from deepcritical_mcp.export.reference import Reference, references, with_notes
+from deepcritical_mcp.export.reference import Reference, references
+from deepcritical_mcp.export.reference import with_notes as with_notes
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.models.version_0_1 import upgraded
-
-__all__ = [
-    "EXPORT_FILES",
-    "ExportFile",
-    "ExportFormat",
-    "export",
-    "export_entries",
-    "export_part",
-    "read_jsonl",
-    "with_notes",
-]
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
 
@@ -49,6 +39,7 @@ def _jsonl(reference: Reference) -> str:
     return f"{reference.publication.model_dump_json(exclude_defaults=True)}\n"
 
 
+NOTES_IN: tuple[ExportFormat, ...] = ("markdown", "jsonl")
 EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
     "bibtex": ExportFile("bib", "application/x-bibtex", bibtex.entry, separator="\n"),
     "ris": ExportFile("ris", "application/x-research-info-systems", ris.entry, separator="\n"),
@@ -60,16 +51,21 @@ EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
 }
 
 
+def listed(publications: Iterable[Publication], format: ExportFormat) -> list[Publication]:
+    """Those of `publications` that a file of `format` lists: notes of the user are no references."""
+    return [one for one in publications if format in NOTES_IN or not one.is_note]
+
+
 def export(publications: Sequence[Publication], format: ExportFormat) -> str:
     """`publications`, in their order, as one text file of `format`, with "\\n" between lines and at the end.
 
-    The user's notes on publications among them are exported with those (see `with_notes`), except in `jsonl`. A
-    retracted publication is marked as such in its title and in a note. Citation keys (BibTeX, CSL-JSON) depend only on
-    the publication and on what precedes it, so that they stay when a session grows. Only `jsonl` can be read back, with
-    `read_jsonl`.
+    The user's notes on publications among them are exported with those (see `with_notes`), except in `jsonl`; other
+    notes only in `NOTES_IN`, because they are no references. A retracted publication is marked as such in its title and
+    in a note. Citation keys (BibTeX, CSL-JSON) depend only on the publication and on what precedes it, so that they
+    stay when a session grows. Only `jsonl` can be read back, with `read_jsonl`.
     """
     cited = publications if format == "jsonl" else _without_notes(publications)
-    return EXPORT_FILES[format].combined(map(EXPORT_FILES[format].entry, references(cited)))
+    return EXPORT_FILES[format].combined(map(EXPORT_FILES[format].entry, references(listed(cited, format))))
 
 
 def export_part(
@@ -77,8 +73,8 @@ def export_part(
 ) -> tuple[str, int]:
     """As many whole records from `start` on as fit into `limit` characters, at least one, and their number.
 
-    The caller has applied `with_notes`. Each part is a file of its own; keys and numbers are those of the whole export,
-    so that parts can be combined.
+    The caller has applied `with_notes` and `listed`. Each part is a file of its own; keys and numbers are those of the
+    whole export, so that parts can be combined.
     """
     file, entries, length = EXPORT_FILES[format], list[str](), 0
     for reference in references(publications, start):
@@ -92,7 +88,7 @@ def export_part(
 
 def export_entries(publications: Sequence[Publication], format: Literal["bibtex", "ris"]) -> dict[str, str]:
     """Each publication's record by id; joined with empty lines, they are a valid file."""
-    cited = references(_without_notes(publications))
+    cited = references(listed(_without_notes(publications), format))
     return {reference.publication.id: EXPORT_FILES[format].entry(reference) for reference in cited}
 
 

@@ -6,6 +6,7 @@ styles treat as `@misc`; so are preprints, with their server in `howpublished`.
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Sequence
 
@@ -13,7 +14,7 @@ from deepcritical_mcp.export.reference import ET_AL, FIELDS, TYPES, Reference, w
 from deepcritical_mcp.models import AuthorName, language_names
 from deepcritical_mcp.text import clean_line
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_SEASONS = {"spring": 21, "summer": 22, "fall": 23, "autumn": 23, "winter": 24}
 _ESCAPES = str.maketrans(
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {sign: f"\\{sign}" for sign in "&%$#_{}"}
@@ -31,14 +32,15 @@ def _fields(reference: Reference) -> dict[str, str]:
     publication, container = reference.publication, reference.container
     year, month, day = (*reference.date, 0, 0, 0)[:3]
     languages = language_names(publication.language)
+    words = "" if reference.within_year[:1].isdecimal() else reference.within_year
     fields = {
         "title": f"{{{_title(reference.title)}}}",
         "origtitle": _value(reference.original_title),
         "author": _people(publication.authors),
         "editor": _people(publication.editors),
         "year": f"{{{year:04d}}}" if year else "",
-        "month": _MONTHS[month - 1] if 1 <= month <= 12 else "",
-        "date": f"{{{publication.date}}}" if day else "",
+        "month": _value(words) if words else calendar.month_abbr[month].lower(),
+        "date": f"{{{_edtf(reference)}}}" if day or publication.issue_date else "",
         "booktitle" if publication.form == "chapter" else "journal": _value(container),
         **{names.bibtex: _value(getattr(publication, field)) for field, names in FIELDS.items()},
         "pages": f"{{{_text('--'.join(reference.pages), dashes=True)}}}",
@@ -55,6 +57,13 @@ def _fields(reference: Reference) -> dict[str, str]:
         fields |= {"howpublished": _value(f"{container} [Preprint]".strip()), "number": _value(publication.pages)}
         fields |= dict.fromkeys(("journal", "shortjournal", "publisher", "address", "volume", "pages"), "")
     return fields
+
+
+def _edtf(reference: Reference) -> str:
+    """The date as biblatex reads it: "2013-11/2013-12", "1990-21" for the spring of 1990."""
+    if season := _SEASONS.get(reference.within_year.lower()):
+        return f"{reference.date[0]:04d}-{season}"
+    return "/".join("-".join(f"{part:02d}" for part in date) for date in reference.issued)
 
 
 def _value(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from deepcritical_mcp.export.reference import FIELDS, TYPES, Reference, parts_of_date, words_with_case
+from deepcritical_mcp.export.reference import ET_AL, FIELDS, TYPES, Reference, parts_of_date, words_with_case
 from deepcritical_mcp.models import AuthorName, language_names, language_tag, status_label
 from deepcritical_mcp.text import clean_line
 
@@ -22,15 +22,17 @@ def entry(reference: Reference) -> str:
 
 def _item(reference: Reference) -> dict[str, object]:
     publication, pages = reference.publication, "-".join(reference.pages)
+    # The words: Zotero would take a season's number for a month.
+    season = reference.within_year if len(reference.date) == len(reference.issued) == 1 else ""
     item: dict[str, object] = {
         "id": reference.key,
         "type": TYPES[publication.form].csl,
         "title": _title(reference.title),
         "original-title": reference.original_title,
-        "author": [_name(author) for author in publication.authors],
+        "author": [_name(author) for author in publication.authors if author != ET_AL],
         "editor": [_name(editor) for editor in publication.editors],
-        "issued": _date(publication.date),
-        "available-date": _date(publication.electronic_date),
+        "issued": _date(*reference.issued) | ({"season": season} if season else {}),
+        "available-date": _date(parts_of_date(publication.electronic_date)),
         "container-title": reference.container,
         **{names.csl: getattr(publication, field) for field, names in FIELDS.items()},
         "page": pages,
@@ -39,6 +41,7 @@ def _item(reference: Reference) -> dict[str, object]:
         "URL": reference.url,
         "status": "retracted" if publication.status == "retracted" else "",
         "note": _note(reference),
+        "annote": reference.remark,
         "keyword": "; ".join(reference.keywords),
         "abstract": reference.abstract,
     }
@@ -63,19 +66,19 @@ def _protected(core: re.Match[str]) -> str:
 
 
 def _note(reference: Reference) -> str:
-    """Status, facts and the user's words on one line that no reader takes for further fields."""
+    """Status and facts on one line that no reader takes for further fields."""
     languages = language_names(reference.publication.language)
-    said = f"Text in {' and '.join(languages)}." if len(languages) > 1 else ""
-    note = clean_line(" ".join((*reference.notes, said, reference.remark))).replace("{:", "{ :")
+    said = f"Text in {' and '.join(languages)}. " if len(languages) > 1 else ""
+    said += "Some authors before the last are left out." if ET_AL in reference.publication.authors else ""
+    note = clean_line(" ".join((*reference.notes, said))).replace("{:", "{ :")
     return f"Note. {note}" if _OVERRIDING.match(note) else note
 
 
-def _date(date: str) -> dict[str, object]:
-    parts = parts_of_date(date)
-    return {"date-parts": [parts]} if parts else {}
+def _date(*dates: tuple[int, ...]) -> dict[str, object]:
+    return {"date-parts": dates} if any(dates) else {}
 
 
 def _name(author: AuthorName) -> dict[str, str]:
     if not author.given:
         return {"literal": author.family}
-    return {name: part for name, part in author._asdict().items() if part}
+    return {name: part for name, part in zip(("family", "given", "suffix"), author, strict=False) if part}

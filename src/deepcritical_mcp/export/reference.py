@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 import unicodedata
 from collections import Counter
@@ -24,6 +25,7 @@ from deepcritical_mcp.urls import normalize_url
 
 _MARKED_AS_RETRACTED = re.compile(r"\W*retract(?:ed|ion)\b", re.IGNORECASE)
 _PAGES = re.compile(r"(\w+)\s*[-‐-―−]+\s*(\w+)")
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
 _ROMAN = re.compile(r"[ivxlc]+")
 # Letters that have no decomposition into an ASCII letter and a mark.
 _PLAIN_LETTERS = str.maketrans(
@@ -58,7 +60,7 @@ TYPES: Mapping[PublicationForm, Names] = {
     "other": Names("misc", "GEN", "article"),
 }
 FIELDS: Mapping[str, Names] = {
-    "journal_abbreviation": Names("shortjournal", "J2", "container-title-short"),
+    "short_journal": Names("shortjournal", "J2", "container-title-short"),
     "publisher": Names("publisher", "PB", "publisher"),
     "publisher_place": Names("address", "CY", "publisher-place"),
     "volume": Names("volume", "VL", "volume"),
@@ -96,13 +98,29 @@ class Reference:
         """What it appeared in: a journal, a book, a preprint server."""
         publication = self.publication
         if publication.form == "preprint":
-            return publication.journal_abbreviation or publication.journal or publication.publisher
+            return publication.short_journal or publication.journal or publication.publisher
         return publication.book_title if publication.form == "chapter" else publication.journal
 
     @property
     def date(self) -> tuple[int, ...]:
         """Year, year and month, or year, month and day; () when unknown."""
         return parts_of_date(self.publication.date)
+
+    @property
+    def issued(self) -> tuple[tuple[int, ...], ...]:
+        """The date, or the first and last month or year of a range: ((2013, 11), (2013, 12))."""
+        words = self.publication.issue_date.lower()
+        months = [_MONTHS[name] for name in re.findall(r"\b[a-z]{3}", words) if name in _MONTHS]
+        end = (*map(int, re.findall("[0-9]{4}", words)[-1:]), *months[-1:])
+        if self.date and len(end) == len(self.date) and end > self.date:
+            return self.date, end
+        return (self.date,) if self.date else ()
+
+    @property
+    def within_year(self) -> str:
+        """PubMed's words for a part of a year, "Nov-Dec" or "Spring"; all of them if there are two years."""
+        words = self.publication.issue_date
+        return words if re.search(r"\d{4}.*\d{4}", words) else words[5:]
 
     @property
     def url(self) -> str:
@@ -154,8 +172,10 @@ class Reference:
 
     @property
     def remark(self) -> str:
-        """What the user wrote."""
-        return "\n\n".join(text.content for text in self.publication.texts if text.is_users)
+        """The user's notes, or, without any, what else the user added."""
+        texts = self.publication.texts
+        notes = [text.content for text in texts if text.kind == "note"]
+        return "\n\n".join(notes or [text.content for text in texts if self.publication.is_users])
 
     @property
     def keywords(self) -> tuple[str, ...]:

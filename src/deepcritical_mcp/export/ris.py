@@ -21,8 +21,9 @@ def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
     yield from (("AU", _name(author)) for author in publication.authors)
     if date:
         yield "PY", f"{date[0]:04d}"
-        # Year, month, day and a free part, of which any may be empty.
-        yield "DA", "/".join((publication.date.replace("-", "/"), *[""] * (4 - len(date))))
+        # Year, month, day and a free part ("Nov-Dec"), of which any may be empty.
+        day = "/".join((publication.date.replace("-", "/"), *[""] * (4 - len(date))))
+        yield "DA", day + reference.within_year.replace("/", "-")
     yield from (("A2", _name(editor)) for editor in publication.editors)
     yield "T2", publication.book_title if publication.form == "chapter" else publication.journal
     yield "M3", "Preprint" if publication.form == "preprint" else ""
@@ -41,7 +42,6 @@ def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
 
 
 def _name(author: AuthorName) -> str:
-    """ "Family, Given, Suffix"; an organization's name ends with a comma, so that EndNote does not split it."""
-    if not author.given:
-        return f"{author.family},"
-    return ", ".join(filter(None, (author.family, author.given, author.suffix)))
+    """ "Family, Given, Suffix", or "Group," for EndNote. Commas in a part cannot be escaped and become semicolons."""
+    family, *others = (part.replace(",", ";") for part in author[:3])
+    return ", ".join(filter(None, (family, *others))) if author.given else f"{family},"

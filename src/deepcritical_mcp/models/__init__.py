@@ -8,8 +8,10 @@ from deepcritical_mcp.models.evidence import Publication as Publication
 from deepcritical_mcp.models.evidence import PublicationForm as PublicationForm
 from deepcritical_mcp.models.evidence import Text as Text
 from deepcritical_mcp.models.evidence import TextKind as TextKind
+from deepcritical_mcp.models.evidence import authority as authority
 from deepcritical_mcp.models.evidence import merged as merged
 from deepcritical_mcp.models.evidence import publication_id as publication_id
+from deepcritical_mcp.models.evidence import split_text_id as split_text_id
 from deepcritical_mcp.models.languages import language_names as language_names
 from deepcritical_mcp.models.languages import language_tag as language_tag
 from deepcritical_mcp.models.publication import MAX_VARIANTS as MAX_VARIANTS
@@ -30,6 +32,7 @@ from deepcritical_mcp.models.publication import gravest as gravest
 from deepcritical_mcp.models.publication import split_name as split_name
 from deepcritical_mcp.models.publication import split_names as split_names
 from deepcritical_mcp.models.publication import status_label as status_label
+from deepcritical_mcp.models.publication import united as united
 from deepcritical_mcp.models.results import AddedItem as AddedItem
 from deepcritical_mcp.models.results import AddResult as AddResult
 from deepcritical_mcp.models.results import Citation as Citation

@@ -42,6 +42,7 @@ PREPRINT = "Preprint"
 AHEAD_OF_PRINT = "aheadofprint"
 """PubMed's publication stage of an article without an issue yet."""
 PublicationForm = Literal["article", "preprint", "chapter", "book", "trial", "page", "other"]
+_TEXT_ID = re.compile(r"(.+)~([0-9]{1,4})", re.DOTALL)
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
 
@@ -81,9 +82,10 @@ class Publication(Bibliography):
 
     Attributes:
         vernacular_title: the title in the publication's own language; `title` is then a translation in brackets.
+        issue_date: PubMed's words for a season or a range, which `date` cannot hold: "1990 Spring", "2013 Nov-Dec".
+        medline_abbreviation: NLM's own of the journal, where `journal_abbreviation` is another one.
         electronic_date: when it was published online; `date` is that of the issue, or of the contribution to a book.
         publication_stage: PubMed's "ppublish", "epublish" or "aheadofprint".
-        publisher: of a book or a page.
         book_title: the book that it is a chapter of, or `title` again for a whole book.
         book_years: "1993-2025" for a book that was published over years, "1993-" if it still is.
         bookshelf_id: NCBI Bookshelf's number, e.g. "NBK1403".
@@ -91,6 +93,7 @@ class Publication(Bibliography):
         status_checked: the day (UTC) on which its status was read from its source.
         similar: ids of nearly identical publications in its session; filled for exports.
         grants: number, agency and country of each.
+        substances: MEDLINE's chemicals.
     """
 
     id: str
@@ -99,9 +102,10 @@ class Publication(Bibliography):
     found_by: Annotated[tuple[Line, ...], UNION] = ()
     vernacular_title: Annotated[Line, FIRST_KNOWN] = ""
     issn: Annotated[Line, FIRST_KNOWN] = ""
+    issue_date: Annotated[Line, FIRST_KNOWN] = ""
+    medline_abbreviation: Annotated[Line, FIRST_KNOWN] = ""
     electronic_date: Annotated[PartialDate, FINER_DATE] = UNKNOWN_DATE
     publication_stage: Annotated[Line, FIRST_KNOWN] = ""
-    publisher: Annotated[Line, FIRST_KNOWN] = ""
     publisher_place: Annotated[Line, FIRST_KNOWN] = ""
     book_title: Annotated[Line, FIRST_KNOWN] = ""
     editors: Annotated[tuple[AuthorName, ...], FIRST_KNOWN] = ()
@@ -113,6 +117,7 @@ class Publication(Bibliography):
     similar: Annotated[tuple[str, ...], FIRST] = ()
     grants: Annotated[tuple[Line, ...], UNION] = ()
     conflict_of_interest: Annotated[Paragraph, FIRST_KNOWN] = ""
+    substances: Annotated[tuple[Line, ...], UNION] = ()
 
     @classmethod
     def of(cls, kind: TextKind, content: str, *, provider: str, **fields: object) -> Self:
@@ -125,6 +130,11 @@ class Publication(Bibliography):
     def text(self) -> Text:
         """The text that represents the publication if only one is shown."""
         return self.texts[0]
+
+    def id_of(self, text: Text) -> str:
+        """The id under which one of its texts is read: its own for the first one, "pubmed:1~2" for the second."""
+        place = self.texts.index(text) if text in self.texts else 0
+        return f"{self.id}~{place + 1}" if place else self.id
 
     @property
     def is_record(self) -> bool:
@@ -145,6 +155,17 @@ class Publication(Bibliography):
         return "page" if self.is_on_the_web and not (self.pmid or self.doi) else "other"
 
     @property
+    def about(self) -> str:
+        """What a user's note is on: "PMID 3180084", else a DOI, another number or a URL; "" for anything else."""
+        pmid = f"PMID {self.pmid}" if self.pmid else ""
+        return (pmid or self.doi or self.pmcid or self.nct or self.url) if self.source == "user" else ""
+
+    @property
+    def short_journal(self) -> str:
+        """The journal's abbreviation without full stops, as NLM writes it: "Proc Natl Acad Sci U S A"."""
+        return self.medline_abbreviation or re.sub(r"\.(?=\w)", " ", self.journal_abbreviation).replace(".", "")
+
+    @property
     def is_ahead_of_print(self) -> bool:
         """Whether it has no issue yet; some records still say so when they have one."""
         return self.publication_stage == AHEAD_OF_PRINT and not self.volume
@@ -159,6 +180,18 @@ class Publication(Bibliography):
         """Whether all of its texts come from the user."""
         return all(text.is_users for text in self.texts)
 
+    @property
+    def is_note(self) -> bool:
+        """Whether it is only what the user wrote, without anything by which others could find it."""
+        where = self.authors or self.journal or self.is_on_the_web or self.date != UNKNOWN_DATE
+        return self.is_users and self.source == "user" and not where
+
+
+def split_text_id(id: str) -> tuple[str, int]:
+    """The publication's id and the number of the text in an id made by `Publication.id_of`."""
+    match = _TEXT_ID.fullmatch(id)
+    return (match[1], int(match[2])) if match else (id, 1)
+
 
 def merged(kept: Publication, other: Publication) -> Publication:
     """Two descriptions of a publication, merged under the id of `kept`.
@@ -167,8 +200,8 @@ def merged(kept: Publication, other: Publication) -> Publication:
     equals, `kept` counts more. Of what the user added, others take only the texts: what the user claims never
     completes what a source says.
     """
-    first, second = (other, kept) if _authority(other) > _authority(kept) else (kept, other)
-    combined = {"texts"} if second.is_users and not first.is_users else merge_rules(Publication).keys()
+    first, second = (other, kept) if authority(other) > authority(kept) else (kept, other)
+    combined = {"texts"} if authority(second) < min(authority(first), 2) else merge_rules(Publication).keys()
     values = {
         name: rule.combine(getattr(first, name), getattr(second, name)) if name in combined else getattr(first, name)
         for name, rule in merge_rules(Publication).items()
@@ -176,7 +209,8 @@ def merged(kept: Publication, other: Publication) -> Publication:
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
 
 
-def _authority(publication: Publication) -> int:
+def authority(publication: Publication) -> int:
+    """How reliable a description is: 3 a record, 2 a page, 1 what the user pasted, 0 what the user wrote."""
     if publication.is_users:
         return 0 if publication.source == "user" else 1
     return 3 if publication.is_record else 2

@@ -97,26 +97,30 @@ PartialDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")
 
 
 class AuthorName(NamedTuple):
-    """An author's name in its parts; a collective author has only `family`, which holds its whole name."""
+    """An author's name in its parts; a collective author has only `family`, which holds its whole name.
+
+    `initials` are NLM's where they are not those of `given` by the rule of `short`.
+    """
 
     family: Line
     given: Line = ""
     suffix: Line = ""
+    initials: Line = ""
 
     def __str__(self) -> str:
         """E.g. "Berg Jan Jr"."""
-        return " ".join(filter(None, self))
+        return " ".join(filter(None, self[:3]))
 
     @property
-    def initials(self) -> str:
-        """As Vancouver style writes a name: "Berg JA Jr"; a collective author's name stays whole.
+    def short(self) -> str:
+        """As Vancouver style writes a name: "Berg JA Jr", at most two initials; a collective author's name stays whole.
 
         Particles of the given name are left out ("Silva, Ana de" is "Silva A"), as NLM does.
         """
         words = [word for word in re.split(r"[\s.-]+", self.given) if word]
         names = [word for word in words if not word.islower()] or words
         letters = "".join(word if word.isupper() and len(word) <= 3 else word[:1].upper() for word in names)
-        return " ".join(filter(None, (self.family, letters, self.suffix.rstrip("."))))
+        return " ".join(filter(None, (self.family, self.initials or letters[:2], self.suffix.rstrip("."))))
 
 
 _INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
@@ -135,12 +139,21 @@ _COLLECTIVE = re.compile(
     re.IGNORECASE,
 )
 
+_GIVEN_NAMES = frozenset(
+    "adam alan alex alice ali ana andrea andrew anna anne antonio barbara brian carlos christian christine daniel "
+    "david elena elizabeth emily emma eric eva frank george hans helen henry ian jack james jan jane jason jean "
+    "jennifer john jose joseph josé juan julia karen karl kevin laura linda lisa luis marco maria marie mark mary "
+    "martin matthew michael mohamed muhammad nancy olga patricia paul pedro peter philip pierre rachel richard "
+    "robert ruth ryan samuel sara sarah scott sean seán simon sofia stephen steven susan thomas timothy".split()
+)
+"""A name of two or three words that has none of these, and no initials, may be a company's."""
+
 
 def split_name(name: str) -> AuthorName:
     """The parts of a name that is only known as a whole.
 
-    "Berg, Jan", "Berg JA" and "Jan Berg" are split. An organization's name stays whole as the family name, and so does
-    anything that could be one.
+    "Berg, Jan", "Berg JA", "Jan Berg" and "Berg Jan" are split. An organization's name stays whole as the family name,
+    and so does anything that could be one ("Novo Nordisk").
     """
     whole, words = AuthorName(name), name.split()
     if _COLLECTIVE.search(name):
@@ -150,8 +163,12 @@ def split_name(name: str) -> AuthorName:
     suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     if len(words) > 1 and _INITIALS.fullmatch(words[-1]) and (not name.isupper() or len(words[-1]) == 1):
         return AuthorName(" ".join(words[:-1]), words[-1], suffix)
-    is_person = 2 <= len(words) <= 3 and words[-1][:1].isupper() and all(map(_CAPITALIZED.fullmatch, words))
-    return AuthorName(words[-1], " ".join(words[:-1]), suffix) if is_person else whole
+    if not (2 <= len(words) <= 3 and words[-1][:1].isupper() and all(map(_CAPITALIZED.fullmatch, words))):
+        return whole
+    first, last = (words[at].lower() in _GIVEN_NAMES for at in (0, -1))
+    if first > last or suffix or any(map(_INITIALS.fullmatch, words)):
+        return AuthorName(words[-1], " ".join(words[:-1]), suffix)
+    return AuthorName(words[0], " ".join(words[1:])) if last > first else whole
 
 
 def _split_at_commas(parts: list[str]) -> AuthorName | None:
@@ -239,6 +256,7 @@ class Bibliography(Value):
     issue: Annotated[Line, FIRST_KNOWN] = ""
     pages: Annotated[Line, FIRST_KNOWN] = ""
     language: Annotated[Line, FIRST_KNOWN] = ""
+    publisher: Annotated[Line, FIRST_KNOWN] = ""
     publication_types: Annotated[tuple[Line, ...], UNION] = ()
     mesh_terms: Annotated[tuple[Line, ...], UNION] = ()
     keywords: Annotated[tuple[Line, ...], UNION] = ()

@@ -32,7 +32,7 @@ class Citation(Bibliography):
     Attributes:
         authors: at most 12: the first ten, "…" and the last one of more.
         authors_total: how many there are.
-        reference: one line in Vancouver style (ICMJE, NLM), to be pasted.
+        reference: one line in Vancouver style (ICMJE, NLM), to be pasted; of a user's note, what it is about.
     """
 
     authors: tuple[Line, ...] = ()
@@ -47,7 +47,7 @@ class Citation(Bibliography):
             **{name: getattr(publication, name) for name in Bibliography.model_fields},
             authors=names if len(names) <= SHOWN_AUTHORS else (*names[: SHOWN_AUTHORS - 2], "…", names[-1]),
             authors_total=len(names),
-            reference=vancouver(publication),
+            reference=f"Note on {publication.about}" if publication.about else vancouver(publication),
         )
 
 
@@ -58,7 +58,7 @@ Relevance = Annotated[float, Field(ge=0, le=1), PlainSerializer(partial(round, n
 class Evidence(Value):
     """An item of evidence as clients see it: one text of a publication, and where it comes from.
 
-    `found_by` are numbers of `queries` in the same result.
+    `found_by` are numbers of `queries` in the same result; `get_evidence` alone has `details`, what else a record says.
     """
 
     id: str
@@ -71,6 +71,7 @@ class Evidence(Value):
     similar: tuple[str, ...] = ()
     found_by: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -87,9 +88,9 @@ class Evidence(Value):
         `notes` are what the user wrote about it elsewhere in the session, besides the notes that it owns.
         """
         shown = text or publication.text
-        own = (one.content for one in publication.texts if one.is_users and one is not shown)
+        own = (one.content for one in publication.texts if one.kind == "note" and one is not shown)
         return cls.model_construct(
-            id=publication.id,
+            id=publication.id_of(shown),
             kind=shown.kind,
             content=shown.content,
             citation=Citation.of(publication),
@@ -105,7 +106,7 @@ class QueryReport(Value):
 
     Attributes:
         index: its number, to which `Evidence.found_by` refers.
-        results: how many the source has.
+        results: how many the source has; for records from the session, how many of its records this query found.
         shown: how many of them are in this result.
     """
 
@@ -254,6 +255,7 @@ class AddResult(Value):
     duplicates: tuple[DuplicateItem, ...] = ()
     similar: tuple[SimilarItem, ...] = ()
     rejected: tuple[RejectedItem, ...] = ()
+    warnings: tuple[str, ...] = ()
     total: int = 0
     next_step: str = ""
 
@@ -280,6 +282,7 @@ class EvidenceSummary(Value):
     title: str
     source: Source
     date: str
+    about: str = ""
     status: PublicationStatus
     status_notices: tuple[StatusNotice, ...] = ()
     status_checked: str = UNKNOWN_DATE

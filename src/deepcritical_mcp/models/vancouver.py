@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import calendar
-import re
 from collections.abc import Iterator, Sequence
 
 from deepcritical_mcp.models.evidence import Publication
@@ -34,7 +33,7 @@ def written_date(date: str) -> str:
 
 
 def _serial(publication: Publication) -> Iterator[str]:
-    journal = _journal(publication)
+    journal = publication.short_journal or publication.journal
     yield _people(publication.authors)
     yield _title(publication)
     if publication.form == "preprint":
@@ -88,7 +87,7 @@ def _people(names: Sequence[AuthorName], role: str = "") -> str:
         if before:
             own_comma = any("," in one.family for one in (before, name) if not one.given)
             listed += "; " if own_comma or (before.given and not name.given) else ", "
-        listed += name.initials
+        listed += name.short
     if len(names) > _LISTED_AUTHORS:
         listed += ", et al"
     if role and names:
@@ -107,16 +106,11 @@ def _sentence(text: str) -> str:
     return text if not text or text.endswith(_SENTENCE_ENDS) else f"{text}."
 
 
-def _journal(publication: Publication) -> str:
-    """The abbreviation without full stops, as NLM writes it: "Proc Natl Acad Sci U S A"."""
-    return re.sub(r"\.(?=\w)", " ", publication.journal_abbreviation).replace(".", "") or publication.journal
-
-
 def _issue(publication: Publication) -> str:
-    """E.g. "2021 Mar 4;9(2):11-9"."""
+    """E.g. "2021 Mar 4;9(2):11-9", "1990 Spring;11(3):1-8"."""
     volume = publication.volume + (f"({publication.issue})" if publication.issue else "")
     pages = f":{publication.pages}" if publication.pages else ""
-    return written_date(publication.date) + (f";{volume}" if volume else "") + pages
+    return (publication.issue_date or written_date(publication.date)) + (f";{volume}" if volume else "") + pages
 
 
 def _imprint(publication: Publication, date: str) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError, may_pass
+from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError, is_temporary
 
 THRESHOLD = 3
 COOLDOWN = 15.0  # seconds
@@ -72,6 +72,6 @@ class CircuitBreaker:
                 f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}",
                 retry_after=max(wait, 1.0),
             )
-            if self._last_error and not may_pass(self._last_error):
+            if self._last_error and not is_temporary(self._last_error):
                 error.retryable, error.retry_after = False, 0.0
             raise error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -31,6 +32,7 @@ from deepcritical_mcp.net.pacing import Pacing
 
 T = TypeVar("T")
 
+_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # which of the two is read from the data
 ONE_DAY = 86_400.0
 USER_AGENT = f"deepcritical-mcp/{__version__}"
 logger = logging.getLogger(__name__)
@@ -153,6 +155,7 @@ class ApiClient:
         Raises:
             ProviderError: the request failed; the message never contains its URL.
         """
+        parts["headers"] = {"Accept-Encoding": "gzip, deflate", **parts.get("headers", {})}
         try:
             async with self._http.stream(
                 method,
@@ -160,11 +163,11 @@ class ApiClient:
                 follow_redirects=self._redirects,
                 extensions={"trace": self._pace} if self._limiter else {},
                 **parts,
-            ) as response:
-                await self._read(response)
+            ) as stream:
+                response = await self._read(stream)
         except httpx.TimeoutException as error:
             raise self._late() from error
-        except (httpx.TransportError, httpx.DecodingError) as error:
+        except (httpx.TransportError, zlib.error) as error:
             raise ProviderUnavailableError(
                 self.provider, f"{self.title} cannot be reached ({type(error).__name__})."
             ) from error
@@ -186,13 +189,26 @@ class ApiClient:
         elif event.endswith("send_request_body.complete"):
             await self._limiter.sent()
 
-    async def _read(self, response: httpx.Response) -> None:
-        received = bytearray()
-        async for chunk in response.aiter_bytes():
-            received += chunk
-            if len(received) > self._retry.max_response_bytes:
+    async def _read(self, response: httpx.Response) -> httpx.Response:
+        """The response with its body decoded; never holds more than the largest body allowed, however well it packs.
+
+        httpx would decode a whole chunk, through as many encodings as the response names, before its size is known.
+        """
+        headers = response.headers.copy()
+        encoding = headers.pop("content-encoding", "identity").strip().lower()
+        if encoding not in ("identity", "gzip", "x-gzip", "deflate"):
+            raise ProviderResponseError(
+                self.provider, f"{self.title} sent a response in an encoding that was not asked for."
+            )
+        decoder = None if encoding == "identity" else zlib.decompressobj(_GZIP_OR_ZLIB)
+        limit, received = self._retry.max_response_bytes, bytearray()
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        async for chunk in response.stream:
+            received += decoder.decompress(chunk, limit + 1 - len(received)) if decoder else chunk
+            if len(received) > limit:
                 raise ProviderResponseError(self.provider, f"{self.title} sent a response that is too large.")
-        response._content = bytes(received)  # pyright: ignore[reportPrivateUsage]  # what aread() does, but bounded
+        request = response.request
+        return httpx.Response(response.status_code, headers=headers, content=bytes(received), request=request)
 
     def raise_for_status(self, status: int, headers: Mapping[str, str]) -> None:
         """Raise the error for an HTTP status other than 2xx.

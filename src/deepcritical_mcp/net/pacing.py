@@ -2,7 +2,7 @@
 
 A provider counts requests per address or key, and every client starts a server of its own. So the next free moment is
 kept where all of them see it: in a small locked file or in Redis. A place that cannot be used is replaced by the next
-one, down to this process's memory, with a warning.
+one, with a warning: the file by one in the folder for temporary files, that by this process's memory at a slower pace.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ import logging
 import math
 import os
 import stat
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from weakref import WeakValueDictionary
 
 import anyio
 import anyio.lowlevel
@@ -38,6 +42,7 @@ logger = logging.getLogger(__name__)
 MAX_LATENESS = 0.05  # a request that would be sent later than this after its moment waits for another moment instead
 MIN_LATENESS = 0.01  # a request sent later than this after its moment moves the next one by its delay
 MAX_AHEAD = 5.0  # a state further ahead than this and two requests was written before the clock was set back
+ALONE = 4  # how many times slower a process asks that cannot know how many others do
 RETRY_PLACE = 30.0  # until a place that could not be used is tried again
 LOCK_TIMEOUT = 2.0  # the lock is held for microseconds and ends with its process; if it is not free, it does not work
 LOCK_POLL = 0.005
@@ -47,6 +52,9 @@ MAX_STATE_BYTES = 100
 
 Step = Callable[[int, int], int]
 """From the present and the next free moment to the new next free moment, all in microseconds."""
+
+SpacedStep = Callable[[int, int, int], int]
+"""The same, given the spacing, too."""
 
 
 class Place(Protocol):
@@ -60,18 +68,22 @@ class Place(Protocol):
 
 
 class _Moment(NamedTuple):
-    """Seconds to wait for a moment, or, if it was taken, when (monotonic) and the state that it left."""
+    """Seconds to wait for a moment, or, if it was taken, when (monotonic), the state that it left and the spacing."""
 
     wait: float
     at: float = 0.0
     state: int = 0
+    spacing: int = 0
 
+
+turn_of: ContextVar[str] = ContextVar("turn_of", default="")
+"""Whose calls the current task makes; where several callers wait for a moment, each gets one in turn."""
 
 _moment: ContextVar[float] = ContextVar("moment", default=0.0)  # monotonic; taken by this task for its next request
 
 
 class Pacing:
-    """Spaces the starts of requests: in the order of the calls within a process, in turns between processes.
+    """Spaces the starts of requests: a caller's in the order of its calls, callers and processes in turns.
 
     Args:
         spacing: seconds between two starts, rounded up to milliseconds; 0 does not wait at all.
@@ -81,8 +93,10 @@ class Pacing:
     def __init__(self, spacing: float, places: Sequence[Place] = ()) -> None:
         self._spacing = math.ceil(round(spacing * 1_000, 6)) * 1_000  # microseconds
         self._places = (*places, MemoryPlace())
+        self._shared = bool(places)
         self._paused: dict[str, float] = {}
         self._turn = anyio.Lock()
+        self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
 
     async def acquire(self) -> None:
         """Return when the next request may start. A cancelled call takes no moment from the others.
@@ -92,7 +106,8 @@ class Pacing:
         """
         if not self._spacing:
             return
-        async with self._turn:
+        # Only one call of each caller stands in the common queue.
+        async with self._callers.setdefault(turn_of.get(), anyio.Lock()), self._turn:
             moment = await anyio.to_thread.run_sync(self._take)
             while moment.wait > 0:
                 await anyio.sleep(moment.wait)
@@ -102,7 +117,7 @@ class Pacing:
             await anyio.lowlevel.checkpoint_if_cancelled()
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._move, -self._spacing, moment.state)
+                await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state)
             raise
 
     async def confirm(self) -> None:
@@ -127,12 +142,12 @@ class Pacing:
         """Take this moment if it is free."""
         moment = _Moment(0)
 
-        def step(now: int, free: int) -> int:
+        def step(now: int, free: int, spacing: int) -> int:
             nonlocal moment
-            if now < free <= now + 2 * self._spacing + MAX_AHEAD * 1e6:
+            if now < free <= now + 2 * spacing + MAX_AHEAD * 1e6:
                 moment = _Moment((free - now) / 1e6)
                 return free
-            moment = _Moment(0, time.monotonic(), now + self._spacing)
+            moment = _Moment(0, time.monotonic(), now + spacing, spacing)
             return moment.state
 
         self._change(step)
@@ -140,19 +155,26 @@ class Pacing:
 
     def _move(self, by: int, expected: int | None = None) -> None:
         """Move the next free moment, if it is still the `expected` one."""
-        furthest = self._spacing + round(MAX_AHEAD * 1e6)
-        self._change(lambda now, free: min(free + by, now + furthest) if expected in (None, free) else free)
+        ahead = round(MAX_AHEAD * 1e6)
 
-    def _change(self, step: Step) -> None:
-        for place in self._places:
+        def step(now: int, free: int, spacing: int) -> int:
+            return min(free + by, now + spacing + ahead) if expected in (None, free) else free
+
+        self._change(step)
+
+    def _change(self, step: SpacedStep) -> None:
+        for place, following in pairwise(self._places):
             if self._paused.get(place.name, -math.inf) > time.monotonic():
                 continue
             try:
-                return place.change(step)
+                return place.change(lambda now, free: step(now, free, self._spacing))
             except (OSError, NotImplementedError) as error:  # the latter: a file system without locks
                 self._paused[place.name] = time.monotonic() + RETRY_PLACE
-                logger.warning("requests cannot be spaced by %s, falling back: %s", place.name, type(error).__name__)
-        raise AssertionError("memory always works")
+                slower = "" if following is not self._places[-1] else f", {ALONE} times slower"
+                text = "requests cannot be spaced by %s (%s); using %s instead%s"
+                logger.warning(text, place.name, type(error).__name__, following.name, slower)
+        spacing = self._spacing * (ALONE if self._shared else 1)
+        return self._places[-1].change(lambda now, free: step(now, free, spacing))
 
 
 def shared_pacing(spacing: float, *, name: str, identity: str, folder: Path, redis_url: str = "") -> Pacing:
@@ -166,7 +188,8 @@ def shared_pacing(spacing: float, *, name: str, identity: str, folder: Path, red
         redis_url: empty = no Redis.
     """
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    places: list[Place] = [FilePlace(folder / f"{name}-{digest}")]
+    file = f"{name}-{digest}"
+    places: list[Place] = [FilePlace(folder / file), TemporaryFilePlace(file)]
     if redis_url:
         places.insert(0, RedisPlace(redis_url, f"deepcritical:next:{name}:{digest}"))
     return Pacing(spacing, places)
@@ -198,7 +221,7 @@ class FilePlace:
 
     def change(self, step: Step) -> None:
         """Apply `step`; OSError if the file is not a text file or its lock does not work."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._locked():
             old = self._read()
             new = step(time.time_ns() // 1_000, old)
@@ -225,6 +248,25 @@ class FilePlace:
             raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ)) from None
         except (FileNotFoundError, ValueError):
             return 0
+
+
+class TemporaryFilePlace(FilePlace):
+    """The same in the folder for temporary files, which all processes of this user share, wherever their caches are."""
+
+    name = "temporary file"
+
+    def __init__(self, name: str) -> None:
+        user = os.getuid() if sys.platform != "win32" else "user"
+        super().__init__(Path(tempfile.gettempdir()) / f"deepcritical-mcp-{user}" / name)
+
+    def change(self, step: Step) -> None:
+        """Apply `step`; OSError also if the folder is another user's, who could replace the file by a link."""
+        folder = self._path.parent
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.stat(follow_symlinks=False)
+        if sys.platform != "win32" and not (stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        super().change(step)
 
 
 class RedisPlace:

@@ -174,7 +174,8 @@ def _text_key(hit: Hit) -> str:
 
 def _united(hit: Hit, other: Hit) -> Hit:
     """`hit` with the better score, merged with `other`."""
-    return Hit(publication=merged(hit.publication, other.publication), score=max(hit.score, other.score))
+    best = max(hit, other, key=lambda one: one.score)
+    return best.model_copy(update={"publication": merged(hit.publication, other.publication)})
 
 
 def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: int = RANK_CONSTANT) -> list[str]:

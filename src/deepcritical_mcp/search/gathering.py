@@ -119,12 +119,12 @@ async def keep(
         unrelated: the source's ids that must not appear as related evidence, because they were omitted on purpose;
             some of them are in `records`.
     """
-    kept, errors = [Evidence.of(hit.publication, relevance=hit.score) for hit in hits], list[str]()
+    kept, errors = [Evidence.of(hit.publication, relevance=hit.relevance) for hit in hits], list[str]()
     related: tuple[RelatedEvidence, ...] = ()
     try:
         outcomes = await session.add_evidence([hit.publication for hit in hits])
         publications = [outcome.publication for outcome in outcomes]
-        scores = [hit.score for hit in hits] if source.scored else await session.relevance(query, publications)
+        scores = [hit.relevance for hit in hits] if source.scored else await session.relevance(query, publications)
         kept = [_as_kept(outcome, score) for outcome, score in zip(outcomes, scores, strict=True)]
         others = (await known_ids(source, unrelated, records, session)).values()
         related = await session.related(query, exclude={*(item.id for item in kept), *others})

@@ -35,11 +35,7 @@ logger = logging.getLogger(__name__)
 class Page:
     """The part of a ranking that answers a request: `ids` to show, best first, and where the next page begins (or -1).
 
-    unwanted = len(delivered) - len(wanted)
-    if not self.source.block and (beyond := len(ids) - examined):
-        unwanted += beyond
-        left_out += (f"{_count(beyond)} beyond max_results {request.max_results} omitted.",)
-    return Page(tuple(chosen), next_offset, examined - len(chosen), left_out, unwanted)
+    `known` results are in the session already, `unwanted` ones do not match the request; `left_out` says which.
     """
 
     ids: tuple[str, ...]
@@ -99,7 +95,7 @@ class SourceSearch:
                 "queries": with_numbers_shown(result.queries, kept.evidence),
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
-                "ordered_by": self._order(request),
+                "ordered_by": self._order(request, chosen),
                 "offsets": self._offsets(request, kept, [places[hit.id] for hit in chosen]),
                 "errors": (*result.errors, *missing, *kept.errors),
                 "warnings": _unique(result.warnings, left_out, _reach(page, ranking, request), session.warnings),
@@ -218,13 +214,11 @@ class SourceSearch:
             warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
         return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings)})
 
-    def _order(self, request: SearchRequest) -> str:
+    def _order(self, request: SearchRequest, hits: Sequence[Hit]) -> str:
         """What the results are ordered by; "" if it is their relevance."""
         if self.source.scored:
-            return ""
-        order = getattr(request, "sort", "relevance")
-        ranked = "newest first" if order == "date" else "best match"
-        return f"{self.source.title}'s order ({ranked})" + (
+            return "the provider's ranking" if any(hit.ranked for hit in hits) else ""
+        return f"{self.source.title}'s order ({request.order})" + (
             ", the rankings of all queries fused" if len(request.queries) > 1 else ""
         )
 

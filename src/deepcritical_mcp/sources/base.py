@@ -28,10 +28,16 @@ CHECK_THE_NETWORK = "Check the network and, if there is one, the proxy (HTTPS_PR
 
 
 class Hit(Value):
-    """A publication that a source found, and its score by the source's own measure (0..1; 0 if it has none)."""
+    """A publication that a source found, and its score by the source's own measure, 0..1; if `ranked`, by its rank."""
 
     publication: Publication
     score: float = 0.0
+    ranked: bool = False
+
+    @property
+    def relevance(self) -> float:
+        """The score; 0 if it stands only for the rank."""
+        return 0.0 if self.ranked else self.score
 
     @property
     def id(self) -> str:
@@ -57,6 +63,11 @@ class SearchRequest(Value):
     max_results: int = 10
     offset: int = 0
     only_new: bool = False
+
+    @property
+    def order(self) -> str:
+        """How the source ranks its results."""
+        return "best match"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -143,10 +154,10 @@ class Fetched:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: "off" is optional and not configured, "look" works but could be better."""
+    """What a check found: "off" is optional and not configured, "warning" works but could be better."""
 
     text: str
-    state: Literal["ok", "off", "look", "broken"] = "ok"
+    state: Literal["ok", "off", "warning", "broken"] = "ok"
     advice: str = ""
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import re
+from contextlib import suppress
 from typing import Annotated, Literal
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,6 +22,7 @@ from deepcritical_mcp.models import (
     RejectedItem,
     SimilarItem,
     split_names,
+    status_label,
 )
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
@@ -30,7 +33,8 @@ from deepcritical_mcp.urls import clean_url, is_web_address
 MAX_CONTENT_LENGTH = 100_000
 MAX_CALL_LENGTH = 1_000_000
 MAX_DOI_LENGTH = 200
-_DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
+# "may" stands for any month, a space for any of " ,./-". A day before a month's number could mean two dates.
+_DATE_FORMATS = ("%Y %m %d", "%d %b %Y", "%b %d %Y", "%Y %b %d", "%Y %m", "%b %Y", "%Y %b", "%Y")
 _DOI = re.compile(r"10\.[0-9]{4,9}(\.[0-9]+)*/\S+")
 
 
@@ -63,6 +67,7 @@ async def add_evidence(
     session = await session_for(ctx, session_id)
     problems = [_problem(item) for item in items]
     valid = [index for index, problem in enumerate(problems) if not problem]
+    reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     progress = progress_of(ctx)
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
     outcomes = await session.store.add_evidence([_publication(items[index]) for index in valid])
@@ -84,9 +89,18 @@ async def add_evidence(
             for id, similarity in one.folds
         ),
         rejected=tuple(RejectedItem(index=index, reason=one) for index, one in enumerate(problems) if one),
+        warnings=tuple(
+            f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
+            for index, one in zip(valid, outcomes, strict=True)
+            if one.evidence.citation.status != "ok"
+        ),
         total=await session.store.count(),
         next_step=session.next_step(
+            "".join(f"Item {at}: date {_shown(items[at].date)} read as {_date(items[at])}. " for at in reread).rstrip(),
             "Correct the rejected items and send them again." if any(problems) else "",
+            "Items that were merged before turned out to be different publications and are separate now."
+            if any(one.separates for one in outcomes)
+            else "",
             "Find items by meaning with semantic_search." if valid else "",
         ),
     )
@@ -98,12 +112,13 @@ def _problem(item: EvidenceItem) -> str:
         return "content is empty"
     if len(item.content) > MAX_CONTENT_LENGTH:
         return f"content has {len(item.content):,} characters; the limit is {MAX_CONTENT_LENGTH:,}, so split it"
-    date, doi, pmid, url = _date(item), normalize_doi(clean_line(item.doi)), clean_line(item.pmid), clean_line(item.url)
-    if date and not _exists(date):
+    doi, pmid, url = normalize_doi(clean_line(item.doi)), clean_line(item.pmid), clean_line(item.url)
+    if clean_line(item.date) and not _date(item):
         return f"date {_shown(item.date)} is not YYYY, YYYY-MM or YYYY-MM-DD"
     if pmid and not normalize_pmid(pmid):
         return f"pmid {_shown(pmid)} is not a PMID"
-    if doi and not (_DOI.fullmatch(doi) and len(doi) <= MAX_DOI_LENGTH):
+    has_more = not unquote(clean_line(item.doi)).lower().rstrip(".,;").endswith(doi)
+    if doi and (has_more or not _DOI.fullmatch(doi) or len(doi) > MAX_DOI_LENGTH):
         return f"doi {_shown(item.doi)} is not a DOI such as 10.1000/182"
     if url and not is_web_address(url):
         return f"url {_shown(url)} is not a web address (http or https)"
@@ -111,16 +126,16 @@ def _problem(item: EvidenceItem) -> str:
 
 
 def _date(item: EvidenceItem) -> str:
-    date = clean_line(item.date)
-    return "" if date.lower() == "unknown" else date
-
-
-def _exists(date: str) -> bool:
-    try:
-        datetime.date.fromisoformat(f"{date}-01-01"[:10])
-    except ValueError:
-        return False
-    return bool(_DATE.fullmatch(date))
+    """The date in ISO 8601, also of "2019/05/06", "May 6, 2019" and the like; "" if it is none, or could be two."""
+    text = clean_line(item.date)
+    if text.lower() == "unknown":
+        return UNKNOWN_DATE
+    plain = re.sub("([A-Za-z]{3})[a-z]*", r"\1", re.sub("[ ,./-]+", " ", text)) if text.isascii() else ""
+    for form in _DATE_FORMATS:
+        with suppress(ValueError):
+            date = datetime.datetime.strptime(plain, form).replace(tzinfo=datetime.UTC).date().isoformat()
+            return date[: 10 if "d" in form else 7 if " " in form else 4]
+    return ""
 
 
 def _shown(text: str) -> str:

@@ -9,17 +9,20 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from deepcritical_mcp.excerpts import MIN_GAP, Span, dispensable, first_sentences, without
+from deepcritical_mcp.excerpts import MIN_GAP, Span, dispensable, first_sentences, least_telling, without
 from deepcritical_mcp.models import AddResult, Evidence, EvidenceList, EvidencePage, SearchResult, with_numbers_shown
 from deepcritical_mcp.text import counted, cut_at_sentence
-from deepcritical_mcp.tools.render import MAX_SIMILAR, to_markdown
+from deepcritical_mcp.tools.render import MAX_SIMILAR
 
 MIN_CONTENT_LENGTH = 160
-PLEASANT = 15_000
-"""Characters of the readable form from which abstracts are cut: about eight whole ones."""
+_ABSTRACTS = ("abstract", "registration")
+ROOMY = 15_000
+"""From this limit on, what repeats the request is not shortened further."""
+MAX_ABSTRACT = 8_000
+"""Characters; longer ones are lists of a congress's abstracts, and shortened like pages."""
 SHORT_TEXT = 1_500
 """Characters to which a page or a full text is shortened at most, while other records are shown next to it."""
-MAX_NOTES, MAX_NOTE_LENGTH = 3, 300
+MAX_NOTES, MAX_DETAILS, MAX_NOTE_LENGTH = 3, 20, 300
 MAX_QUERY_LENGTH, MAX_TRANSLATION_LENGTH, MAX_REMARK_LENGTH, MAX_ID_LENGTH = 200, 2_000, 500, 100
 MAX_REMARKS, MAX_REFERENCE_LENGTH = 20, 500
 """Limits for what a result repeats of its request, when the result is too long."""
@@ -41,10 +44,10 @@ def wire_length(result: BaseModel) -> int:
 def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> ResultT:
     """`result`, cut until `length(result) <= limit`; both forms of an answer show what this returns.
 
-    In this order: what repeats the request is shortened, then abstracts from the middle (see `dispensable`) and pages
-    and full texts from the end, and the last items are left for the next page. Each cut is named in the result
-    together with the call that returns what is missing. Abstracts of a search in the sources are cut from `PLEASANT`
-    characters on.
+    In a search of the sources, abstracts lose what they can do without (see `dispensable`), the same in every answer.
+    What is still too long: what repeats the request is shortened, then pages and full texts from the end, and the last
+    items are left for the next page. Only if a single item does not fit, more of it is cut. Each cut is named in the
+    result together with the call that returns what is missing.
     """
     match result:
         case SearchResult():
@@ -67,23 +70,26 @@ def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, leng
 
 def _search(result: SearchResult, limit: int, length: Length) -> SearchResult:
     whole = result.evidence
-    items: Sequence[Evidence] = whole
+    items = [_without_middle(item) for item in whole] if result.providers else whole
     result_of = partial(_result_of, result, whole)
-    if result.providers:
-        items = _condensed(items, _fits(result_of, PLEASANT, lambda one: len(to_markdown(one))))
     if _fits(result_of, limit, length)(items):
-        return result if items is whole else result_of(items)
+        return result if all(one is item for one, item in zip(items, whole, strict=True)) else result_of(items)
     result_of = partial(_result_of, _brief(result, limit), whole)
     fits = _fits(result_of, limit, length)
-    items = _condensed([_short_notes(item) for item in items], fits)
+    items = [_short_notes(item) for item in items]
     if not fits(items):
-        long = [_short_notes(item) for item in whole]
-        share = largest(SHORT_TEXT, limit, lambda cap: fits([_shortened(item, cap) for item in long]))
-        items = [_shortened(item, share) for item in long]
+        long = items
+        share = largest(SHORT_TEXT, limit, lambda cap: fits([_short_page(item, cap) for item in long]))
+        items = [_short_page(item, share) for item in long]
     if not fits(items):
         long = items
         count = largest(0, len(items), lambda count: fits(long[:count]))
         items = long[:count] or _one(_short_notes(whole[0]), fits, limit)
+    if whole and not items:
+        bare = _brief(result, limit).model_copy(update={"queries": (), "providers": (), "query_translation": ""})
+        result_of = partial(_result_of, bare, whole, named=3)
+        items = _one(whole[0], _fits(result_of, limit, length), limit)
+        items = items or [_beginning(_slim(whole[0], limit), limit // 10, gap=0)]
     return result_of(items)
 
 
@@ -95,6 +101,8 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     result_of = partial(_list_of, brief, result.evidence)
     fits = _fits(result_of, limit, length)
     items = [_short_notes(item) for item in result.evidence]
+    if not fits(items):
+        items = [item.model_copy(update={"details": ()}) for item in items]
     count = largest(0, len(items), lambda count: fits(items[:count]))
     shown, rest = items[:count], items[count:]
     start = result.starts[count] if rest and result.starts else 0
@@ -106,40 +114,34 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     return result_of(shown)
 
 
-def _condensed(items: Sequence[Evidence], fits: Fits) -> Sequence[Evidence]:
-    """Fitting items if that is possible, with as few abstracts as possible cut in the middle, those that lose most."""
-    short = [_without_middle(item) for item in items]
-    order = sorted(range(len(items)), key=lambda at: len(short[at].content) - len(items[at].content))
-
-    def with_cuts(count: int) -> Sequence[Evidence]:
-        chosen = set(order[:count])
-        return [short[at] if at in chosen else item for at, item in enumerate(items)]
-
-    most = sum(one is not item for one, item in zip(short, items, strict=True))
-    return items if fits(items) else with_cuts(most - largest(0, most, lambda whole: fits(with_cuts(most - whole))))
-
-
 def _without_middle(item: Evidence, cap: int | None = None) -> Evidence:
-    """An abstract without what is dispensable, or with less than that, in about `cap` characters."""
-    if item.kind not in ("abstract", "registration") or item.content_truncated:
+    """An abstract without what is dispensable; with `cap`, with findings in about so many characters."""
+    if item.kind not in _ABSTRACTS or item.content_truncated:
         return item
-    content = without(item.content, dispensable(item.content, cap), lambda gap: _mark(item.id, gap, gap.end))
+    if cap is None and len(item.content) > MAX_ABSTRACT:
+        return _beginning(item, SHORT_TEXT)
+    gaps = dispensable(item.content) if cap is None else least_telling(item.content, cap)
+    content = without(item.content, gaps, lambda gap: _mark(item.id, gap, gap.end))
     if len(content) >= len(item.content):
         return item
     return item.model_copy(update={"content": content, "content_truncated": True})
 
 
+def _short_page(item: Evidence, cap: int) -> Evidence:
+    return item if item.kind in _ABSTRACTS else _beginning(item, cap)
+
+
 def _shortened(item: Evidence, cap: int) -> Evidence:
     """`item` in about `cap` characters, if possible: an abstract without its middle, another text by its beginning."""
-    if len(item.content) <= cap + MIN_GAP or item.kind in ("abstract", "registration"):
-        return item if len(item.content) <= cap else _without_middle(item, cap)
-    return _beginning(item, cap)
+    if item.kind not in _ABSTRACTS:
+        return _beginning(item, cap)
+    return item if len(item.content) <= cap else _without_middle(item, cap)
 
 
 def _one(item: Evidence, fits: Fits, limit: int, start: int | None = None) -> list[Evidence]:
     """`item` by as much as fits, at least by some of it if possible; with `start`, only cut at the end."""
     from_start = partial(_beginning, start=start or 0)
-    for one in (item, _slim(item)):
+    for one in (item, _slim(item, limit)):
         for shorten in (_shortened, from_start) if start is None else (from_start,):
             if fits(cut := _largest_cut(one, fits, limit, shorten)):
                 return cut
@@ -153,23 +155,24 @@ def _largest_cut(
     return [shorten(item, cap)]
 
 
-def _slim(item: Evidence) -> Evidence:
-    """`item` without the parts of its citation that the reference line does not need, its notes and similar ids."""
+def _slim(item: Evidence, limit: int) -> Evidence:
+    """`item` with a citation that is the shorter the smaller `limit` is, without notes, details and similar ids."""
     citation = item.citation.model_copy(
         update={
-            "authors": item.citation.authors[:3],
-            "reference": _clip(item.citation.reference, MAX_REFERENCE_LENGTH),
-            **dict.fromkeys(("publication_types", "mesh_terms", "keywords", "registrations"), ()),
+            "title": _clip(item.citation.title, limit // 20),
+            "reference": _clip(item.citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
+            **dict.fromkeys(("journal", "url"), ""),
+            **dict.fromkeys(("authors", "publication_types", "mesh_terms", "keywords", "registrations"), ()),
             "status_notices": item.citation.status_notices[:1],
         }
     )
-    return item.model_copy(update={"citation": citation, "similar": (), "notes": ()})
+    return item.model_copy(update={"citation": citation, "similar": (), "notes": (), "details": ()})
 
 
-def _beginning(item: Evidence, cap: int, start: int = 0) -> Evidence:
+def _beginning(item: Evidence, cap: int, start: int = 0, gap: int = MIN_GAP) -> Evidence:
     """`item`, whose content starts at character `start` of the whole, by its first sentences."""
-    if len(item.content) <= cap + MIN_GAP or item.content_truncated:
-        return item
+    if len(item.content) <= cap + gap or item.content_truncated:
+        return item if gap else item.model_copy(update={"content": _clip(item.content, cap)})
     content = first_sentences(item.content, cap) or cut_at_sentence(item.content, cap)
     rest = Span(start + len(content), start + len(item.content))
     return item.model_copy(update={"content": f"{content} {_mark(item.id, rest)}", "content_truncated": True})
@@ -194,11 +197,14 @@ def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Ev
     )
 
 
-def _result_of(result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> SearchResult:
-    """`result` with only the items `shown`; the next page starts after the last of them."""
+def _result_of(
+    result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Evidence], named: int = 100
+) -> SearchResult:
+    """`result` with only the items `shown`; the next page starts after the last, or `named` of the others are named."""
     notes, update = _remarks(whole, shown), dict[str, object]()
     if left := [item.id for item in whole[len(shown) :]]:
-        call = f"get_evidence ids={json.dumps(left)}"
+        more = ", and so on: list_evidence has all ids" if len(left) > named else ""
+        call = f"get_evidence ids={json.dumps(left[:named])}{more}"
         if result.offsets and shown:
             update = _paged(result, result.offsets[len(shown) - 1])
             call = f"continue with offset={update['next_offset']}"
@@ -229,12 +235,14 @@ def _remarks(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
         remarks.append(f"similar lists only {MAX_SIMILAR} ids.")
     if any(one.notes != item.notes for one, item in pairs):
         remarks.append('Notes are shortened: semantic_search with source="user" returns the complete notes.')
+    if any(one.details != item.details for one, item in pairs):
+        remarks.append('Details are shortened: ask for fewer ids, or export_evidence format="jsonl" for all of them.')
     return remarks
 
 
 def _brief(result: SearchResult, limit: int) -> SearchResult:
     """`result` with shorter queries, translation and remarks, the shorter the smaller `limit` is."""
-    share = min(1.0, limit / PLEASANT)
+    share = min(1.0, limit / ROOMY)
     query, remark = int(MAX_QUERY_LENGTH * share), int(MAX_REMARK_LENGTH * share)
     return result.model_copy(
         update={
@@ -252,9 +260,10 @@ def _brief(result: SearchResult, limit: int) -> SearchResult:
 
 
 def _short_notes(item: Evidence) -> Evidence:
-    """`item` with few ids of similar evidence and few, short notes."""
+    """`item` with few ids of similar evidence and few, short notes and details."""
     notes = tuple(cut_at_sentence(note, MAX_NOTE_LENGTH) for note in item.notes[:MAX_NOTES])
-    return item.model_copy(update={"similar": item.similar[:MAX_SIMILAR], "notes": notes})
+    details = tuple(_clip(line, MAX_NOTE_LENGTH) for line in item.details[:MAX_DETAILS])
+    return item.model_copy(update={"similar": item.similar[:MAX_SIMILAR], "notes": notes, "details": details})
 
 
 def _clip(text: str, limit: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,7 +47,8 @@ class CallSession:
     async def with_queries(self, evidence: Iterable[Evidence]) -> tuple[tuple[Evidence, ...], tuple[QueryReport, ...]]:
         """`evidence` with the numbers of the latest queries that found it, and these queries."""
         items = list(evidence)
-        kept = await self.store.publications([item.id for item in items])
+        kept = await self.store.publications(await self.store.ids())
+        totals = Counter(query for one in kept.values() for query in one.found_by)
         latest = [kept[item.id].found_by[-MAX_FOUND_BY:] if item.id in kept else () for item in items]
         numbers: dict[str, int] = {}
         for query in (query for queries in latest for query in queries):
@@ -55,7 +57,7 @@ class CallSession:
             item.model_copy(update={"found_by": tuple(sorted(numbers[query] for query in queries))})
             for item, queries in zip(items, latest, strict=True)
         )
-        reports = [QueryReport(index=number, query=query, status="ok") for query, number in numbers.items()]
+        reports = [QueryReport(index=at, query=one, status="ok", results=totals[one]) for one, at in numbers.items()]
         return numbered, with_numbers_shown(reports, numbered)
 
 
@@ -75,7 +77,7 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
     key = _default_key(ctx)
     if key:
         # The caller's next call may reach another replica, which has a default session of its own.
-        elsewhere = key.startswith(CALLER_KEY) and bool(application(ctx).settings.chroma_url)
+        elsewhere = key.startswith(CALLER_KEY) and registry.shared
         return CallSession(await registry.default(key, owner=owner), announce=elsewhere)
     if not may_open:
         raise SessionRequiredError()

@@ -65,7 +65,7 @@ async def expand_queries(
     session_id: SessionId = "",
 ) -> Expansion:
     """Propose `count` queries for a research topic (direct, broader, specific), with MeSH concepts and synonyms; fewer
-    where nothing else fits. Use them as queries or, with your own, as `variants` of a search."""
+    if no others are useful. Use them as queries or, with your own, as `variants` of a search."""
     session = await session_for(ctx, session_id)
     services = await application(ctx).services()
     expansion = await services.expander.expand(

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.excerpts import GAP
-from deepcritical_mcp.export import export_part, with_notes
+from deepcritical_mcp.export import export_part, listed, with_notes
 from deepcritical_mcp.export.reference import ET_AL
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, ExportResult, Publication
 from deepcritical_mcp.text import counted, cut_at_sentence
@@ -41,11 +41,20 @@ async def export_evidence(
     everything = await session.store.publications(await session.store.ids())
     found = await session.store.publications(wanted) if wanted else everything
     cited = everything if format == "jsonl" else await to_thread.run_sync(with_notes, everything.values())
-    publications = list({cited[one.id].id: cited[one.id] for one in found.values()}.values())
+    chosen = {cited[one.id].id: cited[one.id] for one in found.values()}
+    publications = listed(chosen.values(), format)
     missing = [one for one in wanted if one not in found]
+    notes = len(chosen) - len(publications)
+    kept_out = (
+        f"Left out, because a note is no reference: {counted(notes, 'note')}. format=markdown and jsonl have all notes."
+        if notes
+        else ""
+    )
     if not publications:
         raise InvalidInputError(
-            "There is nothing to export: the session has none of this evidence. list_evidence shows what it has."
+            f"There is nothing to export. {kept_out}"
+            if notes
+            else "There is nothing to export: the session has none of this evidence. list_evidence shows what it has."
         )
     if offset >= len(publications):
         raise InvalidInputError(f"offset: the last record is at {len(publications) - 1:,}. Use a smaller offset.")
@@ -58,6 +67,8 @@ async def export_evidence(
     unnamed = len(missing) - len(named)
     steps = (
         f"{more} more: offset={following}." if more else "",
+        kept_out,
+        "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
         f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; a "
         "larger DEEPCRITICAL_MAX_RESULT_CHARS exports it whole."
         if loss
@@ -94,7 +105,8 @@ def _shortened(
 
     def written(room: int, authors: int) -> str:
         kept = content if room >= len(content) else f"{cut_at_sentence(content, room)} {GAP}" if room else NO_ABSTRACT
-        names = whole.authors if authors == total else (*whole.authors[:authors], more)
+        last = whole.authors[-1:] if format == "csl-json" else ()  # a style may print it
+        names = whole.authors if authors == total else (*whole.authors[:authors], more, *last)
         texts = (whole.text.model_copy(update={"content": kept}),)
         changed = {"texts": texts, "authors": names, "found_by": whole.found_by[-MAX_FOUND_BY:]}
         brief = whole.model_copy(update=changed)

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import QUERY_LIMIT, Evidence, EvidenceList
+from deepcritical_mcp.models import QUERY_LIMIT, UNKNOWN_DATE, Evidence, EvidenceList, Publication
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
 from deepcritical_mcp.tools.params import SessionId, evidence_id
@@ -17,6 +17,11 @@ from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 ANSWER_LENGTH = 1_000
 """Characters quoted of each text that answers `about`."""
+_DETAILS = (
+    "vernacular_title book_title editors publisher_place book_years revised_date isbn bookshelf_id issn issue_date "
+    "electronic_date publication_stage substances grants conflict_of_interest"
+).split()
+"""The fields of a record that no other answer shows."""
 _PART = re.compile(r"(?P<id>.*)@(?P<start>[0-9]{1,9})-(?P<end>[0-9]{0,9})", re.DOTALL)
 
 
@@ -42,13 +47,15 @@ async def get_evidence(
         found = await session.store.answers(about, wanted, ANSWER_LENGTH)
         silent = [id for id, item in found.items() if not item.content]
         nothing = (
-            f"No sentence matched in {', '.join(silent)}; it may use other words: read the whole text, without `about`."
+            f"No sentence matched in {', '.join(silent)}; it may use other words: read the whole text, without about."
             if silent
             else ""
         )
         quotations = [item for item in found.values() if item.content]
         return await _listed(session, quotations, [id for id in wanted if id not in found], nothing)
     found = await session.store.get(wanted)
+    records = await session.store.publications(wanted)
+    found = {id: item.model_copy(update={"details": _details(records[id])}) for id, item in found.items()}
     held = [(found[id], start, end) for id, start, end in parts if id in found]
     items = [_between(item, start, end) if start or end is not None else item for item, start, end in held]
     listed = await _listed(session, items, [id for id in wanted if id not in found])
@@ -63,13 +70,28 @@ def _part(text: str, offset: int) -> tuple[str, int, int | None]:
 
 
 def _between(item: Evidence, start: int, end: int | None) -> Evidence:
-    """Part of the content, without the notes, which were shown with its beginning."""
+    """Part of the content, without the notes and details, which were shown with its beginning."""
     length = len(item.content)
     if start >= length:
         raise InvalidInputError(f"{item.id} has {length:,} characters; nothing follows character {start:,}.")
     if end is not None and end <= start:
         raise InvalidInputError(f"{item.id}@{start}-{end}: the end must be greater than the start.")
-    return item.model_copy(update={"content": item.content[start:end], "notes": ()})
+    return item.model_copy(update={"content": item.content[start:end], "notes": (), "details": ()})
+
+
+def _details(record: Publication) -> tuple[str, ...]:
+    """What a record says beyond its citation and its texts, a line each: "Editors: Berg Jan; Ruiz Karla"."""
+    values = {name: getattr(record, name) for name in _DETAILS}
+    texts = {name: value if isinstance(value, str) else "; ".join(map(str, value)) for name, value in values.items()}
+    labels = {name: name.upper() if len(name) == 4 else name.replace("_", " ").capitalize() for name in _DETAILS}
+    others = [text for text in record.texts[1:] if text.kind != "note"]
+    return (
+        *(f"{labels[name]}: {text}" for name, text in texts.items() if text not in ("", UNKNOWN_DATE)),
+        *(
+            f'Another text, {text.kind} ({len(text.content):,} characters): get_evidence ids=["{record.id_of(text)}"]'
+            for text in others
+        ),
+    )
 
 
 async def _listed(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from deepcritical_mcp.evidence import known_status
 from deepcritical_mcp.models import (
     UNKNOWN_DATE,
     EvidencePage,
@@ -18,6 +19,7 @@ from deepcritical_mcp.models import (
     SourceCount,
     StatusCount,
 )
+from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, session_for
 from deepcritical_mcp.tools.params import SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
@@ -25,7 +27,6 @@ from deepcritical_mcp.tools.spec import ToolSpec, hints
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
-_SUMMARY = {"title", "source", "date", "status", "status_notices"}
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
 NOTHING_YET = "This session has no evidence yet: use pubmed_search, web_search or add_evidence first."
 
@@ -48,7 +49,9 @@ async def page_of(store: EvidenceStore, offset: int, limit: int, *, status: Stat
     everything = [*(await store.publications(await store.ids())).values()]
     sources: Counter[Source] = Counter(item.source for item in everything)
     statuses: Counter[PublicationStatus] = Counter(item.status for item in everything)
-    matching = [item for item in everything if status in ("any", item.status)]
+    matching = [item for item in everything if status in ("any", known_status(item))]
+    unknown = sum(known_status(item) is None for item in everything) if status == "ok" else 0
+    never = [f"Never checked and left out (web pages, notes): {counted(unknown, 'item')}."] if unknown else []
     items = matching[offset : offset + limit]
     following = offset + len(items)
     beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
@@ -60,7 +63,7 @@ async def page_of(store: EvidenceStore, offset: int, limit: int, *, status: Stat
         statuses=tuple(StatusCount(status=one, count=count) for one, count in statuses.most_common()),
         items=tuple(map(_summary, items)),
         next_offset=following if following < len(matching) else -1,
-        warnings=(*store.warnings, *beyond),
+        warnings=(*store.warnings, *beyond, *never),
         next_step=(WHAT_TO_DO if matching else _none(everything, status)) if everything else NOTHING_YET,
     )
 

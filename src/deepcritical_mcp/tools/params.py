@@ -41,7 +41,10 @@ Variants = Annotated[
     AfterValidator(_variants),
     Field(max_length=MAX_VARIANTS, description="rephrasings of the query, also searched; results are merged"),
 ]
-StatusFilter = Literal["any", PublicationStatus]
+StatusFilter = Annotated[
+    Literal["any", PublicationStatus],
+    Field(description='a note has its paper\'s; what was never checked (web pages, other notes) is not "ok"'),
+]
 SessionId = Annotated[
     str, AfterValidator(clean_line), Field(max_length=64, description='"" = current session, "new" = start a new one')
 ]

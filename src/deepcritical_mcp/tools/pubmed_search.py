@@ -20,7 +20,8 @@ async def pubmed_search(
     query: Query,
     variants: Variants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[
-        int, Field(ge=1, le=100, description="about 8 abstracts stay whole; of more, the middle of the longest is cut")
+        int,
+        Field(ge=1, le=100, description="of abstracts over 1,500 characters, only labeled background and methods go"),
     ] = 10,
     offset: Annotated[int, Field(ge=0)] = 0,
     sort: Literal["relevance", "date"] = "relevance",

@@ -67,12 +67,12 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
     # Without providers it is the session that was searched, and `total` is all that it holds.
     of = f"of {total:,}" if result.providers or not total else f"of the session's {_evidence_count(total)}"
     lines = [
-        f"PubMed read the query as: {inert(result.query_translation)}" if result.query_translation else "",
+        f"Query translation: {inert(result.query_translation)}" if result.query_translation else "",
         "From cached results of an earlier search." if result.from_cache else "",
         _left_out(result),
         *_providers(result.providers),
         *_queries(result.queries, searched=bool(result.providers)),
-        f"Order: {inert(result.ordered_by)}, not relevance." if shown > 1 and result.ordered_by else "",
+        f"Order: {inert(result.ordered_by)}{_but(result.evidence)}." if shown > 1 and result.ordered_by else "",
         *_problems(result.errors, result.warnings),
     ]
     lines = list(filter(None, lines))
@@ -84,6 +84,12 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         lines.append(f"- {inert(related.title)} ({inert(related.id)}, relevance {related.relevance:.3f})")
         lines += _quote(related.snippet, "  ")
     return f"{shown} {of} for: {inert(result.query)}", lines
+
+
+def _but(evidence: Sequence[Evidence]) -> str:
+    relevances = [item.relevance for item in evidence]
+    falling = any(relevances) and relevances == sorted(relevances, reverse=True)
+    return "" if falling else ", not relevance"
 
 
 def _left_out(result: SearchResult) -> str:
@@ -107,6 +113,8 @@ def _providers(reports: Sequence[ProviderReport]) -> Iterator[str]:
 
 def _queries(reports: Sequence[QueryReport], *, searched: bool) -> Iterator[str]:
     """Several queries by the numbers that the evidence refers to; with `searched`, what each of them found."""
+    if len(reports) > 1 and not searched:
+        yield "Earlier searches that found them:"
     for report in reports if len(reports) > 1 else ():
         shown = f"{report.shown:,} shown" if searched else f"{report.shown:,} of these"
         found = f"{report.status}{_of(report.results)}, {shown}" if searched else shown
@@ -128,7 +136,8 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0) -> list[str]:
     facts = [
         inert(item.id),
         f"relevance {item.relevance:.3f}" if item.relevance else "",
-        f"via {inert(item.provider)}" if item.provider and not citation.pmid else "",
+        f"{item.kind.replace('_', ' ')}, not the record's text" if "~" in item.id else "",
+        f"via {inert(item.provider)}" if item.provider and (not citation.pmid or item.kind != "abstract") else "",
         f"found by {', '.join(map(str, item.found_by))}" if of > 1 and item.found_by else "",
         f"from character {start:,}" if start else "",
     ]
@@ -137,7 +146,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0) -> list[str]:
     if item.similar:
         more = f" and {len(item.similar) - MAX_SIMILAR} more" if len(item.similar) > MAX_SIMILAR else ""
         lines.append(f"Says nearly the same: {', '.join(map(inert, item.similar[:MAX_SIMILAR]))}{more}")
-    lines += _quote(item.content)
+    lines += [*_quote(item.content), *(f"- {inert(line)}" for line in item.details)]
     for note in item.notes:
         lines += ["The user's note:", *_quote(note)]
     return lines
@@ -146,9 +155,8 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0) -> list[str]:
 def _source(citation: Citation) -> Iterator[str]:
     """The reference, and what it does not say: publication types, links to other versions, a page's URL."""
     if citation.source == "user":
-        pmid = f"PMID {citation.pmid}" if citation.pmid else ""
-        if about := pmid or citation.doi or citation.nct or citation.url:
-            yield f"Note on {about}"
+        if citation.reference.startswith("Note on "):
+            yield citation.reference
         return
     yield f"Reference: {citation.reference}"
     numbers = citation.registrations[:_MAX_REGISTRATIONS]
@@ -159,20 +167,25 @@ def _source(citation: Citation) -> Iterator[str]:
         yield " · ".join(filter(None, facts))
     for notice in citation.status_notices:
         if notice.kind not in _IN_HEADING:
-            yield f"{NOTICE_LABELS[notice.kind]}: {notice.reference}{f' PMID {notice.pmid}' if notice.pmid else ''}"
+            yield f"{NOTICE_LABELS[notice.kind]}: {_place(notice)}{f' PMID {notice.pmid}' if notice.pmid else ''}"
     if is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference:
         yield citation.url
 
 
 def _notices(citation: Citation) -> str:
     notices = [notice for notice in citation.status_notices if notice.kind in _IN_HEADING]
-    named = [f"PMID {notice.pmid}" if notice.pmid else notice.reference for notice in notices]
+    named = [f"PMID {notice.pmid}" if notice.pmid else _place(notice) for notice in notices]
     return f" (notice: {inert('; '.join(filter(None, named)))})" if any(named) else ""
 
 
 def _notice(notice: StatusNotice) -> str:
     numbers = [f"PMID {notice.pmid}" if notice.pmid else "", f"doi:{notice.doi}" if notice.doi else ""]
-    return f"{notice.kind}: {'; '.join(filter(None, (notice.reference, *numbers)))}"
+    return f"{notice.kind}: {'; '.join(filter(None, (_place(notice), *numbers)))}"
+
+
+def _place(notice: StatusNotice) -> str:
+    """Its reference; one without pages ends in a colon."""
+    return notice.reference.rstrip(" :;,")
 
 
 def _expansion(result: Expansion) -> tuple[str, list[str]]:
@@ -216,18 +229,21 @@ def _added(result: AddResult) -> tuple[str, list[str]]:
         ),
         *(f"item {item.index}: REJECTED, {inert(item.reason)}" for item in result.rejected),
     ]
-    return f"{len(result.added)} added, {result.total:,} in the session", [f"- {line}" for line in lines]
+    warnings = _problems((), result.warnings)
+    return f"{len(result.added)} added, {result.total:,} in the session", [*warnings, *(f"- {line}" for line in lines)]
 
 
 def _page(result: EvidencePage) -> tuple[str, list[str]]:
     counts = [f"{count.count:,} {count.source}" for count in result.sources]
-    counts += [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if count.status != "ok"]
+    marks = [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if count.status != "ok"]
     some = 0 < result.matching < result.total
-    lines = [f"{result.matching:,} of these match the filter."] if some else []
+    lines = [f"Marked: {', '.join(marks)}."] if marks else []
+    lines += [f"{result.matching:,} of these match the filter."] if some else []
     lines += _problems((), result.warnings)
     for item in result.items:
         mark = f"**{status_label(item.status)}** " if item.status != "ok" else ""
-        lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)} ({item.date})")
+        about = f", note on {inert(item.about)}" if item.about else ""
+        lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)} ({item.date}){about}")
         if item.status != "ok":
             lines += [f"  {inert(_notice(notice))}" for notice in item.status_notices]
             lines += [f"  checked: {item.status_checked}"] if item.status_checked != UNKNOWN_DATE else []

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from deepcritical_mcp.evidence import Scope
-from deepcritical_mcp.models import Evidence, SearchResult, Source
+from deepcritical_mcp.models import Evidence, SearchResult, Source, TextKind
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
@@ -29,7 +29,7 @@ async def semantic_search(
     max_results: Annotated[int, Field(ge=1, le=50)] = 5,
     detail: Literal["passages", "full"] = "passages",
     source: Literal["any", Source] = "any",
-    kind: Literal["any", "abstract", "full_text", "page", "note", "registration"] = "any",
+    kind: Literal["any", TextKind] = "any",
     status: StatusFilter = "any",
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
     session_id: SessionId = "",
@@ -54,6 +54,7 @@ async def semantic_search(
         found = found.first(NEAREST_SHOWN)
     shown = await store.passages(query, found, PASSAGE_LENGTH) if detail == "passages" else found.evidence
     evidence, queries = await session.with_queries(shown)
+    relevances = [item.relevance for item in evidence]
     total = await store.count()
     await progress(1.0, f"{len(evidence)} of {counted(total, 'item')} of evidence")
     return SearchResult(
@@ -63,7 +64,7 @@ async def semantic_search(
         queries=queries,
         sources_searched=get_args(Source) if source == "any" else (source,),
         total_found=total,
-        ordered_by="meaning and words together" if len(evidence) > 1 else "",
+        ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
         warnings=(*(() if found.close else (NOTHING_CLOSE,)), *store.warnings),
         next_step=session.next_step(*_next_steps(total, evidence, found.close)),
     )
@@ -78,7 +79,7 @@ def _next_steps(total: int, evidence: Sequence[Evidence], close: bool) -> tuple[
         return ("Search PubMed or the web for this question, or ask the session in other words.",)
     return (
         'Whole texts: get_evidence, or detail="full".' if any(item.content_truncated for item in evidence) else "",
-        "Relevance ranks, it does not judge: read before you cite. For more, search PubMed or the web.",
+        "Relevance only orders results: read a source before you cite it. For more, search PubMed or the web.",
     )
 
 

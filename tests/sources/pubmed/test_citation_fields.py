@@ -58,6 +58,42 @@ def test_all_that_a_citation_needs_is_kept() -> None:
     assert found.conflict_of_interest == "None, P < 0.05²."
 
 
+@pytest.mark.parametrize(
+    ("printed", "stage_name", "words", "date"),
+    [
+        ("<MedlineDate>1998 Dec-1999 Jan</MedlineDate>", "ppublish", "1998 Dec-1999 Jan", "1998-12"),
+        ("<Year>2013</Year><Season>Nov-Dec</Season>", "ppublish", "2013 Nov-Dec", "2013-11"),
+        ("<Year>1990</Year><Season>Spring</Season>", "ppublish", "1990 Spring", "1990"),
+        ("<MedlineDate>1947-1948</MedlineDate>", "ppublish", "1947-1948", "1947"),
+        ("<Year>2013</Year><Month>Nov</Month>", "ppublish", "", "2013-11"),
+        ("<Year>2013</Year><Season>Nov-Dec</Season>", "aheadofprint", "", "2012-11-10"),
+        ("<MedlineDate>Winter</MedlineDate>", "ppublish", "", "2012-11-10"),
+    ],
+)
+def test_a_season_or_a_range_is_kept_in_pubmeds_words(printed: str, stage_name: str, words: str, date: str) -> None:
+    found = read(article("1", date=printed, entry=electronic("2012", "11", "10"), data=stage(stage_name)))
+    assert (found.issue_date, found.date) == (words, date)
+
+
+@pytest.mark.parametrize(
+    ("fore", "initials", "kept", "shown"),
+    [
+        ("Karen M C", "KM", "", "Curtis KM"),
+        ("Jun-Ichi", "J", "J", "Curtis J"),
+        ("Ch", "Ch", "Ch", "Curtis Ch"),
+        ("Bennard van", "BV", "BV", "Curtis BV"),
+        ("Jan", "", "", "Curtis J"),
+    ],
+)
+def test_initials_are_those_of_the_record(fore: str, initials: str, kept: str, shown: str) -> None:
+    author = (
+        f'<Author ValidYN="Y"><LastName>Curtis</LastName><ForeName>{fore}</ForeName>'
+        f"<Initials>{initials}</Initials></Author>"
+    )
+    (name,) = read(article("1", authors=author)).authors
+    assert (name.initials, name.short, str(name)) == (kept, shown, f"Curtis {fore}")
+
+
 def test_of_several_trials_none_is_the_one() -> None:
     numbers = "<AccessionNumber>NCT00352534</AccessionNumber><AccessionNumber>NCT00379340</AccessionNumber>"
     entry = (

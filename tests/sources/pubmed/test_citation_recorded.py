@@ -186,7 +186,7 @@ def against_reading(publication: Publication, reading: Reading) -> Iterator[tupl
     yield "publication_types", (list(publication.publication_types), reading["publication_types"])
     yield "mesh_terms", (list(publication.mesh_terms), [one["descriptor"] for one in reading["mesh"]])
     words = [plain(word) for word in publication.keywords]
-    yield "keywords", ([word for word in reading["keywords"] if plain(word) not in words], [])
+    yield "keywords", (words, list(dict.fromkeys(plain(word) for word in reading["keywords"])))
     yield "retracted", (publication.status == "retracted", reading["is_retracted"])
     if reading["is_retraction_notice"]:
         yield "status", (publication.status, "notice")
@@ -226,6 +226,25 @@ def against_xml(publication: Publication, record: ElementTree.Element) -> Iterat
     yield "nct", (publication.nct, trials.pop() if len(trials) == 1 else "")
     grants = [[text(one.find(name)) for name in ("GrantID", "Agency", "Country")] for one in record.iter("Grant")]
     yield "grants", (list(publication.grants), list(dict.fromkeys(", ".join(filter(None, one)) for one in grants)))
+    names = [text(one) for one in record.findall(".//Chemical/NameOfSubstance")]
+    yield "substances", (list(publication.substances), list(dict.fromkeys(names)))
+    printed = record.find(".//JournalIssue/PubDate")
+    if printed is not None and publication.publication_stage != "aheadofprint":
+        year, season, words = (text(printed.find(name)) for name in ("Year", "Season", "MedlineDate"))
+        yield "issue_date", (publication.issue_date, words or (f"{year} {season}" if season else ""))
+    people = [one for one in record.findall(".//AuthorList[@Type='authors']/Author") if one.get("ValidYN") != "N"]
+    people = [one for one in people or record.findall(".//Article/AuthorList/Author") if text(one.find("Initials"))]
+    wanted = [text(one.find("Initials")) for one in people if one.get("ValidYN") != "N"]
+    short = [
+        one.short.removeprefix(f"{one.family} ").removesuffix(one.suffix.rstrip(".")) for one in publication.authors
+    ]
+    if len(wanted) == len(short):  # groups have no initials
+        yield "initials", ([one.strip() for one in short], wanted)
+    medline = text(record.find(".//MedlineTA"))
+    yield (
+        "medline",
+        (medline == "" or f" {medline}. " in vancouver(publication) or publication.form == "preprint", True),
+    )
     yield "publisher_place", (publication.publisher_place, text(record.find(".//PublisherLocation")))
     yield "isbn", (publication.isbn, text(record.find(".//Isbn")))
     yield (

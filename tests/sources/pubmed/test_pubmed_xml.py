@@ -48,7 +48,7 @@ def test_a_complete_record():
     assert (evidence.url, evidence.date) == ("https://pubmed.ncbi.nlm.nih.gov/41/", "2021-03-04")
     assert evidence.publication_types == ("Journal Article", "Review")
     assert evidence.mesh_terms == ("Wound Healing", "Zinc")
-    assert evidence.keywords == ("repair", "Zn²⁺", "Zinc")
+    assert (evidence.keywords, evidence.substances) == (("repair", "Zn²⁺"), ("Zinc",))
     assert (evidence.volume, evidence.issue, evidence.pages) == ("9", "2", "11-9")
     assert (evidence.status, evidence.status_notices) == ("ok", ())
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+import anyio
 import httpx
 import pytest
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import BlockedError, ProviderError, ProviderResponseError
 from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.web_request import WebOptions
+from deepcritical_mcp.sources.web.web_settings import WebSettings
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, found
@@ -39,6 +43,21 @@ async def test_the_form_is_sent_to_the_address_of_the_settings(http: httpx.Async
         "l": "wt-wt",
         "df": "w",
     }
+
+
+async def test_120_cancelled_searches_do_not_delay_the_next_one(http: httpx.AsyncClient):
+    async with stand_in(wire.duckduckgo()) as provider:
+        settings = Settings.model_validate({"duckduckgo_url": f"{provider.url}/html/", "web_delay": 1})
+        tool = DuckDuckGoTool.create(settings.of(WebSettings), Net(http))
+        async with anyio.create_task_group() as tasks:
+            for number in range(120):
+                tasks.start_soon(found, tool, f"cancelled {number}", 1)
+            await anyio.wait_all_tasks_blocked()
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(20):  # 120 slots would take two minutes
+            await found(tool, "metformin", 1)
+    assert provider.asked[-1].form["q"] == "metformin"
+    assert len(provider.asked) < 10
 
 
 async def test_redirects_are_resolved_to_the_address_as_it_was(http: httpx.AsyncClient):

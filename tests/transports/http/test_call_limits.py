@@ -140,3 +140,48 @@ async def test_the_serve_command_limits_and_counts_calls(tmp_path: Path) -> None
 
 def error_code(result: CallToolResult) -> str:
     return error(result)["code"] if result.is_error else ""
+
+
+async def test_each_caller_has_turns_of_its_own_at_the_sources(serving: Serving) -> None:
+    tokens = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
+    async with serving(auth_tokens=",".join(f"{name}:{token}" for name, token in tokens.items())) as server:
+        for token in tokens.values():
+            async with server.client(token=token) as client:
+                content(await client.call_tool("web_search", {"query": "metformin"}))
+        assert server.web.turns == ["alice", "bob"]
+
+
+async def test_what_a_client_asked_for_stops_when_its_connection_ends(serving: Serving) -> None:
+    greeting = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "0"},
+    }
+    search = {"name": "web_search", "arguments": {"query": "metformin"}}
+    async with serving() as server, server.http(headers={"accept": "application/json, text/event-stream"}) as http:
+        server.web.gate = anyio.Event()
+        opened = await http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting})
+        http.headers["mcp-session-id"] = opened.headers["mcp-session-id"]
+        call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": search}
+        async with http.stream("POST", "/mcp", json=call):
+            await server.web.waiting.wait()
+        with anyio.fail_after(10):
+            await server.web.cancelled.wait()
+
+
+@pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
+async def test_what_a_client_asked_for_stops_when_it_cancels_or_leaves(
+    serving: Serving, transport: str, mode: str
+) -> None:
+    async def search() -> None:
+        async with server.client(transport, mode) as client:
+            await client.call_tool("web_search", {"query": "metformin"})
+
+    async with serving() as server:
+        server.web.gate = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(search)
+            await server.web.waiting.wait()
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(10):
+            await server.web.cancelled.wait()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +23,7 @@ from deepcritical_mcp.transports.http.application import CallControl
 from deepcritical_mcp.transports.http.draining import RunningCalls
 from deepcritical_mcp.transports.http.uvicorn_server import run_http
 from tests.transports.conftest import Serving, content, error
-from tests.transports.processes import serving_process
+from tests.transports.processes import HANGING_CALL, hanging_source, serving_process
 
 
 async def test_a_running_call_may_finish_while_new_ones_are_refused() -> None:
@@ -115,6 +119,49 @@ def test_a_signal_ends_the_process_cleanly_with_streams_open(tmp_path: Path) -> 
         assert one.wait(20) == 0
 
 
+def test_a_call_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
+    def search() -> None:
+        answers.append(http.post("/mcp", json=call(HANGING_CALL)).text)
+
+    answers: list[str] = []
+    with (
+        hanging_source() as (source, asked),
+        serving_process(tmp_path, DEEPCRITICAL_NCBI_BASE_URL=source) as (one, url),
+        greeted_client_of(url) as http,
+    ):
+        caller = threading.Thread(target=search)
+        caller.start()
+        assert asked.wait(20)
+        one.send_signal(signal.SIGTERM)
+        assert one.wait(6) == 0  # 2 seconds at most on an idle machine
+        caller.join(20)
+    assert "shutting_down" in answers[0]
+
+
+def test_a_signal_while_evidence_is_written_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    items = [{"content": f"Item {n}. {'Zinc binds iron in the liver of mice. ' * 20}"} for n in range(200)]
+    data = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
+    with serving_process(tmp_path, **data) as (one, url), greeted_client_of(url) as http:
+        first = http.post("/mcp", json=call({"name": "add_evidence", "arguments": {"items": items[:3]}}))
+        session = re.findall("rs_[0-9a-f]{32}", first.text)[0]
+        adding = {"name": "add_evidence", "arguments": {"items": items, "session_id": session}}
+        with http.stream("POST", "/mcp", json=call(adding)) as answer:
+            one.send_signal(signal.SIGTERM)
+            answer.read()
+            assert one.wait(20) == 0
+    with serving_process(tmp_path, **data) as (one, url), greeted_client_of(url) as http:
+        listing = {"name": "list_evidence", "arguments": {"session_id": session}}
+        kept = http.post("/mcp", json=call(listing)).text
+        ids = sorted(set(re.findall("text:[0-9a-f]{20}", first.text)))
+        read = http.post(
+            "/mcp", json=call({"name": "get_evidence", "arguments": {"ids": ids, "session_id": session}})
+        ).text
+    assert '"isError":true' not in kept
+    assert len(ids) == 3
+    assert all(f"Item {number}. Zinc binds iron" in read for number in range(3))
+    assert "not_found" not in read or '"not_found":[]' in read
+
+
 def test_told_so_it_listens_on_every_interface_and_still_checks_the_host(tmp_path: Path) -> None:
     with serving_process(tmp_path, "--host", "0.0.0.0", "--insecure") as (one, url):
         with client_of(url) as http:
@@ -123,6 +170,25 @@ def test_told_so_it_listens_on_every_interface_and_still_checks_the_host(tmp_pat
             assert http.get("/health", headers={"origin": "http://evil.example"}).status_code == 403
         one.send_signal(signal.SIGINT)
         assert one.wait(20) == 0
+
+
+def call(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": parameters}
+
+
+@contextmanager
+def greeted_client_of(url: str) -> Generator[httpx.Client]:
+    parameters = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "0"},
+    }
+    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}
+    with client_of(url) as client:
+        client.headers["accept"] = "application/json, text/event-stream"
+        client.timeout = httpx.Timeout(60)
+        client.headers["mcp-session-id"] = client.post("/mcp", json=greeting).headers["mcp-session-id"]
+        yield client
 
 
 def client_of(url: str) -> httpx.Client:

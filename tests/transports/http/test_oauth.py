@@ -25,6 +25,7 @@ from starlette.routing import Route
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.tools.call_session import caller_of
+from deepcritical_mcp.transports.http import auth
 from deepcritical_mcp.transports.http.auth import OAuthVerifier
 from tests.transports.conftest import Serving, content
 
@@ -40,6 +41,7 @@ class Issuer:
         self.names = list(names)
         self.requests: list[str] = []
         self.is_down = False
+        self.hidden: tuple[str, ...] = ()
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request.url.path)
@@ -50,7 +52,10 @@ class Issuer:
         if request.url.path == "/.well-known/openid-configuration":
             return httpx.Response(200, json={"issuer": ISSUER, "jwks_uri": f"{ISSUER}/keys"})
         assert request.url.path == "/keys"
-        return httpx.Response(200, json={"keys": [public_key(name) for name in self.names]})
+        return httpx.Response(200, json={"keys": [self._shown(name) for name in self.names]})
+
+    def _shown(self, name: str) -> dict[str, Any]:
+        return {field: value for field, value in public_key(name).items() if field not in self.hidden}
 
 
 class Clock:
@@ -66,9 +71,11 @@ def public_key(name: str) -> dict[str, Any]:
     return {**key, "kid": name, "use": "sig", "alg": "RS256"}
 
 
-def signed(claims: Mapping[str, Any] | None = None, key: str = "one", algorithm: str = "RS256") -> str:
+def signed(
+    claims: Mapping[str, Any] | None = None, key: str = "one", algorithm: str = "RS256", *, keep_null: bool = False
+) -> str:
     good = {"iss": ISSUER, "aud": SERVER, "sub": "user-1", "client_id": "app", "exp": time.time() + 600}
-    payload = {name: value for name, value in {**good, **(claims or {})}.items() if value is not None}
+    payload = {name: value for name, value in {**good, **(claims or {})}.items() if value is not None or keep_null}
     return jwt.encode(payload, KEYS[key], algorithm=algorithm, headers={"kid": key})
 
 
@@ -114,6 +121,57 @@ async def test_a_good_token_names_client_issuer_and_user() -> None:
     assert known is not None
     assert caller_of(known) == f"app|{ISSUER}|user-1"
     assert known.scopes == ["read", "write"]
+
+
+@pytest.mark.parametrize(
+    ("claims", "scopes"),
+    [
+        ({"scope": None, "scp": ["read", "write"]}, ["read", "write"]),
+        ({"scope": "", "scp": "read"}, ["read"]),
+        ({"scope": 7}, []),
+        ({"scope": {"read": True}}, []),
+        ({"scope": [7, None]}, ["7", "None"]),
+    ],
+    ids=str,
+)
+async def test_a_scope_of_any_type_is_read_or_ignored(claims: dict[str, Any], scopes: list[str]) -> None:
+    known = await verifier(Issuer("one")).verify_token(signed(claims, keep_null=True))
+    assert known is not None
+    assert known.scopes == scopes
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "RS512", "PS256", "PS512"])
+async def test_a_key_that_names_no_algorithm_fits_every_listed_one_of_its_type(algorithm: str) -> None:
+    issuer = Issuer("one")
+    issuer.hidden = ("alg",)
+    assert await verifier(issuer).verify_token(signed(algorithm=algorithm)) is not None
+
+
+async def test_a_key_is_used_with_the_algorithm_it_names_only() -> None:
+    assert await verifier(Issuer("one")).verify_token(signed(algorithm="PS256")) is None
+
+
+async def test_keys_that_drip_in_hold_up_no_token_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auth, "FETCH_TIMEOUT", 0.2)
+
+    async def drip() -> AsyncGenerator[bytes]:
+        while True:
+            yield b" "
+            await anyio.sleep(0.01)
+
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=drip()))
+    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(one.verify_token, signed())
+
+
+@pytest.mark.parametrize("keys", [None, "keys", ["key", 7, {}], [{"kty": "oct", "k": "AAAA", "use": "enc"}]], ids=str)
+async def test_a_key_set_without_a_usable_key_lets_nobody_in(keys: object) -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"keys": keys}))
+    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
+    assert await one.verify_token(signed()) is None
 
 
 async def test_two_users_of_one_client_are_two_callers() -> None:

@@ -17,7 +17,17 @@ FAKE_HOSTS = (
     "[::1",
     "localhost:99999999",
 )
-FAKE_ORIGINS = ("null", "http://localhost.evil.example", "http://evil.example#localhost", "file://", "localhost")
+FAKE_ORIGINS = (
+    "null",
+    "http://localhost.evil.example",
+    "http://evil.example#localhost",
+    "file://",
+    "localhost",
+    "http://[::1",
+    "http://[::1]evil",
+    "http://[::1]@evil.example",
+    "http://localhost:1@evil.example",
+)
 
 
 async def test_a_rebound_host_name_is_refused_on_every_path(serving: Serving) -> None:

@@ -7,7 +7,7 @@ const host = {
   connected: false,
   capabilities: {},
   context: {},
-  handlers: {},
+  handlers: Object.create(null), // by method; an ordinary object has a "constructor", too
   waiting: new Map(),
   lastId: 0,
 

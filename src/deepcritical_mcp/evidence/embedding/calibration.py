@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 UNCALIBRATED = (
     "This embedding model has no calibration: evidence with nearly the same meaning is neither folded nor merged, "
-    "related evidence is not listed, expand_queries does not use it, and web queries count as the same only if their "
-    "words are."
+    "related evidence is not listed, expand_queries does not use it, and web queries are matched by their words "
+    "only."
 )
 """For `doctor` and for warnings in results."""
 EVEN_WORDS_WEIGHT = 0.5
@@ -25,8 +25,7 @@ class Calibration:
 
     Attributes:
         folds_at: lowest cosine of two nearly identical texts.
-        same_meaning: lowest cosine at which two records with nearly the same title are one publication.
-        like_meaning: lowest cosine at which two records with the same DOI are the same article.
+        same_meaning: lowest cosine of a preprint and its article, if their titles agree.
         related_from: lowest similarity of related evidence.
         on_topic: lowest similarity of evidence whose terms are proposed for a topic.
         close_query: from here on two web queries ask for the same thing.
@@ -37,7 +36,6 @@ class Calibration:
 
     folds_at: float
     same_meaning: float
-    like_meaning: float
     related_from: float
     on_topic: float
     close_query: float
@@ -50,7 +48,6 @@ MINILM = Calibration(
     # bench/dedup.py, on 1,845 labeled references: 1.0 to 1.2 % of the articles lost, 0.2 % of the duplicates left.
     folds_at=0.95,
     same_meaning=0.9,
-    like_meaning=0.8,
     # bench/retrieval.py: the lowest cosines of relevant pairs.
     related_from=0.3,
     on_topic=0.25,

@@ -50,7 +50,7 @@ class ShippedModel:
     folder: Path = SHIPPED_FOLDER
     name: str = SHIPPED_NAME
     dimension: int = SHIPPED_DIMENSION
-    calibration: Calibration = SHIPPED_CALIBRATION
+    calibration: Calibration | None = SHIPPED_CALIBRATION
 
     @property
     def workers(self) -> int:

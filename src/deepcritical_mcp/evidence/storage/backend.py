@@ -36,7 +36,7 @@ class Space(Protocol):
         ...
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
-        """Delete passages that a shorter content no longer has."""
+        """Delete passages that a shorter content no longer has; with its first passage, a publication is deleted."""
         ...
 
     def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None = None) -> list[list[NearPassage]]:

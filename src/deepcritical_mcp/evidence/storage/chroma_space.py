@@ -178,6 +178,8 @@ class ChromaSpace:
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
         with translated("keep the evidence"):
             self._main.delete(ids=[_part_id(id, part) for part in parts])
+            if 0 in parts and self._words is not None:
+                self._words.delete(ids=[id])
 
     def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None = None) -> list[list[NearPassage]]:
         with translated("search the session"):

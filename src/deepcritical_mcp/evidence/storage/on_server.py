@@ -13,13 +13,7 @@ from chromadb.api.client import Client
 from chromadb.errors import NotFoundError
 
 from deepcritical_mcp.evidence.storage.backend import Backend
-from deepcritical_mcp.evidence.storage.chroma_space import (
-    WORDS,
-    ChromaSpace,
-    chroma_settings,
-    session_info,
-    translated,
-)
+from deepcritical_mcp.evidence.storage.chroma_space import WORDS, ChromaSpace, chroma_settings, session_info, translated
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
 from deepcritical_mcp.evidence.storage.upgrade import PAGE
 

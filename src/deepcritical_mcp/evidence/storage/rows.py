@@ -79,7 +79,7 @@ class KeptItem:
         embedded: whether they have vectors; if not, it is found by words only.
         written: when (Unix milliseconds).
         similar: the ids of nearly identical publications.
-        given: what was merged by title and content, each as it was added; () if nothing was.
+        given: what was merged, each as it was added; () if nothing was.
     """
 
     publication: Publication
@@ -89,6 +89,11 @@ class KeptItem:
     written: int
     similar: tuple[str, ...] = ()
     given: tuple[Publication, ...] = ()
+
+    @property
+    def members(self) -> tuple[Publication, ...]:
+        """The descriptions that the publication consists of."""
+        return self.given or (self.publication,)
 
 
 class NearPassage(NamedTuple):

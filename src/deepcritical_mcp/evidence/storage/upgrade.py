@@ -1,7 +1,7 @@
 """Upgrades stored sessions of version 0.1 in place.
 
 Version 0.1 wrote one `evidence` for each publication, with one text into which the user's words were glued. What it
-wrote stays in each row next to the new form until the whole session has been upgraded, and goes only then. If the
+wrote stays in each row next to the new form until the whole session has been upgraded, and is removed only then. If the
 process is killed at any point, the upgrade starts again with nothing lost. A server of 0.1 that still has the session
 open may write to it later; what it writes is upgraded when it is read.
 """
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 FORMAT = 2
 """Written next to each session; version 0.1 wrote none."""
 UNREADABLE: Mapping[str, str] = {"evidence": ""}
-"""In each row of today: version 0.1 stumbles over it. Without it, 0.1 would take the session for an empty one."""
+"""In every current row: makes version 0.1 fail, which would otherwise show an empty session."""
 PAGE = 200
 """Records read at once: 10 ms in Chroma, which holds the GIL meanwhile."""
 _Row = dict[str, Any]

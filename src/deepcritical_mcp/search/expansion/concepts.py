@@ -13,13 +13,7 @@ from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm
-from deepcritical_mcp.search.expansion.phrases import (
-    PUBMED_STOP_WORDS,
-    general_stems,
-    natural_order,
-    phrases,
-    stems,
-)
+from deepcritical_mcp.search.expansion.phrases import PUBMED_STOP_WORDS, general_stems, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, read_topic
 from deepcritical_mcp.sources.pubmed.mesh import MappedTerm, MeshConcepts, MeshDescriptor
 

@@ -29,6 +29,7 @@ _MAX_TERM_LENGTH = 60
 # The start of a long text, such as a web page, shows what it is about.
 _MAX_CHARS = 4_000
 _MAX_WORDS = 6
+_REMARK = re.compile(r"^\[[^\]]{1,60}\]")
 # MeSH headings that say who was studied and how, not what the paper is about; further ones have only general words.
 _CHECK_TAGS = frozenset(
     tag.strip()
@@ -91,7 +92,7 @@ class EvidenceView:
 
 async def read_evidence(query: str, store: SessionEvidence) -> EvidenceView:
     """The view of `store` around `query`; empty when the session holds nothing close to it, or when its embedding model
-    has no calibration, so that nobody knows what is close.
+    has no calibration, so that no threshold exists.
 
     Raises:
         EvidenceStoreError: the store cannot be read.
@@ -187,7 +188,8 @@ def _is_term(text: str) -> bool:
 
 
 def _text(item: Evidence) -> str:
-    return f"{item.citation.title}. {item.content[:_MAX_CHARS]}"
+    """Without our own remark in brackets, such as "[No abstract]"."""
+    return f"{item.citation.title}. {_REMARK.sub('', item.content[:_MAX_CHARS])}"
 
 
 def _all_stems(item: Evidence) -> frozenset[str]:

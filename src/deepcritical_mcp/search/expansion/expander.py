@@ -10,11 +10,7 @@ from deepcritical_mcp.deadline import VOCABULARY, seconds_for
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.models import Expansion
 from deepcritical_mcp.progress import Progress, no_progress
-from deepcritical_mcp.search.expansion.concepts import (
-    look_up,
-    named_concepts,
-    to_wire,
-)
+from deepcritical_mcp.search.expansion.concepts import look_up, named_concepts, to_wire
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceView, SessionEvidence, read_evidence
 from deepcritical_mcp.search.expansion.phrases import definitions
 from deepcritical_mcp.search.expansion.proposals import choose, direct_query, proposals

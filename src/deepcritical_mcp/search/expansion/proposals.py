@@ -100,7 +100,7 @@ def direct_query(asked: Topic, topic: Topic) -> ExpandedQuery:
     if query != whole:
         remarks.append("A web search uses only its beginning.")
     if asked.left_out:
-        remarks.append(f"The last {asked.left_out} words are omitted in PubMed.")
+        remarks.append(f"PubMed gets the topic without its last {asked.left_out} words.")
     if topic.typed:
         remarks.append("In PubMed, in your spelling or NCBI's.")
     return ExpandedQuery(

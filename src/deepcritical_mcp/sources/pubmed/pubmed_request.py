@@ -61,6 +61,10 @@ class PubMedRequest(SearchRequest):
     has_abstract: Annotated[bool, Term(lambda wanted: "hasabstract" if wanted else "")] = False
     include_retracted: bool = True
 
+    @property
+    def order(self) -> str:
+        return "newest first" if self.sort == "date" else "best match"
+
     @model_validator(mode="after")
     def _check_filters(self) -> Self:
         earliest, latest = _day("min_date", self.min_date, last=False), _day("max_date", self.max_date, last=True)

@@ -134,7 +134,7 @@ class PubMed(Source):
             pace = "with an API key: 10 requests per second" if has_key else "without an API key: 3 requests per second"
             if self._eutils.has_email:
                 return Finding(f"answers; {pace}")
-            return Finding(f"answers; {pace}", "look", "NCBI asks for an email address: set NCBI_EMAIL to yours.")
+            return Finding(f"answers; {pace}", "warning", "NCBI asks for an email address: set NCBI_EMAIL to yours.")
 
         return (SourceCheck(self.title, examine, key_variable="NCBI_API_KEY" if has_key else ""),)
 

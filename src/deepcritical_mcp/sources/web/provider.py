@@ -273,7 +273,11 @@ def as_hits(found: Sequence[WebHit], *, provider: str, max_results: int) -> tupl
     pages = found[:max_results]
     scores = (1 - 0.5 * rank / max(len(pages) - 1, 1) for rank in range(len(pages)))
     return tuple(
-        Hit(publication=_publication(page, provider), score=score if page.score is None else page.score)
+        Hit(
+            publication=_publication(page, provider),
+            score=score if page.score is None else page.score,
+            ranked=page.score is None,
+        )
         for page, score in zip(pages, scores, strict=True)
     )
 

@@ -72,8 +72,8 @@ class WebRequest(SearchRequest, WebOptions):
         return WebOptions(**{name: getattr(self, name) for name in WebOptions.model_fields})
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
-        """`found` without results below `min_score`."""
-        good = [hit for hit in found if hit.score >= self.min_score]
+        """`found` without results below `min_score`; those without a score stay."""
+        good = [hit for hit in found if hit.ranked or hit.score >= self.min_score]
         low = len(found) - len(good)
         remark = f"{low} result{'s' if low > 1 else ''} below min_score {self.min_score:g} omitted."
         return good, (remark,) if low else ()

@@ -25,7 +25,7 @@ from deepcritical_mcp.transports.http.auth import Authentication
 from deepcritical_mcp.transports.http.body_limits import BodyLimits
 from deepcritical_mcp.transports.http.call_limits import CallLimits, RequestLimits
 from deepcritical_mcp.transports.http.caller_context import CallerMiddleware
-from deepcritical_mcp.transports.http.draining import OpenStreams, RunningCalls
+from deepcritical_mcp.transports.http.draining import CLOSE_SECONDS, OpenStreams, RunningCalls
 from deepcritical_mcp.transports.http.monitoring import CallObserver, Health, Metrics, ResponseCounter
 from deepcritical_mcp.transports.http.security import HostAndOriginCheck
 
@@ -126,8 +126,9 @@ class HttpApplication:
                 async with self._server.session_manager.run():
                     yield
                 tasks.cancel_scope.cancel()
-            await self._auth.aclose()
-            await self._app.aclose()
+            with anyio.move_on_after(CLOSE_SECONDS):  # a server that keeps the sessions may hang
+                await self._auth.aclose()
+                await self._app.aclose()
 
         behind_auth = (MCP_PATH, SSE_PATH, MESSAGES_PATH + "{rest:path}", "/metrics")
         return Starlette(

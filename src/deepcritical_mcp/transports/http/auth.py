@@ -8,6 +8,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import anyio
@@ -37,6 +38,7 @@ MIN_SAFE_TOKEN_LENGTH = 20
 # Asymmetric only: never "none", and never HMAC, which would accept the public key as its secret.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 KEYS_MAX_AGE = 3_600.0  # seconds
+FETCH_TIMEOUT = 5.0  # seconds for the metadata and the keys together
 MIN_FETCH_INTERVAL = 30.0  # seconds
 CLOCK_SKEW = 30  # seconds
 MAX_TOKEN_LENGTH = 16_384
@@ -86,10 +88,10 @@ class OAuthVerifier:
         self._audiences = (
             [settings.oauth_audience] if settings.oauth_audience else [root + end for end in ("", "/", "/mcp", "/sse")]
         )
-        self._http = httpx.AsyncClient(timeout=5.0, transport=transport)
+        self._http = httpx.AsyncClient(transport=transport)
         self._clock = clock
         self._fetching = anyio.Lock()
-        self._keys: dict[str, jwt.PyJWK] = {}
+        self._keys: dict[str, dict[str, Any]] = {}
         self._fetched = -math.inf
 
     async def verify_token(self, token: str) -> AccessToken | None:
@@ -103,7 +105,7 @@ class OAuthVerifier:
                 return None
             claims = jwt.decode(
                 token,
-                key,
+                jwt.PyJWK(key, str(key.get("alg") or header["alg"])),
                 algorithms=list(ALGORITHMS),
                 audience=self._audiences,
                 issuer=[self._issuer, f"{self._issuer}/"],
@@ -113,11 +115,12 @@ class OAuthVerifier:
         except jwt.PyJWTError as error:
             logger.info("refused an access token: %s", type(error).__name__)
             return None
-        scope = claims.get("scope", claims.get("scp", ""))
+        scope = claims.get("scope") or claims.get("scp")
+        scopes = scope.split() if isinstance(scope, str) else scope
         return AccessToken(
             token=token,
             client_id=str(claims.get("client_id") or claims.get("azp") or "oauth"),
-            scopes=scope.split() if isinstance(scope, str) else [str(one) for one in scope],
+            scopes=[str(one) for one in cast("list[object]", scopes)] if isinstance(scopes, list) else [],
             expires_at=int(claims["exp"]),
             subject=str(claims["sub"]),
             claims={"iss": str(claims["iss"])},
@@ -127,7 +130,7 @@ class OAuthVerifier:
         """Close the connection to the issuer."""
         await self._http.aclose()
 
-    async def _key(self, key_id: str) -> jwt.PyJWK | None:
+    async def _key(self, key_id: str) -> dict[str, Any] | None:
         known = self._keys.get(key_id)
         if known is not None and self._age() <= KEYS_MAX_AGE:
             return known  # without waiting for the lock, which a slow fetch may hold
@@ -144,14 +147,15 @@ class OAuthVerifier:
     async def _fetch(self) -> None:
         self._fetched = self._clock()
         try:
-            self._jwks_url = self._jwks_url or await self._discover()
-            answer = await self._get(self._jwks_url)
-            keys = jwt.PyJWKSet.from_dict(answer).keys
-        except (httpx.HTTPError, ValueError, jwt.PyJWTError) as error:
+            with anyio.fail_after(FETCH_TIMEOUT):
+                self._jwks_url = self._jwks_url or await self._discover()
+                answer = await self._get(self._jwks_url)
+            keys = _signing_keys(answer)
+        except (TimeoutError, httpx.HTTPError, ValueError, TypeError, AttributeError) as error:
             # Keep the known keys: a short outage of the issuer must not lock its users out.
             logger.warning("could not fetch the OAuth issuer's keys: %s", type(error).__name__)
             return
-        self._keys = {str(key.key_id or ""): key for key in keys if key.public_key_use != "enc"}
+        self._keys = keys
 
     async def _discover(self) -> str:
         for path in _METADATA_PATHS:
@@ -172,6 +176,26 @@ class OAuthVerifier:
         return cast("dict[str, Any]", answer)
 
 
+def _signing_keys(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The usable keys of a key set by their id.
+
+    As they were sent: a key that names no algorithm fits several, and the token says which was used.
+
+    Raises:
+        ValueError: there is none.
+        TypeError, AttributeError: it is not a key set.
+    """
+    keys: dict[str, dict[str, Any]] = {}
+    for key in cast("list[dict[str, Any]]", answer.get("keys")):
+        with suppress(jwt.PyJWTError):
+            jwt.PyJWK(key)
+            if key.get("use") != "enc":
+                keys[str(key.get("kid") or "")] = key
+    if not keys:
+        raise ValueError("no usable keys")
+    return keys
+
+
 class TooManyWrongTokensError(AuthenticationError):
     """The client's address has sent too many wrong tokens; its requests are refused for a number of seconds."""
 
@@ -181,7 +205,11 @@ class TooManyWrongTokensError(AuthenticationError):
 
 
 class ThrottledBearerBackend(BearerAuthBackend):
-    """The SDK's bearer authentication, with a limit on wrong tokens per address."""
+    """The SDK's bearer authentication, with a limit on wrong tokens per address.
+
+    Many people may share an address: beyond the limit their good tokens are still accepted, unless they are so short
+    that the answer would tell who guesses which one is right.
+    """
 
     def __init__(self, verifier: TokenVerifier, throttle: RateLimit) -> None:
         super().__init__(verifier)
@@ -196,9 +224,9 @@ class ThrottledBearerBackend(BearerAuthBackend):
         if "authorization" not in conn.headers:
             return None
         address = client_address(conn.scope)
-        if wait := self._throttle.wait(address):
+        wait, known = self._throttle.wait(address), await super().authenticate(conn)
+        if wait and (known is None or len(known[1].access_token.token) < MIN_SAFE_TOKEN_LENGTH):
             raise TooManyWrongTokensError(wait)
-        known = await super().authenticate(conn)
         if known is None:
             self._throttle.count(address)
             logger.warning("wrong token from %s", address)

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import LimitExceededError
+from deepcritical_mcp.net.pacing import turn_of
 from deepcritical_mcp.transports.http.caller_context import current_caller
 from deepcritical_mcp.transports.http.security import refusal
 
@@ -73,9 +74,11 @@ class CallLimits:
         self._check(caller.key)
         self._rate.count(caller.key)
         self._running[caller.key] += 1
+        turn = turn_of.set(caller.key)
         try:
             yield
         finally:
+            turn_of.reset(turn)
             self._running -= Counter([caller.key])  # drops what reaches zero
 
     def _check(self, key: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import uuid
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,12 +27,14 @@ class Caller:
         name: the authenticated name; "" without authentication.
         address: the client's address; behind a trusted proxy, the address that the proxy reports.
         request_id: the client's X-Request-Id if it is a plain word, else a generated one.
+        calls: the tool calls of this request that run now; cancelled when the client closes the connection.
     """
 
     name: str
     address: str
     request_id: str
     path: str
+    calls: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope], compare=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -51,7 +54,12 @@ current_caller = _current.get
 
 
 class CallerMiddleware:
-    """ASGI middleware behind authentication: sets `current_caller()` and returns the request id to the client."""
+    """ASGI middleware behind authentication: sets `current_caller()`, returns the request id to the client, and cancels
+    the request's calls when the client closes the connection.
+
+    Cancelling is not in the protocol before 2026-07-28, but without it the sources go on working for nobody: a response
+    cannot be fetched later.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -65,7 +73,18 @@ class CallerMiddleware:
             path=scope["path"],
         )
 
+        complete = False
+
+        async def receive_until_gone() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect" and not complete:
+                for call in caller.calls:
+                    call.cancel()
+            return message
+
         async def send_with_id(message: Message) -> None:
+            nonlocal complete
+            complete = message["type"] == "http.response.body" and not message.get("more_body", False)
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = caller.request_id
@@ -75,7 +94,7 @@ class CallerMiddleware:
 
         token = _current.set(caller)
         try:
-            await self._app(scope, receive, send_with_id)
+            await self._app(scope, receive_until_gone, send_with_id)
         finally:
             _current.reset(token)
 

@@ -8,11 +8,14 @@ from contextlib import asynccontextmanager
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deepcritical_mcp.errors import ShuttingDownError
+from deepcritical_mcp.errors import DeepCriticalError, ShuttingDownError
+from deepcritical_mcp.transports.http.caller_context import current_caller
 from deepcritical_mcp.transports.http.security import refusal
 
-CALL_GRACE_SECONDS = 10.0
-STREAM_GRACE_SECONDS = 1.0
+# Together with uvicorn's, less than the two seconds after which many process managers lose patience.
+CALL_GRACE_SECONDS = 1.0
+STREAM_GRACE_SECONDS = 0.2
+CLOSE_SECONDS = 1.0
 _POLL_INTERVAL = 0.05  # seconds
 
 
@@ -32,17 +35,26 @@ class RunningCalls:
 
         Raises:
             ShuttingDownError: the server is shutting down, or began to while the call ran.
+            DeepCriticalError: the client has closed the connection, so that nobody will read this.
         """
         if self.closing:
             raise ShuttingDownError()
+        caller = current_caller()
         with anyio.CancelScope() as scope:
-            self._scopes.add(scope)
+            places = [self._scopes, caller.calls] if caller else [self._scopes]
+            for place in places:
+                place.add(scope)
             try:
                 yield
             finally:
-                self._scopes.discard(scope)
-        if scope.cancelled_caught:
+                for place in places:
+                    place.discard(scope)
+        if scope.cancelled_caught and self.closing:
             raise ShuttingDownError()
+        if scope.cancelled_caught:
+            error = DeepCriticalError("The client has closed the connection.")
+            error.code = "cancelled"
+            raise error
 
     async def drain(self, grace: float = CALL_GRACE_SECONDS, *, hurry: Callable[[], bool] = lambda: False) -> None:
         """Refuse new calls, wait up to `grace` seconds for running ones (not if `hurry()`), then cancel the rest."""
@@ -50,6 +62,7 @@ class RunningCalls:
         await _wait_while(lambda: bool(self._scopes) and not hurry(), grace)
         for scope in list(self._scopes):
             scope.cancel()
+        await _wait_while(lambda: bool(self._scopes), STREAM_GRACE_SECONDS)
         await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
 
 

@@ -63,8 +63,9 @@ class HostAndOriginCheck:
     def _is_allowed_origin(self, value: str) -> bool:
         if "*" in self._origins or value.lower() in self._origins:
             return True
-        parts = urlsplit(value)
-        return parts.scheme in ("http", "https") and parts.hostname in _LOOPBACK_NAMES and _origin(value) == value
+        scheme, _, host = value.partition("://")
+        match = _HOST.fullmatch(host)
+        return scheme in ("http", "https") and bool(match) and match["name"].strip("[]").lower() in _LOOPBACK_NAMES
 
 
 def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> JSONResponse:

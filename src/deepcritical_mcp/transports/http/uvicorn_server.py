@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 import sys
+from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # Seconds that uvicorn waits for connections to close, once calls and streams have ended.
-SHUTDOWN_SECONDS = 3
+SHUTDOWN_SECONDS = 1
 # These SDK loggers log each Mcp-Session-Id, the only credential of an unauthenticated connection.
 _SESSION_ID_LOGGERS = ("mcp.server.streamable_http", "mcp.server.streamable_http_manager", "mcp.server.sse")
 _MAX_OPEN_FILES = 65_536
@@ -50,7 +51,11 @@ class HttpServer(uvicorn.Server):
     def __init__(self, application: HttpApplication, settings: Settings) -> None:
         AppStatus.disable_automatic_graceful_drain()  # it would end the streams before the running calls
         proxies = list(settings.trusted_proxies)
-        limits = {"max_connections": settings.max_connections, "head_timeout": settings.request_timeout}
+        limits = {
+            "max_connections": settings.max_connections,
+            "max_per_address": settings.max_connections if proxies else -(-settings.max_connections // 2),
+            "request_timeout": settings.request_timeout,
+        }
         super().__init__(
             uvicorn.Config(
                 application.asgi,
@@ -81,14 +86,16 @@ class HttpServer(uvicorn.Server):
 
 
 class BoundedProtocol(H11Protocol):
-    """Uvicorn's HTTP/1.1 with two limits it lacks: the seconds for a request's head, and the number of connections.
+    """Uvicorn's HTTP/1.1 with limits it lacks: the number of connections, and the seconds in which a request's head
+    must arrive and the client must read on.
 
     Uvicorn's own timeout starts after the first response and stops at the first byte of the next request, so a
-    connection that never completes a request's head would stay open forever.
+    connection that never completes a request's head would stay open forever; so would one whose client does not read.
     """
 
     max_connections = 1_000
-    head_timeout = 20.0
+    max_per_address = 500
+    request_timeout = 20.0
 
     def __init__(
         self,
@@ -99,21 +106,34 @@ class BoundedProtocol(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._head_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
 
     @property
     def is_idle(self) -> bool:
         """Whether no request is in progress."""
         return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
 
+    @property
+    def waits_until(self) -> float:
+        """When it will be closed unless its client sends or reads; 0 = it does not wait for its client."""
+        timer = self._write_timer or (self._head_timer if self.is_idle else None)
+        return timer.when() if timer else 0.0
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept the connection; if there are too many, close the one that has been idle longest, or refuse."""
-        if len(self.connections) >= self.max_connections and not self._close_longest_idle():
+        """Accept the connection; if there are too many, close one that waits for its client, or refuse."""
+        address = (transport.get_extra_info("peername") or ("",))[0]
+        others = [one for one in self.connections if isinstance(one, BoundedProtocol)]
+        of_address = [one for one in others if one.client and one.client[0] == address]
+        crowd = of_address if len(of_address) >= self.max_per_address else others
+        is_full = crowd is of_address or len(others) >= self.max_connections
+        if is_full and not _close_one_that_waits(crowd):
             transport.write(_REFUSAL)
             transport.close()
             self.transport = transport
             return
         super().connection_made(transport)
-        self._expect_head(self.head_timeout)
+        transport.set_write_buffer_limits(0)  # so that `pause_writing` is called whenever anything is unsent
+        self._expect_head(self.request_timeout)
 
     def data_received(self, data: bytes) -> None:
         """Read on; a complete head stops the timer."""
@@ -124,34 +144,67 @@ class BoundedProtocol(H11Protocol):
             self._stop_timer()
 
     def on_response_complete(self) -> None:
-        """Start the timer for the next request."""
-        self._expect_head(self.timeout_keep_alive + self.head_timeout)
+        """Start the timer for the next request. If it has already arrived, close: no client of ours pipelines, and one
+        connection must not keep the server busy with thousands of requests."""
+        if self.conn.trailing_data[0]:
+            self.transport.close()
+        else:
+            self._expect_head(self.timeout_keep_alive + self.request_timeout)
         super().on_response_complete()
-        if not self.is_idle:  # the next request had already arrived
-            self._stop_timer()
+
+    def pause_writing(self) -> None:
+        """Start the timer for the client to read on."""
+        super().pause_writing()
+        self._expect_reading(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Stop that timer: everything has been sent."""
+        super().resume_writing()
+        self._stop_write_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
+        """Stop the timers."""
         self._stop_timer()
+        self._stop_write_timer()
         super().connection_lost(exc)
+
+    def end(self) -> None:
+        """Close at once: `close` would wait for the client to read what is unsent."""
+        self.transport.abort()
+        self.connections.discard(self)
 
     def _expect_head(self, within: float) -> None:
         self._stop_timer()
-        self._head_timer = self.loop.call_later(within, self.transport.close)
+        self._head_timer = self.loop.call_later(within, self.end)
+
+    def _expect_reading(self, unsent: int) -> None:
+        def check() -> None:
+            rest = self.transport.get_write_buffer_size()
+            if rest >= unsent:
+                self.end()
+            else:
+                self._expect_reading(rest)
+
+        self._stop_write_timer()
+        self._write_timer = self.loop.call_later(self.request_timeout, check)
+
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _close_longest_idle(self) -> bool:
-        idle = [one for one in self.connections if isinstance(one, BoundedProtocol) and one.is_idle]
-        if not idle:
-            return False
-        oldest = min(idle, key=lambda one: one._head_timer.when() if one._head_timer else 0.0)
-        oldest.transport.close()
-        self.connections.discard(oldest)
-        return True
+
+def _close_one_that_waits(connections: Sequence[BoundedProtocol]) -> bool:
+    """Close the one of `connections` that would be closed next; False if all are at work."""
+    waiting = [one for one in connections if one.waits_until]
+    if waiting:
+        min(waiting, key=lambda one: one.waits_until).end()
+    return bool(waiting)
 
 
 def run_http(

@@ -39,7 +39,8 @@ def article(record: Element) -> Publication:
     citation = first(record, "MedlineCitation")
     entry = first(citation, "Article")
     journal = first(entry, "Journal")
-    abbreviation = text_at(journal, "ISOAbbreviation") or text_at(citation, "MedlineJournalInfo/MedlineTA")
+    medline = text_at(citation, "MedlineJournalInfo/MedlineTA")
+    abbreviation = text_at(journal, "ISOAbbreviation") or medline
     stage = text_at(record, "PubmedData/PublicationStatus")
     electronic, printed = _date(entry, "ArticleDate"), _date(journal, "JournalIssue/PubDate")
     ahead = stage == AHEAD_OF_PRINT and bool(electronic)
@@ -55,6 +56,8 @@ def article(record: Element) -> Publication:
         pages=_pages(entry) or ("" if ahead else _article_number(entry)),
         journal=text_at(journal, "Title") or abbreviation,
         journal_abbreviation=abbreviation,
+        medline_abbreviation="" if medline == abbreviation else medline,
+        issue_date=_words_of_date(journal) if printed and not ahead else "",
         volume=text_at(journal, "JournalIssue/Volume"),
         issue=text_at(journal, "JournalIssue/Issue"),
         issn=text_at(journal, "ISSN") or text_at(citation, "MedlineJournalInfo/ISSNLinking"),
@@ -122,7 +125,6 @@ def _publication(
     if not pmid.isdecimal():
         raise ValueError("it has no PMID")
     status, notices = status_of(citation, types, journal_abbreviation)
-    keywords = texts_at(citation, "KeywordList/Keyword") + texts_at(citation, "ChemicalList/Chemical/NameOfSubstance")
     return Publication.of(
         "abstract",
         clean_text(_abstract(entry, citation)) or NO_ABSTRACT,
@@ -137,7 +139,8 @@ def _publication(
         language=", ".join(texts_at(entry, "Language")),
         publication_types=types,
         mesh_terms=texts_at(citation, "MeshHeadingList/MeshHeading/DescriptorName"),
-        keywords=tuple(dict.fromkeys(keywords)),
+        keywords=tuple(dict.fromkeys(texts_at(citation, "KeywordList/Keyword"))),
+        substances=tuple(dict.fromkeys(texts_at(citation, "ChemicalList/Chemical/NameOfSubstance"))),
         status=status,
         status_notices=notices,
         grants=tuple(dict.fromkeys(map(_grant, entry.iterfind("GrantList/Grant")))),
@@ -200,9 +203,11 @@ def _names(*parents: Element, editors: bool = False) -> tuple[AuthorName, ...]:
 def _name(author: Element) -> AuthorName:
     if collective := text_at(author, "CollectiveName"):
         return AuthorName(collective)
-    given = text_at(author, "ForeName", "FirstName", "Initials")
-    family = text_at(author, "LastName")
-    return AuthorName(family, given, text_at(author, "Suffix")) if family else AuthorName(given)
+    given, initials = text_at(author, "ForeName", "FirstName", "Initials"), text_at(author, "Initials")
+    if not (family := text_at(author, "LastName")):
+        return AuthorName(given)
+    ours = AuthorName(family, given, text_at(author, "Suffix"))
+    return ours if ours.short == (theirs := ours._replace(initials=initials)).short else theirs
 
 
 def _older_pmcid(citation: Element) -> str:
@@ -240,6 +245,13 @@ def _date(element: Element, path: str) -> str:
     PubMed writes some as "1998 Dec-1999 Jan", or with a season.
     """
     return next((date for found in element.iterfind(path) if (date := _date_of(found))), "")
+
+
+def _words_of_date(journal: Element) -> str:
+    """The issue's date as PubMed writes it if it is a season or a range; "" for any other."""
+    parts = ("Year", "Season", "MedlineDate")
+    year, season, words = (text_at(journal, f"JournalIssue/PubDate/{part}") for part in parts)
+    return words or (f"{year} {season}" if season else "")
 
 
 def _date_of(element: Element) -> str:

@@ -6,14 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from deepcritical_mcp.models import (
-    NOTICE_LABELS,
-    PREPRINT,
-    NoticeKind,
-    PublicationStatus,
-    StatusNotice,
-    gravest,
-)
+from deepcritical_mcp.models import NOTICE_LABELS, PREPRINT, NoticeKind, PublicationStatus, StatusNotice, gravest
 from deepcritical_mcp.sources.pubmed.elements import text_at
 
 # The RefType of CommentsCorrections: what kind of notice it is, and the status of the record that has it. A partial
@@ -47,14 +40,8 @@ _TYPES: dict[str, PublicationStatus] = {
 }
 # What replaces its earlier version when it is updated; a trial whose follow-up is reported elsewhere is not replaced.
 _UPDATED_AS_A_WHOLE = frozenset(
-    {
-        "review",
-        "systematic review",
-        "meta-analysis",
-        "guideline",
-        "practice guideline",
-        "consensus development conference",
-    }
+    {"review", "systematic review", "meta-analysis", "guideline", "practice guideline"}
+    | {"consensus development conference"}
 )
 _PREPRINT_SERVERS = frozenset(
     {"arxiv", "biorxiv", "chemrxiv", "medrxiv", "preprints", "psyarxiv", "res sq", "researchsquare", "ssrn"}

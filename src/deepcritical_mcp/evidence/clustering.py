@@ -1,0 +1,184 @@
+"""Which descriptions are of one publication, decided for all that are linked together, so that the order in which they
+arrived does not matter. A publication is a set of descriptions, its members."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import combinations, product
+
+from deepcritical_mcp.evidence.identity import (
+    LEVELS,
+    Identity,
+    contradict,
+    identity_of,
+    overruled,
+    reason,
+)
+from deepcritical_mcp.evidence.storage.rows import dumped
+from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
+
+
+@dataclass(frozen=True)
+class Member:
+    """A description of a publication, as it was added."""
+
+    publication: Publication
+    identity: Identity
+
+    @classmethod
+    def of(cls, publication: Publication) -> Member:
+        """The member that `publication` is."""
+        return cls(publication, identity_of(publication))
+
+    @cached_property
+    def facts(self) -> Publication:
+        """What it says, without what changes when the same record is found again."""
+        changing = {"id": "", "found_by": (), "similar": (), "status": "ok", "status_notices": ()}
+        return self.publication.model_copy(update={**changing, "status_checked": UNKNOWN_DATE})
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells it apart from others with the same id."""
+        return hashlib.sha256(dumped(self.facts).encode()).hexdigest()[:12]
+
+    @cached_property
+    def rank(self) -> tuple[object, ...]:
+        """The best description sorts first; of equally good ones, the order is arbitrary but always the same."""
+        title, one = self.identity.shown_title, self.publication
+        checked = one.status_checked if one.status_checked != UNKNOWN_DATE else "0"
+        newest = tuple(-int(part) for part in checked.split("-"))
+        is_cut = not title or title.endswith(("…", "..."))
+        return -authority(one), newest, is_cut, -len(self.identity.numbers), -len(one.authors), self.digest
+
+
+Cluster = tuple[Member, ...]
+"""The members of one publication, the best first."""
+
+
+def with_member(members: Iterable[Member], new: Member) -> list[Member]:
+    """`members` and the new one; the same record found again is merged into the earlier one."""
+    kept = list(members)
+    for place, one in enumerate(kept):
+        if one.facts == new.facts:
+            kept[place] = Member(merged(one.publication, new.publication), one.identity)
+            return kept
+    return [*kept, new]
+
+
+def combined(cluster: Cluster) -> Publication:
+    """The publication that the members describe, under the best id that they give."""
+    if len(cluster) == 1:
+        return cluster[0].publication
+    publication = reduce(merged, (member.publication for member in cluster))
+    return publication.model_copy(update={"id": publication_id(publication)})
+
+
+def clusters_of(members: Iterable[Member]) -> list[Cluster]:
+    """The members of each publication, in a fixed order."""
+    clusters: list[Cluster] = [(member,) for member in sorted(members, key=lambda member: member.rank)]
+    for level in LEVELS:
+        if len(clusters) > 1:
+            clusters = _joined(clusters, level)
+    return clusters
+
+
+def best_match(new: Identity, others: Sequence[Member]) -> tuple[Member, str] | None:
+    """The one of `others` that `new` is the same as for the best reason, and the reason; None if there is none."""
+    for level in LEVELS:
+        for other in others:
+            if found := reason(level, new, other.identity):
+                return other, found
+    return None
+
+
+def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
+    """Join what is the same on `level`. What could be either of two clusters that contradict each other joins neither,
+    and of a chain of clusters that contradict each other none is joined."""
+    count = len(clusters)
+    sound = [[overruled(member.identity, cluster[0].identity) for member in cluster] for cluster in clusters]
+    rivals = {
+        pair
+        for pair in combinations(range(count), 2)
+        if any(contradict(level, *both) for both in product(sound[pair[0]], sound[pair[1]]))
+    }
+    near: list[set[int]] = [set() for _ in clusters]
+    for one, other in combinations(range(count), 2):
+        pairs = product(clusters[one], clusters[other])
+        if (one, other) not in rivals and any(
+            reason(level, first.identity, second.identity) for first, second in pairs
+        ):
+            near[one].add(other)
+            near[other].add(one)
+    links = [
+        (one, other)
+        for one, other in combinations(range(count), 2)
+        if other in near[one]
+        and not any(_pair(other, third) in rivals for third in near[one])
+        and not any(_pair(one, third) in rivals for third in near[other])
+    ]
+    groups = _groups(count, links)
+    return [
+        tuple(sorted((member for place in some for member in clusters[place]), key=lambda member: member.rank))
+        for group in groups
+        for some in (
+            [[place] for place in group] if any(pair in rivals for pair in combinations(group, 2)) else [group]
+        )
+    ]
+
+
+def _pair(one: int, other: int) -> tuple[int, int]:
+    return min(one, other), max(one, other)
+
+
+def _groups(count: int, links: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """The connected components of a graph, each in ascending order."""
+    group = list(range(count))
+    for one, other in links:
+        first, second = sorted((group[one], group[other]))
+        group = [first if own == second else own for own in group]
+    return [[place for place in range(count) if group[place] == first] for first in dict.fromkeys(group)]
+
+
+class MemberIndex:
+    """The members of a session's publications, by what they can be looked up by."""
+
+    def __init__(self) -> None:
+        self._members: dict[str, Cluster] = {}
+        self._ids: dict[tuple[str, str], dict[str, None]] = {}
+
+    def put(self, id: str, members: Cluster) -> None:
+        """Set the members of publication `id`; () removes it."""
+        for key in self._keys(self._members.pop(id, ())):
+            del self._ids[key][id]
+            if not self._ids[key]:
+                del self._ids[key]
+        if members:
+            self._members[id] = members
+        for key in self._keys(members):
+            self._ids.setdefault(key, {})[id] = None
+
+    def __getitem__(self, id: str) -> Cluster:
+        return self._members.get(id, ())
+
+    def under(self, kind: str, value: str) -> list[str]:
+        """The ids of publications with a member that has this number, id or end of its title."""
+        return list(self._ids.get((kind, value), ()))
+
+    def linked(self, new: Identity) -> list[str]:
+        """The ids of the publications that `new` could belong to, and of those that their members could belong to."""
+        found: dict[str, None] = {}
+        waiting = [new]
+        while waiting:
+            one = waiting.pop()
+            near = dict.fromkeys(id for key in one.keys for id in self._ids.get(key, ()) if id not in found)
+            for id in near:
+                if best_match(one, self._members[id]):
+                    found[id] = None
+                    waiting += (member.identity for member in self._members[id])
+        return list(found)
+
+    def _keys(self, members: Cluster) -> set[tuple[str, str]]:
+        return {key for member in members for key in member.identity.keys}

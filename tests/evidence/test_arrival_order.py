@@ -1,0 +1,242 @@
+"""What is one publication, its id and its citation do not depend on the order in which its descriptions arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.adding import Batch, NewPublication
+from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.identity import base_id
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.models import Publication
+from tests.evidence.stand_ins import piece
+from tests.evidence.test_identity import note, page, paper
+
+BARE = "Prophylactic surgery and survival of women who carry a germline"
+DRUG = "Olaparib as maintenance in pancreatic cancer with a mutation: a phase"
+DIET = "Salt reduction and blood pressure in chronic kidney disease"
+TEXT = "People were followed in a national register; mortality was compared with that of people without treatment."
+OTHER = "Dietary salt was reduced for six weeks, and ambulatory pressure was measured in two hundred outpatients."
+
+SEQUENCES: dict[str, tuple[int, tuple[Publication, ...]]] = {
+    "a page and the user's false words on it": (
+        2,
+        (
+            page(TEXT, DIET, pmid="7"),
+            note("My own words.", DIET, pmid="7", authors=["Wrong A"], doi="10.9999/x", date="1999"),
+        ),
+    ),
+    "a note, the record, and a page with a false DOI": (
+        2,
+        (
+            note("My own words.", DIET, pmid="7", authors=["Wrong A"], date="1999"),
+            paper(TEXT, DIET, pmid="7", doi="10.1000/r", date="2020", authors=["Right B"]),
+            page(OTHER, DIET, pmid="7", doi="10.9999/x"),
+        ),
+    ),
+    "a cut title and two genes": (
+        3,
+        (page(TEXT, f"{BARE}…"), page(TEXT, f"{BARE} BRCA1 variant"), page(TEXT, f"{BARE} BRCA2 variant")),
+    ),
+    "a cut title and two phases": (
+        3,
+        (page(TEXT, f"{DRUG}…"), page(TEXT, f"{DRUG} 3 trial"), page(TEXT, f"{DRUG} 2 trial")),
+    ),
+    "a cut title, a phase with a PMID, and another phase": (
+        3,
+        (page(TEXT, f"{DRUG}…"), page(TEXT, f"{DRUG} 3 trial", pmid="7"), page(TEXT, f"{DRUG} 2 trial")),
+    ),
+    "a chain of years": (3, tuple(page(TEXT, DIET, date=year) for year in ("2019", "2020", "2021"))),
+    "a chain of years, and a copy": (
+        3,
+        tuple(page(TEXT, DIET, date=year) for year in ("2019", "2020", "2020-05", "2021")),
+    ),
+    "abstracts of one supplement": (
+        3,
+        (
+            page(TEXT, DIET, doi="10.1000/s"),
+            page(TEXT, f"OP-12 {DIET}: results in men", doi="10.1000/s"),
+            page(TEXT, f"OP-13 {DIET}: results in women", doi="10.1000/s"),
+        ),
+    ),
+    "reports under one DOI": (
+        4,
+        (
+            page(TEXT, DIET, doi="10.1000/s"),
+            page(TEXT, f"{DIET}: Asian subgroup", doi="10.1000/s"),
+            page(TEXT, f"{DIET}: final overall survival", doi="10.1000/s"),
+            page(TEXT, f"{DIET} - Abstract P5-13-02", doi="10.1000/s"),
+        ),
+    ),
+    "two PMIDs and a DOI alone": (
+        3,
+        (
+            page(TEXT, DIET, doi="10.1000/s"),
+            page(TEXT, f"{DIET} in adults", pmid="1", doi="10.1000/s"),
+            page(TEXT, f"{DIET} in children", pmid="2", doi="10.1000/s"),
+        ),
+    ),
+    "a PMID, a DOI, and both": (
+        1,
+        (
+            page(TEXT, DIET, pmid="7"),
+            page(OTHER, DIET, doi="10.1000/a"),
+            page("Brief.", DIET, pmid="7", doi="10.1000/a"),
+        ),
+    ),
+    "an address, a DOI, and both": (
+        1,
+        (
+            page(TEXT, DIET, url="https://x.example/p"),
+            page(OTHER, DIET, doi="10.1000/a"),
+            page("Brief.", DIET, url="https://x.example/p", doi="10.1000/a"),
+        ),
+    ),
+    "two authors and none": (
+        3,
+        (page(TEXT, DIET), page(TEXT, DIET, authors=["Rossi A"]), page(TEXT, DIET, authors=["Bianchi L"])),
+    ),
+    "a record, its page at PMC, and a copy": (
+        1,
+        (
+            paper(TEXT, DIET, pmid="7", pmcid="PMC7092803"),
+            page(OTHER, "Seen at PMC", url="https://pmc.ncbi.nlm.nih.gov/articles/PMC7092803/"),
+            page(TEXT, DIET),
+        ),
+    ),
+    "a quoted page, its record, and the quotation": (
+        2,
+        (paper(OTHER, DIET, pmid="7"), page(TEXT, DIET, pmid="7"), note(TEXT, DIET)),
+    ),
+    "one note, twice about nothing and once about a paper": (
+        3,
+        (note("Include."), note("Include.", pmid="7"), paper(TEXT, DIET, pmid="7"), note("Include.")),
+    ),
+    "revisions of a preprint": (
+        1,
+        (
+            page("Swabs daily.", "Viral load dynamics of mild infection", doi="10.1101/2020.10.21.20217042"),
+            page("Swabs.", "Viral dynamics of acute infection and applications", doi="10.1101/2020.10.21.20217042"),
+            page(TEXT, "Viral load", url="https://www.medrxiv.org/content/10.1101/2020.10.21.20217042v3"),
+        ),
+    ),
+}
+
+
+def kept(publications: Sequence[Publication]) -> Catalogue:
+    catalogue = Catalogue()
+    Batch(None, catalogue, calibration=None).add([NewPublication(one) for one in publications])
+    return catalogue
+
+
+def state(catalogue: Catalogue) -> list[str]:
+    """Every publication, whichever of those with one id has a digest behind it."""
+    held = [catalogue[id].publication for id in catalogue.ids()]
+    return sorted(one.model_copy(update={"id": base_id(one.id)}).model_dump_json() for one in held)
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_the_outcome_is_the_same_in_every_order(name: str) -> None:
+    count, publications = SEQUENCES[name]
+    catalogues = [kept(order) for order in permutations(publications)]
+    assert {len(catalogue) for catalogue in catalogues} == {count}
+    assert all(state(catalogue) == state(catalogues[0]) for catalogue in catalogues)
+    for catalogue in catalogues:
+        assert all(catalogue.resolve(one.id) for one in publications)
+        ids = catalogue.ids()
+        assert sum(base_id(id) != id for id in ids) == len(ids) - len({*map(base_id, ids)})
+
+
+TITLES = st.sampled_from(
+    [DIET, f"{DIET}…", f"{DIET} in adults", f"{DIET} in children", f"{DIET}: a randomised trial", f"{DIET} | News", ""]
+)
+
+
+def described(
+    make: Callable[..., Publication], content: str, title: str, about: Mapping[str, str | Sequence[str]]
+) -> Publication:
+    return make(content, title, **{part: value for part, value in about.items() if value})
+
+
+DESCRIPTIONS = st.builds(
+    described,
+    st.sampled_from([page, page, paper, note]),
+    st.sampled_from([TEXT, OTHER, f"{TEXT} {OTHER}", TEXT.replace("register", "hospital"), "Brief."]),
+    TITLES,
+    st.fixed_dictionaries(
+        {
+            "pmid": st.sampled_from(["", "", "1", "2"]),
+            "doi": st.sampled_from(["", "", "10.1000/a", "10.1000/b", "10.1101/2020.01.01.20000001"]),
+            "url": st.sampled_from(["", "", "https://x.example/a", "https://x.example/b"]),
+            "date": st.sampled_from(["", "2019", "2020-05", "2021"]),
+            "authors": st.sampled_from([(), ("Rossi A",), ("Bianchi L",)]),
+        }
+    ),
+)
+
+
+@given(st.lists(DESCRIPTIONS, min_size=2, max_size=6), st.randoms())
+def test_random_descriptions_end_up_the_same_in_two_orders(some: list[Publication], random: Random) -> None:
+    one, other = kept(some), kept(random.sample(some, len(some)))
+    assert state(one) == state(other)
+    for catalogue in (one, other):
+        held = [catalogue[id].publication for id in catalogue.ids()]
+        numbers = [held_one.pmid for held_one in held if held_one.pmid and held_one.source != "user"]
+        assert len(numbers) == len(set(numbers))
+        shown = {text.content for held_one in held for text in held_one.texts}
+        written = {text.content for member in some if member.source == "user" for text in member.texts}
+        assert written <= shown
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+async def test_a_publication_takes_its_best_id_and_is_found_under_every_earlier_one(
+    lasting_place: Settings, registries: Callable[[Settings], SessionRegistry], order: tuple[int, ...]
+) -> None:
+    some = [
+        page(TEXT, DIET),
+        page(f"{TEXT} More.", DIET, doi="10.1000/a"),
+        paper(OTHER, DIET, pmid="7", doi="10.1000/a", found_by=["salt"]),
+    ]
+    registry = registries(lasting_place)
+    store = await registry.open()
+    for place in order:
+        await store.add_evidence([some[place]])
+    await registry.aclose()
+
+    again = await registries(lasting_place).get(store.session_id)
+    assert await again.ids() == ["pubmed:7"]
+    assert {one.id for one in (await again.get([one.id for one in some])).values()} == {"pubmed:7"}
+    assert [one.id for one in await again.search_similar("salt and pressure")] == ["pubmed:7"]
+    assert [one.status for one in await again.add_evidence(some)] == ["duplicate"] * 3
+
+
+async def test_what_turns_out_to_be_several_publications_is_separated_and_said(
+    place: Settings, registries: Callable[[Settings], SessionRegistry]
+) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([page(TEXT, DIET, date="2020"), page(TEXT, DIET, date="2019")])
+    assert await store.count() == 1
+    (outcome,) = await store.add_evidence([page(TEXT, DIET, date="2021")])
+    assert (outcome.status, outcome.separates) == ("added", True)
+    assert {one.citation.date for one in await store.page(0, 9)} == {"2019", "2020", "2021"}
+    assert await store.search_similar("national register")
+    assert store.warnings == ()
+
+
+async def test_links_follow_a_publication_to_its_new_id(
+    place: Settings, registries: Callable[[Settings], SessionRegistry]
+) -> None:
+    store = await registries(place).open()
+    twins = [piece(TEXT, "One register", doi="10.1/a"), piece(TEXT, "One register again", doi="10.1/b")]
+    await store.add_evidence(twins)
+    await store.add_evidence([piece("Brief.", "One register", doi="10.1/a", pmid="7")])
+    shown = await store.get(["doi:10.1/a", "doi:10.1/b"])
+    assert shown["doi:10.1/a"].similar == ("doi:10.1/b",)
+    assert shown["doi:10.1/b"].similar == ("pubmed:7",)
