@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from deepcritical_mcp.errors import InvalidInputError, ProviderUnavailableError
-from deepcritical_mcp.sources.pubmed.source import LinkKind
 from tests.search.pubmed_library import library
 from tests.sources.ncbi import Answer, article, as_json, efetch
 
 RECORDS = {str(number): article(str(number), f"Paper {number}.") for number in range(11, 16)}
-NAMES: dict[LinkKind, str] = {
+NAMES = {
     "similar": "pubmed_pubmed",
     "cited_by": "pubmed_pubmed_citedin",
     "references": "pubmed_pubmed_refs",
@@ -18,7 +17,7 @@ NAMES: dict[LinkKind, str] = {
 
 
 @pytest.mark.parametrize(("kind", "linkname"), NAMES.items())
-async def test_neighbours_are_evidence_like_any_other(kind: LinkKind, linkname: str):
+async def test_neighbours_are_evidence_like_any_other(kind: str, linkname: str):
     async with library(RECORDS) as lib:
         lib.ncbi.links[linkname] = ["11", "14", "12"]
         lib.session.relevances = {"Paper 14.": 0.8}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Literal, Self
+from typing import Self
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
@@ -27,7 +27,6 @@ from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
 from deepcritical_mcp.sources.pubmed.xml import Records, read_records
 from deepcritical_mcp.text import clean_line
 
-LinkKind = Literal["similar", "cited_by", "references"]
 _SORTS: dict[Sort, str] = {"relevance": "relevance", "date": "pub_date"}
 SPACING_WITHOUT_KEY = 0.37
 SPACING_WITH_KEY = 0.11
