@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import permutations
 from random import Random
 
@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.adding import Batch, NewPublication
-from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.catalogue import MAX_MEMBERS, Catalogue
+from deepcritical_mcp.evidence.clustering import Cluster, Member, clusters_of
 from deepcritical_mcp.evidence.identity import base_id
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import piece
 from tests.evidence.test_identity import note, page, paper
+from tests.publications import published
 
 BARE = "Prophylactic surgery and survival of women who carry a germline"
 DRUG = "Olaparib as maintenance in pancreatic cancer with a mutation: a phase"
@@ -240,3 +242,25 @@ async def test_links_follow_a_publication_to_its_new_id(
     shown = await store.get(["doi:10.1/a", "doi:10.1/b"])
     assert shown["doi:10.1/a"].similar == ("doi:10.1/b",)
     assert shown["doi:10.1/b"].similar == ("pubmed:7",)
+
+
+def test_many_descriptions_of_one_publication_are_not_all_compared_with_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[int] = []
+
+    def counted_clusters(members: Iterable[Member]) -> list[Cluster]:
+        given = list(members)
+        compared.append(len(given))
+        return clusters_of(given)
+
+    monkeypatch.setattr("deepcritical_mcp.evidence.catalogue.clusters_of", counted_clusters)
+    text = "Salt reduction lowers blood pressure in adults with chronic kidney disease, as a trial has shown. " * 4
+    title = "Salt reduction and blood pressure in chronic kidney disease"
+    items = [published(text, source="web", title=title, url=f"https://h{n}.example.org/a") for n in range(120)]
+    kept = Catalogue()
+    batch = Batch(None, kept, calibration=None, dedup_threshold=1.1)
+    decisions = batch.add([NewPublication(item, ()) for item in items])
+    assert len(kept) == 1
+    assert all(decision.match for decision in decisions[1:])
+    assert max(compared) <= MAX_MEMBERS

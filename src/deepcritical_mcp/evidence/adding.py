@@ -110,6 +110,8 @@ class Batch:
 
     def _decide(self, new: NewPublication, near: Mapping[str, float]) -> Decision:
         place = self._catalogue.place(new.publication)
+        if place.match is not None and not place.clusters:
+            return self._absorb(new.publication, place.match)
         if place.match is not None:
             return Decision(self._apply(new, place), place.match, separates=place.separates)
         staged = {id: vectors for id, vectors in self._new.items() if new.vectors and vectors}

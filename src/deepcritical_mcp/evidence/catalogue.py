@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from deepcritical_mcp.evidence.chunking import indexed_text
 from deepcritical_mcp.evidence.clustering import Cluster, Member, MemberIndex, best_match, clusters_of, with_member
-from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, title_similarity
+from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
@@ -18,6 +18,8 @@ from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
 QUIET = 10_000
 CLOCKS_DIFFER = 2_000
 """Milliseconds."""
+MAX_MEMBERS = 24
+"""Descriptions that are compared with each other; the time grows with the cube of their number (24: 0.03 s)."""
 STATUS_FIELDS = ("status", "status_notices", "status_checked")
 
 
@@ -37,7 +39,7 @@ class Placement:
     Attributes:
         match: the stored publication that it is; None if it is another one.
         affected: the ids of the stored publications that it is linked to.
-        clusters: what these and the new one are then.
+        clusters: what these and the new one are then; () if it only completes the match, which has many members.
     """
 
     match: Match | None
@@ -47,7 +49,7 @@ class Placement:
     @property
     def separates(self) -> bool:
         """Whether it shows that what was merged before are several publications."""
-        return len(self.clusters) - len(self.affected) > (self.match is None)
+        return bool(self.clusters) and len(self.clusters) - len(self.affected) > (self.match is None)
 
 
 class Catalogue:
@@ -260,6 +262,12 @@ class Catalogue:
             if any(one.facts == new.facts for one in some):
                 cluster = tuple(sorted(with_member(some, new), key=lambda member: member.rank))
                 return Placement(self._match(new.identity, some, members), (id,), (cluster,))
+        if sum(map(len, members.values())) >= MAX_MEMBERS:
+            fitting = [
+                some for some in members.values() if not any(conflict(new.identity, one.identity) for one in some)
+            ]
+            match = self._match(new.identity, [one for some in fitting for one in some], members)
+            return Placement(match, (match.id,), ()) if match else Placement(None, (), ((new,),))
         clusters = clusters_of([new, *(member for some in members.values() for member in some)])
         others = next([one for one in some if one is not new] for some in clusters if new in some)
         return Placement(self._match(new.identity, others, members), tuple(linked), tuple(clusters))
