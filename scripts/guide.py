@@ -11,6 +11,7 @@ Shortened lines and gaps between lines are marked "…". A page's calls share on
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
 from collections.abc import Sequence
@@ -115,4 +116,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     anyio.run(main)

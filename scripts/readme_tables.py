@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,5 +81,6 @@ def _escaped(text: str) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
     print(f"{README.name}: {len(TOOLS)} tools, {len(IMPORTANT)} settings")

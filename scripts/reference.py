@@ -6,6 +6,7 @@ fails if a name has no description, or if a description belongs to no name.
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import re
 import tomllib
@@ -143,7 +144,7 @@ def _hints(spec: ToolSpec) -> str:
     hints = spec.annotations
     changes = "Read-only." if hints.read_only_hint else "Adds to the session."
     if hints.destructive_hint:
-        changes = "Deletes permanently."
+        changes = "Deletes."
     asks = "Sends requests to external services." if hints.open_world_hint else "Sends no request to external services."
     board = " Hosts that support MCP Apps show the result on the evidence board." if spec.on_board else ""
     return f"{changes} {asks}{board}"
@@ -387,5 +388,6 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     REFERENCE.write_text(reference(), encoding="utf-8", newline="\n")
     print(f"{REFERENCE.name}: {len(TOOLS)} tools, {len(every_setting())} settings")

@@ -27,17 +27,17 @@ Progress = Callable[[float, str], Awaitable[None]]
 
 @dataclass
 class FakeSearch:
-    """Stands for the literature or the web: keeps and returns `publications`, or does what `behaviour` does."""
+    """Stands for the literature or the web: keeps and returns `publications`, or does what `behavior` does."""
 
     publications: tuple[Publication, ...] = ()
-    behaviour: Callable[[], Awaitable[None]] | None = None
+    behavior: Callable[[], Awaitable[None]] | None = None
     requests: list[Any] = field(default_factory=list[Any])
 
     async def search(self, request: Any, store: EvidenceStore, *, progress: Progress) -> SearchResult:
         self.requests.append(request)
         await progress(0.5, "searching")
-        if self.behaviour:
-            await self.behaviour()
+        if self.behavior:
+            await self.behavior()
         outcomes = await store.add_evidence(self.publications)
         return SearchResult(
             session_id=store.session_id,
@@ -62,8 +62,8 @@ class _FakeSource(Source):
         raise NotImplementedError
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        if self._search.behaviour:
-            await self._search.behaviour()
+        if self._search.behavior:
+            await self._search.behavior()
         return Answer.whole([Hit(publication=one) for one in self._search.publications])
 
 
@@ -73,6 +73,7 @@ def fake_server(
     web: FakeSearch | None = None,
     settings: Settings | None = None,
     profile: Profile = "research",
+    embedder: Any = EMBEDDER,
 ) -> DeepCriticalServer:
     """A server over the real store and model, with searches that answer what they are told."""
 
@@ -81,8 +82,8 @@ def fake_server(
     def build(settings: Settings) -> Services:
         return Services(
             http=httpx.AsyncClient(),
-            embedder=EMBEDDER,
-            sessions=SessionRegistry(settings, EMBEDDER, open_backend(settings)),
+            embedder=embedder,
+            sessions=SessionRegistry(settings, embedder, open_backend(settings)),
             searches=cast(Any, searches),
             everywhere=SearchHandler([_FakeSource(name, search) for name, search in searches.items()]),
             expander=QueryExpander(settings, None),

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.config import Setting, Settings, every_setting, load_settings
 from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
 from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
 from deepcritical_mcp.sources.web.web_settings import WebSettings
 
@@ -34,21 +35,23 @@ def test_no_two_settings_share_a_name_or_a_variable():
 def test_there_are_secrets_of_the_core_and_of_the_sources():
     assert {setting.variable for setting in SECRETS} == {
         *("NCBI_API_KEY", "TAVILY_API_KEY", "BRAVE_API_KEY", "SERPAPI_API_KEY"),
-        *("DEEPCRITICAL_REDIS_URL", "DEEPCRITICAL_AUTH_TOKENS"),
+        *("DEEPCRITICAL_REDIS_URL", "DEEPCRITICAL_AUTH_TOKENS", "DEEPCRITICAL_CHROMA_TOKEN", "DEEPCRITICAL_CHROMA_URL"),
     }
 
 
 @pytest.mark.parametrize("setting", SECRETS, ids=lambda setting: setting.variable)
 def test_every_secret_is_hidden(setting: Setting, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv(setting.variable, "ada:sesame-0123456789")
+    value = "https://ada:sesame-0123456789@host" if "_URL" in setting.variable else "ada:sesame-0123456789"
+    monkeypatch.setenv(setting.variable, value)
     settings = load_settings()
-    assert "ada:sesame-0123456789" in settings.secrets
-    assert "sesame" not in repr(settings) + str(settings.of(PubMedSettings)) + str(settings.of(WebSettings))
+    assert value in settings.secrets
+    shown = "".join(map(str, (settings, *map(settings.of, (PubMedSettings, WebSettings, ChromaServerSettings)))))
+    assert "sesame" not in repr(settings) + shown
 
 
 def test_tokens_and_passwords_within_a_secret_are_hidden_too():
-    settings = Settings(auth_tokens="ada:token-1,bob:token-2", redis_url="rediss://user:sesame@redis.example:6380/0")
-    assert {"token-1", "token-2", "sesame"} <= set(settings.secrets)
+    settings = Settings(auth_tokens="ada:token-1,bob:token-2", redis_url="rediss://user:se%2Fsame@redis.example:6380/0")
+    assert {"token-1", "token-2", "se/same"} <= set(settings.secrets)
 
 
 def test_every_wrong_variable_is_named_and_none_of_the_values(monkeypatch: pytest.MonkeyPatch):

@@ -7,6 +7,8 @@ import importlib
 import json
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -344,6 +346,14 @@ def test_every_benchmark_is_in_the_architecture_page() -> None:
 
 def test_contributing_fits_on_a_screen() -> None:
     assert len(PAGES["CONTRIBUTING.md"].splitlines()) <= 40
+
+
+@pytest.mark.parametrize("name", ["guide", "readme_tables", "reference"])
+def test_a_script_that_rewrites_a_page_shows_its_help_first(name: str) -> None:
+    command = [sys.executable, str(ROOT / "scripts" / f"{name}.py"), "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert shown.startswith(f"usage: {name}.py")
+    assert f"python scripts/{name}.py" in shown
 
 
 # Outages

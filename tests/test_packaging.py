@@ -54,3 +54,12 @@ def test_the_bundle_keeps_keys_in_the_system_s_key_store(name: str) -> None:
 def test_every_runtime_dependency_is_bounded_above() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert [line for line in project["dependencies"] if "<" not in line] == []
+
+
+def test_every_bound_of_a_runtime_dependency_has_a_reason_next_to_it() -> None:
+    lines = (ROOT / "pyproject.toml").read_text().splitlines()
+    project = tomllib.loads("\n".join(lines))["project"]
+    reasons = [
+        next(line for line in lines if f'"{one}"' in line).partition("  # ")[2] for one in project["dependencies"]
+    ]
+    assert all(reasons)

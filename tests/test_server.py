@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
 from mcp.client import Client
 from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, PromptReference, ResourceTemplateReference, TextContent
+from mcp_types import INVALID_PARAMS, CallToolResult, PromptReference, ResourceTemplateReference, TextContent
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import RateLimitError
+from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.transports.conftest import WordEmbedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PAPER = published(
     "Metformin activates AMPK and protects neurons. " * 3,
@@ -81,19 +89,16 @@ async def test_a_small_piece_of_research_ask_keep_find_again(mode: str) -> None:
         ("pubmed_search", {}, "query is required"),
         ("pubmed_search", {"query": " \t\n"}, "must not be blank"),
         ("pubmed_search", {"query": "x" * 10_000}, "at most 4,000 characters, got 10,000"),
-        ("pubmed_search", {"query": "x", "max_results": 0}, "max_results: expected greater than or equal to 1, got 0"),
-        ("pubmed_search", {"query": "x", "max_results": 1_000}, "less than or equal to 100, got 1000"),
-        ("pubmed_search", {"query": "x", "limit": 5}, 'did you mean "max_results"?'),
-        ("pubmed_search", {"query": ["x"]}, "query: expected a valid string, got a list"),
+        ("pubmed_search", {"query": "x", "variant_list": 5}, 'did you mean "variants"?'),
+        ("add_evidence", {"items": [{"title": "x"}]}, "items.0.content is required"),
+        ("pubmed_search", {"query": [1, 2]}, "query is one text"),
         ("pubmed_search", {"query": "x", "variants": ["y"] * 8}, "at most 7 items"),
         ("pubmed_search", {"query": "x", "session_id": "rs_" + "0" * 32}, "unknown or has expired"),
         ("pubmed_search", {"query": "x", "session_id": "../../etc/passwd"}, "unknown or has expired"),
-        ("web_search", {"query": "x", "min_score": 2}, "min_score: expected less than or equal to 1"),
+        ("web_search", {"query": "x", "min_score": 2}, "min_score: from 0 to 1, got 2"),
         ("web_search", {"query": "x", "topic": "sports"}, "topic: expected 'general' or 'news'"),
-        ("expand_queries", {"topic": "x", "count": 9}, "count: expected less than or equal to 8"),
         ("add_evidence", {"items": []}, "at least 1 item"),
         ("add_evidence", {"items": [{"content": "x"}] * 101}, "at most 100 items"),
-        ("add_evidence", {"items": [{"text": "x"}]}, "items.0.content is required"),
         ("add_evidence", {"items": [{"content": "x" * 90_000}] * 12}, "at most 1,000,000 characters"),
         ("get_evidence", {"ids": []}, "at least 1 item"),
         ("pubmed_serach", {"query": "x"}, "Did you mean pubmed_search?"),
@@ -147,7 +152,7 @@ async def test_a_provider_s_failure_is_an_error_with_what_to_do_and_when() -> No
     async def fail() -> None:
         raise RateLimitError("pubmed", "PubMed allows no more requests for now.", retry_after=7, details={"count": 3})
 
-    async with Client(fake_server(literature=FakeSearch(behaviour=fail))) as client:
+    async with Client(fake_server(literature=FakeSearch(behavior=fail))) as client:
         result = await client.call_tool("pubmed_search", {"query": "x"})
     assert result.is_error
     assert structured_of(result)["error"] == {
@@ -164,7 +169,7 @@ async def test_when_to_try_again_is_said_once() -> None:
     async def fail() -> None:
         raise RateLimitError("pubmed", "PubMed allows no more requests. Try again in 7 seconds.", retry_after=7)
 
-    async with Client(fake_server(literature=FakeSearch(behaviour=fail))) as client:
+    async with Client(fake_server(literature=FakeSearch(behavior=fail))) as client:
         result = await client.call_tool("pubmed_search", {"query": "x"})
     assert text_of(result).endswith("Try again in 7 seconds.")
 
@@ -180,7 +185,7 @@ async def test_a_failure_inside_a_task_group_is_still_told_as_what_it_is() -> No
     async def fail() -> None:
         raise ExceptionGroup("tasks", [RateLimitError("pubmed", "PubMed allows no more requests for now.")])
 
-    async with Client(fake_server(literature=FakeSearch(behaviour=fail))) as client:
+    async with Client(fake_server(literature=FakeSearch(behavior=fail))) as client:
         result = await client.call_tool("pubmed_search", {"query": "x"})
     assert structured_of(result)["error"]["code"] == "rate_limited"
 
@@ -189,7 +194,7 @@ async def test_a_bug_s_own_text_never_reaches_the_model() -> None:
     async def crash() -> None:
         raise RuntimeError("secret-detail-of-a-bug")
 
-    async with Client(fake_server(literature=FakeSearch(behaviour=crash))) as client:
+    async with Client(fake_server(literature=FakeSearch(behavior=crash))) as client:
         result = await client.call_tool("pubmed_search", {"query": "x"})
     assert result.is_error
     assert "secret-detail" not in result.model_dump_json()
@@ -197,11 +202,87 @@ async def test_a_bug_s_own_text_never_reaches_the_model() -> None:
 
 
 async def test_every_call_ends_within_the_deadline() -> None:
-    server = fake_server(literature=FakeSearch(behaviour=anyio.sleep_forever), settings=Settings(deadline=1))
+    server = fake_server(literature=FakeSearch(behavior=anyio.sleep_forever), settings=Settings(deadline=1))
     async with Client(server) as client:
         result = await client.call_tool("pubmed_search", {"query": "x"})
     assert result.is_error
     assert structured_of(result)["error"]["code"] == "deadline_exceeded"
+
+
+async def test_advice_after_the_deadline_fits_the_tool() -> None:
+    class Slow(WordEmbedder):
+        async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    server = fake_server(settings=Settings(deadline=1), embedder=Slow())
+    async with Client(server) as client:
+        result = await client.call_tool("add_evidence", {"items": [{"content": "A note."}]})
+    message = structured_of(result)["error"]["message"]
+    assert "variants" not in message
+    assert message.endswith("Send the same items again, fewer in one call: what is already kept is recognized.")
+
+
+@pytest.mark.parametrize("written", ["", "new", " "])
+async def test_only_a_session_that_is_named_is_deleted(written: str, mode: str) -> None:
+    async with Client(fake_server(literature=FakeSearch((PAPER,))), mode=mode) as client:
+        session = structured_of(await client.call_tool("pubmed_search", {"query": "x"}))["session_id"]
+        unnamed = await client.call_tool("clear_session", {})
+        blank = await client.call_tool("clear_session", {"session_id": written})
+        assert "session_id is required" in text_of(unnamed)
+        assert 'pass session_id="new" to a search' in text_of(blank)
+        assert structured_of(await client.call_tool("list_evidence", {}))["total"] == 1
+        note = {"items": [{"content": "A note."}]}
+        await client.call_tool("add_evidence", note)
+        gone = await client.call_tool("clear_session", {"session_id": session})
+        undone = await client.call_tool("clear_session", {"session_id": session, "undo": True})
+        after = await client.call_tool("list_evidence", {"session_id": session})
+    assert structured_of(gone)["removed"] == 2
+    assert "Deleted: 2 items of evidence (1 pubmed, 1 user)." in text_of(gone)
+    assert "undo" not in text_of(gone)
+    assert "undo is unavailable" in text_of(undone)
+    assert "unknown or has expired" in text_of(after)
+
+
+async def test_a_kept_session_that_was_deleted_can_be_brought_back(mode: str, tmp_path: Path) -> None:
+    server = fake_server(literature=FakeSearch((PAPER,)), settings=Settings(data_dir=tmp_path))
+    async with Client(server, mode=mode) as client:
+        session = structured_of(await client.call_tool("pubmed_search", {"query": "x"}))["session_id"]
+        gone = await client.call_tool("clear_session", {"session_id": session})
+        assert f'To undo this within 24 hours: clear_session session_id="{session}" undo=true.' in text_of(gone)
+        lost = await client.call_tool("list_evidence", {"session_id": session})
+        assert "unknown or has expired" in text_of(lost)
+        back = await client.call_tool("clear_session", {"session_id": session, "undo": True})
+        assert "Restored: 1 item of evidence (1 pubmed)." in text_of(back)
+        again = await client.call_tool("clear_session", {"session_id": session, "undo": True})
+        listed = await client.call_tool("list_evidence", {"session_id": session})
+        unknown = await client.call_tool("clear_session", {"session_id": "rs_" + "0" * 32, "undo": True})
+    await server.app.aclose()
+    assert structured_of(again)["removed"] == structured_of(listed)["total"] == 1
+    assert "unknown or has expired" in text_of(unknown)
+
+
+@pytest.mark.parametrize("name", ["new_session", "close_session", "session", "cleat_session", "get_session"])
+async def test_nothing_but_deleting_leads_to_deletion(name: str) -> None:
+    async with Client(fake_server()) as client:
+        refused = await client.call_tool(name, {})
+        wanted = await client.call_tool("delete_session", {})
+        tools = (await client.list_tools()).tools
+    assert "mean clear_session" not in text_of(refused)
+    assert "mean clear_session" in text_of(wanted)
+    assert "Not needed for a fresh start" in next(one.description or "" for one in tools if one.name == "clear_session")
+
+
+async def test_a_model_without_calibration_is_named_wherever_it_matters() -> None:
+    async with Client(fake_server(literature=FakeSearch((PAPER,)), embedder=WordEmbedder())) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        expanded = await client.call_tool("expand_queries", {"topic": "metformin"})
+        quoted = await client.call_tool("get_evidence", {"ids": ["pubmed:1"], "about": "neurons"})
+        whole = await client.call_tool("get_evidence", {"ids": ["pubmed:1"]})
+    for result in (expanded, quoted):
+        assert UNCALIBRATED in structured_of(result)["warnings"]
+        assert f"Note: {UNCALIBRATED}" in text_of(result)
+    assert structured_of(whole)["warnings"] == []
 
 
 async def test_cancelling_a_call_stops_the_work_behind_it(mode: str) -> None:
@@ -214,7 +295,7 @@ async def test_cancelling_a_call_stops_the_work_behind_it(mode: str) -> None:
         finally:
             stopped.set()
 
-    async with Client(fake_server(literature=FakeSearch(behaviour=work)), mode=mode) as client:
+    async with Client(fake_server(literature=FakeSearch(behavior=work)), mode=mode) as client:
         async with anyio.create_task_group() as calls:
             calls.start_soon(client.call_tool, "pubmed_search", {"query": "x"})
             await started.wait()
@@ -231,7 +312,9 @@ async def test_progress_is_reported_to_a_client_that_asks_for_it(mode: str) -> N
 
     async with Client(fake_server(literature=FakeSearch((PAPER,))), mode=mode) as client:
         await client.call_tool("pubmed_search", {"query": "x"}, progress_callback=listen)
+        await client.call_tool("add_evidence", {"items": [{"content": "A."}]}, progress_callback=listen)
     assert (0.5, 1.0, "searching") in heard
+    assert (0.1, 1.0, "keeping 1 item") in heard
 
 
 async def test_new_opens_a_fresh_session_that_the_other_one_does_not_see() -> None:
@@ -297,6 +380,10 @@ async def test_prompts_name_what_is_missing(mode: str) -> None:
             await client.get_prompt("verify_claim", {"claim": " "})
         with pytest.raises(MCPError, match="research_question, verify_claim, expand_queries"):
             await client.get_prompt("nothing", {})
+        for arguments in ({"question": "x"}, {"claim": "x", "question": "x"}):
+            with pytest.raises(MCPError, match='Unknown argument "question": the prompt verify_claim') as told:
+                await client.get_prompt("verify_claim", arguments)
+            assert told.value.code == INVALID_PARAMS
 
 
 async def test_the_session_s_evidence_is_listed_and_its_change_is_announced(mode: str) -> None:
@@ -334,6 +421,10 @@ async def test_fields_are_completed_from_what_the_session_holds(mode: str) -> No
         topics = await client.complete(topic, {"name": "topic", "value": "Met"})
         depths = await client.complete(PromptReference(name="research_question"), {"name": "depth", "value": "q"})
         ids = await client.complete(piece, {"name": "id", "value": "pubmed:"})
+        for ref, name in ((PromptReference(name="nothing"), "topic"), (topic, "nothing")):
+            with pytest.raises(MCPError, match=r"Unknown (prompt|argument)") as told:
+                await client.complete(ref, {"name": name, "value": ""})
+            assert told.value.code == INVALID_PARAMS
     assert topics.completion.values == ["metformin alzheimer"]
     assert depths.completion.values == ["quick"]
     assert ids.completion.values == ["pubmed:1"]
@@ -376,7 +467,7 @@ async def test_search_survives_the_loss_of_one_source_and_names_it() -> None:
     async def fail() -> None:
         raise RateLimitError("pubmed", "PubMed allows no more requests for now.")
 
-    server = fake_server(literature=FakeSearch(behaviour=fail), web=FakeSearch((LONG,)), profile="search-fetch")
+    server = fake_server(literature=FakeSearch(behavior=fail), web=FakeSearch((LONG,)), profile="search-fetch")
     async with Client(server) as client:
         found = structured_of(await client.call_tool("search", {"query": "metformin"}))
     assert len(found["results"]) == 1

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from deepcritical_mcp.sources import SOURCES
+
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "deepcritical_mcp"
 MODULES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 
@@ -14,6 +16,7 @@ MODULES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8
 LATE_IMPORTS = {
     "context.py": "build_services is the one lazy door",
     "cli/__init__.py": "each command imports what it needs, so that the server starts quickly",
+    "cli/serving.py": "commands that only read settings need not wait for the server",
     "cli/app.py": "each command imports what it needs, so that the server starts quickly",
 }
 # Third-party libraries that are optional or take most of a second to import.
@@ -40,6 +43,25 @@ def test_no_two_classes_share_a_name() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
+def test_no_two_public_functions_or_aliases_share_a_name() -> None:
+    names = Counter(name for tree in MODULES.values() for name in {*_public_names(tree)})
+    # A tool and a prompt of one name; one function of each export format.
+    assert {name for name, count in names.items() if count > 1} == {"expand_queries", "entry"}
+
+
+def _public_names(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+            yield node.name
+        elif isinstance(node, ast.Assign) and not _is_type_variable(node.value):
+            found = (one.id for one in node.targets if isinstance(one, ast.Name))
+            yield from (name for name in found if name[0].isupper() and not name.isupper())
+
+
+def _is_type_variable(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar"
+
+
 def test_imports_stand_at_the_top_of_modules() -> None:
     late = {
         f"{name}: {module}"
@@ -55,3 +77,21 @@ def test_modules_stay_short() -> None:
         path.name: lines for path in PACKAGE.rglob("*.py") if (lines := len(path.read_text("utf-8").splitlines())) > 400
     }
     assert long == {}
+
+
+def test_sources_do_not_import_each_other() -> None:
+    homes = {".".join(row.source.partition(":")[0].split(".")[:3]) for row in SOURCES}
+    assert len(homes) == len(SOURCES)
+    found = {
+        f"{name}: {module}"
+        for name, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (module := node.module)
+        for home in homes
+        if module.startswith(home) and name.startswith("sources/") and not name.startswith(_place(home))
+    }
+    assert found == set()
+
+
+def _place(package: str) -> str:
+    return package.removeprefix("deepcritical_mcp.").replace(".", "/")

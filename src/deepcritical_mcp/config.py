@@ -9,16 +9,18 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import platformdirs
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from deepcritical_mcp.errors import ConfigurationError
 
 PREFIX = "DEEPCRITICAL_"
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")  # in lower case too
+_NEAR = 0.81  # SERPER_API_KEY, another product's, is at 0.80 of ours; NCBI_KEY at 0.82
 _TOKEN_PAIR = re.compile(r"[A-Za-z0-9._-]{1,64}:[!-+\--~]{1,512}")
 
 
@@ -58,14 +60,15 @@ Key = Annotated[SecretStr, AfterValidator(_key)]
 Tokens = Annotated[SecretStr, AfterValidator(_tokens)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
 Address = Annotated[str, AfterValidator(_address)]
+SecretAddress = Annotated[SecretStr, AfterValidator(lambda value: SecretStr(_address(value.get_secret_value())))]
 BaseUrl = Annotated[Address, AfterValidator(lambda value: value.rstrip("/"))]
 
 
-class SourceSettings(BaseSettings):
-    """Base of a source's own settings, declared in the source's folder and read with `Settings`.
+class OwnSettings(BaseSettings):
+    """Base of the settings of one part, such as a source or a store, declared next to it and read with `Settings`.
 
     A field's environment variable is DEEPCRITICAL_ and its name in capitals, unless its `validation_alias` says
-    otherwise. An empty variable counts as unset. Names are unique across all sources and the core.
+    otherwise. An empty variable counts as unset. Names are unique across all parts and the core.
     """
 
     model_config = SettingsConfigDict(
@@ -73,22 +76,21 @@ class SourceSettings(BaseSettings):
     )
 
 
-S = TypeVar("S", bound=SourceSettings)
+S = TypeVar("S", bound=OwnSettings)
 
 
 class Settings(BaseSettings):
-    """The core settings, and those of every source (see `of`). `load_settings` reads them.
+    """The core settings, and those of every part (see `of`). `load_settings` reads them.
 
-    Keyword arguments set core and source settings alike: `Settings(deadline=10, ncbi_base_url="http://…")`.
+    Keyword arguments set them all alike: `Settings(deadline=10, ncbi_base_url="http://…")`.
     """
 
-    model_config = SourceSettings.model_config
+    model_config = OwnSettings.model_config
 
-    _of_sources: dict[type[SourceSettings], SourceSettings] = PrivateAttr()
+    _of_parts: dict[type[OwnSettings], OwnSettings] = PrivateAttr()
     _given: dict[str, Any] = PrivateAttr()
 
     data_dir: Folder | None = Field(None, description="folder in which sessions survive a restart; unset = in memory")
-    chroma_url: BaseUrl = Field("", description="address of a Chroma server that stores the sessions")
     cache_dir: Folder = Field(
         default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"),
         description="folder of cached answers and of the rate limiter's state",
@@ -107,10 +109,6 @@ class Settings(BaseSettings):
         "off", description="let expand_queries ask the client's own model for queries, if it offers that"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="lowest level logged on stderr")
-
-    redis_url: SecretStr = Field(
-        SecretStr(""), description="Redis through which several machines share one request rate to NCBI"
-    )
 
     auth_tokens: Tokens = Field(
         SecretStr(""), description="callers allowed over HTTP: comma-separated name:token pairs"
@@ -148,34 +146,27 @@ class Settings(BaseSettings):
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
         self._given = values
-        self._of_sources = {kind: kind(**values) for kind in _source_kinds()}
+        self._of_parts = {kind: kind(**values) for kind in _kinds()}
 
-    def including(self, kinds: Iterable[type[SourceSettings]]) -> Settings:
-        """The same with those of further sources, read from the environment and the same keyword arguments."""
-        more = {kind: kind(**self._given) for kind in kinds if kind not in self._of_sources}
-        if not more:
-            return self
+    def including(self, kinds: Iterable[type[OwnSettings]]) -> Settings:
+        """The same with those of further parts, read from the environment and the same keyword arguments."""
         settings = self.model_copy()
-        settings._of_sources = {**self._of_sources, **more}
+        settings._of_parts = {kind: kind(**self._given) for kind in kinds} | self._of_parts
         return settings
 
     def of(self, kind: type[S]) -> S:
-        """The settings that a source declares in its class `kind`.
-
-        Raises:
-            KeyError: neither a row of `SOURCES` nor `including` named that class.
-        """
-        settings = self._of_sources[kind]
+        """The settings that a part declares in its class `kind`, which a row of a table or `including` has named."""
+        settings = self._of_parts[kind]
         assert isinstance(settings, kind)
         return settings
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The values that must never be shown, longest first: every field of type SecretStr, here and in the sources.
+        """The values that must never be shown, longest first: every field of type SecretStr, here and in the parts.
 
         Besides the full values, this includes the tokens in `auth_tokens` and a password within an address.
         """
-        fields = [value for settings in (self, *self._of_sources.values()) for _, value in settings]
+        fields = [value for settings in (self, *self._of_parts.values()) for _, value in settings]
         values = [value.get_secret_value() for value in fields if isinstance(value, SecretStr)]
         parts = [token for _, token in self.token_pairs] + [_password(value) for value in values]
         return tuple(sorted({*filter(None, values), *filter(None, parts)}, key=len, reverse=True))
@@ -197,13 +188,10 @@ class Setting(NamedTuple):
 
 
 def every_setting() -> tuple[Setting, ...]:
-    """All settings: each source's in the order of `SOURCES`, then the core's."""
-    kinds: tuple[type[BaseSettings], ...] = (*_source_kinds(), Settings)
-    return tuple(
-        Setting(field, _variable(field, info), info, kind)
-        for kind in kinds
-        for field, info in kind.model_fields.items()
-    )
+    """All settings: each source's in the order of `SOURCES`, each store's in that of `STORES`, then the core's."""
+    kinds: tuple[type[BaseSettings], ...] = (*_kinds(), Settings)
+    fields = ((kind, field, info) for kind in kinds for field, info in kind.model_fields.items())
+    return tuple(Setting(field, _variable(field, info), info, kind) for kind, field, info in fields)
 
 
 def variable_name(field: str) -> str:
@@ -221,7 +209,7 @@ def load_settings() -> Settings:
         return Settings()
     except ValidationError as error:
         rows = error.errors()
-    for kind in _source_kinds():
+    for kind in _kinds():
         try:
             kind()
         except ValidationError as error:
@@ -232,33 +220,46 @@ def load_settings() -> Settings:
 
 
 def unknown_variables() -> dict[str, str]:
-    """Variables that look like our settings but are not, each with the nearest real name."""
-    known = [setting.variable for setting in every_setting()]
-    return {
-        name: (get_close_matches(name, known, n=1, cutoff=0.0) or [""])[0]
-        for name in os.environ
-        if name.startswith(PREFIX) and name not in known
-    }
+    """Variables that look like our settings but are not, each with the nearest real name.
+
+    Variables without our prefix, such as TAVILY_APIKEY, must be very close to a name that is not set itself.
+    """
+    known = {_letters(setting.variable): setting.variable for setting in every_setting()}
+    found: dict[str, str] = {}
+    for name in os.environ:
+        is_ours = name.startswith(PREFIX)
+        letters = _letters(name)
+        plain = letters.removeprefix(_letters(PREFIX))
+        near = [plain] if plain in known else get_close_matches(letters, known, n=1, cutoff=0.0 if is_ours else _NEAR)
+        nearest = known[near[0]] if near else ""
+        if nearest and name.upper() != nearest and (is_ours or nearest not in os.environ):
+            found[name] = nearest
+    return found
 
 
-def _source_kinds() -> Iterator[type[SourceSettings]]:
-    """Each source's settings class, found by name: this layer lies below the sources."""
-    for row in pkgutil.resolve_name("deepcritical_mcp.sources").SOURCES:
-        if row.settings:
-            yield pkgutil.resolve_name(row.settings)
+def _kinds() -> Iterator[type[OwnSettings]]:
+    """Each part's settings class, found by name: this layer lies below the parts."""
+    for table in ("deepcritical_mcp.sources:SOURCES", "deepcritical_mcp.evidence.storage:STORES"):
+        yield from (pkgutil.resolve_name(row.settings) for row in pkgutil.resolve_name(table) if row.settings)
+    yield pkgutil.resolve_name("deepcritical_mcp.net.redis_settings:RedisSettings")
 
 
 def _variable(field: str, info: FieldInfo) -> str:
     alias = info.validation_alias
-    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else PREFIX + field.upper()
+    return alias if isinstance(alias, str) else PREFIX + field.upper()
+
+
+def _letters(variable: str) -> str:
+    """A variable's name without what people leave out or add, e.g. BRAVE_SEARCH_API_KEY -> BRAVEAPIKEY."""
+    return variable.upper().replace("_", "").replace("SEARCH", "")
 
 
 def _problem(message: str) -> str:
-    return message.removeprefix("Value error, ").replace("Input should be", "must be")
+    return message.removeprefix("Value error, ").replace("Input should be", "must be").partition(", unable to parse")[0]
 
 
 def _password(value: str) -> str:
     try:
-        return urlsplit(value).password or ""
+        return unquote(urlsplit(value).password or "")
     except ValueError:  # not an address
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pkgutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
+    from deepcritical_mcp.evidence.storage import StoreRow
     from deepcritical_mcp.search.expansion import QueryExpander
     from deepcritical_mcp.search.handler import SearchHandler
     from deepcritical_mcp.search.pipeline import SourceSearch
@@ -27,12 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Services:
-    """What the tools call.
-
-    Attributes:
-        searches: one for each source, by its name, in the order of `SOURCES`.
-        everywhere: searches all of them at once.
-    """
+    """What the tools call: a search for each source by its name, in the order of `SOURCES`, and one for all of them."""
 
     http: httpx.AsyncClient
     embedder: EmbeddingService
@@ -49,11 +46,8 @@ Admission = Callable[[], AbstractAsyncContextManager[None]]
 class AppContext:
     """The process's services, for any transport and any number of connections.
 
-    Construction does nothing: `initialize` must be answered before heavy libraries are imported.
-
-    Args:
-        build: makes the services from the settings.
-        admission: surrounds each tool call.
+    Construction does nothing: `initialize` must be answered before heavy libraries are imported. `build` makes the
+    services from the settings.
     """
 
     def __init__(
@@ -70,15 +64,20 @@ class AppContext:
         self._building = threading.Lock()
 
     async def services(self) -> Services:
-        """The services, built by the first caller, in a worker thread because that imports libraries."""
-        return self._services or await anyio.to_thread.run_sync(self._build)
+        """The services, built in a worker thread because that imports libraries; goes on if the caller gives up."""
+        return self._services or await anyio.to_thread.run_sync(self._build, abandon_on_cancel=True)
 
     def warm_up(self) -> None:
         """Build the services and load the model in the background, so that the first call need not wait.
 
         In a daemon thread: an executor's thread would keep the process alive.
         """
-        threading.Thread(target=lambda: self._build().embedder.warm_up(), name="warm-up", daemon=True).start()
+
+        def work() -> None:
+            self._build().embedder.warm_up()
+            gc.freeze()  # a collection would stop the process for half a second to look at what was imported
+
+        threading.Thread(target=work, name="warm-up", daemon=True).start()
 
     def _build(self) -> Services:
         with self._building:
@@ -96,8 +95,10 @@ class AppContext:
             services.embedder.close()
 
 
-def build_services(settings: Settings, *, sources: Sequence[SourceRow] | None = None) -> Services:
-    """All services; `sources` replaces `SOURCES`. Opens no connection and loads no model yet.
+def build_services(
+    settings: Settings, *, sources: Sequence[SourceRow] | None = None, stores: Sequence[StoreRow] | None = None
+) -> Services:
+    """All services; `sources` and `stores` replace the tables. Opens no connection and loads no model yet.
 
     Its imports are inside the function because they take most of a second, and `initialize` must be answered first.
     They run in one thread, because two threads that import the same modules at once may see them half initialized.
@@ -112,18 +113,20 @@ def build_services(settings: Settings, *, sources: Sequence[SourceRow] | None = 
     from deepcritical_mcp.search.handler import SearchHandler
     from deepcritical_mcp.search.pipeline import SourceSearch
     from deepcritical_mcp.sources.base import Net, create_sources
-    from deepcritical_mcp.sources.pubmed.source import PubMed
 
-    settings = settings.including(pkgutil.resolve_name(row.settings) for row in sources or () if row.settings)
+    rows = (*(sources or ()), *(stores or ()))
+    settings = settings.including(pkgutil.resolve_name(row.settings) for row in rows if row.settings)
     hide_keys_in_urls(*settings.secrets)
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
-    embedder = EmbeddingService(settings)
+    backend = open_backend(settings, stores)
+    # Vectors are cached next to the sessions, which clears them with the sessions: elsewhere nobody would.
+    embedder = EmbeddingService(settings.model_copy(update={"data_dir": None}) if backend.shared else settings)
     built = create_sources(settings, Net(http, embedder=embedder), sources)
     return Services(
         http=http,
         embedder=embedder,
-        sessions=SessionRegistry(settings, embedder, open_backend(settings)),
+        sessions=SessionRegistry(settings, embedder, backend),
         searches={source.name: SourceSearch(source, seconds=settings.deadline) for source in built},
         everywhere=SearchHandler(built, seconds=settings.deadline),
-        expander=QueryExpander(settings, next((one.mesh for one in built if isinstance(one, PubMed)), None)),
+        expander=QueryExpander(settings, next((one.vocabulary for one in built if one.vocabulary), None)),
     )

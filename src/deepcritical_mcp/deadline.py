@@ -30,11 +30,17 @@ TO_REPORT_FAILURE = Share(0.2, 1.5)
 TO_KEEP_RESULTS = Share(0.15, 5.0)
 """After the variants were asked, for storing the results."""
 TO_FETCH_RECORDS = Share(0.5)
-"""After several variants were asked, if the records must still be fetched and stored."""
+"""After the variants were asked, if the records must still be fetched and stored."""
 TO_READ_CACHE = Share(0.1, 2.0)
 """After the last web provider, for cached results."""
 
 # Upper limits.
+IN_LINE = Share(0.8)
+"""To wait until a provider that limits requests per second may be asked; a call that would wait longer is refused."""
+TO_EMBED = Share(0.4)
+"""To embed documents; without vectors they are found by words until embedded later."""
+TO_EMBED_FOR_ANSWER = Share(0.2)
+"""To embed, within a search of the session, what it could compare by words as well."""
 VOCABULARY = Share(0.3, 10.0)
 """To look up a topic's concepts; five small requests to NCBI take about 3 seconds."""
 CLIENT_MODEL = Share(0.5)

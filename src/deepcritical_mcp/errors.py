@@ -74,8 +74,8 @@ class SessionNotFoundError(SessionError, code="session_not_found"):
 
     def __init__(self) -> None:
         super().__init__(
-            "This session_id is unknown or has expired. Leave session_id out to use your default session, "
-            'or pass "new" as session_id to open a fresh session.'
+            "This session is unknown or has expired, or was cleared; sessions in memory end with the server. Call "
+            'again without session_id to use your default session, or with session_id="new" to open a fresh one.'
         )
 
 

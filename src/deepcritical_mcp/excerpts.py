@@ -13,9 +13,11 @@ MIN_GAP = 400
 """Characters: less is never left out of an abstract."""
 MAX_SENTENCE = 500
 """Characters of a sentence that is ranked or quoted; a longer one counts as several."""
-MAX_WHOLE = 1_500
-"""Characters: an abstract up to this length stays whole."""
+MAX_ABSTRACT, GIST = 8_000, 4_000
+"""Characters; longer ones are whole reports or lists of a congress's abstracts, of which the richest part is shown."""
 GAP = "[…]"
+_TOO_LONG = 2_000
+"""Characters: from here on it is a list without full stops rather than a sentence of an abstract."""
 _LAST_SENTENCES = 2
 """Stand for the conclusion of an abstract without labels."""
 
@@ -34,21 +36,26 @@ _NO_EFFECT = r"""
     \b(?:NOAEL|LOAEL|NOEL|LOEL|NOAEC|LOAEC)s?\b | \b(?:[Nn]o|[Ll]owest)[- ]observed[- ](?:adverse[- ])?effect
     | \b[Nn]o[- ](?:adverse[- ])?effect[- ](?:level|dose|concentration)
 """
-_RESULT = re.compile(
-    rf"""{_NO_EFFECT}
-    | \b(?:[Nn]o|not|[Nn]one|[Nn]either|nor|[Ww]ithout|cannot|failed|unaffected|unchanged)\b
-    | \b(?:[Hh]owever|[Ii]n\ contrast|[Cc]onversely|whereas|[Aa]lthough|but|[Oo]nly|[Ee]xcept|than)\b
+_FIGURE = rf"""{_NO_EFFECT}
     | [0-9][ \u00a0]?(?: % | [mkµμun]?g\b | mcg\b | [mµμn]?[lL]\b | [mµμn]?[mM](?:ol)?\b | [mck]m\b | IU\b | U\b
         | pp[mb]\b | mmHg\b | Gy\b | kcal\b | kJ\b | °C | bpm\b | (?:hour|day|week|month|year)s?\b
-        | -?fold\b | times\b )
-    | \b[pP](?:[- ]?value)?[ ]?[<>=≤≥] | \b[nN][ ]?=[ ]?[0-9] | [<>≤≥±][ ]?[0-9]
-    | \b(?:CI|CrI|OR|RR|HR|IRR|aOR|aHR|AUC|SMD|WMD|NNT|NNH|IQR|SD|SEM|(?:ED|IC|EC|LD|LC|TD)50|BMDL?[0-9]{{0,2}})\b
-    | \b(?:confidence|credible)\ interval | \b(?:odds|hazard|risk|rate|likelihood)\ ratio | \brelative\ risk
-    | \b(?:mean|risk|absolute)\ difference | \bnumber\ needed | \b(?:sensitivity|specificity|effect\ size)\b
-    | \bsignificant(?:ly)?\b | \b(?:increase|decrease|reduc|elevat|inhibit|induc|associat)[a-z]+\b
-    """,
-    re.VERBOSE,
-)
+        | -?fold\b | times\b | (?:[a-z]+\ ){{0,2}}(?:patients|participants|subjects|cases|controls|(?:wo)?men|children
+        | adults|infants|people|volunteers|studies|trials|rats|mice|dogs|animals)\b )
+    | \b[pP](?:[- ]?value)?[ ]?[<>=≤≥] | \b[nN][ ]?=[ ]?[0-9] | (?:[<>≤≥±]|\+/-)[ ]?[0-9] | [0-9](?:\.[0-9]|\ percent)
+    | \b(?:CrI|CI|OR|RR|HR|IRR|aOR|aHR|AUC|SMD|WMD|NNT|NNH|IQR|SD|SEM|(?:ED|IC|EC|LD|LC|TD)50|BMDL?[0-9]{{0,2}}|ratio
+        |interval|difference|risk|sensitivity|specificity|effect\ size|number\ needed)s?\b[^0-9.;]{{0,40}}[0-9]
+"""
+_STATED = rf"""{_FIGURE}
+    | \b(?:[Nn]o|not|[Nn]one|[Nn]either|nor|[Ww]ithout|cannot|failed|unaffected|unchanged)\b
+    | \b(?:significant|similar|comparabl|dose-(?:re|de))[a-z]*\b
+"""
+_FINDING = rf"""{_STATED}
+    | \b(?:[Hh]owever|[Ii]n\ contrast|[Cc]onversely|whereas|[Aa]lthough|but|[Oo]nly|[Ee]xcept|than)\b
+    | \b(?:increase|decrease|reduc|elevat|inhibit|induc|associat|improv|impair|enhanc|suppress|attenuat
+        |prevent|promot|upregulat|downregulat|caus|higher|lower|greater|less|reveal|show|confirm)[a-z]*\b
+"""
+_FIGURES, *_RESULTS_BY_RIGOR = (re.compile(signals, re.VERBOSE) for signals in (_FIGURE, _FINDING, _STATED))
+"""What makes a sentence one with results: before the section of results, and elsewhere (widely, strictly)."""
 _LEVEL = re.compile(_NO_EFFECT, re.VERBOSE)
 _REFERS_BACK = re.compile(
     r"In contrast|Conversely|However|But|Thus|Th(?:is|ese|ose)\b|Such|It\b|They|Both|Neither|The (?:latter|former)"
@@ -110,23 +117,26 @@ def first_sentences(text: str, limit: int) -> str:
     return text[: ends[-1]].rstrip() if ends else ""
 
 
-def dispensable(text: str) -> list[Span]:
-    """What an abstract of more than `MAX_WHOLE` characters can do without, at least `MIN_GAP` characters long: if it is
-    labeled, what precedes its results (background, objective, methods), except for the first sentence."""
-    found, labels = _labeled(text)
-    results = next((number for number, label in enumerate(labels) if _RESULTS.match(label)), 0)
-    if len(text) <= MAX_WHOLE or not results or not all(labels) or any(map(_CONCLUSION.search, labels[:results])):
-        return []
-    return [gap for gap in [Span(found[0].end, found[results].start)] if gap.length >= MIN_GAP]
+def least_telling(text: str, limit: int = 0, *, strict: bool = False) -> list[Span]:
+    """What to cut from an abstract: sentences without results, except the first one and the conclusion (the part
+    labeled so, else the last sentences); and if more than `limit` characters would stay, those with the fewest results.
+    Without a limit, those with results stay, except in a text of more than `MAX_ABSTRACT` characters.
 
-
-def least_telling(text: str, limit: int) -> list[Span]:
-    """What to cut from an abstract so that about `limit` characters stay: the first sentence, the conclusion (the part
-    labeled so, else the last sentences), and as many sentences with results as fit, those with the most first."""
+    What is labeled background, objective or methods has results if it has figures. Elsewhere a statement of
+    difference or effect is a result too; with `strict` only figures, negations and significance are.
+    """
     found, labels = _labeled(text)
+    limit = limit or (GIST if len(text) > MAX_ABSTRACT else len(text))
+    before = next((number for number, label in enumerate(labels) if _RESULTS.match(label)), 0)
+    if not all(labels) or any(map(_CONCLUSION.search, labels[:before])):
+        before = 0
     kept = {number for number, label in enumerate(labels) if _CONCLUSION.search(label)}
     kept = {0} | (kept or {*range(len(found))[-_LAST_SENTENCES:]})
-    counts = [len(_RESULT.findall(text, *span)) + 10 * bool(_LEVEL.search(text, *span)) for span in found]
+    signals = [_FIGURES if number < before else _RESULTS_BY_RIGOR[strict] for number in range(len(found))]
+    counts = [
+        len(signal.findall(text, *span)) + 10 * bool(_LEVEL.search(text, *span))
+        for signal, span in zip(signals, found, strict=True)
+    ]
     room = limit - sum(found[number].length for number in kept)
     for number in sorted(range(1, len(found)), key=lambda number: -counts[number]):
         more = ({number, number - 1} if _REFERS_BACK.match(text, found[number].start) else {number}) - kept
@@ -140,7 +150,8 @@ def least_telling(text: str, limit: int) -> list[Span]:
 @lru_cache(maxsize=128)
 def _labeled(text: str) -> tuple[Sequence[Span], Sequence[str]]:
     """The sentences, and the label of the section that each is in; "" before the first label."""
-    found, labels = _sentences(text), [""]
+    spans, labels = _sentences(text), [""]
+    found = [part for one in spans for part in (_parts(text, one) if one.length > _TOO_LONG else (one,))]
     for span in found:
         label = _LABEL.match(text, span.start)
         labels.append(label["label"].upper() if label else labels[-1])

@@ -170,7 +170,7 @@ def is_preprint_doi(doi: str) -> bool:
 
 def normalize_pmid(pmid: str) -> str:
     """The digits of a PMID, also from "PMID: 31978945", "pubmed:31978945" or "031978945"; "" if it is not a PMID."""
-    found = re.fullmatch(r"(?:(?:pmid|pubmed)\s*:?\s*)?0*([1-9][0-9]{0,8})", pmid.strip(), flags=re.IGNORECASE)
+    found = re.fullmatch(r"(?:(?:pmid|pubmed)\s*+:?\s*+)?0*+([1-9][0-9]{0,8})", pmid.strip(), flags=re.IGNORECASE)
     return found[1] if found else ""
 
 

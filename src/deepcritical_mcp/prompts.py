@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from mcp.server.mcpserver.prompts import Prompt
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
 from pydantic import Field
 
 from deepcritical_mcp.models import status_label
@@ -73,3 +76,17 @@ PROMPTS = (
     Prompt.from_function(verify_claim, title="Verify a claim"),
     Prompt.from_function(expand_queries, title="Write search queries"),
 )
+
+
+def prompt_arguments(name: str, given: Iterable[str]) -> dict[str, bool]:
+    """The names of a prompt's arguments, and whether each is required.
+
+    MCPError -32602 if there is no such prompt, or if it has no argument of a `given` name.
+    """
+    arguments = {one.name: {each.name: bool(each.required) for each in one.arguments or []} for one in PROMPTS}
+    if name not in arguments:
+        raise MCPError(INVALID_PARAMS, f'Unknown prompt "{name[:80]}". The prompts are {", ".join(arguments)}.')
+    if unknown := [one for one in given if one not in arguments[name]]:
+        known = ", ".join(arguments[name])
+        raise MCPError(INVALID_PARAMS, f'Unknown argument "{unknown[0][:80]}": the prompt {name} accepts {known}.')
+    return arguments[name]

@@ -1,8 +1,11 @@
-"""Cleaning of external text before it becomes part of a value."""
+"""External text: cleaning it before it becomes part of a value, and its words that say nothing about its subject."""
 
 from __future__ import annotations
 
+import calendar
 import re
+from typing import Literal
+from unicodedata import normalize
 
 # C0 and C1 control characters except tab and newline, lone surrogates, and characters that reorder or hide text.
 _UNSAFE = re.compile(
@@ -10,7 +13,66 @@ _UNSAFE = re.compile(
 )
 _LIKE_OUR_MARK = re.compile(r"\[(?=…\s*[\d,.]+\s+characters\s+left\s+out)", re.IGNORECASE)
 _WHITE_SPACE = re.compile(r"\s+")
+_SLICE_OF = re.compile(r".{1,200}(?!\S)|.{1,200}", re.DOTALL)
+MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
+"""By the first three letters: {"jan": 1, …}."""
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?=\s|$)")
+
+# Our own choice. Two titles that differ in these alone are the same.
+FUNCTION_WORDS = frozenset(
+    """a an and are as at be by do does for from has have in into is it its of on our that the their this to was we were
+    what which with""".split()
+)
+# Our own choice: what no search by words needs. Not among them: words of comparison and time (than, between, during),
+# and words that are also names or abbreviations in medicine (WHO, US, ALL, CAN, I).
+STOP_WORDS = FUNCTION_WORDS | frozenset(
+    """am been being but could did had he her here him his how if might must or shall she should so such them then there
+    these they those when where will would you your""".split()
+)
+# First words of questions. Not "a", "in", "may" and "who", which can start a name.
+QUESTION_WORDS = frozenset(
+    """are can could did do does had has have how is should the there was were what when where whether which why
+    would""".split()
+)
+# A question or a request for papers, as far as it is not about a subject.
+REQUEST_WORDS = QUESTION_WORDS | frozenset(
+    """a about all am an any article articles concerning evidence find for i i'm in information interested know learn
+    like literature looking me need on paper papers please publications recent regarding research search show some
+    studies study tell to us want we you""".split()
+)
+NEGATIONS = frozenset("cannot neither never no non nor not without".split())
+CONJUNCTIONS = frozenset("and or versus vs".split())
+# Words that PubMed does not search for (NLM, PubMed Help, "Stopwords").
+PUBMED_STOP_WORDS = frozenset(
+    """a about again all almost also although always among an and another any are as at be because been before being
+    between both but by can could did do does done due during each either enough especially etc for found from further
+    had has have having here how however i if in into is it its itself just kg km made mainly make may mg might ml mm
+    most mostly must nearly neither no nor obtained of often on our overall perhaps pmid quite rather really regarding
+    seem seen several should show showed shown shows significantly since so some such than that the their theirs them
+    then there therefore these they this those through thus to upon use used using various very was we were what when
+    which while with within without would""".split()
+)
+# What separates the phrases of a query: all of these, and what else PubMed requires but no paper is about.
+QUERY_FUNCTION_WORDS = (
+    STOP_WORDS
+    | QUESTION_WORDS
+    | NEGATIONS
+    | CONJUNCTIONS
+    | PUBMED_STOP_WORDS
+    | frozenset(
+        """across after against along amongst ever get i'm me my onto own per please till together toward towards until
+        us via who whom whose yet""".split()
+    )
+)
+# Enough of other languages' to notice that a text is not in English.
+FOREIGN_FUNCTION_WORDS = {
+    "Spanish": "al como con de del el en entre es la las los más o para por que qué se sin sobre son su sus un una y",
+    "Portuguese": "a ao com da das de do dos e em entre na nas no nos o os ou para por que se sem seu sobre um uma",
+    "French": "au aux avec chez dans de des du en entre est et la le les ou par pour que qui sans se ses sur un une",
+    "Italian": "alla che con dei del della delle di e fra gli i il in la le lo nel nella o per senza su tra un una",
+    "German": "bei das dem den der des die durch ein eine einer für im in ist mit nach oder sind und vom von wie zur",
+    "Dutch": "aan als bij dat de die door een en het in is met naar of op over te van voor zijn zonder",
+}
 
 
 def clean_text(text: str) -> str:
@@ -27,9 +89,26 @@ def clean_line(text: str) -> str:
     return _WHITE_SPACE.sub(" ", clean_text(text)).strip()
 
 
+def limited(text: str, limit: int) -> str:
+    """`text`, of which at most `limit` characters are kept; a remark at its end says how many were left out."""
+    left = len(text) - limit
+    return text if left <= 0 else f"{text[:limit]} (… {left:,} characters left out)"
+
+
+def normalized(form: Literal["NFKC", "NFKD"], text: str) -> str:
+    """`text` in a Unicode normal form, in linear time: a run of combining marks takes quadratic time as a whole, while
+    all threads wait. Words of up to 200 characters stay whole."""
+    return text if text.isascii() else "".join(normalize(form, part[0]) for part in _SLICE_OF.finditer(text))
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`number` and `noun`, in the plural unless there is one: "1 item", "1,200 items"."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def clipped(text: str, limit: int) -> str:
+    """`text` in at most `limit` characters, with "…" where its end is left out."""
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
 def cut_at_sentence(text: str, limit: int) -> str:
@@ -48,16 +127,19 @@ def cut_at_sentence(text: str, limit: int) -> str:
 
 
 _ADDRESS_PART = r"""[^\s<>`"\[\]|\\]"""
-_TLD = r"""(?: [a-z]{2} | com | org | net | edu | gov | mil | int | info | biz | name | pro | web | xxx | aero | asia
-  | coop | museum | shop | рф | xn--[a-z0-9-]{1,59}+ | [a-z]{2,63}+(?=[:/?\#]) )"""
-"""Which names linkify-it takes for a domain without "www." or a scheme, and any name with a port or a path."""
+_TLD = r"""(?: com | org | net | edu | gov | biz | info | name | pro | web | xxx | aero | asia | coop | museum | shop
+  | рф | xn--[a-z0-9-]{1,59}+ | a[cdefgilmnoqrstuwxz] | b[abdefghijmnorstvwyz] | c[acdfghiklmnoruvwxyz] | d[ejkmoz]
+  | e[cegrstu] | f[ijkmor] | g[abdefghilmnpqrstuwy] | h[kmnrtu] | i[delmnoqrst] | j[emop] | k[eghimnprwyz] | om | qa
+  | l[abcikrstuvy] | m[acdeghklmnopqrstuvwxyz] | n[acefgilopruz] | p[aefghklmnrstwy] | r[eosuw] | u[agksyz] | w[fs]
+  | s[abcdeghijklmnortuvxyz] | t[cdfghjklmnortvwz] | v[aceginu] | y[et] | z[amw] )"""
+"""Which names linkify-it takes for a domain without "www." or a scheme."""
 _ACTIVE = re.compile(
     rf"""
       (?P<url> (?<![a-z])(?:https?|ftp)://{_ADDRESS_PART}++
         | (?<![^\W_])(?:www\.|(?<![:/])//(?=[^\W_])){_ADDRESS_PART}++ )
     | (?P<email> (?<![\w.+-])[\w.+-]++@(?:[\w-]{{1,63}}+\.(?=[\w-]))++[\w-]{{1,63}}+ )
-    | (?P<domain> (?<![^\W_])(?<![.:/@-])(?:[^\W_](?:[^\W_]|-){{0,62}}+\.(?=[^\W_]))++{_TLD}(?![^\W_]|-)
-        (?:[:/?\#]{_ADDRESS_PART}*+)? )
+    | (?P<domain> (?<![^\W_])(?<![.:/@-])(?![0-9]\.[0-9]\.CO;2-)
+        (?:[^\W_](?:[^\W_]|-){{0,62}}+\.(?=[^\W_]))++{_TLD}(?![^\W_]|-)(?:[:/?\#]{_ADDRESS_PART}*+)? )
     | (?P<escape> [\\`]                          # an escape, a code span
         | <(?=[A-Za-z/!?])                       # a tag, a comment, an autolink
         | &(?=\#?\w{{1,32}};)                      # a character that a client may decode too early
@@ -82,7 +164,8 @@ def inert(text: str) -> str:
 
     CommonMark and GFM find no image, link, HTML or code in it, and no heading, list, rule or table at the start of a
     line; nor is there one after a client has decoded `&lt;` too early. Addresses become code spans, everything else is
-    escaped with a backslash, so that it stays readable ("p<0.05", "[95% CI]"). Indentation is dropped.
+    escaped with a backslash, so that it stays readable ("p<0.05", "[95% CI]"). The end of an old DOI ("3.0.CO;2-2")
+    stays as it is, although some clients take it for a domain. Indentation is dropped.
     """
     plain = _ACTIVE.sub(_inactive, _INDENT.sub("", text))
     return _BLOCK_START.sub(lambda start: f"{start['number']}\\" if start["number"] else f"\\{start['before']}", plain)

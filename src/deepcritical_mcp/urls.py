@@ -39,14 +39,14 @@ _TRACKING_VALUES = {
 _SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "go", "ne", "net", "nhs", "or", "org"})
 
 _BARE_HOST = re.compile(r"^(//)?[^\s/?#@:]+\.[a-z]{2,24}\.?(:\d{1,5})?([/?#]|$)", re.IGNORECASE)
-_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:.]*:[0-9a-f:.]*")
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f.]*+:[0-9a-f:.]*+")
 _DOMAIN = re.compile(r"([a-z0-9_][a-z0-9_-]*\.)*([a-z]{2,24}|xn--[a-z0-9-]+)|\d+(\.\d+){3}")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _PATH_SESSION = re.compile(r";(jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
 _AMP_FILE = re.compile(r"\.amp(?=\.html?$|$)")
 # Only after a path that looks like an article's.
-_AMP_FOLDER = re.compile(r"(/[^/]*(?:-[^/]*-|\d{5}|\.html?$)[^/]*)/amp$")
+_AMP_FOLDER = re.compile(r"(/(?=[^/]*+/amp$)(?:[^/-]*+-[^/-]*+-|[^/]*?\d{5})[^/]*+)/amp$")
 _GOOGLE = re.compile(r"google\.[a-z.]{2,6}")
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b\ufeff]")
 # Characters that mean the same plain or percent-encoded; those in _PATH_MARKS have a special meaning if plain.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from itertools import combinations
+
 import pytest
 from playwright.async_api import expect
 
+from deepcritical_mcp.board import board_report
 from tests.board.conftest import OpenBoard
-from tests.board.samples import SESSION, piece, pieces, result
+from tests.board.samples import SESSION, piece, pieces, places, publication, publications, result
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -20,7 +24,7 @@ async def test_the_page_shakes_hands_and_draws_the_result_it_is_given(open_board
     assert board.handshake["app"]["name"] == "deepcritical-board"
     assert await board.text("h1") == "Evidence for “healthy ageing”"
     summary = await board.text("#summary")
-    assert summary == "1 retracted · 1 with an expression of concern · 4 from PubMed · 7 in the session"
+    assert summary == "4 from PubMed, of these 1 retracted and 1 with an expression of concern · 7 in the session"
     assert "DuckDuckGo could not be reached." in await board.text("#notices")
     assert await board.text("#footer") == f"Session {SESSION}"
     assert not board.complaints
@@ -38,6 +42,53 @@ async def test_a_card_says_its_status_first(open_board: OpenBoard) -> None:
     notice = cards.nth(1).get_by_text("Retraction: J Invented Trials. 2020;1(2):3, PMID 39000001")
     await expect(notice).to_be_visible()
     assert "relevance 0.87" in await cards.nth(1).inner_text()
+
+
+async def test_the_counts_of_all_sources_add_up(open_report: OpenBoard) -> None:
+    board = await open_report(board_report(publications(14)))
+
+    sources, _, flagged = (await board.text("#summary")).partition(", of these ")
+    assert sources == "14 items: 10 from PubMed + 3 from the web + 1 own note"
+    assert flagged == "1 retracted and 1 with an expression of concern"
+
+
+async def test_the_timeline_counts_on_its_bars_and_ends_this_year(open_report: OpenBoard) -> None:
+    year = datetime.now(UTC).year
+    dates = [str(year - 90), str(year - 40), f"{year - 40}-03", str(year)]
+    board = await open_report(board_report([publication(n, date=date) for n, date in enumerate(dates)]))
+
+    assert (await board.text("#timeline-axis")).split()[-1] == str(year)
+    assert await board.app.locator("#timeline button").all_inner_texts() == ["1", "2", "1"]
+    assert str(year) in (await board.app.locator("#timeline button").last.get_attribute("aria-label") or "")
+
+
+async def test_points_of_the_map_have_their_titles(open_report: OpenBoard) -> None:
+    evidence = publications(14)
+    board = await open_report(board_report(evidence, places=places(evidence)))
+
+    tips = await board.app.locator("#map .point title").all_text_contents()
+    assert all(any(one.title in tip for tip in tips) for one in evidence)
+    boxes = await board.app.locator("#map text").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().toJSON())"
+    )
+    frame = await board.app.locator("#map").bounding_box()
+    assert frame is not None
+    assert len(boxes) >= 5
+    assert all(frame["x"] <= box["left"] and box["right"] <= frame["x"] + frame["width"] for box in boxes)
+    for one, other in combinations(boxes, 2):
+        apart = one["right"] < other["left"] or other["right"] < one["left"]
+        assert apart or abs(one["y"] - other["y"]) >= 0.6 * one["height"]
+
+
+async def test_controls_stand_in_one_line_on_a_telephone(open_report: OpenBoard) -> None:
+    board = await open_report(board_report(publications(14)))
+    await board.page.set_viewport_size({"width": 400, "height": 800})
+
+    for controls in ("#tools > select, #export > :is(select, button)", ".panel"):
+        boxes = [await one.bounding_box() for one in await board.app.locator(controls).all()]
+        middles = {round(box["y"] + box["height"] / 2) for box in boxes if box}
+        assert max(middles) - min(middles) <= 2, controls
+    assert await board.width() <= 400
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ async def test_a_host_that_calls_no_tools_sees_no_controls_for_them(open_board: 
     await expect(board.app.get_by_role("button", name="More like this")).to_have_count(0)
 
 
-async def test_the_page_follows_the_hosts_theme_and_colours(open_board: OpenBoard) -> None:
+async def test_the_page_follows_the_hosts_theme_and_colors(open_board: OpenBoard) -> None:
     def colour(board: Board) -> Any:
         return board.app.evaluate("() => getComputedStyle(document.body).backgroundColor")
 

@@ -14,7 +14,7 @@ import pytest
 import deepcritical_mcp.board
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.board import MAX_POINTS, META_KEY, SCRIPTS, board_meta, board_page, board_report
-from deepcritical_mcp.models import SOURCE_LABELS, STATUSES, Evidence, Source, status_label
+from deepcritical_mcp.models import SOURCE_LABELS, STATUSES, CitationSource, Evidence, status_label
 from tests.board.samples import SESSION, pieces, places, publication, publications
 
 SCRIPT_FOLDER = Path(deepcritical_mcp.board.__file__).with_name("js")
@@ -92,7 +92,7 @@ def test_the_page_labels_every_source() -> None:
     labels = json.loads(part(script_of(board_page()), r"const SOURCES = \{ \.\.\.JSON\.parse\('(.*?)'\)"))
 
     assert labels == SOURCE_LABELS
-    assert list(labels) == list(get_args(Source))
+    assert list(labels) == list(get_args(CitationSource))
 
 
 def test_hostile_evidence_cannot_leave_the_data_it_stands_in() -> None:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from deepcritical_mcp.config import unknown_variables
 from tests.cli.conftest import Command
 
 TYPO = "DEEPCRITICAL_TYPO is not a setting; did you mean DEEPCRITICAL_"
@@ -26,6 +27,43 @@ def test_the_server_logs_a_mistyped_setting_and_starts(command: Command):
     assert done.returncode == 0
     assert TYPO in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("TAVILY_APIKEY", "TAVILY_API_KEY"),
+        ("NCBI_MAIL", "NCBI_EMAIL"),
+        ("BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"),
+        ("SERPAPI_KEY", "SERPAPI_API_KEY"),
+        ("DEEPCRITICAL_NCBI_API_KEY", "NCBI_API_KEY"),
+        ("DEEP_CRITICAL_DEADLINE", "DEEPCRITICAL_DEADLINE"),
+        ("DEEPCRITCAL_DATA_DIR", "DEEPCRITICAL_DATA_DIR"),
+    ],
+)
+def test_a_mistyped_provider_variable_is_pointed_out(monkeypatch: pytest.MonkeyPatch, name: str, meant: str):
+    monkeypatch.setenv(name, "x")
+    assert unknown_variables()[name] == meant
+
+
+def test_the_server_points_out_a_mistyped_key_and_never_shows_it(command: Command):
+    server = command(TAVILY_APIKEY="tvly-secret")
+    assert "TAVILY_APIKEY is not a setting; did you mean TAVILY_API_KEY?" in server.stderr
+    assert "secret" not in server.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "SERPER_API_KEY", "XAI_API_KEY", "EMAIL", "TAVILY_PROJECT", "deepcritical_deadline"]
+)
+def test_variables_of_other_programs_are_left_alone(monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.setenv(name, "x")
+    assert name not in unknown_variables()
+
+
+def test_a_variable_of_another_program_is_not_pointed_out_where_ours_is_set(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("BRAVE_API_KEY", "x")
+    monkeypatch.setenv("BRAVE_SEARCH_API_KEY", "x")
+    assert "BRAVE_SEARCH_API_KEY" not in unknown_variables()
 
 
 @pytest.mark.parametrize("arguments", [one for one in COMMANDS if "install" not in one and "doctor" not in one])
@@ -79,6 +117,30 @@ def test_a_closed_pipe_is_not_an_error(environment: dict[str, str]):
     )
     os.close(writing)
     assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes behave differently there")
+def test_a_reader_that_leaves_during_the_demo_is_not_an_error(environment: dict[str, str]):
+    demo = subprocess.Popen(
+        [sys.executable, "-m", "deepcritical_mcp", "demo", "--offline"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert demo.stdout is not None
+    assert demo.stderr is not None
+    with demo, demo.stdout as output:
+        while b"The server started" not in output.readline():
+            assert demo.poll() is None
+        output.close()
+        assert demo.stderr.read() == b""
+
+
+@pytest.mark.parametrize("arguments", [("-h",), ("serve", "-h"), ("cache", "clear", "-h")])
+def test_help_has_a_short_form(command: Command, arguments: tuple[str, ...]):
+    done = command(*arguments)
+    assert done.returncode == 0
+    assert "Usage: deepcritical-mcp" in done.stdout
 
 
 @pytest.mark.parametrize("arguments", [("bogus",), ("demo", "--bogus"), ("install",), ("install", "--client", "emacs")])

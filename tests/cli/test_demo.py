@@ -60,7 +60,7 @@ def test_sample_data_is_used_without_a_network_even_if_home_is_not_writable(comm
     )
     assert done.returncode == 0, done.stdout + done.stderr
     said = _words(done.stdout)
-    assert "Offline, because NCBI cannot be reached (ConnectError)" in said
+    assert "Offline, because PubMed cannot be reached (ConnectError)" in said
     assert (
         f"Gut microbiome in Parkinson's disease: a case-control study of stools that were never sampled {MARK}" in said
     )
@@ -75,7 +75,7 @@ def test_failures_are_shown_and_the_demo_continues(command: Command, sample_worl
     done = command("demo", "--debug", **sample_world | {"DEEPCRITICAL_DUCKDUCKGO_URL": NO_SERVER})
     assert done.returncode == 0, done.stdout + done.stderr
     said = _words(done.stdout)
-    assert "NCBI is reachable: searching the real PubMed and the real web." in said
+    assert "PubMed answers: searching the real PubMed and the real web." in said
     assert "DuckDuckGo cannot be reached" in said
     assert "Recognized as a duplicate" in said
     assert "deepcritical_mcp" in done.stderr  # --debug: the server's log

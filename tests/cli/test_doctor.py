@@ -127,7 +127,7 @@ def test_no_source_answers_and_the_home_folder_is_not_writable(command: Command,
     settings = {"DEEPCRITICAL_NCBI_BASE_URL": NO_SERVER, "DEEPCRITICAL_DUCKDUCKGO_URL": NO_SERVER, "HOME": str(blocked)}
     done = command("doctor", COLUMNS="60", **settings)
     assert done.returncode == 1
-    assert "The main job does not work yet" in done.stdout
+    assert "Searching and keeping evidence does not work yet" in done.stdout
     assert "PubMed cannot be reached" in " ".join(done.stdout.split())
     assert "DEEPCRITICAL_CACHE_DIR" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 60

@@ -129,3 +129,9 @@ def test_shown_text_hides_every_value_that_is_not_ours():
     shown = jsonc.without_values(text, PATH, comments=True)
     assert "sk-" not in shown
     assert '"command": "ours"' in shown
+
+
+@pytest.mark.parametrize("text", ["{} /*", "{} /*/", '{"a": 1 /* no end }', "/*a" * 200_000])
+def test_a_comment_without_an_end_is_refused_at_once(text: str):
+    with pytest.raises(jsonc.JsonError):
+        jsonc.parse(text, comments=True)

@@ -6,8 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deepcritical_mcp.export import export
-from tests.publications import published
+from tests.publications import export, published
 
 ITEMS = [
     published("Sleep keeps memories.", provider="pubmed", source="pubmed", title="Sleep and memory", pmid="1"),

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.models import Publication, PublicationStatus, Source, TextKind, split_name
+from deepcritical_mcp.models import CitationSource, Publication, PublicationStatus, TextKind, split_name
 
 
 def piece(
     content: str,
     title: str = "",
     *,
-    source: Source = "pubmed",
+    source: CitationSource = "pubmed",
     pmid: str = "",
     doi: str = "",
     pmcid: str = "",
@@ -31,7 +31,7 @@ def piece(
     provider: str = "",
 ) -> Publication:
     """A publication with only what a test cares about; what the user says is a note, what is on the web a page."""
-    kinds: Mapping[Source, TextKind] = {"user": "note", "web": "page"}
+    kinds: Mapping[CitationSource, TextKind] = {"user": "note", "web": "page"}
     return Publication.of(
         kinds.get(source, "abstract"),
         content,

@@ -184,7 +184,22 @@ DESCRIPTIONS = st.builds(
 )
 
 
-@given(st.lists(DESCRIPTIONS, min_size=2, max_size=6), st.randoms())
+CLOSE = st.builds(
+    described,
+    st.just(page),
+    st.sampled_from([TEXT, TEXT, f"{TEXT} {OTHER}"]),
+    st.just(DIET),
+    st.fixed_dictionaries(
+        {
+            "doi": st.sampled_from(["", "", "", "10.1000/a", "10.1000/b"]),
+            "url": st.sampled_from(["", "", "", "https://x.example/a", "https://y.example/b"]),
+            "date": st.sampled_from(["", "2019", "2020", "2021", "2022", "2023"]),
+        }
+    ),
+)
+
+
+@given(st.lists(DESCRIPTIONS, min_size=2, max_size=6) | st.lists(CLOSE, min_size=3, max_size=8), st.randoms())
 def test_random_descriptions_end_up_the_same_in_two_orders(some: list[Publication], random: Random) -> None:
     one, other = kept(some), kept(random.sample(some, len(some)))
     assert state(one) == state(other)
@@ -192,6 +207,8 @@ def test_random_descriptions_end_up_the_same_in_two_orders(some: list[Publicatio
         held = [catalogue[id].publication for id in catalogue.ids()]
         numbers = [held_one.pmid for held_one in held if held_one.pmid and held_one.source != "user"]
         assert len(numbers) == len(set(numbers))
+        facts = sorted(member.digest for id in catalogue.ids() for member in catalogue.members(id))
+        assert facts == sorted({Member.of(member).digest for member in some})
         shown = {text.content for held_one in held for text in held_one.texts}
         written = {text.content for member in some if member.source == "user" for text in member.texts}
         assert written <= shown
@@ -219,17 +236,62 @@ async def test_a_publication_takes_its_best_id_and_is_found_under_every_earlier_
     assert [one.status for one in await again.add_evidence(some)] == ["duplicate"] * 3
 
 
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_nothing_is_lost_when_an_id_changes_hands(order: tuple[int, ...]) -> None:
+    address = "https://x.example/a"
+    some = [page(TEXT, DIET, date=date, url=url) for date in ("2021", "2023") for url in ("", address)]
+    catalogue = Catalogue()
+    for place in order:
+        Batch(None, catalogue, calibration=None).add([NewPublication(some[place])])
+    members = [member.digest for id in catalogue.ids() for member in catalogue.members(id)]
+    assert sorted(members) == sorted(Member.of(one).digest for one in some)
+
+
+@pytest.mark.parametrize("order", list(permutations(("2020", "2021", "2022", "2023"))))
+def test_what_is_separated_keeps_its_ids_apart(order: tuple[str, ...]) -> None:
+    catalogue = Catalogue()
+    for year in order:
+        Batch(None, catalogue, calibration=None).add([NewPublication(page(TEXT, DIET, date=year))])
+    assert sorted(catalogue[id].publication.date for id in catalogue.ids()) == sorted(order)
+
+
 async def test_what_turns_out_to_be_several_publications_is_separated_and_said(
     place: Settings, registries: Callable[[Settings], SessionRegistry]
 ) -> None:
     store = await registries(place).open()
-    await store.add_evidence([page(TEXT, DIET, date="2020"), page(TEXT, DIET, date="2019")])
+    first, *others = (page(TEXT, DIET, date=year, authors=["Rossi A"]) for year in ("2021", "2020", "2019"))
+    await store.add_evidence(others)
     assert await store.count() == 1
-    (outcome,) = await store.add_evidence([page(TEXT, DIET, date="2021")])
+    (outcome,) = await store.add_evidence([first])
     assert (outcome.status, outcome.separates) == ("added", True)
     assert {one.citation.date for one in await store.page(0, 9)} == {"2019", "2020", "2021"}
     assert await store.search_similar("national register")
     assert store.warnings == ()
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+async def test_a_twin_of_two_publications_leaves_both_whatever_the_order(
+    lasting_place: Settings, registries: Callable[[Settings], SessionRegistry], order: tuple[int, ...]
+) -> None:
+    some = [
+        page(TEXT, DIET, doi="10.1000/a"),
+        page(TEXT, DIET, doi="10.1000/b"),
+        page(TEXT, DIET, url="https://x.org/c"),
+    ]
+    ids = {one.id for one in some}
+    registry = registries(lasting_place)
+    store = await registry.open()
+    for place in order:
+        await store.add_evidence([some[place]])
+    for _ in range(2):
+        again = await registry.get(store.session_id)
+        assert {*await again.ids()} == ids
+        (found,) = await again.search_similar("salt and pressure")
+        assert {one.id: {*one.similar} for one in await again.page(0, 9)} == {id: ids - {id} for id in ids}
+        assert found.id in ids
+        assert again.warnings == ()
+        await registry.aclose()
+        registry = registries(lasting_place)
 
 
 async def test_links_follow_a_publication_to_its_new_id(

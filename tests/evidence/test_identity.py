@@ -83,6 +83,21 @@ ONE = {
         page("One.", "A", url="https://x.example/a"),
         page("B.", "B", url="https://x.example/a?print=true"),
     ),
+    "the abstract's address": (
+        page("One.", url="https://www.sciencedirect.com/science/article/abs/pii/S0140673620301"),
+        page("Two.", url="https://www.sciencedirect.com/science/article/pii/S0140673620301"),
+    ),
+    "the full text's address": (
+        page("One.", url="https://www.bmj.com/content/372/bmj.n71.full"),
+        page("Two.", url="https://www.bmj.com/content/372/bmj.n71"),
+    ),
+    "online and in print": (page(authors=["Rossi A"], date="2019"), page(authors=["Rossi A"], date="2020")),
+    "a library's mark": (page(), page(title=f"{TITLE} | Request PDF")),
+    "the AMP view": (page(url="https://x.example/gout"), page(url="https://x.example/amp/gout")),
+    "a title that begins as those of home pages do": (
+        page(title="Home-based cardiac rehabilitation and readmission after infarction | Heart Journal Online"),
+        page(title="Home-based cardiac rehabilitation and readmission after infarction"),
+    ),
 }
 TWO = {
     "a note with the PMID": (paper(pmid="7"), note("Not blinded.", "My notes on the cherry trial", pmid="7")),
@@ -114,6 +129,16 @@ TWO = {
     ),
     "a negation in the text": (page(), page(TEXT.replace("was below", "was not below"))),
     "another population in the text": (page(), page(TEXT.replace("Outpatients", "Children"))),
+    "two numbers of a bulletin": (page(date="2023-05-07"), page(date="2023-05-14")),
+    "one text, this year's and last year's": (page(date="2020"), page(date="2021-03")),
+    "titles cut before another word": (
+        page(title="Use of valproate in pregnancy and the risk of autism ..."),
+        page(title="Use of valproate in pregnancy and the risk of miscarriage ..."),
+    ),
+    "a title cut behind a number": (
+        page(title="Cherry extract in ambulatory gout: a phase 1…"),
+        page(title="Cherry extract in ambulatory gout: a phase 12 trial"),
+    ),
     "one text, two years": (page(date="2011"), page(date="2018")),
     "one text, two authors": (page(authors=["Rossi A"]), page(authors=["Bianchi L"])),
     "one text, two initials": (page(authors=["Rossi A"]), page(authors=["Rossi L"])),

@@ -12,9 +12,10 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.export import ExportFormat, export, read_jsonl
+from deepcritical_mcp.export import ExportFormat, read_jsonl
 from deepcritical_mcp.models import NO_ABSTRACT, Evidence, Publication, merged
 from tests.evidence.stand_ins import piece
+from tests.publications import export
 
 Registries = Callable[[Settings], SessionRegistry]
 
@@ -136,6 +137,41 @@ async def test_a_quotation_from_the_paper_is_a_note_on_it_whichever_came_first(r
         assert [outcome.status for outcome in outcomes] == ["added", "added"]
         assert shown[PAPER.id].notes == (quotation.text.content,)
         assert shown[PAPER.id].citation.title == PAPER.title
+
+
+async def test_a_note_with_the_numbers_of_two_papers_is_about_the_one_of_its_pmid(registries: Registries) -> None:
+    other = piece("Another trial.", "On insulin", pmid="9", doi="10.1000/other")
+    mixed = note("The DOI that I have may be wrong.", pmid="1", doi="10.1000/other")
+    for order in permutations((PAPER, other, mixed)):
+        store = await registries(Settings()).open()
+        await store.add_evidence(order)
+        shown = {one.id: one.notes for one in await store.page(0, 9)}
+        assert shown == {PAPER.id: (mixed.text.content,), other.id: (), mixed.id: ()}
+        papers = {one["PMID"]: one.get("annote") for one in json.loads(export(order, "csl-json"))}
+        assert papers == {"1": mixed.text.content, "9": None}
+
+
+async def test_a_note_under_a_document_s_own_title_and_number_stays_the_user_s(registries: Registries) -> None:
+    title, doi = "Metformin and the risk of cancer", "10.1000/risk"
+    shown = "Metformin is widely used. In 24 cohorts its users had a lower incidence of cancer than users of insulin."
+    said = "I doubt this: most of the 24 cohorts have immortal time bias, so it stays out of the section on risk."
+    page = Publication.of("page", shown, provider="user", source="web", title=title, url="https://doi.org/10.1000/risk")
+    own = note(said, title, doi=doi)
+    record = piece("In 24 cohorts metformin lowered the risk.", title, pmid="7", doi=doi)
+    for order in permutations((page, own)):
+        store = await registries(Settings()).open()
+        *_, outcome = await store.add_evidence(order)
+        (found,) = await store.search_similar("bias in the cohorts", source="user", max_results=9)
+        (kept,) = await store.page(0, 9)
+        (exported,) = [export(list((await store.publications([kept.id])).values()), "markdown")]
+        assert outcome.reason == "same DOI and a similar title; the text is kept with it as your note"
+        assert (found.content, found.kind) == (said, "note")
+        assert (kept.content, kept.notes) == (shown, (said,))
+        assert exported.index(shown) < exported.index("The user's note, not part of the source:") < exported.index(said)
+    for order in permutations((page, own, record)):
+        store = await registries(Settings()).open()
+        await store.add_evidence(order)
+        assert {one.content: one.notes for one in await store.page(0, 9)} == {record.text.content: (said,), said: ()}
 
 
 async def test_a_publication_is_found_under_the_numbers_that_became_known_later(

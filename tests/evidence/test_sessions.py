@@ -6,11 +6,13 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
@@ -352,3 +354,33 @@ async def test_dropped_sessions_leave_no_descriptors_and_no_threads(tmp_path: Pa
         await registry.aclose()
         assert counts[-1][0] <= counts[-2][0] + 3
         assert counts[-1][1] <= counts[-2][1] + 3
+
+
+class BusyModel(HashingModel):
+    """Answers queries at once, but gets to documents only when it is no longer busy."""
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not self.missing:
+            await anyio.sleep_forever()
+        return await super().vectors(texts)
+
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return await super().vectors(texts)
+
+
+async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_time() -> None:
+    model = BusyModel()
+    model.missing = True
+    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
+    store = await registry.open()
+    text = "Rats were fed zinc for two years. " * 30 + "The kidneys of all animals showed lesions."
+    await store.add_evidence([piece(text, pmid="1"), piece("Mice were given copper.", pmid="2")])
+    model.missing = False
+
+    with anyio.fail_after(5):
+        found = await store.search("lesions of kidneys", max_results=1)
+        passages = await store.passages("lesions of kidneys", found, [200])
+
+    assert [item.id for item in found.evidence] == ["pubmed:1"]
+    assert "The kidneys of all animals showed lesions." in passages[0].content
+    await registry.aclose()

@@ -20,14 +20,15 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import upgrade
-from deepcritical_mcp.evidence.storage.on_server import connect
+from deepcritical_mcp.evidence.storage import open_backend, upgrade
+from deepcritical_mcp.evidence.storage.on_server import ServerBackend
 from deepcritical_mcp.evidence.storage.rows import new_session_id
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.export import export, read_jsonl
+from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, Publication, StatusNotice
 from deepcritical_mcp.models.version_0_1 import upgraded
 from tests.evidence.stand_ins import piece
+from tests.publications import export
 
 Registries = Callable[[Settings], SessionRegistry]
 
@@ -57,10 +58,12 @@ def chroma(settings: Settings, session_id: str) -> Generator[Any]:
     """A client of Chroma where the session is kept, as version 0.1 used it."""
     quiet = chromadb.config.Settings(anonymized_telemetry=False)
     if settings.data_dir is None:
-        client, closing = connect(settings.chroma_url, timeout=10)
-        close = closing.close
+        backend = open_backend(settings)
+        assert isinstance(backend, ServerBackend)
+        client: Any = backend._client()  # pyright: ignore[reportPrivateUsage]  # Chroma's own leaves sockets open
+        close = backend.close
     else:
-        client: Any = chromadb.PersistentClient(settings.data_dir / "sessions" / session_id / "chroma", settings=quiet)
+        client = chromadb.PersistentClient(settings.data_dir / "sessions" / session_id / "chroma", settings=quiet)
         close = client.close
     yield client
     close()

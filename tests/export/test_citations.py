@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from deepcritical_mcp.evidence.storage.rows import dumped, restored
-from deepcritical_mcp.export import ExportFormat, export, read_jsonl
+from deepcritical_mcp.export import ExportFormat, read_jsonl
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text
 from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc, pandoc
-from tests.publications import published
+from tests.publications import export, published
 
 pybtex: Any = import_module("pybtex.database")
 rispy: Any = import_module("rispy")

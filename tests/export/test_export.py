@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, export, export_entries, export_part, read_jsonl
-from deepcritical_mcp.models import AuthorName, Publication, Source, StatusNotice
-from tests.publications import published
+from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, export_entries, export_part, read_jsonl
+from deepcritical_mcp.models import AuthorName, CitationSource, Publication, StatusNotice
+from tests.publications import export, published
 
 # None of the three has types; what they give is checked value by value below.
 pybtex: Any = import_module("pybtex.database")
@@ -366,9 +366,16 @@ def test_a_line_that_is_not_a_publication_is_named(line: str) -> None:
 TEXTS = st.text(max_size=40)
 
 
-@given(title=TEXTS, content=TEXTS, family=TEXTS, given_name=TEXTS, url=TEXTS, source=st.sampled_from(get_args(Source)))
+@given(
+    title=TEXTS,
+    content=TEXTS,
+    family=TEXTS,
+    given_name=TEXTS,
+    url=TEXTS,
+    source=st.sampled_from(get_args(CitationSource)),
+)
 def test_no_text_breaks_a_file(
-    title: str, content: str, family: str, given_name: str, url: str, source: Source
+    title: str, content: str, family: str, given_name: str, url: str, source: CitationSource
 ) -> None:
     name = AuthorName(family or "Body", given_name)
     citation: dict[str, Any] = {

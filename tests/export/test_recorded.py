@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.export import export, read_jsonl
+from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.pubmed.xml import read_records
 from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc, pybtex, rispy
+from tests.publications import export
 
 FOLDER = os.environ.get("DEEPCRITICAL_RECORDED_DIR", "")
 pytestmark = pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RECORDED_DIR is not set")

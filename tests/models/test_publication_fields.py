@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from deepcritical_mcp.evidence.storage.rows import dumped, restored
-from deepcritical_mcp.export import export, read_jsonl
+from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import AuthorName, Bibliography, Citation, Evidence, Publication, StatusNotice, Text
 from deepcritical_mcp.models.publication import MergeRule
+from tests.publications import export
 
 FULL = Publication(
     id="pubmed:31000001",

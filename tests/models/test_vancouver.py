@@ -93,6 +93,7 @@ def test_authors_as_nlm_writes_them(authors: Sequence[AuthorName], shown: str) -
         ({"language": "xyz"}, ":284-7. xyz. PMID"),
         ({"status": "retracted"}, "HIV-infected patients [Retracted]. N Engl"),
         ({"status": "retracted", "title": "Why?"}, "Why? [Retracted]. N Engl"),
+        ({"status": "retracted", "title": "Retracted trials."}, "Retracted trials [Retracted]. N Engl"),
         ({"status": "retracted", "title": "RETRACTED: Why?"}, "RETRACTED: Why? N Engl"),
         ({"status": "corrected"}, "HIV-infected patients. N Engl"),
         ({"publication_stage": "aheadofprint"}, "347(4):284-7. PMID"),

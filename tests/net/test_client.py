@@ -9,6 +9,7 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 
+import anyio
 import httpx
 import pytest
 
@@ -23,6 +24,7 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy, retry_after_seconds
+from deepcritical_mcp.net.pacing import MemoryPlace, Pacing
 from tests.net.stand_in import Answer, stand_in
 
 
@@ -146,3 +148,51 @@ async def test_decoding_stops_at_the_largest_size_allowed():
 async def test_a_damaged_compressed_response_is_an_outage():
     with pytest.raises(ProviderUnavailableError):
         await fetched(Answer(body=b"not gzip at all", headers={"Content-Encoding": "gzip"}))
+
+
+async def test_a_request_that_would_wait_beyond_the_deadline_is_refused_at_once() -> None:
+    async def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200)
+
+    refused: list[ProviderError] = []
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        client = ApiClient(http, provider="x", title="Example", limiter=Pacing(20.0))
+
+        async def ask() -> None:
+            await client.request("GET", "https://example.org", lambda response: response.status_code)
+
+        await ask()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)  # waits for 20 seconds
+            await anyio.wait_all_tasks_blocked()
+            with anyio.fail_after(15):
+                try:
+                    await ask()
+                except ProviderError as error:
+                    refused.append(error)
+            tasks.cancel_scope.cancel()
+
+    assert refused[0].code == "rate_limited"
+    assert refused[0].retryable
+    assert refused[0].retry_after >= 20
+    assert "Too many calls are waiting for Example" in refused[0].message
+
+
+async def test_a_line_that_moves_too_slowly_is_left_in_time_to_say_so() -> None:
+    async def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200)
+
+    refused: list[ProviderError] = []
+    place = MemoryPlace()
+    place.change(lambda now, free: now + 3_600_000_000)  # other processes have taken the next hour
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        client = ApiClient(http, provider="x", title="Example", limiter=Pacing(3_600, [place]))
+        try:
+            with anyio.fail_after(2):
+                await client.request("GET", "https://example.org", lambda response: response.status_code)
+        except ProviderError as error:
+            refused.append(error)
+
+    assert refused[0].code == "rate_limited"
+    assert refused[0].retry_after > 1
+    assert "Too many calls are waiting for Example" in refused[0].message

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
+from typing import Literal
 
 import anyio
 import anyio.from_thread
@@ -125,6 +126,38 @@ async def test_a_caller_with_many_calls_delays_another_by_one():
         tasks.start_soon(call, "modest")
     assert went.index("modest") - before <= 2
     assert went.count("greedy") == 20
+
+
+async def test_the_next_request_of_a_call_goes_before_the_first_ones_of_others():
+    limiter = Pacing(0.02)
+    went: list[str] = []
+    before = 0
+
+    async def send(step: Literal["first", "next"]) -> None:
+        await limiter.acquire(step)
+        went.append(step)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(send, "first")
+        await anyio.wait_all_tasks_blocked()
+        before = len(went)
+        tasks.start_soon(send, "next")
+    assert went.index("next") - before <= 2
+    assert went.count("first") == 20
+
+
+async def test_a_call_of_two_requests_waits_twice_as_long_as_its_place_in_the_line():
+    limiter = Pacing(10, steps=2)
+    await limiter.acquire()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(limiter.acquire)
+        await anyio.wait_all_tasks_blocked()
+        assert limiter.expected_wait() == 60
+        assert limiter.expected_wait("next") == 0
+        tasks.cancel_scope.cancel()
+    assert limiter.expected_wait() == 0
 
 
 async def test_a_cancelled_call_leaves_the_line_to_the_others():

@@ -12,7 +12,7 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
     SessionFullError,
 )
-from deepcritical_mcp.models import Source
+from deepcritical_mcp.models import CitationSource
 from tests.publications import published
 from tests.search.pubmed_library import library, request
 from tests.sources.ncbi import KEY, Answer, article, as_json, efetch, notice
@@ -207,7 +207,7 @@ async def test_a_record_fetched_in_this_session_is_not_fetched_again():
 
 
 @pytest.mark.parametrize("source", ["user", "pubmed"])
-async def test_a_note_with_a_pmid_does_not_stand_for_the_record(source: Source):
+async def test_a_note_with_a_pmid_does_not_stand_for_the_record(source: CitationSource):
     async with library(THREE) as lib:
         note = published("Read this.", provider="user", source=source, title="My note", pmid="11")
         lib.session.kept[note.id] = note

@@ -17,10 +17,9 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.base import Hit
+from deepcritical_mcp.sources.base import Answer, Hit
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
-from deepcritical_mcp.sources.web.provider import WebAnswer
 from deepcritical_mcp.sources.web.web_request import WebRequest
 from tests.search.fake_session import FakeSession
 from tests.search.web_fakes import FakeProvider, never, page
@@ -35,11 +34,11 @@ def web_search(folder: Path, *providers: FakeProvider, seconds: float = 45.0) ->
 def by_query(answers: dict[str, Sequence[Hit] | DeepCriticalError]) -> FakeProvider:
     """A provider that answers each query with what is given for it."""
 
-    async def answer(query: str) -> WebAnswer:
+    async def answer(query: str) -> Answer:
         found = answers[query]
         if isinstance(found, DeepCriticalError):
             raise found
-        return WebAnswer(tuple(found), total_found=100 + len(found))
+        return Answer.whole(found, total=100 + len(found))
 
     return FakeProvider("brave", answer)
 
@@ -90,9 +89,9 @@ async def test_variants_are_searched_too_and_the_query_itself_weighs_three_times
 
 
 async def test_the_counts_of_an_answer_add_up(tmp_path: Path):
-    async def answer(query: str) -> WebAnswer:
+    async def answer(query: str) -> Answer:
         low = page(f"low {query}", score=0.1)
-        return WebAnswer((*(page(name, score=0.5) for name in ("a", "b", f"c {query}", f"d {query}")), low), 5)
+        return Answer.whole([*(page(name, score=0.5) for name in ("a", "b", f"c {query}", f"d {query}")), low])
 
     request = WebRequest(query="direct", variants=("one", "two"), max_results=3)
     result = await web_search(tmp_path, FakeProvider("brave", answer)).search(request, FakeSession())
@@ -152,8 +151,8 @@ async def test_a_variant_that_fails_is_named_and_the_others_go_on(tmp_path: Path
 
 
 async def test_a_variant_that_hangs_leaves_the_others_their_results(tmp_path: Path):
-    async def answer(query: str) -> WebAnswer:
-        return await never(query) if query == "direct" else WebAnswer((page("a"),), 1)
+    async def answer(query: str) -> Answer:
+        return await never(query) if query == "direct" else Answer.whole([page("a")])
 
     request = WebRequest(query="direct", variants=("variant",))
     searching = web_search(tmp_path, FakeProvider("brave", answer), seconds=0.5)

@@ -9,13 +9,13 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.sources.base import Hit, Net, SourceCheck
-from deepcritical_mcp.sources.web.provider import WebAnswer, WebPage, WebTool
+from deepcritical_mcp.sources.base import Answer, Hit, Net, SourceCheck
+from deepcritical_mcp.sources.web.provider import WebPage, WebTool
 from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
 from tests.publications import published
 
-Behaviour = Callable[[str], Awaitable[WebAnswer]]
+Behaviour = Callable[[str], Awaitable[Answer]]
 
 
 def page(name: str, *, score: float = 0.9, content: str = "", url: str = "", **ids: Any) -> Hit:
@@ -46,7 +46,7 @@ class FakeProvider(WebTool):
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         raise NotImplementedError
 
-    async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
+    async def ask(self, query: str, max_results: int, options: WebOptions) -> Answer:
         self.asked.append((query, max_results, options))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         self.at_once += 1
@@ -57,12 +57,12 @@ class FakeProvider(WebTool):
                 raise answer
             if callable(answer):
                 return await answer(query)
-            return WebAnswer(tuple(answer)[:max_results], total_found=len(answer))
+            return Answer.whole(answer[:max_results], total=len(answer))
         finally:
             self.at_once -= 1
 
 
-async def never(query: str) -> WebAnswer:
+async def never(query: str) -> Answer:
     """A provider that does not answer."""
     await anyio.sleep_forever()
     raise AssertionError

@@ -41,7 +41,7 @@ class Contestant:
 
 async def found(tool: WebTool, query: str, max_results: int, **options: object) -> list[Hit]:
     """What a provider finds with these options."""
-    return list((await tool.ask(query, max_results, WebOptions.model_validate(options))).hits)
+    return list((await tool.ask(query, max_results, WebOptions.model_validate(options))).records.values())
 
 
 @dataclass(frozen=True)

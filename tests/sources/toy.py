@@ -7,12 +7,12 @@ from typing import Self
 
 from pydantic import Field, SecretStr
 
-from deepcritical_mcp.config import Key, Settings, SourceSettings
+from deepcritical_mcp.config import Key, OwnSettings, Settings
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
 
 
-class ToySettings(SourceSettings):
+class ToySettings(OwnSettings):
     """The toy's key."""
 
     toy_api_key: Key = Field(default=SecretStr(""), description="unlocks the toy box")

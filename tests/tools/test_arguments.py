@@ -6,10 +6,14 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.tools.arguments import coerced, invalid_arguments, known_arguments, nearest
+from deepcritical_mcp.tools.argument_errors import invalid_arguments
+from deepcritical_mcp.tools.arguments import read_arguments
+from deepcritical_mcp.tools.names import nearest
+from deepcritical_mcp.tools.values import coerced
 
 NAMES = ["query", "variants", "max_results", "min_date", "session_id"]
 TEXT: dict[str, object] = {"type": "string"}
+SCHEMA = {"properties": dict.fromkeys(NAMES, TEXT), "required": ["query"]}
 WORD = {"type": "string", "enum": ["pubmed", "web"]}
 ITEM = {"type": "object", "properties": {"content": TEXT, "pmid": TEXT, "authors": {"type": "array", "items": TEXT}}}
 
@@ -51,7 +55,7 @@ def test_the_same_habit_means_what_the_tool_has(written: str, names: list[str], 
 
 def test_of_many_unknown_arguments_a_few_are_named() -> None:
     with pytest.raises(InvalidInputError) as caught:
-        known_arguments("t", {f"argument_{n}" + "x" * 500: 1 for n in range(500)}, NAMES)
+        read_arguments("t", {f"argument_{n}" + "x" * 500: 1 for n in range(500)}, SCHEMA)
     assert "And 495 more." in caught.value.message
     assert len(caught.value.message) < 1_000
 
@@ -100,13 +104,13 @@ def test_what_leaves_a_doubt_is_left_for_the_validation(written: object, schema:
 
 def test_an_unknown_argument_is_an_error_that_names_it_and_what_the_tool_takes() -> None:
     with pytest.raises(InvalidInputError) as caught:
-        known_arguments("pubmed_search", {"query": "x", "limit": 3}, NAMES)
-    assert 'Unknown argument "limit": did you mean "max_results"?' in caught.value.message
+        read_arguments("pubmed_search", {"query": "x", "variant_list": 3}, SCHEMA)
+    assert 'Unknown argument "variant_list": did you mean "variants"?' in caught.value.message
     assert "pubmed_search accepts query, variants" in caught.value.message
 
 
 def test_a_null_means_not_given() -> None:
-    assert known_arguments("t", {"query": "x", "variants": None}, NAMES) == {"query": "x"}
+    assert read_arguments("t", {"query": "x", "variants": None}, SCHEMA) == ({"query": "x"}, [])
 
 
 class Item(BaseModel):

@@ -120,6 +120,8 @@ def test_addresses_are_code_and_never_become_links() -> None:
         "[No abstract]",
         "Metformin [Glucophage] (500 mg) lowers HbA1c_x.",
         "See doi:10.1016/j.it.2020.01, e.g. 1.5 mg.kg-1 in the U.S. (p.Ala12, J. Am. Med. Assoc.2020; and/or).",
+        "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2",
+        "A protease inhibitor.NOTE: it is new. Per guidance.We suggest cells.the/other drug.with/without food.",
     ],
 )
 def test_science_stays_as_it_is(text: str) -> None:

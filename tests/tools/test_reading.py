@@ -10,7 +10,9 @@ from mcp.client import Client
 from mcp_types import CallToolResult
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.models import AuthorName, StatusNotice
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import AuthorName, ProviderReport, SearchResult, StatusNotice
+from deepcritical_mcp.progress import Progress
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 
@@ -113,6 +115,73 @@ async def test_only_the_sentences_that_answer_are_quoted() -> None:
 async def test_a_question_is_answered_by_meaning_too() -> None:
     found = await structured("get_evidence", ids=["2"], about="effect on glucose output of the liver")
     assert found["evidence"][0]["content"] == METFORMIN.text.content
+
+
+async def test_a_term_that_a_text_does_not_contain_is_named_and_nothing_else_is_quoted_for_it() -> None:
+    question = "NOAEL no-observed-adverse-effect level"
+    study = published("No deaths occurred during this study. No effects.", source="pubmed", title="Ester", pmid="3")
+    async with Client(fake_server(literature=FakeSearch((TOXICITY, study)))) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        found = (await client.call_tool("get_evidence", {"ids": ["1", "3"], "about": question})).structured_content
+    assert found
+    assert [piece["id"] for piece in found["evidence"]] == ["pubmed:1"]
+    assert "pubmed:3 does not contain NOAEL." in found["next_step"]
+    assert "pubmed:1 does not" not in found["next_step"]
+
+
+NOTE = "Ask Ruiz about the funding."
+
+
+async def test_a_note_is_not_printed_as_the_answer_to_what_it_is_not_about() -> None:
+    async with Client(fake_server(literature=FakeSearch((TOXICITY,)))) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        added = await client.call_tool("add_evidence", {"items": [{"content": NOTE, "pmid": "1"}]})
+        assert added.structured_content
+        ids = ["1", added.structured_content["added"][0]["id"]]
+        whole = (await client.call_tool("get_evidence", {"ids": ["1"]})).structured_content
+        found = (await client.call_tool("get_evidence", {"ids": ["1"], "about": "NOAEL"})).structured_content
+        other = (await client.call_tool("get_evidence", {"ids": ids, "about": "Ruiz funding"})).structured_content
+    assert whole
+    assert found
+    assert other
+    assert whole["evidence"][0]["notes"] == [NOTE]
+    assert found["evidence"][0]["notes"] == []
+    assert other["evidence"][0]["content"] == NOTE
+
+
+@pytest.mark.parametrize(("filters", "named"), [({"status": "retracted"}, 'status="retracted"')])
+async def test_what_a_filter_selects_is_not_called_no_answer(filters: dict[str, str], named: str) -> None:
+    found = await structured("semantic_search", query="stock market prediction", **filters)
+    assert [piece["id"] for piece in found["evidence"]] == ["pubmed:2"]
+    assert found["warnings"] == [f"What is shown has {named}; none of it is close to the words of the question."]
+
+
+class SearchOfPubMed(FakeSearch):
+    """Says that it asked a provider, so that its answers are cut like those of a search of the sources."""
+
+    async def search(self, request: Any, store: EvidenceStore, *, progress: Progress) -> SearchResult:
+        found = await super().search(request, store, progress=progress)
+        return found.model_copy(update={"providers": (ProviderReport(name="pubmed", status="ok"),)})
+
+
+async def test_ten_records_and_five_passages_stay_short() -> None:
+    papers = tuple(
+        published(
+            f"Paper {n} is on {word}. {FILLER * 12}The {word} rose by {n} mg/kg. {FILLER * 12}Livers grew. It ends.",
+            source="pubmed",
+            title=f"The {word} of animals on a diet, " + "as often studied by many " * 6,
+            pmid=str(n),
+            authors=(f"Author{i} Jan" for i in range(9)),
+        )
+        for n, word in enumerate("liver kidney spleen heart brain skin eye bone lung blood".split(), start=1)
+    )
+    async with Client(fake_server(literature=SearchOfPubMed(papers))) as client:
+        ten = await client.call_tool("pubmed_search", {"query": "diet of animals"})
+        five = await client.call_tool("semantic_search", {"query": "diet of animals"})
+    for result, count, most in ((ten, 10, 15_000), (five, 5, 5_000)):
+        assert result.structured_content
+        assert len(result.structured_content["evidence"]) == count
+        assert len(result.content[0].text) <= most  # pyright: ignore
 
 
 async def test_part_of_a_text_is_read_by_its_characters() -> None:

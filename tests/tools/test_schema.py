@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Any, get_args
 
 import pytest
 from mcp.client import Client
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.server import create_server
+from deepcritical_mcp.tools import Profile
 
 FIVE = {"pubmed_search", "web_search", "expand_queries", "semantic_search", "add_evidence"}
 
@@ -53,5 +56,42 @@ async def test_every_tool_has_a_title_hints_and_an_output_schema(tools: list[dic
     for tool in tools:
         assert tool["title"]
         assert tool["outputSchema"]["type"] == "object"
-        assert tool["inputSchema"]["additionalProperties"] is False
+        assert "additionalProperties" not in json.dumps(tool)
+        assert "required" not in tool["outputSchema"]
         assert set(tool["annotations"]) >= {"readOnlyHint", "openWorldHint", "idempotentHint", "destructiveHint"}
+
+
+# What the converters of other vendors take, restated because their packages are too large for the tests (200 MB).
+# google-genai 2: the fields of its JSONSchema; a boolean additionalProperties ends its MCP converter.
+GEMINI = set(
+    """type format title description default items min_items max_items enum properties required minimum maximum
+    min_length max_length pattern""".split()
+)
+# openai-agents 0.24 `ensure_strict_json_schema`: an object must not admit further properties; Chat Completions and
+# langchain-openai: a name of at most 64 such characters, and a description of at most 1,024.
+OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield schema
+    for inner in (*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])):
+        yield from nodes(inner)
+
+
+@pytest.mark.parametrize("profile", get_args(Profile))
+async def test_the_converters_of_other_vendors_take_every_schema(profile: Profile) -> None:
+    async with Client(create_server(Settings(), profile=profile)) as client:
+        tools = (await client.list_tools()).tools
+    for tool in tools:
+        assert OPENAI_NAME.fullmatch(tool.name)
+        assert len(tool.description or "") <= 1_024
+        assert tool.input_schema["type"] == "object"
+        for node in nodes(tool.input_schema):
+            words = {re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", word) for word in node}
+            assert words <= GEMINI, (tool.name, words - GEMINI)
+            assert isinstance(node["type"], str)
+            assert node["type"] != "array" or node["items"]
+            assert node["type"] != "object" or node["properties"]
+            assert "enum" not in node or set(map(type, node["enum"])) == {str}
+        for node in nodes(tool.output_schema or {}):
+            assert isinstance(node["type"], str)

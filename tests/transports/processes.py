@@ -49,26 +49,34 @@ def serving_process(folder: Path, *options: str, **environment: str) -> Generato
 
 @contextmanager
 def chroma(folder: Path) -> Generator[str]:
-    """A real Chroma server."""
+    """The address of a real Chroma server."""
+    with chroma_process(folder) as (_, url):
+        yield url
+
+
+@contextmanager
+def chroma_process(folder: Path) -> Generator[tuple[subprocess.Popen[bytes], str]]:
+    """A real Chroma server, and its address."""
     port = free_port()
     command = (str(Path(sys.executable).with_name("chroma")), "run", "--path", str(folder), "--port", str(port))
     with process((*command, "--host", "127.0.0.1"), folder / "chroma.log", HOME=str(folder)) as one:
         url = f"http://127.0.0.1:{port}"
         wait_for(lambda: _answers(f"{url}/api/v2/heartbeat"), one, folder / "chroma.log")
-        yield url
+        yield one, url
 
 
 @contextmanager
-def redis(folder: Path) -> Generator[str]:
+def redis(folder: Path, *options: str, scheme: str = "redis") -> Generator[str]:
     """A real Redis that keeps nothing; skips the test where there is none."""
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("redis-server is not installed (Debian: redis-server)")
-    port = free_port()
-    options = ("--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder))
-    with process((program, *options), folder / "redis.log") as one:
+    port = str(free_port())
+    ports = ("--port", port) if scheme == "redis" else ("--port", "0", "--tls-port", port, "--tls-auth-clients", "no")
+    quiet = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder))
+    with process((program, *ports, *quiet, *options), folder / "redis.log") as one:
         wait_for(lambda: "Ready to accept connections" in (folder / "redis.log").read_text(), one, folder / "redis.log")
-        yield f"redis://127.0.0.1:{port}"
+        yield f"{scheme}://127.0.0.1:{port}"
 
 
 HANGING_CALL = {"name": "pubmed_search", "arguments": {"query": "zinc"}}

@@ -56,12 +56,9 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
 def board_meta(
     session_id: str, evidence: Sequence[Evidence], places: Places, *, total: int = 0
 ) -> dict[str, dict[str, object]]:
-    """The `_meta` of a tool result for the board: the session's map.
+    """The `_meta` of a tool result for the board: the map of a session of `total` items.
 
-    Args:
-        evidence: the evidence to show, of which the first `MAX_POINTS` with a place are used: the result's own first,
-            then more from the session.
-        total: number of items in the session.
+    The first `MAX_POINTS` with a place of `evidence` are used: the result's own first, then more from the session.
     """
     placed = list({item.id: item for item in evidence if item.id in places}.values())[:MAX_POINTS]
     spots = [{**_summary(item), "x": places[item.id][0], "y": places[item.id][1]} for item in placed]
@@ -70,46 +67,32 @@ def board_meta(
 
 def board_report(
     publications: Sequence[Publication],
-    *,
     evidence: Sequence[Evidence] = (),
+    places: Places | None = None,
+    *,
     title: str = "Evidence report",
     session_id: str = "",
     created: str = "",
-    places: Places | None = None,
 ) -> str:
     """The same page as a standalone document that contains `publications`; opens in any browser, offline.
 
-    Args:
-        evidence: the same as their session shows them, with links and notes; without it, each stands alone.
-        created: when and how it was created, for the footer.
-        places: without them the report has no map.
+    `evidence` is the same as their session shows them, with links and notes; without it, each stands alone. Without
+    `places` there is no map. `created`, for the footer, says when and how it was created.
     """
     evidence = evidence or [Evidence.of(publication) for publication in publications]
-    result = {
-        "structuredContent": {
-            "session_id": session_id,
-            "evidence": [item.model_dump(mode="json") for item in evidence],
-        },
-        "_meta": board_meta(session_id, evidence, places or {}),
-    }
+    shown = {"session_id": session_id, "evidence": [item.model_dump(mode="json") for item in evidence]}
+    result = {"structuredContent": shown, "_meta": board_meta(session_id, evidence, places or {})}
     exports = {"ris": export_entries(publications, "ris"), "bibtex": export_entries(publications, "bibtex")}
     title = clean_line(title)
     return _assemble(title, {"title": title, "created": clean_line(created), "result": result, "exports": exports})
 
 
 def _summary(item: Evidence) -> dict[str, object]:
-    citation = item.citation
-    return {
-        "id": item.id,
-        "title": citation.title,
-        "source": citation.source,
-        "date": citation.date,
-        "status": citation.status,
-    }
+    return {"id": item.id, **item.citation.model_dump(include={"title", "source", "date", "status"})}
 
 
 def _assemble(title: str, data: object) -> str:
-    style, script = _style(), _script()
+    style, script = _source("board.css"), _script()
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -128,23 +111,15 @@ def _embedded(data: object) -> str:
 
 
 @cache
-def _style() -> str:
-    return _source("board.css")
-
-
-@cache
 def _script() -> str:
     parts = "\n".join(_source(f"js/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{parts}}})();\n'
-    script = script.replace("@VERSION@", __version__).replace("@STATUSES@", _status_labels())
+    gravest_first = {status: label or "No notice" for status, label in [*STATUSES.items()][::-1]}
+    script = script.replace("@VERSION@", __version__).replace("@STATUSES@", json.dumps(gravest_first))
     return script.replace("@SOURCES@", json.dumps(dict(SOURCE_LABELS)))
 
 
-def _status_labels() -> str:
-    """The label of each status as JSON, the gravest first."""
-    return json.dumps({status: label or "No notice" for status, label in [*STATUSES.items()][::-1]})
-
-
+@cache
 def _source(name: str) -> str:
     return files(__name__).joinpath(name).read_text("utf-8")
 

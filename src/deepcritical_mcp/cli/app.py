@@ -13,9 +13,10 @@ from typing import Annotated, Literal
 import typer
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli import serve_stdio, server_settings
 from deepcritical_mcp.cli.clients import ClientName
+from deepcritical_mcp.cli.serving import serve_stdio, server_settings
 from deepcritical_mcp.config import load_settings, unknown_variables
+from deepcritical_mcp.text import counted
 
 app = typer.Typer(
     name="deepcritical-mcp",
@@ -23,6 +24,7 @@ app = typer.Typer(
     no_args_is_help=False,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -139,7 +141,7 @@ def report(
     from deepcritical_mcp.cli.report import write_report
 
     count = write_report(source, output, title=title)
-    typer.echo(f"{count:,} {'item' if count == 1 else 'items'} of evidence written to {output}")
+    typer.echo(f"{counted(count, 'item')} of evidence written to {output}")
 
 
 cache = typer.Typer(help="Cached web results, used when all providers fail.", no_args_is_help=True)
@@ -152,4 +154,4 @@ def clear() -> None:
     from deepcritical_mcp.sources.web.earlier_results import clear_web_cache
 
     removed = clear_web_cache(load_settings().cache_dir)
-    typer.echo(f"Deleted {removed:,} cached {'search' if removed == 1 else 'searches'}.")
+    typer.echo(f"Deleted {counted(removed, 'cached search', 'cached searches')}.")

@@ -24,19 +24,19 @@ def error_boundary(*, debug: bool) -> Generator[None]:
     try:
         try:
             yield
-        except SystemExit as ending:
+        except BaseException as raised:
+            ending = _without_groups(raised)
+            if not isinstance(ending, SystemExit):
+                raise
             if ending.code == INTERRUPTED:
                 raise KeyboardInterrupt from None
             sys.stdout.flush()
-            raise
+            raise ending from None
         sys.stdout.flush()
     except SystemExit:
         raise
     except BaseException as raised:
-        error: BaseException = raised
-        while isinstance(error, BaseExceptionGroup):  # as task groups raise them
-            error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-        message, code = _message(error, debug=debug)
+        message, code = _message(_without_groups(raised), debug=debug)
         with suppress(OSError, ValueError):
             if debug and message:
                 traceback.print_exception(raised)
@@ -44,6 +44,13 @@ def error_boundary(*, debug: bool) -> Generator[None]:
                 print(f"deepcritical-mcp: {message}", file=sys.stderr, flush=True)
         _discard_unwritten()
         sys.exit(code)
+
+
+def _without_groups(error: BaseException) -> BaseException:
+    """The first error in the groups that task groups raise."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
 
 
 def _message(error: BaseException, *, debug: bool) -> tuple[str, int]:

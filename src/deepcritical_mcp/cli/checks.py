@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
-from urllib.parse import urlsplit
+from typing import Literal
 from urllib.request import getproxies
 
 import anyio
 import httpx
+from anyio.to_thread import run_sync
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -29,13 +30,16 @@ from deepcritical_mcp.errors import AuthenticationError, BlockedError, DeepCriti
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import configured_backends, in_memory_only
+from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, SourceKind, create_sources
+from deepcritical_mcp.net.pacing import RedisPlace
+from deepcritical_mcp.net.redis_settings import RedisSettings
+from deepcritical_mcp.sources import SourceRow
+from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, SourceKind, State, create_sources
 
-T = TypeVar("T")
-State = Literal["ok", "off", "warning", "broken"]
 Area = Literal["", "model", "store"] | SourceKind
 CHECK_TIMEOUT = 12.0
 _ONCE = RetryPolicy(attempts=1, attempt_timeout=7.0)
@@ -45,12 +49,9 @@ _SENTENCE = "Metformin is the first drug for type 2 diabetes."
 
 @dataclass(frozen=True)
 class Check:
-    """One component and its state: "off" is optional and not configured, "warning" works but could be better.
+    """One component and its state (see `Finding`), with advice on how to fix or improve it.
 
-    Attributes:
-        advice: how to fix or improve it.
-        area: what the component is for: searching needs "store" and at least one source.
-        seconds: how long it took to answer; 0.0 if not applicable.
+    Searching needs the area "store" and at least one source. `seconds` is 0.0 if nothing was asked.
     """
 
     part: str
@@ -63,8 +64,8 @@ class Check:
 
 async def run_checks(settings: Settings) -> list[Check]:
     """The checks that need settings, all at the same time, in the order in which they are shown."""
-    jobs = [partial(check, settings) for check in (_servers, _model_and_store, sources)]
-    at_servers, at_store, at_sources = await _together(jobs)
+    found = await asyncio.gather(servers(settings), _model_and_store(settings), sources(settings))
+    at_servers, at_store, at_sources = found
     return [*at_servers, *at_store, *_folders(settings), *_proxies(), *at_sources]
 
 
@@ -101,7 +102,7 @@ async def _run(check: SourceCheck, area: Area = "") -> Check:
         finding = Finding(error.message, "broken")
         if isinstance(error, AuthenticationError) and check.key_variable:
             advice = f"Correct {check.key_variable} or unset it."
-        elif isinstance(error, BlockedError):
+        elif isinstance(error, BlockedError) or (area == "store" and not error.retryable):
             advice = ""  # its message says what to do
     except Exception as error:
         reason = (str(error).strip().splitlines() or [""])[0][:200]
@@ -111,35 +112,20 @@ async def _run(check: SourceCheck, area: Area = "") -> Check:
     return Check(check.title, finding.state, finding.text, advice, area, seconds)
 
 
-async def _together(jobs: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """The results of `jobs`, which run at the same time, in their order."""
-    found: dict[int, T] = {}
-
-    async def run(index: int) -> None:
-        found[index] = await jobs[index]()
-
-    async with anyio.create_task_group() as tasks:
-        for index in range(len(jobs)):
-            tasks.start_soon(run, index)
-    return [found[index] for index in range(len(jobs))]
-
-
-async def _servers(settings: Settings) -> list[Check]:
+async def servers(settings: Settings) -> list[Check]:
     start = SourceCheck("Server", _server, f"Run {shell_command()} --debug and read its output.")
-    jobs = [partial(_run, start, "store")]
-    advice = "Start the server that {} names, or unset it."
-    if settings.chroma_url:
-        chroma = SourceCheck("Chroma server", partial(_chroma, settings), advice.format("DEEPCRITICAL_CHROMA_URL"))
-        jobs.append(partial(_run, chroma, "store"))
-    if settings.redis_url.get_secret_value():
-        redis = SourceCheck("Redis", partial(_redis, settings), advice.format("DEEPCRITICAL_REDIS_URL"))
-        jobs.append(partial(_run, redis))
-    return await _together(jobs)
+    running = [_run(start, "store")]
+    for store in configured_backends(settings)[:-1]:  # the last one is memory, which `_store` checks
+        running.append(_run(SourceCheck(store.title, partial(_kept, store), store.advice), "store"))
+    if url := settings.of(RedisSettings).redis_url.get_secret_value():
+        advice = "Correct DEEPCRITICAL_REDIS_URL, start the Redis that it names, or unset it."
+        running.append(_run(SourceCheck("Redis", partial(_redis, url), advice)))
+    return await asyncio.gather(*running)
 
 
 async def _server() -> Finding:
     """Whether the server starts as clients start it."""
-    environment = {**os.environ, "DEEPCRITICAL_DATA_DIR": "", "DEEPCRITICAL_CHROMA_URL": ""}
+    environment = {**os.environ, **in_memory_only()}
     parameters = StdioServerParameters(command=sys.executable, args=["-m", "deepcritical_mcp"], env=environment)
     with open(os.devnull, "w", encoding="utf-8") as silence:  # noqa: ASYNC230  # nothing to wait for
         async with Client(stdio_client(parameters, errlog=silence)) as client:
@@ -147,16 +133,17 @@ async def _server() -> Finding:
     return Finding(f"starts over stdio and offers {len(tools.tools)} tools")
 
 
-async def _chroma(settings: Settings) -> Finding:
-    async with httpx.AsyncClient(timeout=7.0) as http:
-        response = await http.get(f"{settings.chroma_url}/api/v2/heartbeat")
-    return Finding("answers") if response.status_code == 200 else Finding(f"HTTP {response.status_code}", "broken")
+async def _kept(store: Backend) -> Finding:
+    try:
+        await run_sync(store.check, abandon_on_cancel=True)
+    finally:
+        store.close()
+    return Finding("sessions can be kept")
 
 
-async def _redis(settings: Settings) -> Finding:
-    parts = urlsplit(settings.redis_url.get_secret_value())
-    await (await anyio.connect_tcp(parts.hostname or "localhost", parts.port or 6379)).aclose()
-    return Finding("accepts connections")
+async def _redis(url: str) -> Finding:
+    await run_sync(RedisPlace(url, "deepcritical:doctor").change, max, abandon_on_cancel=True)
+    return Finding("keeps the request rate")
 
 
 async def _model_and_store(settings: Settings) -> list[Check]:
@@ -197,32 +184,27 @@ async def _store(settings: Settings, embedder: EmbeddingService) -> Finding:
     try:
         await embedder.embed_query(query)
     except EmbeddingError:
-        return Finding(
-            "a note was kept and found again by its words only: the embedding model is unavailable", "warning"
-        )
+        text = "a note was kept and found again by its words only: the embedding model is unavailable"
+        return Finding(text, "warning")
     return Finding("a note was kept and found again by meaning")
 
 
-async def sources(settings: Settings) -> list[Check]:
-    """The checks of every source in `SOURCES`, in that order."""
+async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -> list[Check]:
+    """The checks of the sources in `rows`, of `SOURCES` by default, in that order."""
     try:
         http = httpx.AsyncClient(timeout=httpx.Timeout(7.0, connect=5.0), follow_redirects=True)
     except (ValueError, ImportError, httpx.InvalidURL) as error:
         finding = f"the proxy setting cannot be used ({type(error).__name__})"
         return [Check("Proxy", "broken", finding, "Correct HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or unset them.")]
     async with http:
-        built = create_sources(settings, Net(http, retry=_ONCE))
-        return await _together([partial(_run, check, one.kind) for one in built for check in one.checks()])
+        built = create_sources(settings, Net(http, retry=_ONCE), rows)
+        return await asyncio.gather(*(_run(check, one.kind) for one in built for check in one.checks()))
 
 
 def _proxies() -> list[Check]:
     """The proxies that requests go through; only their hosts are shown, since an address can hold a password."""
-    found = sorted(getproxies().items())
-    named = [
-        f"{scheme} through {address.rpartition('@')[2]}"
-        for scheme, address in found
-        if scheme in ("http", "https", "all")
-    ]
+    found = sorted((scheme, address) for scheme, address in getproxies().items() if scheme in ("http", "https", "all"))
+    named = [f"{scheme} through {address.rpartition('@')[2]}" for scheme, address in found]
     return [Check("Proxy", "ok", ", ".join(named))] if named else []
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -53,11 +55,9 @@ class Machine:
 
 @dataclass(frozen=True)
 class McpClient:
-    """An MCP client.
+    """An MCP client: `path` is the file with the user's servers, `folder` exists if the client is installed.
 
     Attributes:
-        path: the file with the user's servers.
-        folder: exists if the client is installed.
         restart_hint: how the user makes the client read the file again.
         key: the object in the file that contains the servers.
         comments: whether the client accepts comments and trailing commas in the file.
@@ -81,11 +81,7 @@ class McpClient:
         return False
 
     def document(self, text: str) -> dict[str, object]:
-        """The configuration in `text`; {} if it is empty or not an object.
-
-        Raises:
-            JsonError: the client could not read it.
-        """
+        """The configuration in `text`; {} if it is empty or not an object. JsonError if the client cannot read it."""
         return json_object(jsonc.parse(text, comments=self.comments))
 
 
@@ -167,15 +163,24 @@ def server_snippet(client: McpClient) -> str:
 def configured_state(client: McpClient) -> ConfiguredState:
     """Whether `client` is configured to use this server; "stale" if the configured command no longer exists."""
     try:
-        servers = json_object(client.document(client.path.read_text(encoding="utf-8")).get(client.key))
-    except FileNotFoundError:
-        return "unknown"
+        content = content_of(client.path)
+        servers = json_object(client.document((content or b"").decode()).get(client.key))
     except (OSError, ValueError):
         return "unreadable"
     entries = [entry for name, value in servers.items() if _is_ours(name, entry := json_object(value))]
     if not entries:
         return "unknown"
     return "configured" if any(_can_start(entry) for entry in entries) else "stale"
+
+
+def content_of(path: Path) -> bytes | None:
+    """The bytes of a file; None if there is none; OSError also for a pipe or a device, which might never end."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "not an ordinary file", str(path))
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
 
 
 def json_object(value: object) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
@@ -10,23 +11,23 @@ from contextlib import ExitStack
 from typing import IO
 
 import anyio
-import httpx
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import Implementation
 
 from deepcritical_mcp._version import __version__
+from deepcritical_mcp.cli import checks
 from deepcritical_mcp.cli.clients import configured_state, known_clients, server_snippet, shell_command
 from deepcritical_mcp.cli.demo_session import DemoSession, Story, story_for
 from deepcritical_mcp.cli.screen import Screen
 from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.sources.pubmed.eutils import TOOL
+from deepcritical_mcp.evidence.storage import in_memory_only
+from deepcritical_mcp.sources import SOURCES
 from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 
 _READ_TIMEOUT = 90.0
-_NCBI_TIMEOUT = 4.0
 
 
 class DemoError(DeepCriticalError):
@@ -34,12 +35,7 @@ class DemoError(DeepCriticalError):
 
 
 def play(question: str, *, offline: bool, debug: bool) -> None:
-    """Play the session on the terminal.
-
-    Raises:
-        DemoError: the server does not start, stops unexpectedly, or its main tools failed.
-        ConfigurationError: a setting is invalid.
-    """
+    """Play the session on the terminal; DemoError if the server stops unexpectedly, or its main tools fail."""
     anyio.run(_play, story_for(question), load_settings(), offline, debug)
 
 
@@ -63,37 +59,18 @@ async def _play(story: Story, settings: Settings, offline: bool, debug: bool) ->
 
 
 async def _is_sample(screen: Screen, settings: Settings, offline: bool) -> bool:
-    """Whether to use the sample library: if requested, or if NCBI cannot be reached. Prints which."""
+    """Whether to use the sample library: if requested, or if PubMed cannot be searched. Prints which."""
     reason = "as requested"
     if not offline:
-        async with screen.working("checking whether NCBI can be reached"):
-            problem = await _ncbi_problem(settings.of(PubMedSettings))
-        if not problem:
-            screen.say("NCBI is reachable: searching the real PubMed and the real web.", style="green")
+        logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the screen says what went wrong
+        async with screen.working("checking whether PubMed can be reached"):
+            [pubmed] = await checks.sources(settings, SOURCES[:1])
+        if pubmed.state != "broken":
+            screen.say("PubMed answers: searching the real PubMed and the real web.", style="green")
             return False
-        reason = f"because NCBI cannot be reached ({problem})"
+        reason = f"because {pubmed.finding.removesuffix('.')}"
     screen.say(f"Offline, {reason}: made-up records, each marked [sample data].", style="yellow")
     return True
-
-
-async def _ncbi_problem(settings: PubMedSettings) -> str:
-    """Why E-utilities cannot be reached, in a few words; "" if they can. Uses the same proxies as the server."""
-    params = {"retmode": "json", "tool": TOOL} | ({"email": settings.ncbi_email} if settings.ncbi_email else {})
-    try:
-        with anyio.fail_after(_NCBI_TIMEOUT):
-            async with httpx.AsyncClient(timeout=_NCBI_TIMEOUT) as http:
-                response = await http.get(f"{settings.ncbi_base_url}/einfo.fcgi", params=params)
-    except TimeoutError:
-        return f"no answer within {_NCBI_TIMEOUT:g} seconds"
-    except httpx.ProxyError:
-        return "the proxy refused the request"
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return type(error).__name__
-    except (ValueError, ImportError):
-        return "the proxy setting cannot be used"
-    if response.status_code == 429 or "einforesult" in response.text:
-        return ""
-    return f"HTTP {response.status_code}, but not from NCBI"
 
 
 async def _research(story: Story, screen: Screen, log: IO[str], *, is_sample: bool) -> list[str]:
@@ -103,7 +80,7 @@ async def _research(story: Story, screen: Screen, log: IO[str], *, is_sample: bo
     """
     ours = {setting.variable for setting in every_setting()} if is_sample else set[str]()
     environment = {name: value for name, value in os.environ.items() if name not in ours}
-    environment |= {} if is_sample else {"DEEPCRITICAL_DATA_DIR": "", "DEEPCRITICAL_CHROMA_URL": ""}
+    environment |= {} if is_sample else in_memory_only()
     module = "deepcritical_mcp.cli.sample_library" if is_sample else "deepcritical_mcp"
     server = StdioServerParameters(command=sys.executable, args=["-m", module], env=environment)
     info = Implementation(name="deepcritical-mcp-demo", version=__version__)

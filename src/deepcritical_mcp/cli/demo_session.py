@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from deepcritical_mcp.cli.screen import Screen
 from deepcritical_mcp.models import AddResult, Expansion, SearchResult
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, counted
 
 _SAMPLES_ONLY = (
     "The sample library has nothing on this topic. It covers metformin, Parkinson's disease, gene editing for sickle "
@@ -75,8 +75,7 @@ class DemoSession:
         self._show_found(found, "Sample pages" if self._is_sample else "Pages")
         self._screen.step(5, "Everything found, searched by meaning")
         if found := await self._recall(query=story.question, max_results=3):
-            records = "1 record is" if found.total_found == 1 else f"{found.total_found} records are"
-            self._screen.success(f"{records} kept in this session.")
+            self._screen.success(f"{counted(found.total_found, 'record is', 'records are')} kept in this session.")
         await self._own_note(story)
 
     async def _expand(self, question: str) -> list[str]:

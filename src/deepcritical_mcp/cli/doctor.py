@@ -16,10 +16,11 @@ from rich.text import Text
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli import checks
-from deepcritical_mcp.cli.checks import Check, State
+from deepcritical_mcp.cli.checks import Check
 from deepcritical_mcp.config import Settings, load_settings, unknown_variables
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.logs import hide
+from deepcritical_mcp.sources.base import State
 
 _MARKS: dict[State, tuple[str, str]] = {
     "ok": ("✓", "green"),
@@ -85,9 +86,8 @@ def _show_table(console: Console, found: Sequence[Check]) -> None:
 
 def _conclusion(found: Sequence[Check], *, works: bool) -> Text:
     if not works:
-        return Text("The main job does not work yet: fix what is marked ✗ above.", style="bold red")
+        return Text("Searching and keeping evidence does not work yet: fix what is marked ✗ above.", style="bold red")
     if any(check.area == "model" and check.state == "broken" for check in found):
-        return Text(
-            "The main job works, but evidence is found again by its words only, not by meaning.", style="yellow"
-        )
+        text = "The main job works, but evidence is found again by its words only, not by meaning."
+        return Text(text, style="yellow")
     return Text("The main job works: find, keep, and find again by meaning.", style="green")

@@ -1,14 +1,16 @@
-"""The command `install`: adds this server to a client's configuration file, or removes it again."""
+"""The command `install`: adds this server to a client's configuration file, or removes it again.
+
+Every function raises ConfigurationError if the file is not valid, and OSError if it cannot be read or written.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import stat
 import sys
 import tempfile
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,26 +24,25 @@ from deepcritical_mcp.cli.clients import (
     ClientName,
     McpClient,
     client_named,
+    content_of,
     json_object,
     server_entry,
     shell_command,
 )
-from deepcritical_mcp.config import every_setting, load_settings
+from deepcritical_mcp.config import PROXY_VARIABLES, every_setting, load_settings
 from deepcritical_mcp.errors import ConfigurationError
 
 BACKUP_SUFFIX = ".before-deepcritical-mcp"
-_COLORS = {"+": "green", "-": "red", "@": "cyan"}
+_COLORS = {"+": "green", "-": "red"}
+_CONTEXT_LINES = 3
+_MAX_LINE = 300
 
 
 @dataclass(frozen=True)
 class Change:
-    """A planned change of a client's configuration file.
+    """A planned change of a client's configuration file: its bytes `before` and `after`, None if there is no file.
 
-    Attributes:
-        before: the file's bytes; None if there is no file.
-        after: its new bytes; None to delete the file.
-        backup: the backup to write; None if there is one already or none is needed.
-        restores_backup: whether the file becomes the original again, so that the backup is no longer needed.
+    `backup` is the backup to write, if any; if the change `restores_backup`, the backup is no longer needed.
     """
 
     client: McpClient
@@ -52,12 +53,7 @@ class Change:
 
 
 def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterable[str]) -> None:
-    """Show the change to the client's configuration file, ask, and write it; with `undo`, remove the server again.
-
-    Raises:
-        ConfigurationError: the file is not valid, or `variables` names an unknown setting.
-        OSError: the file cannot be read or written.
-    """
+    """Show the change to the client's configuration file, ask, and write it; with `undo`, remove the server again."""
     client = client_named(name)
     change = removal(client) if undo else installation(client, _environment(variables))
     console = Console(highlight=False, soft_wrap=True, markup=False)
@@ -83,13 +79,8 @@ def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterab
 
 
 def installation(client: McpClient, env: Mapping[str, str]) -> Change:
-    """The change that adds this server to `client`; other values in its entry (keys, flags) are kept.
-
-    Raises:
-        ConfigurationError: the file is not valid.
-        OSError: the file cannot be read.
-    """
-    before = _read(client.path)
+    """The change that adds this server to `client`; other values in its entry (keys, flags) are kept."""
+    before = content_of(client.path)
     with _invalid_file_reported(client):
         text = (before or b"").decode()
         old = _server_entry(text, client)
@@ -100,13 +91,8 @@ def installation(client: McpClient, env: Mapping[str, str]) -> Change:
 
 
 def removal(client: McpClient) -> Change:
-    """The change that undoes `installation` and keeps anything else that was changed since.
-
-    Raises:
-        ConfigurationError: the file is not valid.
-        OSError: the file cannot be read.
-    """
-    before, backup = _read(client.path), _read(_backup_path(client))
+    """The change that undoes `installation` and keeps anything else that was changed since."""
+    before, backup = content_of(client.path), content_of(_backup_path(client))
     if before is None:
         return Change(client, None, None)
     with _invalid_file_reported(client):
@@ -126,14 +112,9 @@ def removal(client: McpClient) -> Change:
 
 
 def apply(change: Change) -> None:
-    """Write the backup, then the file, each atomically.
-
-    Raises:
-        ConfigurationError: the file has changed since it was read.
-        OSError: the file cannot be written.
-    """
+    """Write the backup, then the file, each atomically, unless the file has changed since it was read."""
     path, backup = change.client.path, _backup_path(change.client)
-    if _read(path) != change.before:
+    if content_of(path) != change.before:
         raise ConfigurationError(
             f"{path} changed in the meantime and was not changed. Close {change.client.title}, then try again."
         )
@@ -154,7 +135,7 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
     env: dict[str, str] = {}
     for variable in variables:
         name, given, value = variable.partition("=")
-        if name not in known:
+        if name not in known and name.upper() not in PROXY_VARIABLES:
             raise ConfigurationError(f"--env {name[:60]}: no such setting. The README lists all settings.")
         env[name] = value if given else os.environ.get(name, "")
         if not env[name]:
@@ -179,13 +160,35 @@ def _ask(client: McpClient) -> None:
 
 
 def _diff(change: Change) -> list[str]:
-    """The change as lines of a unified diff; values outside our own entry are hidden, since they may be keys."""
+    """The changed lines with those around them; values outside our own entry are hidden, since they may be keys.
+
+    A change is in one place: comparing all lines takes minutes for the megabytes that some clients keep here.
+    """
     client = change.client
     before, after = (
         jsonc.without_values(content.decode(), _path(client), comments=client.comments).splitlines() if content else []
         for content in (change.before, change.after)
     )
-    return list(difflib.unified_diff(before, after, f"{client.path} (before)", f"{client.path} (after)", lineterm=""))
+    same = _head(before, after)
+    removed, added = before[same:], after[same:]
+    rest = _head(removed[::-1], added[::-1])
+    following = added[len(added) - rest :][:_CONTEXT_LINES]
+    removed, added = removed[: len(removed) - rest], added[: len(added) - rest]
+    start = _head([*removed, ""][0], [*added, ""][0])  # of the change in a file of one line
+    parts = {" ": before[max(0, same - _CONTEXT_LINES) : same], "-": removed, "+": added}
+    lines = [sign + _cut(line, start) for sign, some in parts.items() for line in some]
+    header = [f"--- {client.path} (before)", f"+++ {client.path} (after)"]
+    return [*header, *lines, *(f" {_cut(line, 0)}" for line in following)]
+
+
+def _head(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many items or characters at the start of both are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, pair in pairs if pair[0] != pair[1]), min(len(one), len(other)))
+
+
+def _cut(line: str, start: int) -> str:
+    return line if len(line) <= _MAX_LINE else f"…{line[max(0, start - 60) :][:_MAX_LINE]}…"
 
 
 def _path(client: McpClient) -> list[str]:
@@ -204,13 +207,6 @@ def _completed(old: dict[str, object], new: dict[str, object]) -> dict[str, obje
 
 def _backup_path(client: McpClient) -> Path:
     return client.path.with_name(client.path.name + BACKUP_SUFFIX)
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
 
 
 @contextlib.contextmanager

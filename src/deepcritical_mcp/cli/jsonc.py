@@ -2,6 +2,9 @@
 
 Reads JSON and, if allowed, JSON with comments and trailing commas ("JSONC", as used by VS Code): these are replaced by
 spaces, so that the standard library reads the rest and every position in it holds for the original text.
+
+Every function raises JsonError if a text is not JSON (with `comments`: not JSONC), or if something on a path is not an
+object.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
-_COMMENT = r"//[^\n]*|/\*.*?\*/"
+_COMMENT = r"//[^\n]*|/\*(?:.*?\*/|.*)"  # to the end if it is not closed, so that it is read once
 _STRING_OR_COMMENT = re.compile(rf"{_STRING}|{_COMMENT}", re.DOTALL)
 _STRING_OR_COMMA = re.compile(rf"{_STRING}|[{{\[]\s*,|,(?=\s*[}}\]])", re.DOTALL)
 _NAME_VALUE_OR_COMMENT = re.compile(rf"(?P<name>{_STRING})(?=\s*:)|{_STRING}|{_COMMENT}", re.DOTALL)
@@ -60,11 +63,7 @@ class _Document:
         self.newline = "\r\n" if "\r\n" in text else "\n"
 
     def innermost(self, path: Sequence[str]) -> tuple[_Object, str, Sequence[str]]:
-        """The innermost object on `path` that exists, the next name on the path, and the names after that.
-
-        Raises:
-            JsonError: something on the path is not an object.
-        """
+        """The innermost object on `path` that exists, the next name on the path, and the names after that."""
         parent = self._object(self._skip(0))
         while len(path) > 1 and path[0] in parent.members:
             parent, path = self._object(parent.members[path[0]].value), path[1:]
@@ -110,20 +109,12 @@ class _Document:
 
 
 def parse(text: str, *, comments: bool = False) -> object:
-    """The value of the document in `text`; {} if it is empty.
-
-    Raises:
-        JsonError: `text` is not JSON (with `comments`: not JSONC).
-    """
+    """The value of the document in `text`; {} if it is empty."""
     return _Document(text, comments=comments).value
 
 
 def with_member(text: str, path: Sequence[str], value: object, *, comments: bool = False) -> str:
-    """`text` with the member at `path` set to `value`; missing objects on the path are created.
-
-    Raises:
-        JsonError: `text` is not JSON, or something on the path is not an object.
-    """
+    """`text` with the member at `path` set to `value`; missing objects on the path are created."""
     document = _Document(text, comments=comments)
     parent, name, rest = document.innermost(path)
     if found := parent.members.get(name):
@@ -135,11 +126,7 @@ def with_member(text: str, path: Sequence[str], value: object, *, comments: bool
 
 
 def without_member(text: str, path: Sequence[str], *, comments: bool = False) -> str:
-    """`text` without the member at `path`; unchanged if there is none.
-
-    Raises:
-        JsonError: `text` is not JSON, or something on the path is not an object.
-    """
+    """`text` without the member at `path`; unchanged if there is none."""
     document = _Document(text, comments=comments)
     parent, name, rest = document.innermost(path)
     found = parent.members.get(name)
@@ -191,4 +178,6 @@ def _inserted(document: _Document, parent: _Object, name: str, value: object) ->
 
 
 def _without_comment(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])
+    text = found[0]
+    is_comment = text.startswith("//") or (text.endswith("*/") and len(text) > 3)
+    return re.sub(r"[^\n]", " ", text) if is_comment else text

@@ -29,18 +29,13 @@ SESSION_PREFIX = "rs_"
 def write_report(source: str, output: Path, *, title: str) -> int:
     """Write the evidence of a saved session or JSON Lines export ("-" = stdin) to `output`; returns how many items.
 
-    Raises:
-        InvalidInputError: `source` is neither, or has no evidence.
-        EvidenceStoreError, SessionBusyError: the session cannot be read.
-        OSError: a file cannot be read or written.
+    InvalidInputError if `source` is neither, or has no evidence; EvidenceStoreError if the session cannot be read.
     """
     publications, evidence, places, session_id = anyio.run(_read, source, load_settings())
     if not publications:
         raise InvalidInputError("The input contains no evidence, so there is nothing to report.")
     created = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    page = board_report(
-        publications, evidence=evidence, title=title, session_id=session_id, created=created, places=places
-    )
+    page = board_report(publications, evidence, places, title=title, session_id=session_id, created=created)
     output.write_text(page, encoding="utf-8")
     return len(publications)
 

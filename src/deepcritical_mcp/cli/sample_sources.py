@@ -18,27 +18,23 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import normalize_pmid
-from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
-from deepcritical_mcp.models import Source as CitationSource
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
 from deepcritical_mcp.sources.base import Answer, Fetched, Hit, Net, SearchRequest, Source
 from deepcritical_mcp.sources.pubmed.publication_types import publication_type
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
 MIN_SCORE = 0.55
 """Share of a query's words, weighted by rarity, that a record must contain."""
 _SIMILAR = 5
 _NOT_WORDS = re.compile(r"\[sample data\]|\(Made-up text\.\)|^[A-Z]+: ", re.MULTILINE)
 _QUERY_PART = re.compile(r"\bAND\b|\bNOT\b.*", re.DOTALL)
-_FIELD_TAG = re.compile(r"\[[^\]]*\]")
+_FIELD_TAG = re.compile(r"\[[^\[\]]*+\]")
 _ENDING = re.compile(r"(?<=\w{4})(ations?|ings?|ies|ics?|e[ds]|s|y)$")
-_FILLER_WORDS = frozenset(
-    """\
-a an and any are as at be been between by can could do does effect effects evidence for from has have how if in into
-is it its lead may might new not of on or people patients patient person reduce reduced reduces risk should study
-studies than that the their there these they this to treatment treatments used using was were what when which who why
-will with without would adults adult older lower lowers improve improves increase increases help helps versus vs about
-after before during""".split()
+_FILLER_WORDS = QUERY_FUNCTION_WORDS | frozenset(
+    """adult adults effect effects evidence help helps improve improves increase increases lead lower lowers new older
+    patient patients people person reduce reduced reduces risk studies study treatment treatments before""".split()
 )
 
 

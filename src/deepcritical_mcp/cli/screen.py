@@ -13,8 +13,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.rule import Rule
 from rich.text import Text
 
-from deepcritical_mcp.models import Evidence, Expansion, status_label
-from deepcritical_mcp.text import clean_line, cut_at_sentence
+from deepcritical_mcp.models import UNKNOWN_DATE, Evidence, Expansion, status_label
+from deepcritical_mcp.text import clean_line, clipped, cut_at_sentence
 
 _MAX_ARGUMENT_LENGTH = 44
 
@@ -60,8 +60,7 @@ class Screen:
         lines: set[str] = set()
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            line = clean_line(message or title)
-            line = line if len(line) <= 60 else f"{line[:59]}…"
+            line = clipped(clean_line(message or title), 60)
             bar.update(task, completed=progress, total=total, description=line)
             if bar.disable and line not in lines:
                 lines.add(line)
@@ -109,7 +108,7 @@ def _origin(item: Evidence) -> str:
     authors = ", ".join(citation.authors[:3]) + (" et al." if len(citation.authors) > 3 else "")
     facts = [
         authors,
-        citation.date if citation.date != "Unknown" else "",
+        citation.date if citation.date != UNKNOWN_DATE else "",
         citation.journal,
         f"PMID {citation.pmid}" if citation.pmid else citation.url,
         f"relevance {item.relevance:.2f}" if item.relevance else "",

@@ -6,24 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.models import Publication, PublicationStatus, Source, TextKind
+    from deepcritical_mcp.models import CitationSource, Publication, PublicationStatus, Text, TextKind
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Which evidence is searched; None means any."""
+    """Which evidence is searched; None means any. The user's notes are texts of the source "user", also where they
+    belong to another publication."""
 
-    source: Source | None = None
+    source: CitationSource | None = None
     kind: TextKind | None = None
     status: PublicationStatus | None = None
 
     def includes(self, publication: Publication) -> bool:
         """Whether it is searched."""
-        return (
-            self.source in (None, publication.source)
-            and (self.status is None or self.status == known_status(publication))
-            and (self.kind is None or any(text.kind == self.kind for text in publication.texts))
-        )
+        is_in_source = self.source in (None, "user", publication.source)
+        has_status = self.status is None or self.status == known_status(publication)
+        return is_in_source and has_status and any(map(self.includes_text, publication.texts))
+
+    def includes_text(self, text: Text) -> bool:
+        """Whether a text of such a publication is searched."""
+        return self.kind in (None, text.kind) and (self.source != "user" or text.kind == "note")
 
 
 def known_status(publication: Publication) -> PublicationStatus | None:

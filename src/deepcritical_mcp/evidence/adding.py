@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,7 @@ from deepcritical_mcp.evidence.identity import (
 )
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
-from deepcritical_mcp.models import Publication, merged, united
+from deepcritical_mcp.models import Evidence, Publication, merged, united
 
 SAME_TITLE = 0.9
 """Lowest token sort ratio of titles at which two publications close in meaning are versions of one another."""
@@ -54,6 +56,31 @@ class Decision:
     separates: bool = False
 
 
+@dataclass(frozen=True)
+class AddOutcome:
+    """What became of one publication.
+
+    Attributes:
+        index: its position in the call.
+        status: "added", or "duplicate" of a stored publication.
+        publication: as stored now, under its id in this session.
+        evidence: the same as clients see it.
+        similarity: of the duplicate to the stored publication, 1.0 for the same identity; 0.0 if added.
+        reason: why it is a duplicate, e.g. "same PMID"; "" if added.
+        folds: ids of nearly identical publications, with their cosines.
+        separates: whether publications that were merged before are kept apart because of this one.
+    """
+
+    index: int
+    status: Literal["added", "duplicate"]
+    publication: Publication
+    evidence: Evidence
+    similarity: float = 0.0
+    reason: str = ""
+    folds: tuple[tuple[str, float], ...] = ()
+    separates: bool = False
+
+
 class Batch:
     """One batch to add to a session; without a space, nothing is stored beyond the catalogue.
 
@@ -76,7 +103,7 @@ class Batch:
         self._same_meaning = calibration.same_meaning if calibration else math.inf
         self._folds_at = calibration.folds_at if calibration else math.inf
         self._max_evidence = max_evidence
-        self._dedup_threshold = dedup_threshold
+        self._dedup_threshold = dedup_threshold if calibration else None
         self._now = now()
         self._new: dict[str, Sequence[Vector]] = {}
         self._rewritten: dict[str, None] = {}
@@ -93,8 +120,22 @@ class Batch:
                 self._space.rewrite(self._catalogue[id])
             for id, parts in self._removed.items():
                 first = self._catalogue[id].parts if id in self._catalogue else 0
-                self._space.remove_parts(id, range(first, parts))
+                if first < parts:
+                    self._space.remove_parts(id, range(first, parts))
+        self._new.clear()
         return decisions
+
+    def link_changed(self) -> None:
+        """Link the publications whose texts changed, and are embedded again, to what is nearly identical now."""
+        kept = [self._catalogue[id] for id in sorted(self.changed)]
+        some = [NewPublication(item.publication, self._vectors_of(item)) for item in kept if item.embedded]
+        for new, near in zip(some, self._neighbors(some), strict=True):
+            id = new.publication.id
+            folds = self._folds(new, _Similarities(one for one in near.items() if one[0] != id))
+            if self._space is not None and not {*folds} <= {*self._catalogue.links(id)}:
+                item = self._catalogue[id]
+                self._catalogue.put(replace(item, similar=united(item.similar, folds), written=self._now))
+                self._space.rewrite(self._catalogue[id])
 
     def _neighbors(self, publications: Sequence[NewPublication]) -> list[dict[str, float]]:
         embedded = [index for index, new in enumerate(publications) if new.vectors]
@@ -149,22 +190,25 @@ class Batch:
 
     def _apply(self, new: NewPublication, place: Placement, folds: tuple[str, ...] = ()) -> Publication:
         """Store the clusters of a placement in place of what it affects; gives the new one's publication."""
-        free = {id: (self._catalogue[id], self._catalogue.members(id)) for id in place.affected}
-        found_by = united((), (query for item, _ in free.values() for query in item.publication.found_by))
+        entries = {id: self._catalogue[id] for id in place.affected}
+        found_by = united((), (query for item in entries.values() for query in item.publication.found_by))
         facts, result = Member.of(new.publication).facts, new.publication
-        for cluster in place.clusters:
+        keeps = self._heirs(place)
+        # What gives up an id comes before what may receive it.
+        for id in entries.keys() - keeps.values():
+            self._remove(entries[id])
+        for number in sorted(range(len(place.clusters)), key=lambda number: number not in keeps):
+            cluster, before = place.clusters[number], keeps.get(number, "")
             has = [member.facts for member in cluster]
             queries = {query for member in cluster for query in member.publication.found_by}
             publication = combined(cluster).model_copy(
                 update={"found_by": tuple(one for one in united(found_by, new.publication.found_by) if one in queries)}
             )
-            base = base_id(publication.id)
-            sharing = [id for id, (_, members) in free.items() if any(member.facts in has for member in members)]
-            before = next((id for id in sharing if base_id(id) == base), next(iter(sharing), ""))
-            publication = publication.model_copy(update={"id": self._id(base, cluster, before, place.affected)})
+            id = self._id(base_id(publication.id), cluster, before, place.affected)
+            publication = publication.model_copy(update={"id": id})
             given = tuple(member.publication for member in cluster) if len(cluster) > 1 else ()
             if before:
-                entry = free.pop(before)[0]
+                entry = entries[before]
                 self._put(entry, replace(entry, publication=publication, given=given))
             else:
                 vectors = new.vectors if has == [facts] else ()
@@ -172,9 +216,25 @@ class Batch:
                 item = KeptItem(publication, order, parts, bool(vectors), self._now)
                 self._put(None, replace(item, given=given, similar=folds if facts in has else ()), vectors)
             result = publication if facts in has else result
-        for item, _ in free.values():
-            self._remove(item)
         return result
+
+    def _heirs(self, place: Placement) -> dict[int, str]:
+        """Which of the stored publications each cluster continues, by the cluster's place: it has some of its members,
+        if possible the one that gave it its id."""
+        fits: list[tuple[bool, bool, bool, int, str]] = []
+        for number, cluster in enumerate(place.clusters):
+            base = base_id(combined(cluster).id)
+            for id in place.affected:
+                members = self._catalogue.members(id)
+                shared = [one for one in members if any(one.facts == other.facts for other in cluster)]
+                if shared:
+                    named_it = any(id.endswith(one.digest) for one in shared)
+                    fits.append((base_id(id) != base, not named_it, members[0] not in shared, number, id))
+        keeps: dict[int, str] = {}
+        for *_, number, id in sorted(fits):
+            if number not in keeps and id not in keeps.values():
+                keeps[number] = id
+        return keeps
 
     def _put(self, before: KeptItem | None, item: KeptItem, vectors: Sequence[Vector] = ()) -> None:
         """Store an item, in place of an earlier one under its own or another id."""
@@ -219,7 +279,12 @@ class Batch:
         if before and base_id(before) == base:
             return before
         gone = [id for id in affected if base_id(id) != base]
-        return f"{base}#{cluster[0].digest}" if self._catalogue.has_id(base, gone) else base
+        if not self._catalogue.has_id(base, gone):
+            return base
+        digest = cluster[0].digest
+        while f"{base}#{digest}" in self._catalogue:
+            digest = hashlib.sha256(digest.encode()).hexdigest()[: len(digest)]
+        return f"{base}#{digest}"
 
     def _folds(self, new: NewPublication, similarities: _Similarities) -> list[str]:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
@@ -260,3 +325,24 @@ def _is_version(one: Identity, other: Identity) -> bool:
 
 def _array(vector: Vector) -> NDArray[np.float32]:
     return np.asarray(vector, np.float32)
+
+
+def outcomes_of(decisions: Sequence[Decision], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
+    """What became of each publication in the end: later ones of the same call may have given it another id."""
+    outcomes: list[AddOutcome] = []
+    for index, decision in enumerate(decisions):
+        if not decision.full:
+            publication, match = catalogue[decision.publication.id].publication, decision.match
+            outcomes.append(
+                AddOutcome(
+                    index=index,
+                    status="duplicate" if match else "added",
+                    publication=publication,
+                    evidence=catalogue.shown(publication),
+                    similarity=match.similarity if match else 0.0,
+                    reason=match.reason if match else "",
+                    folds=decision.folds,
+                    separates=decision.separates,
+                )
+            )
+    return tuple(outcomes)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deepcritical_mcp.evidence.chunking import indexed_text
-from deepcritical_mcp.evidence.clustering import Cluster, Member, MemberIndex, best_match, clusters_of, with_member
+from deepcritical_mcp.evidence.clustering import Cluster, Member, MemberIndex, best_match, clusters_of, joined_by
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
 from deepcritical_mcp.identifiers import normalize_doi
@@ -73,6 +74,7 @@ class Catalogue:
     @classmethod
     def of(cls, space: Space) -> Catalogue:
         """The catalogue of everything that `space` holds; of two items with the same id, the first wins."""
+        space.wake()
         catalogue = cls()
         kept: dict[str, KeptItem] = {}
         for item in (item for page in space.read() for item in page):
@@ -177,7 +179,7 @@ class Catalogue:
         kind = {"pubmed": "pmid", "pmc": "pmcid"}.get(kind, kind)
         value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")
         owners = [one for one in self._members.under(kind, value) if not self._is_note(one)]
-        # One that bears the number comes before one for which a better source gives another.
+        # Publications with this number come before one for which a better source gives another.
         owners.sort(key=lambda one: not getattr(self._items[one].publication, kind, ""))
         return next(iter(owners), "")
 
@@ -192,19 +194,20 @@ class Catalogue:
     def judged(self, publication: Publication) -> Publication:
         """`publication`; a note with the status of what it is about."""
         with self._lock:
-            subject = self._subject(publication.id)
-        if not subject:
+            subjects = self._subjects(publication.id)
+        if not subjects:
             return publication
-        about = self._items[subject].publication
+        about = self._items[subjects[0]].publication
         return publication.model_copy(update={name: getattr(about, name) for name in STATUS_FIELDS})
 
-    def _subject(self, id: str) -> str:
-        """The id of the publication that the user's note `id` is about; "" if it is not a note or about none here."""
+    def _subjects(self, id: str) -> list[str]:
+        """The ids of the publications that the user's note `id` is about: those with the first of its numbers that any
+        has; none for other evidence."""
         if not self._is_note(id):
-            return ""
+            return []
         numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
-        others = (other for number in numbers for other in self._members.under(*number))
-        return next((other for other in others if not self._is_note(other)), "")
+        found = ([one for one in self._members.under(*number) if not self._is_note(one)] for number in numbers)
+        return next((some for some in found if some), list[str]())
 
     def shown(self, publication: Publication, text: Text | None = None) -> Evidence:
         """A stored publication as evidence (showing `text`, if given), with its links and the user's notes."""
@@ -214,12 +217,10 @@ class Catalogue:
         return Evidence.of(self.judged(publication), text, similar=self.links(publication.id), notes=notes)
 
     def _notes_on(self, id: str) -> list[str]:
-        """The ids of the user's notes that share an identifier with publication `id`."""
-        if id not in self._items or self._is_note(id):
-            return []
+        """The ids of the user's notes that are about publication `id`."""
         numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
-        notes = dict.fromkeys(other for number in numbers for other in self._members.under(*number))
-        return sorted(filter(self._is_note, notes), key=lambda note: self._items[note].order)
+        others = dict.fromkeys(other for number in numbers for other in self._members.under(*number))
+        return sorted((one for one in others if id in self._subjects(one)), key=lambda one: self._items[one].order)
 
     def next_order(self) -> int:
         """The next free position in insertion order."""
@@ -234,7 +235,7 @@ class Catalogue:
         return list(self._waiting)
 
     def where(self, condition: Callable[[Publication], bool]) -> list[str]:
-        """The ids of the publications that fulfil `condition`."""
+        """The ids of the publications that satisfy `condition`."""
         return [id for id, item in list(self._items.items()) if condition(self.judged(item.publication))]
 
     def links(self, id: str) -> tuple[str, ...]:
@@ -260,7 +261,7 @@ class Catalogue:
             members = {id: self._members[id] for id in linked}
         for id, some in members.items():
             if any(one.facts == new.facts for one in some):
-                cluster = tuple(sorted(with_member(some, new), key=lambda member: member.rank))
+                cluster = tuple(sorted(joined_by(some, new), key=lambda member: member.rank))
                 return Placement(self._match(new.identity, some, members), (id,), (cluster,))
         if sum(map(len, members.values())) >= MAX_MEMBERS:
             fitting = [

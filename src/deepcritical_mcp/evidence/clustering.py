@@ -58,7 +58,7 @@ Cluster = tuple[Member, ...]
 """The members of one publication, the best first."""
 
 
-def with_member(members: Iterable[Member], new: Member) -> list[Member]:
+def joined_by(members: Iterable[Member], new: Member) -> list[Member]:
     """`members` and the new one; the same record found again is merged into the earlier one."""
     kept = list(members)
     for place, one in enumerate(kept):

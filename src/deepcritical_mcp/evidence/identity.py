@@ -49,8 +49,11 @@ _NAMES = {"pmid": "PMID", "pmcid": "PMCID", "doi": "DOI", "nct": "NCT number", "
 _REGISTERED = ("pmid", "doi", "nct", "pmcid")
 """Numbers of which a publication has one each."""
 _NEGATION = re.compile(r"\b\w+n['’]t\b")
-_PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus)(?:$|[/._=&-])")
-_PRINT_QUERY = re.compile(r"\?print=(?:true|yes)$")
+_PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus|amp)(?:$|[/._=&-])")
+_VIEW = re.compile(  # of one page: /abs/pii/S1 and /pii/S1, /content/1/2.full.pdf and /content/1/2
+    r"(?<=[^/:])/(?:pdf|epdf|articlepdf|pdfdirect|pdfplus|print|printable|amp|abs|abstract|article-abstract|full|"
+    r"fullarticle|full-?text|html)(?=/|$)|(?:\.(?:full|abstract|full-text|pdf)){1,2}$|\?print=(?:true|yes)$"
+)
 _CUT = ("…", "...")
 _DIGEST = re.compile(r"#[0-9a-f]{12}$")
 ENDS = 3
@@ -61,7 +64,7 @@ LIKE_CONTENT = 0.75
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What identifies a publication; "" and year 0 mean unknown.
+    """What identifies a publication; "" means unknown.
 
     Attributes:
         numbers: those known of `_NAMES`, normalized.
@@ -69,6 +72,7 @@ class Identity:
         title: as `tokens`, without what a site adds.
         shown_title: as it is written.
         is_note: whether it is what the user says, perhaps about the publication whose numbers it bears.
+        is_print: whether its URL leads to the PDF or print view of a page.
         is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
         contents: what its texts say; none when that is nothing.
         keys: what it can be looked up by: numbers, id, and how its title begins and ends (words may be cut, or
@@ -79,10 +83,11 @@ class Identity:
     id: str
     title: tuple[str, ...]
     shown_title: str
-    year: int
+    date: str
     first_author: AuthorName | None
     journal: tuple[str, ...]
     is_note: bool
+    is_print: bool
     is_document: bool
     contents: tuple[str, ...]
     keys: frozenset[tuple[str, str]]
@@ -91,14 +96,14 @@ class Identity:
 def identity_of(publication: Publication) -> Identity:
     """The identity of a publication, normalized; identifiers are read from its URL too."""
     ids = record_ids(publication.url)
-    url = _PRINT_QUERY.sub("", normalize_url(publication.url))
+    url = normalize_url(publication.url)
     numbers = {
         "pmid": publication.pmid.strip() or ids.pmid,
         "pmcid": (publication.pmcid.strip().upper() or ids.pmcid).removeprefix("PMC"),
         "doi": normalize_doi(publication.doi) or ids.doi,
         # A paper names the trial that it reports, but is not the trial's registration.
         "nct": "" if publication.pmid else publication.nct.strip().upper() or ids.nct,
-        "url": url,
+        "url": _VIEW.sub("", url),
     }
     known = {part: value for part, value in numbers.items() if value}
     shown_title, id = _own_title(publication), base_id(publication.id)
@@ -110,10 +115,11 @@ def identity_of(publication: Publication) -> Identity:
         id=id,
         title=title,
         shown_title=shown_title,
-        year=int(publication.date[:4]) if publication.date[:4].isdigit() else 0,
+        date="" if publication.date == UNKNOWN_DATE else publication.date,
         first_author=publication.authors[0] if publication.authors else None,
         journal=tokens(publication.journal),
         is_note=publication.source == "user" and publication.is_users,
+        is_print=bool(_PRINT_VIEW.search(url)),
         is_document=publication.is_users and publication.source == "web",
         contents=tuple(
             text.content for text in publication.texts if text.content not in (NO_ABSTRACT, publication.title)
@@ -199,9 +205,12 @@ def _same_first_author(one: Identity, other: Identity) -> bool | None:
     return same_author(one.first_author, other.first_author)
 
 
-def _years_agree(one: Identity, other: Identity) -> bool:
-    """At most one year apart, or unknown."""
-    return not one.year or not other.year or abs(one.year - other.year) <= 1
+def _dates_agree(one: Identity, other: Identity) -> bool:
+    """Unknown or at most a year apart, as online and in print. Two pages without authors, which may be numbers of a
+    series, have the same date as far as both give it."""
+    if one.first_author or other.first_author or not one.date or not other.date:
+        return not one.date or not other.date or abs(int(one.date[:4]) - int(other.date[:4])) <= 1
+    return one.date.startswith(other.date) or other.date.startswith(one.date)
 
 
 def _titles_alike(one: Identity, other: Identity) -> Likeness:
@@ -211,19 +220,25 @@ def _titles_alike(one: Identity, other: Identity) -> Likeness:
         return "same"
     if opposite_signs(one.shown_title, other.shown_title):
         return "other"
-    known = bool(_same_first_author(one, other) and one.year and other.year)
+    known = bool(_same_first_author(one, other) and one.date and other.date)
     for long, short in ((one, other), (other, one)):
-        begun = long.title[:-1]  # the last word may be cut too
-        if long.shown_title.endswith(_CUT) and identifies(begun) and short.title[: len(begun)] == begun:
+        if long.shown_title.endswith(_CUT) and identifies(long.title[:-1]) and _begins(short.title, long.title):
             return "near"
         if adds_a_site(long.shown_title, short.title, (long.journal, short.journal), known):
             return "near"
     return likeness(one.title, other.title)
 
 
+def _begins(title: tuple[str, ...], cut: tuple[str, ...]) -> bool:
+    """Whether `cut` is how `title` begins; its last word may be cut as well, unless it is a number."""
+    *begun, last = cut
+    word = title[len(begun)] if len(title) >= len(cut) else ""
+    return title[: len(begun)] == tuple(begun) and (word == last or (word.startswith(last) and not last.isdigit()))
+
+
 def _are_two(one: Identity, other: Identity) -> bool:
     """Whether numbers, years or first authors show that two publications are not one."""
-    if conflict(one, other) or not _years_agree(one, other):
+    if conflict(one, other) or not _dates_agree(one, other):
         return True
     return _same_first_author(one, other) is False and same_journal(one.journal, other.journal) is not True
 
@@ -233,29 +248,33 @@ def _are_separate_pages(one: Identity, other: Identity) -> bool:
     urls = one.numbers.get("url", ""), other.numbers.get("url", "")
     if not all(urls) or urls[0] == urls[1] or host_of(urls[0]) != host_of(urls[1]):
         return False
-    return bool(_PRINT_VIEW.search(urls[0])) == bool(_PRINT_VIEW.search(urls[1]))
+    return one.is_print == other.is_print
 
 
 def _says_the_same(one: Identity, other: Identity) -> bool:
     """Whether two publications with the same text are one; two notes must be about the same thing."""
     if one.id != other.id or not one.id.startswith("text:") or _titles_alike(one, other) == "other":
         return False
-    if not _years_agree(one, other) or _same_first_author(one, other) is False:
+    if not _dates_agree(one, other) or _same_first_author(one, other) is False:
         return False
     if not one.numbers or not other.numbers:
         return one.numbers == other.numbers or not (one.is_note and other.is_note)
     return bool(one.numbers.items() & other.numbers.items())
 
 
-def _is_copy(one: Identity, other: Identity) -> bool:
-    """Whether what the user keeps as a note is the text of a document that the user supplied: all of its words, or
-    another text of some length under its title and one of its numbers."""
-    if not (one.is_document or other.is_document) or _titles_alike(one, other) == "other":
-        return False
-    contents = [{tokens(text) for text in each.contents} for each in (one, other)]
-    is_text = all(len(text) >= TELLING_CONTENT for each in (one, other) for text in each.contents)
-    shared = {part for part, _ in one.numbers.items() & other.numbers.items()} & {*_REGISTERED}
-    return not contents[0].isdisjoint(contents[1]) or bool(is_text and shared and one.title and other.title)
+def _same_as_document(note: Identity, document: Identity) -> str:
+    """Why what the user keeps as a note is the text of a document that the user supplied: all of its words, or another
+    text of some length under its title and one of its numbers."""
+    if conflict(note, document) or _titles_alike(note, document) == "other":
+        return ""
+    contents = [{tokens(text) for text in each.contents} for each in (note, document)]
+    if not contents[0].isdisjoint(contents[1]):
+        return SAME_TEXT
+    is_text = all(len(text) >= TELLING_CONTENT for each in (note, document) for text in each.contents)
+    shared = next((part for part in _REGISTERED if _share(part, note, document)), "")
+    if not (is_text and shared and note.title and document.title):
+        return ""
+    return f"same {_NAMES[shared]} and a similar title; the text is kept with it as your note"
 
 
 LEVELS: tuple[str, ...] = ("pmid", "number", "doi", "document")
@@ -311,7 +330,7 @@ def overruled(one: Identity, leader: Identity) -> Identity:
         numbers=numbers,
         title=one.title if alike else (),
         shown_title=one.shown_title if alike else "",
-        year=one.year if _years_agree(one, leader) else 0,
+        date=one.date if _dates_agree(one, leader) else "",
         first_author=None if _same_first_author(one, leader) is False else one.first_author,
     )
 
@@ -321,9 +340,10 @@ def _share(part: str, one: Identity, other: Identity) -> bool:
 
 
 def _same_note(one: Identity, other: Identity) -> str:
-    if one.is_note != other.is_note:
-        return SAME_DOCUMENT if not conflict(one, other) and _is_copy(one, other) else ""
-    return SAME_TEXT if _says_the_same(one, other) else ""
+    if one.is_note and other.is_note:
+        return SAME_TEXT if _says_the_same(one, other) else ""
+    note, document = (one, other) if one.is_note else (other, one)
+    return _same_as_document(note, document) if document.is_document else ""
 
 
 def _same_doi(one: Identity, other: Identity) -> str:
@@ -355,7 +375,7 @@ def _is_same_document(one: Identity, other: Identity) -> bool:
         return False
     if same_journal(one.journal, other.journal) is False:
         return False
-    known = bool(_same_first_author(one, other) and one.year and other.year)
+    known = bool(_same_first_author(one, other) and one.date and other.date)
     agreement = _contents_agree(one, other)
     if not identifies(one.title) or not identifies(other.title):
         return agreement == "same" and titles == "same" and known and bool(same_journal(one.journal, other.journal))

@@ -6,47 +6,21 @@ postings of its few terms: precomputed scores would all change with every added 
 
 from __future__ import annotations
 
-import re
-import threading
-import unicodedata
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import Stemmer
 from numpy.typing import NDArray
 
-STOP_WORDS = frozenset(
-    """
-    a an the this that these those
-    he she it they we you his her its their our your him them
-    is are was were be been being am do does did has have had will would shall should could might must
-    of in on at by for from to into with as
-    and or but if then so
-    which what when where how there here such
-    """.split()
-)
-"""English function words, which are not indexed. Not on the list: negations, words of comparison and time (than,
-between, during), and words that are also names or abbreviations in medicine (WHO, US, ALL, CAN, I)."""
+from deepcritical_mcp.evidence.stemming import words_of
+
 K1 = 1.2
 B = 0.75
 STRICTNESS = 3.0
 """How strongly a document is penalized for having only some of a short query's words."""
-_WORD = re.compile(r"\w+")
-_stem = cast(Callable[[list[str]], list[str]], Stemmer.Stemmer("english").stemWords)  # pyright: ignore  # no type hints
-_stemming = threading.Lock()
-"""The stemmer is not thread-safe."""
-
-
-def words_of(text: str) -> Counter[str]:
-    """The stems of a text and how often each occurs, without stop words. IC₅₀ is read as IC50."""
-    plain = unicodedata.normalize("NFKC", text).lower()
-    words = [word for word in _WORD.findall(plain) if word not in STOP_WORDS]
-    with _stemming:
-        return Counter(_stem(words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +75,8 @@ def hybrid_score(cosine: float, lexical: float, coverage: float, terms: int, wor
 
 
 class LexicalIndex:
-    """The postings of one session: by word, the documents (as slots) that have it, and how often. Not thread-safe."""
+    """The postings of one session: hashed words, the documents (as slots) that have them, and how often, in three long
+    columns, because an array for each word would take six times the memory. Not thread-safe."""
 
     def __init__(self) -> None:
         self._slots: dict[str, int] = {}
@@ -109,7 +84,9 @@ class LexicalIndex:
         self._lengths = array("f")
         self._alive = array("b")
         self._words = 0
-        self._postings: dict[str, tuple[array[int], array[int]]] = {}
+        self._hashes = array("q")
+        self._slots_of = array("I")
+        self._counts = array("I")
 
     def add(self, document: str, words: Counter[str]) -> None:
         """Index `document` under its words; replaces earlier ones."""
@@ -119,12 +96,9 @@ class LexicalIndex:
         self._lengths.append(words.total())
         self._alive.append(True)
         self._words += words.total()
-        for word, count in words.items():
-            if word not in self._postings:
-                self._postings[word] = array("I"), array("I")
-            slots, counts = self._postings[word]
-            slots.append(slot)
-            counts.append(count)
+        self._hashes.extend(map(hash, words))
+        self._slots_of.extend([slot] * len(words))
+        self._counts.extend(words.values())
 
     def remove(self, document: str) -> None:
         """Forget `document`."""
@@ -153,7 +127,9 @@ class LexicalIndex:
         return LexicalScores(scores, coverage, self._ids, self._slots, len(words))
 
     def _living(self, word: str) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
-        """The documents that have `word`, and how often; copied, because an array cannot grow while it is viewed."""
-        slots, counts = (np.array(column) for column in self._postings.get(word, (array("I"), array("I"))))
+        """The documents that have `word`, and how often."""
+        # Nothing may hold on to a view of a column, which cannot grow meanwhile.
+        at = np.flatnonzero(np.asarray(self._hashes) == hash(word))
+        slots, counts = np.asarray(self._slots_of)[at], np.asarray(self._counts)[at]
         living = np.array(self._alive, np.bool_)[slots]
         return slots[living], counts[living].astype(np.float64)

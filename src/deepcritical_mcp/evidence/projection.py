@@ -1,4 +1,4 @@
-"""A two-dimensional map of vectors: similar meanings are close together."""
+"""A two-dimensional map of vectors: similar meanings mostly lie together, as far as a plane can show."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from deepcritical_mcp.evidence import EVERYTHING, Scope
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import Passage, indexed_text, own_title, passages
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import Vector
 from deepcritical_mcp.models import NO_ABSTRACT, Evidence, Publication, RelatedEvidence, status_label
@@ -144,13 +145,14 @@ class Search:
         asked = [_Variant(some, vector, self._weight) for some, vector in zip(words, known, strict=True)]
         if vectors is None or not count:
             return asked
-        if self._scope.kind or self._scope.status:
+        if self._scope.kind or self._scope.status or self._scope.source == "user":
             self._enter_scope(asked, vectors)
         else:
             found = self._space.nearest(list(vectors), count, self._scope.source)
             for variant, rows in zip(asked, found, strict=True):
                 for row in rows:
-                    variant.enter(*row)
+                    if row.id in self._catalogue:  # a row under an earlier id may have outlived its renaming
+                        variant.enter(*row)
         return asked
 
     def _enter_scope(self, asked: Sequence[_Variant], queries: NDArray[np.float32]) -> None:
@@ -159,7 +161,7 @@ class Search:
             some = passages(self._catalogue[id].publication)[: len(vectors)]
             for variant, cosines in zip(asked, queries @ vectors.T, strict=True):
                 for part, (passage, cosine) in enumerate(zip(some, cosines, strict=False)):
-                    if self._scope.kind in (None, passage.text.kind):
+                    if self._scope.includes_text(passage.text):
                         variant.enter(id, part, float(cosine))
 
     def _ranked(self, asked: Sequence[_Variant], depth: int) -> list[str]:
@@ -210,7 +212,7 @@ class Search:
 
     def _passage(self, id: str, asked: _Variant) -> Passage:
         some = passages(self._catalogue[id].publication)
-        first = next((at for at, one in enumerate(some) if self._scope.kind in (None, one.text.kind)), 0)
+        first = next((at for at, one in enumerate(some) if self._scope.includes_text(one.text)), 0)
         return some[min(asked.parts.get(id, first), len(some) - 1)]
 
     def _part(self, id: str, asked: _Variant) -> str:

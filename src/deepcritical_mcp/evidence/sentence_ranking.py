@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import anyio
 from anyio.to_thread import run_sync
 
+from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import Span, best_sentences, quoted, sentences
 from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS
 
 MAX_EMBEDDED = 300
 """Sentences of one call that are compared by meaning; of more, those with the most of the question's words."""
@@ -24,6 +28,7 @@ SHORT_OVERRUN = 50
 NEARLY_BEST = 0.6
 """Share of the best sentence's score down to which others are quoted with it."""
 
+_NO_SUBJECT = NEGATIONS | QUESTION_WORDS | CONJUNCTIONS
 _ABBREVIATION = re.compile(r"\b[A-Z][A-Z0-9]+s?\b")
 _SMALL = re.compile(r"[a-z]")
 # Terms that are written out as often as not, and in several ways.
@@ -55,15 +60,23 @@ async def score_sentences(embedder: PassageEmbedder, question: str, texts: Seque
     cosines = await _cosines(embedder, question, flat, words)
     short = _abbreviations(question)
 
-    def score(number: int) -> SentenceScore:
+    def score(number: int, by_meaning: bool) -> SentenceScore:
         lexical, coverage = words.at(str(number))
         cosine = cosines.get(number)
         total = hybrid_score(lexical if cosine is None else cosine, lexical, coverage, words.terms, weight)
         is_exact = bool(short & _abbreviations(flat[number]))
-        return SentenceScore(total + is_exact, is_exact or coverage >= ENOUGH_WORDS or (cosine or 0.0) >= close)
+        answers = is_exact or coverage >= ENOUGH_WORDS or (by_meaning and (cosine or 0.0) >= close)
+        return SentenceScore(total + is_exact, answers)
 
     numbers = iter(range(len(flat)))
-    return [[score(next(numbers)) for _ in some] for some in found]
+    # What a text does not say in any of the known ways is not said by a sentence with a similar meaning either.
+    lacking = [missing_terms(question, text) & _WRITTEN_OUT.keys() for text in texts]
+    return [[score(next(numbers), not terms) for _ in some] for some, terms in zip(found, lacking, strict=True)]
+
+
+def missing_terms(question: str, text: str) -> set[str]:
+    """The abbreviations of the question that do not occur in `text`, also not written out as far as that is known."""
+    return {term for term in _abbreviations(question) - _abbreviations(text) if term not in text}
 
 
 def _indexed(question: str, texts: Sequence[str]) -> tuple[list[list[str]], LexicalScores]:
@@ -71,7 +84,8 @@ def _indexed(question: str, texts: Sequence[str]) -> tuple[list[list[str]], Lexi
     index = LexicalIndex()
     for number, sentence in enumerate(sentence for some in found for sentence in some):
         index.add(str(number), words_of(sentence))
-    return found, index.score(question)
+    told = [word for word in question.split() if word.lower().strip("?,.") not in _NO_SUBJECT]
+    return found, index.score(" ".join(told) or question)
 
 
 async def _cosines(
@@ -81,10 +95,12 @@ async def _cosines(
     sharing = dict.fromkeys(map(int, words.top(MAX_EMBEDDED)))
     chosen = list(sharing | dict.fromkeys(range(len(found))))[:MAX_EMBEDDED]
     query = await embedder.queries([question]) if chosen else None
-    vectors = await embedder.sentences([found[number] for number in chosen]) if query is not None else None
-    if query is None or vectors is None:
-        return {}
-    return dict(zip(chosen, map(float, vectors @ query[0]), strict=True))
+    if query is not None:
+        with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
+            vectors = await embedder.sentences([found[number] for number in chosen])
+            if vectors is not None:
+                return dict(zip(chosen, map(float, vectors @ query[0]), strict=True))
+    return {}
 
 
 def _abbreviations(text: str) -> set[str]:
@@ -130,12 +146,12 @@ def by_part(item: Evidence, brief: str) -> Evidence:
     return item.model_copy(update={"content": brief, "content_truncated": cut}) if cut else item
 
 
-async def shortened(embedder: PassageEmbedder, question: str, texts: Sequence[str], length: int) -> list[str]:
-    """Each text by the sentences that answer best, in their context: about `length` characters, with gaps marked."""
-    long = list(dict.fromkeys(text for text in texts if len(text) > length + SHORT_OVERRUN))
+async def shortened(embedder: PassageEmbedder, question: str, texts: Mapping[str, int]) -> dict[str, str]:
+    """The texts that are longer than the number of characters to which they are mapped, each by about so many: by the
+    sentences that answer best, in their context, with gaps marked."""
+    long = [text for text, length in texts.items() if len(text) > length + SHORT_OVERRUN]
     scores = await score_sentences(embedder, question, long)
-    briefs = {
-        text: quoted(text, best_sentences(text, [score.total for score in some], length))
+    return {
+        text: quoted(text, best_sentences(text, [score.total for score in some], texts[text]))
         for text, some in zip(long, scores, strict=True)
     }
-    return [briefs.get(text, text) for text in texts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
@@ -24,6 +24,10 @@ WRITES_PER_TTL = 100
 """A session's last use is recorded to within a hundredth of its time to live."""
 SWEEPS_PER_TTL = 24
 """How often expired sessions are looked for."""
+REST_AFTER = 300.0
+"""Seconds after which an idle session gives back the memory of its indexes."""
+MAX_INDEXED = 10_000
+"""Publications whose indexes stay in memory, of all sessions together; 12 kB each."""
 
 
 class SessionRegistry:
@@ -38,6 +42,7 @@ class SessionRegistry:
     Attributes:
         lasting: whether another process can open a session later.
         shared: whether other processes may change an open session.
+        undo_seconds: for how long a dropped session can be restored; 0.0 if it cannot.
     """
 
     def __init__(
@@ -50,10 +55,12 @@ class SessionRegistry:
         self._sessions: dict[str, _OpenSession] = {}
         self._defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
-        self._lock = anyio.Lock()
+        # One for each session and for each default: a lock for all would make every call wait for a slow backend.
+        self._locks: WeakValueDictionary[str | tuple[str, str], anyio.Lock] = WeakValueDictionary()
         self._next_sweep = 0.0
         self.lasting = backend.lasting
         self.shared = backend.shared
+        self.undo_seconds = backend.undo_seconds
 
     async def open(self, *, owner: str = "") -> EvidenceStore:
         """Open a fresh session that belongs to `owner`.
@@ -62,8 +69,7 @@ class SessionRegistry:
             SessionFullError: the owner's open sessions hold as much evidence as they may.
             EvidenceStoreError: it cannot be created.
         """
-        async with self._lock:
-            return (await self._create(_digest(owner))).store
+        return (await self._create(_digest(owner))).store
 
     async def get(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """The session with this id, opened if it is not open.
@@ -75,36 +81,53 @@ class SessionRegistry:
         """
         if not is_session_id(session_id):
             raise SessionNotFoundError()
-        async with self._lock:
+        await self._drop_idle()
+        async with self._lock(session_id):
             return (await self._find(session_id, _digest(owner))).store
 
     async def default(self, key: str, *, owner: str = "") -> EvidenceStore:
         """The default session of `key` (a connection or a process) and `owner`; a fresh one if there is none."""
         name = (key, owner)
-        async with self._lock:
+        async with self._lock(name):
             if name in self._defaults:
                 try:
-                    return (await self._find(self._defaults[name], _digest(owner))).store
+                    return await self.get(self._defaults[name], owner=owner)
                 except SessionNotFoundError:
                     logger.info("the default session is gone, opening a fresh one")
-            session = await self._create(_digest(owner))
-            self._defaults[name] = session.store.session_id
-            return session.store
+            store = await self.open(owner=owner)
+            self._defaults[name] = store.session_id
+            return store
 
     def default_id(self, key: str, *, owner: str = "") -> str:
         """The id of `key`'s default session, "" if there is none; opens nothing."""
         return self._defaults.get((key, owner), "")
 
     async def drop(self, session_id: str, *, owner: str = "") -> None:
-        """Delete a session with all its evidence.
+        """Delete a session with all its evidence, even one that cannot be read. It can be restored for `undo_seconds`.
 
         Raises:
             SessionNotFoundError: it is unknown, expired, deleted, or another owner's.
         """
         if not is_session_id(session_id):
             raise SessionNotFoundError()
-        async with self._lock:
-            await self._delete(await self._find(session_id, _digest(owner)))
+        await self._drop_idle()
+        async with self._lock(session_id):
+            try:
+                session = await self._find(session_id, _digest(owner))
+            except EvidenceStoreError:
+                if not await run_sync(self._backend.discard, session_id, _digest(owner)):
+                    raise
+            else:
+                await self._delete(session)
+
+    async def restore(self, session_id: str, *, owner: str = "") -> EvidenceStore:
+        """A session that was dropped less than `undo_seconds` ago, as it was; otherwise like `get`."""
+        if not is_session_id(session_id):
+            raise SessionNotFoundError()
+        async with self._lock(session_id):
+            if session_id not in self._sessions:
+                await run_sync(self._backend.restore, session_id, _digest(owner))
+            return (await self._find(session_id, _digest(owner))).store
 
     @property
     def open_sessions(self) -> int:
@@ -121,32 +144,40 @@ class SessionRegistry:
 
     async def sweep(self) -> None:
         """Drop expired sessions. Every call does so too; this is for times without calls."""
-        async with self._lock:
-            await self._drop_idle()
-            if not self._backend.lasting:
-                self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
+        await self._drop_idle()
+        if not self._backend.lasting:
+            self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
 
     async def aclose(self) -> None:
         """Close all sessions and the backend. If the backend is lasting, they can be opened again."""
-        async with self._lock:
-            for session in list(self._sessions.values()):
-                await self._close(session)
-            await run_sync(self._backend.close)
+        for id in list(self._sessions):
+            async with self._lock(id):
+                if id in self._sessions:
+                    await self._close(self._sessions[id])
+        await run_sync(self._backend.close)
+
+    def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
+        return self._locks.setdefault(name, anyio.Lock())
 
     async def _create(self, owner: str) -> _OpenSession:
-        await self._make_room()
         if owner:
             await self._make_room_for(owner)
         session_id = new_session_id()
         info = SessionInfo(owner, self._embedder.name, self._clock())
-        return await self._opened(session_id, lambda: self._backend.create(session_id, info))
+        async with self._lock(session_id):
+            return await self._opened(session_id, lambda: self._backend.create(session_id, info))
 
     async def _find(self, session_id: str, owner: str) -> _OpenSession:
-        await self._drop_idle()
         session = self._sessions.get(session_id)
         if session is not None and session.store.lost:
             await self._close(session)
             session = None
+        if session is not None and not await run_sync(self._backend.has, session_id):
+            await self._close(session)
+            raise EvidenceStoreError(
+                "The files of this session have been deleted, and its evidence with them. Search again: the next call "
+                "without session_id opens a new session."
+            )
         was_open = session is not None
         session = session or await self._reopen(session_id)
         if session.space.info.owner != owner:
@@ -157,10 +188,9 @@ class SessionRegistry:
         return session
 
     async def _reopen(self, session_id: str) -> _OpenSession:
-        await self._make_room()
         session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
         if session.space.info.used < self._clock() - self._settings.session_ttl:
-            await self._delete(session)
+            await self._close(session)  # the sweep deletes it, if the place where it is kept agrees about the time
             raise SessionNotFoundError()
         return session
 
@@ -170,6 +200,7 @@ class SessionRegistry:
         store.attach(space)
         session = _OpenSession(store, space, used=self._clock(), recorded=space.info.used)
         self._sessions[session_id] = session
+        await self._make_room()
         return session
 
     def _store(self, session_id: str) -> EvidenceStore:
@@ -186,7 +217,7 @@ class SessionRegistry:
 
     async def _attach(self, store: EvidenceStore) -> None:
         """Open the session of a store again, which was closed while a call still held the store."""
-        async with self._lock:
+        async with self._lock(store.session_id):
             session = self._sessions.get(store.session_id)
             if session is not None and store.lost:
                 await self._close(session)
@@ -205,24 +236,30 @@ class SessionRegistry:
     async def _drop_idle(self) -> None:
         now = self._clock()
         since = now - self._settings.session_ttl
+        await self._free_memory(now)
         for session in list(self._sessions.values()):
             if session.used >= since:
                 break
-            if not session.store.busy:
-                # A lasting session may have been used by another process: the sweep below checks its recorded use.
-                await (self._close(session) if self._backend.lasting else self._delete(session))
+            # A lasting session may have been used by another process: the sweep below checks its recorded use.
+            await self._end([session], self._close if self._backend.lasting else self._delete)
         if now >= self._next_sweep:
             self._next_sweep = now + self._settings.session_ttl / SWEEPS_PER_TTL
             try:
-                await run_sync(self._backend.delete_unused, since)
+                checked = await run_sync(self._backend.now, now)
+                await run_sync(self._backend.delete_unused, checked - self._settings.session_ttl)
             except EvidenceStoreError as error:
                 logger.warning("cannot delete expired sessions: %s", error)
 
+    async def _free_memory(self, now: float) -> None:
+        awake = size = 0
+        for session in [session for session in reversed(self._sessions.values()) if session.store.awake]:
+            awake, size = awake + 1, size + session.store.size
+            if awake > self._backend.max_awake or size > MAX_INDEXED or session.used < now - REST_AFTER:
+                await session.store.rest()
+
     async def _make_room(self) -> None:
         await self._drop_idle()
-        idle = [session for session in self._sessions.values() if not session.store.busy]
-        for session in idle[: max(len(self._sessions) - self._backend.limit + 1, 0)]:
-            await self._close(session)
+        await self._end(self._sessions.values(), self._close, len(self._sessions) - self._backend.limit)
 
     async def _make_room_for(self, owner: str) -> None:
         """Close the owner's least recently used sessions, so that opening many does not push out other owners'."""
@@ -230,11 +267,24 @@ class SessionRegistry:
         if sum(session.store.size for session in own) >= self._settings.max_evidence_per_caller:
             raise SessionFullError(
                 f"Your open sessions together hold {self._settings.max_evidence_per_caller:,} items of evidence, which "
-                "is the limit. Continue in one of them, or empty one with clear_session."
+                "is the limit. Continue in one of them."
             )
-        idle = [session for session in own if not session.store.busy]
-        for session in idle[: max(len(own) - self._settings.max_sessions_per_caller + 1, 0)]:
-            await self._close(session)
+        await self._end(own, self._close, len(own) - self._settings.max_sessions_per_caller + 1)
+
+    async def _end(
+        self, sessions: Iterable[_OpenSession], end: Callable[[_OpenSession], Awaitable[None]], count: int = 1
+    ) -> None:
+        """Close or delete the first `count` of `sessions` that no call is using."""
+        for session in list(sessions):
+            lock = self._lock(session.store.session_id)
+            is_open = self._sessions.get(session.store.session_id) is session
+            if count > 0 and is_open and not session.store.busy and not lock.locked():
+                count -= 1
+                lock.acquire_nowait()  # and not `async with`, which lets other tasks run
+                try:
+                    await end(session)
+                finally:
+                    lock.release()
 
     async def _close(self, session: _OpenSession) -> None:
         await self._detach(session, self._backend.release)

@@ -6,54 +6,37 @@ import contextlib
 import math
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.errors import DeepCriticalError, SessionFullError, SessionNotFoundError
+from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
+from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence import EVERYTHING, Scope
-from deepcritical_mcp.evidence.adding import Batch, Decision, NewPublication, without_duplicates
+from deepcritical_mcp.evidence.adding import (
+    AddOutcome,
+    Batch,
+    Decision,
+    NewPublication,
+    outcomes_of,
+    without_duplicates,
+)
 from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.chunking import indexed_text
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.projection import Point, project
 from deepcritical_mcp.evidence.searching import Found, Search, shared_words
-from deepcritical_mcp.evidence.sentence_ranking import best_answers, by_part, score_sentences, shortened
+from deepcritical_mcp.evidence.sentence_ranking import best_answers, by_part, missing_terms, score_sentences, shortened
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import Vector
-from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, Source, Text, split_text_id
+from deepcritical_mcp.models import CitationSource, Evidence, Publication, RelatedEvidence, Text, split_text_id
 
 EMBEDDED_AT_ONCE = 64
 READ_AT_ONCE = 200
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class AddOutcome:
-    """What became of one publication.
-
-    Attributes:
-        index: its position in the call.
-        status: "added", or "duplicate" of a stored publication.
-        publication: as stored now, under its id in this session.
-        evidence: the same as clients see it.
-        similarity: of the duplicate to the stored publication, 1.0 for the same identity; 0.0 if added.
-        reason: why it is a duplicate, e.g. "same PMID"; "" if added.
-        folds: ids of nearly identical publications, with their cosines.
-        separates: whether publications that were merged before are kept apart because of this one.
-    """
-
-    index: int
-    status: Literal["added", "duplicate"]
-    publication: Publication
-    evidence: Evidence
-    similarity: float = 0.0
-    reason: str = ""
-    folds: tuple[tuple[str, float], ...] = ()
-    separates: bool = False
 
 
 class EvidenceStore:
@@ -87,6 +70,9 @@ class EvidenceStore:
         self._writing = anyio.Lock()
         self._mutex = threading.Lock()
         self._users = 0
+        self._size = 0
+        self.awake = False
+        """Whether its indexes are in memory."""
         self._lost = False
 
     @property
@@ -97,7 +83,16 @@ class EvidenceStore:
     @property
     def size(self) -> int:
         """The number of publications; 0 before the first call."""
-        return len(self._catalogue) if self._catalogue is not None else 0
+        return len(self._catalogue) if self._catalogue is not None else self._size
+
+    async def rest(self) -> None:
+        """Give back the memory of the indexes, unless a call is using them; the next call builds them again."""
+        async with self._opening:
+            if self.awake and self._space is not None and not (self.busy or self._mutex.locked()):
+                self._size = self.size
+                self._catalogue, self.awake = None, False
+                with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError):
+                    await run_sync(self._space.rest)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -124,7 +119,7 @@ class EvidenceStore:
                 vectors = await self._vectors_of_unknown(block, catalogue)
                 for rows in _batches(list(zip(block, vectors, strict=True)), self._batch):
                     decisions += await self._add_batch(space, catalogue, [NewPublication(*row) for row in rows])
-            outcomes = _outcomes(decisions, catalogue)
+            outcomes = outcomes_of(decisions, catalogue)
         if left_out := sum(decision.full for decision in decisions):
             raise self._full(outcomes, left_out)
         return outcomes
@@ -135,7 +130,7 @@ class EvidenceStore:
         *,
         variants: Sequence[str] = (),
         max_results: int = 5,
-        source: Source | Literal["any"] = "any",
+        source: CitationSource | Literal["any"] = "any",
         min_relevance: float = 0.0,
     ) -> list[Evidence]:
         """The evidence that answers `query` best, by meaning and by words, best first; see `search`."""
@@ -162,24 +157,31 @@ class EvidenceStore:
         async with self._session() as (space, catalogue):
             asked = [query, *variants]
             vectors = await self._embedder.queries(asked)
-            await self._embed_waiting(space, catalogue)
+            with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
+                await self._embed_waiting(space, catalogue)
             search = Search(space, catalogue, self.calibration, scope)
             return await run_sync(search.best, asked, vectors, max_results, min_relevance, abandon_on_cancel=True)
 
-    async def passages(self, query: str, found: Found, length: int) -> tuple[Evidence, ...]:
-        """The evidence of a search, each by the sentences that answer `query` best: about `length` characters,
-        verbatim, with gaps marked."""
-        briefs = await shortened(self._embedder, query, found.parts, length)
-        return tuple(by_part(piece, brief) for piece, brief in zip(found.evidence, briefs, strict=True))
+    async def passages(self, query: str, found: Found, lengths: Sequence[int]) -> tuple[Evidence, ...]:
+        """The evidence of a search, each by the sentences that answer `query` best: about as many characters as
+        `lengths` says, verbatim, with gaps marked."""
+        briefs = await shortened(self._embedder, query, dict(zip(found.parts, lengths, strict=True)))
+        parts = zip(found.evidence, found.parts, strict=True)
+        return tuple(by_part(piece, briefs.get(part, part)) for piece, part in parts)
 
-    async def answers(self, question: str, ids: Sequence[str], length: int) -> dict[str, Evidence]:
-        """The evidence of those ids, each by the sentences that answer `question` ("" if none does)."""
+    async def answers(
+        self, question: str, ids: Sequence[str], length: int
+    ) -> tuple[dict[str, Evidence], dict[str, set[str]]]:
+        """The evidence of those ids, each by the sentences that answer `question` ("" if none does); and the terms of
+        the question that each of them does not contain."""
         async with self._session() as (_, catalogue):
             held = catalogue.find(ids)
             rows = [(id, text) for id, publication in held.items() for text in publication.texts]
             scores = await score_sentences(self._embedder, question, [text.content for _, text in rows])
             briefs = best_answers([(id, text.content) for id, text in rows], scores, length)
-            return {id: by_part(catalogue.shown(held[id], rows[at][1]), brief) for id, (at, brief) in briefs.items()}
+            lacking = {id: missing_terms(question, indexed_text(held[id])) for id in briefs}
+            found = {id: by_part(catalogue.shown(held[id], rows[at][1]), brief) for id, (at, brief) in briefs.items()}
+            return found, lacking
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical
@@ -265,6 +267,7 @@ class EvidenceStore:
     def detach(self) -> None:
         """Stop using the open space; the next call opens it again."""
         self._space = self._catalogue = None
+        self.awake = False
 
     @property
     def calibration(self) -> Calibration | None:
@@ -286,6 +289,10 @@ class EvidenceStore:
         except SessionNotFoundError:
             self._lost = True
             raise
+        except EvidenceStoreError:
+            if self._space is None:  # another call deleted the session meanwhile
+                raise SessionNotFoundError() from None
+            raise
         finally:
             self._users -= 1
 
@@ -295,6 +302,7 @@ class EvidenceStore:
                 await self._open_session(self)
             space = self._space
             if space is not None and self._catalogue is None:
+                self.awake = True
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
 
     async def _add_batch(self, space: Space, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision]:
@@ -307,7 +315,9 @@ class EvidenceStore:
         )
         async with self._writing:
             decisions = await self._write(lambda: batch.add(new))
-            await self._embed_again([catalogue[id].publication for id in sorted(batch.changed)], space, catalogue)
+            if batch.changed:
+                await self._embed_again([catalogue[id].publication for id in sorted(batch.changed)], space, catalogue)
+                await self._write(batch.link_changed)
         return decisions
 
     async def _write(self, work: Callable[[], T]) -> T:
@@ -351,27 +361,6 @@ class EvidenceStore:
             f'kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
             details={"kept": added, "left_out": left_out},
         )
-
-
-def _outcomes(decisions: Sequence[Decision], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
-    """What became of each publication in the end: later ones of the same call may have given it another id."""
-    outcomes: list[AddOutcome] = []
-    for index, decision in enumerate(decisions):
-        if not decision.full:
-            publication, match = catalogue[decision.publication.id].publication, decision.match
-            outcomes.append(
-                AddOutcome(
-                    index=index,
-                    status="duplicate" if match else "added",
-                    publication=publication,
-                    evidence=catalogue.shown(publication),
-                    similarity=match.similarity if match else 0.0,
-                    reason=match.reason if match else "",
-                    folds=decision.folds,
-                    separates=decision.separates,
-                )
-            )
-    return tuple(outcomes)
 
 
 def _shown(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:

@@ -4,7 +4,6 @@ authors and journals, however a source writes them."""
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,8 +12,9 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from deepcritical_mcp.evidence.titles import FUNCTION_WORDS, NEGATIONS, changes, is_misprint, plain_letters, tokens
+from deepcritical_mcp.evidence.titles import NEGATIONS, changes, is_misprint, plain_letters, tokens
 from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.text import FUNCTION_WORDS, normalized
 
 COMPARED = 4_000
 """Characters of two contents that are compared."""
@@ -50,7 +50,7 @@ def opposite_signs(one: str, other: str) -> bool:
 @lru_cache(maxsize=20_000)
 def _signs(text: str) -> dict[str, set[str]]:
     """The signs that each word or number has."""
-    plain = unicodedata.normalize("NFKC", _TAG.sub("", unescape(text))).translate(_DASHES).casefold()
+    plain = normalized("NFKC", _TAG.sub("", unescape(text))).translate(_DASHES).casefold()
     signs = defaultdict[str, set[str]](set)
     for word, after, before, number in _SIGNED.findall(plain):
         signs[word or number].add(after or before)

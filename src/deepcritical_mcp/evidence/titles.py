@@ -14,6 +14,8 @@ from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import Indel, Levenshtein
 
+from deepcritical_mcp.text import FUNCTION_WORDS, normalized
+
 Likeness = Literal["same", "near", "other"]
 
 LONG_TITLE = 25
@@ -41,10 +43,6 @@ _NUMERALS = (
 )
 _WORDS = {word: str(number) for number, words in enumerate(_NUMERALS.split("|")) for word in words.split()}
 _WORDS["grey"] = "gray"
-FUNCTION_WORDS = frozenset(
-    "a an and are as at be by can do does for from has have in into is it its of on our that the their this to was "
-    "we were what which who with".split()
-)
 # British and American spellings. Applied to both titles, so the result need not be a word.
 _SPELLINGS = (
     (re.compile(r"ae|oe"), "e"),
@@ -83,8 +81,8 @@ _NOTICES = re.compile(
 )
 NEGATIONS = frozenset("no not non never neither nor none without cannot lack lacks lacking fail fails failed".split())
 _MARKUP = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|sc|span|inf)\b[^<>]{0,80}>", re.IGNORECASE)
-_LANGUAGE_MARK = re.compile(
-    r"[\[(](?:article in |in )?(?:chinese|french|german|spanish|russian|japanese|polish|italian|korean)[\])]$",
+_END_MARK = re.compile(
+    r"[\[(](?:pdf|(?:article in |in )?(?:chinese|french|german|spanish|russian|japanese|polish|italian|korean))[\])]$",
     re.IGNORECASE,
 )
 _RETRACTED_PREFIX = re.compile(r"^\W*(?:retracted|withdrawn)\b(?: article| paper)?\W*", re.IGNORECASE)
@@ -92,7 +90,7 @@ _GENERIC = re.compile(
     r"highlights of prescribing information|(?:full )?prescribing information|package leaflet|"
     r"(?:response|reply|replies|letter|answer)s?(?: to)? (?:the )?(?:letter|editor|author|comment)\b.*|"
     r"frequently asked questions.*|faqs?\b.*|page not found.*|(?:error )?404\b.*|not found.*|access denied.*|"
-    r"just a moment.*|full text view.*|home(?:page)?\b.*|search results.*|notes? from .*|meeting (?:notes|minutes).*|"
+    r"just a moment.*|full text view.*|home(?: ?page)?|search results.*|notes? from .*|meeting (?:notes|minutes).*|"
     r"(?:fda )?drug safety communication.*|safety (?:announcement|alert|notice).*|table of contents.*|contents|"
     r"editorial\b.*|editor s note.*|in this issue.*|news(?: in brief)?|book reviews?|introduction|"
     r"(?:conference |meeting |poster )?abstracts?|case reports?|about(?: us)?|contact(?: us)?|privacy policy|"
@@ -108,7 +106,7 @@ _SITE_PREFIX = re.compile(
     r"(?:news|press release|(?:full )?article|abstract|research|home)\s?(?::|\||-|–)\s)",
     re.IGNORECASE,
 )
-_VIEWS = frozenset({("abstract",), ("full", "text"), ("pdf",), ("html",)})
+_VIEWS = frozenset({("abstract",), ("full", "text"), ("pdf",), ("html",), ("request", "pdf")})
 _SITES = frozenset(
     "pubmed pmc nih ncbi medscape medlineplus wikipedia eurekalert sciencedaily medxpress nejm jama bmj lancet nature "
     "springer springerlink sciencedirect elsevier wiley plos cochrane who cdc fda ema nice statpearls uptodate "
@@ -120,7 +118,7 @@ _JOURNAL_WORDS = frozenset(
     "gazette international journals lancet letters medicine nature proceedings reports research reviews science "
     "sciences therapeutics transactions".split()
 )
-# These journals' names stand behind a colon as well.
+# These journals' names follow a colon as well.
 _BEHIND_A_COLON = re.compile(r"(?:The Lancet|BMJ|JAMA|NEJM|PLOS)\b(?: [A-Z]\w+){0,3}")
 _SMALL_WORDS = frozenset("of the and for in on & de et la".split())
 # What stands behind a title of another document, or names a part of one.
@@ -152,9 +150,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 def plain_letters(text: str) -> str:
     """A text in small letters without accents."""
-    return "".join(
-        letter for letter in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(letter)
-    )
+    return "".join(letter for letter in normalized("NFKD", text.casefold()) if not unicodedata.combining(letter))
 
 
 def _one_spelling(word: str) -> str:
@@ -173,7 +169,7 @@ def bare_title(title: str, host: str = "") -> str:
 
     What follows "|" or a dash is a site's name only if it is known or shares a word with `host`.
     """
-    bare = _LANGUAGE_MARK.sub("", _MARKUP.sub("", unescape(title).strip())).rstrip()
+    bare = _END_MARK.sub("", _MARKUP.sub("", unescape(title).strip())).rstrip()
     bare = _SITE_PREFIX.sub("", _RETRACTED_PREFIX.sub("", bare))
     of_site = _SITES | {word for word in tokens(host) if len(word) > 2}
     while (end := max((found.start() for found in _SITE_SUFFIX.finditer(bare)), default=-1)) > 0:

@@ -21,10 +21,8 @@ ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
 
 @dataclass(frozen=True)
 class ExportFile:
-    """A format's file: its extension and media type, and how its records are combined."""
+    """How a format writes a record, and combines records to a file."""
 
-    extension: str
-    media_type: str
     entry: Callable[[Reference], str]
     head: str = ""
     separator: str = ""
@@ -41,31 +39,17 @@ def _jsonl(reference: Reference) -> str:
 
 NOTES_IN: tuple[ExportFormat, ...] = ("markdown", "jsonl")
 EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
-    "bibtex": ExportFile("bib", "application/x-bibtex", bibtex.entry, separator="\n"),
-    "ris": ExportFile("ris", "application/x-research-info-systems", ris.entry, separator="\n"),
-    "csl-json": ExportFile(
-        "json", "application/vnd.citationstyles.csl+json", csl.entry, head="[\n", separator=",\n", tail="\n]\n"
-    ),
-    "markdown": ExportFile("md", "text/markdown", markdown.entry, separator="\n"),
-    "jsonl": ExportFile("jsonl", "application/jsonl", _jsonl),
+    "bibtex": ExportFile(bibtex.entry, separator="\n"),
+    "ris": ExportFile(ris.entry, separator="\n"),
+    "csl-json": ExportFile(csl.entry, head="[\n", separator=",\n", tail="\n]\n"),
+    "markdown": ExportFile(markdown.entry, separator="\n"),
+    "jsonl": ExportFile(_jsonl),
 }
 
 
 def listed(publications: Iterable[Publication], format: ExportFormat) -> list[Publication]:
-    """Those of `publications` that a file of `format` lists: notes of the user are no references."""
+    """Those of `publications` that a file of `format` lists: the user's notes are not references."""
     return [one for one in publications if format in NOTES_IN or not one.is_note]
-
-
-def export(publications: Sequence[Publication], format: ExportFormat) -> str:
-    """`publications`, in their order, as one text file of `format`, with "\\n" between lines and at the end.
-
-    The user's notes on publications among them are exported with those (see `with_notes`), except in `jsonl`; other
-    notes only in `NOTES_IN`, because they are no references. A retracted publication is marked as such in its title and
-    in a note. Citation keys (BibTeX, CSL-JSON) depend only on the publication and on what precedes it, so that they
-    stay when a session grows. Only `jsonl` can be read back, with `read_jsonl`.
-    """
-    cited = publications if format == "jsonl" else _without_notes(publications)
-    return EXPORT_FILES[format].combined(map(EXPORT_FILES[format].entry, references(listed(cited, format))))
 
 
 def export_part(
@@ -73,8 +57,9 @@ def export_part(
 ) -> tuple[str, int]:
     """As many whole records from `start` on as fit into `limit` characters, at least one, and their number.
 
-    The caller has applied `with_notes` and `listed`. Each part is a file of its own; keys and numbers are those of the
-    whole export, so that parts can be combined.
+    The caller has applied `listed` and, except for `jsonl`, `with_notes`. Each part is a file of its own; keys and
+    numbers are those of the whole export, so that parts can be combined. Citation keys (BibTeX, CSL-JSON) depend only
+    on the publication and on what precedes it, so that they stay when a session grows.
     """
     file, entries, length = EXPORT_FILES[format], list[str](), 0
     for reference in references(publications, start):
@@ -88,17 +73,12 @@ def export_part(
 
 def export_entries(publications: Sequence[Publication], format: Literal["bibtex", "ris"]) -> dict[str, str]:
     """Each publication's record by id; joined with empty lines, they are a valid file."""
-    cited = references(listed(_without_notes(publications), format))
-    return {reference.publication.id: EXPORT_FILES[format].entry(reference) for reference in cited}
-
-
-def _without_notes(publications: Sequence[Publication]) -> list[Publication]:
-    cited = with_notes(publications)
-    return [cited[one.id] for one in publications if cited[one.id].id == one.id]
+    cited = [one for id, one in with_notes(publications).items() if one.id == id]
+    return {one.publication.id: EXPORT_FILES[format].entry(one) for one in references(listed(cited, format))}
 
 
 def read_jsonl(text: str) -> list[Publication]:
-    """The publications of a file that `export(..., "jsonl")` wrote, also with version 0.1; empty lines are skipped.
+    """The publications of a `jsonl` file, also one of version 0.1; empty lines are skipped.
 
     Raises:
         InvalidInputError: a line is not a publication; the message names the line and the problem.

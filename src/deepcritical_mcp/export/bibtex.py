@@ -113,7 +113,7 @@ def _name(author: AuthorName) -> str:
 
 def _name_part(part: str) -> str:
     """In braces if readers would divide it: a lone escaped sign takes the space before the next "and" with it."""
-    divides = "," in part or re.search(r"(?:^|\s)(?:and|[&%$#_{}])(?:\s|$)", part, re.IGNORECASE)
+    divides = "," in part or re.search(r"(?:^|\s)(?:and|[&%$#_{}]+)(?:\s|$)", part, re.IGNORECASE)
     return f"{{{_text(part)}}}" if divides else _text(part)
 
 

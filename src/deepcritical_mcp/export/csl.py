@@ -10,7 +10,7 @@ from deepcritical_mcp.models import AuthorName, language_names, language_tag, st
 from deepcritical_mcp.text import clean_line
 
 # What keeps its case without the quotation marks and brackets around it, which pandoc pairs up only outside of a span.
-_CORE = re.compile(r"\w(?:[^\s\"“”„()\[\]{}<>]*\w)?")
+_CORE = re.compile(r"\w(?:[^\s\"“”„()\[\]{}<>]*(?: [a-z]+)?\w)?")
 # "key: value" at the start of a note, and "{:key: value}" anywhere, override fields in pandoc, Zotero and citeproc.
 _OVERRIDING = re.compile(r"[^:.]*:")
 

@@ -13,7 +13,7 @@ from deepcritical_mcp.text import clean_line
 # Also what GitHub's Markdown makes a link of without being asked: "https://…", "www.…", "a@b".
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&!^@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 # What makes a list, a heading or a rule of a line that begins with it.
-_BLOCK_START = re.compile(r"^(\s*(?:\d+(?=[.)]))?)([-+=:.)])", re.MULTILINE)
+_BLOCK_START = re.compile(r"^([^\S\n]*+(?:\d++(?=[.)]))?)([-+=:.)])", re.MULTILINE)
 _NOT_IN_TARGETS = re.compile(r"[\s<>()\\\"`\[\]{}|^]")
 
 
@@ -29,10 +29,10 @@ def _paragraphs(reference: Reference) -> Iterator[str]:
         yield (f"**{label}**" if label else "") + _text(reference.status_note.removeprefix(label))
     yield _blocks(clean_line(vancouver(reference.publication)))
     yield " · ".join(_links(reference))
-    yield _quotation(reference.abstract)
-    if reference.remark and not reference.publication.is_users:
+    yield _quotation(reference.abstract or reference.pasted)
+    if reference.user_notes and reference.publication.source != "user":
         yield "The user's note, not part of the source:"
-    yield _quotation(reference.remark)
+    yield _quotation(reference.user_notes)
 
 
 def _links(reference: Reference) -> Iterator[str]:

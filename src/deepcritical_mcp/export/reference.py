@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import calendar
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,22 +19,20 @@ from deepcritical_mcp.models import (
     PublicationForm,
     status_label,
 )
+from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, normalized
 from deepcritical_mcp.urls import normalize_url
 
+_SPECIES = re.compile(r"(?<!\S)\(?[A-Z]\. [a-z]{3,}(?![^\W_])")
 _MARKED_AS_RETRACTED = re.compile(r"\W*retract(?:ed|ion)\b", re.IGNORECASE)
 _PAGES = re.compile(r"(\w+)\s*[-‐-―−]+\s*(\w+)")
-_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
 _ROMAN = re.compile(r"[ivxlc]+")
 # Letters that have no decomposition into an ASCII letter and a mark.
 _PLAIN_LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"}
 )
-_KEY_STOP_WORDS = re.compile(
-    "an?|and|are|as|at|by|can|do|does|for|from|ha[sd]|have|how|in|into|is|its|no|not|of|on|or|retract(ed|ion)|than|that|"
-    "the|their|these|this|to|versus|vs|was|were|what|when|which|who|why|with|[0-9]*|[a-z]"
+_NOT_IN_KEYS = FUNCTION_WORDS | set(
+    "can had how no not or retracted retraction than these versus vs when who why".split()
 )
-
-
 ET_AL = AuthorName("et al.")
 """Stands at the end of a shortened list of authors."""
 
@@ -110,7 +106,7 @@ class Reference:
     def issued(self) -> tuple[tuple[int, ...], ...]:
         """The date, or the first and last month or year of a range: ((2013, 11), (2013, 12))."""
         words = self.publication.issue_date.lower()
-        months = [_MONTHS[name] for name in re.findall(r"\b[a-z]{3}", words) if name in _MONTHS]
+        months = [MONTHS[name] for name in re.findall(r"\b[a-z]{3}", words) if name in MONTHS]
         end = (*map(int, re.findall("[0-9]{4}", words)[-1:]), *months[-1:])
         if self.date and len(end) == len(self.date) and end > self.date:
             return self.date, end
@@ -171,11 +167,20 @@ class Reference:
         return texts[0] if texts and texts[0].rstrip(".") != self.publication.title.rstrip(".") else ""
 
     @property
+    def user_notes(self) -> str:
+        """The user's notes."""
+        return "\n\n".join(text.content for text in self.publication.texts if text.kind == "note")
+
+    @property
+    def pasted(self) -> str:
+        """The text of a document that the user added, if no source has it."""
+        texts = self.publication.texts if self.publication.is_users else ()
+        return "\n\n".join(text.content for text in texts if text.kind != "note")
+
+    @property
     def remark(self) -> str:
         """The user's notes, or, without any, what else the user added."""
-        texts = self.publication.texts
-        notes = [text.content for text in texts if text.kind == "note"]
-        return "\n\n".join(notes or [text.content for text in texts if self.publication.is_users])
+        return self.user_notes or self.pasted
 
     @property
     def keywords(self) -> tuple[str, ...]:
@@ -188,16 +193,15 @@ def with_notes(publications: Iterable[Publication]) -> dict[str, Publication]:
     note is cited as that one, or by itself if what it is about is not among `publications`."""
     cited = {one.id: one for one in publications}
     notes = {one.id: one for one in cited.values() if one.is_users and one.source == "user"}
-    on: dict[tuple[str, str], list[Publication]] = {}
-    for note in notes.values():
-        for number in _numbers(note):
-            on.setdefault(number, []).append(note)
-    about: dict[str, str] = {}
-    for one in [one for one in cited.values() if on and one.id not in notes]:
-        words = {note.id: note for number in _numbers(one) for note in on.get(number, ())}
-        cited[one.id] = one.model_copy(update={"texts": (*one.texts, *(note.text for note in words.values()))})
-        about |= {id: one.id for id in words if id not in about}
-    return cited | {note: cited[paper] for note, paper in about.items()}
+    owners: dict[tuple[str, str], tuple[str, ...]] = {}
+    for one in [one for one in cited.values() if notes and one.id not in notes]:
+        for number in _numbers(one):
+            owners[number] = (*owners.get(number, ()), one.id)
+    about = {id: next(filter(None, (owners.get(one, ()) for one in _numbers(note))), ()) for id, note in notes.items()}
+    for note, papers in about.items():
+        for paper in map(cited.__getitem__, papers):
+            cited[paper.id] = paper.model_copy(update={"texts": (*paper.texts, notes[note].text)})
+    return cited | {note: cited[papers[0]] for note, papers in about.items() if papers}
 
 
 def _numbers(publication: Publication) -> list[tuple[str, str]]:
@@ -242,24 +246,27 @@ def _key(publication: Publication) -> str:
     family = _ascii_letters(publication.authors[0].family)[:30] if publication.authors else ""
     year = publication.date[:4] if publication.date != UNKNOWN_DATE else ""
     title = "" if publication.title == NO_TITLE else publication.title
-    words = [_ascii_letters(word) for word in re.split(r"[\s/:–—-]+", title)]
-    word = next((word for word in words if not _KEY_STOP_WORDS.fullmatch(word)), "")[:30]
+    words = [_ascii_letters(word)[:30] for word in re.split(r"[\s/:–—-]+", title)]
+    word = next((word for word in words if word not in _NOT_IN_KEYS and not re.fullmatch("[0-9]*|[a-z]", word)), "")
     return f"{family}{year}{word}" if family else f"{word or _ascii_letters(publication.id)[:30]}{year}"
 
 
 def _ascii_letters(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text.lower().translate(_PLAIN_LETTERS))
+    plain = normalized("NFKD", text.lower().translate(_PLAIN_LETTERS))
     return "".join(letter for letter in plain if letter.isascii() and letter.isalnum())
 
 
 def words_with_case(title: str) -> list[tuple[str, bool]]:
     """The words of a title, and whether each keeps its capitals when a style changes those of the rest.
 
-    Those are words with a capital after their first letter (DNA, mRNA), symbols such as p53, and names, which are
-    known by their capital unless the title capitalizes its words or a sentence begins there.
+    Those are words with a capital after their first letter (DNA, mRNA), symbols such as p53, species ("E. coli", as one
+    word), and names, which are known by their capital unless a longer title capitalizes its words or a sentence begins
+    there.
     """
-    words = title.split(" ")
-    capitalized = sum(word[:1].isupper() for word in words) > len(words) / 2
+    words = _SPECIES.sub(lambda name: name[0].replace(" ", "\0"), title).split(" ")
+    words = [word.replace("\0", " ") for word in words]
+    long = [word for word in words if len(word) > 3 and word[1:].islower() and " " not in word]
+    capitalized = len(long) > 3 and sum(word[:1].isupper() for word in long) > 0.6 * len(long)
     starts = [True, *(word.endswith((":", ".", "?", "!", "-", "–", "—")) for word in words)]
     return [
         (word, _keeps_case(word, initial_counts=not start and not capitalized))
@@ -268,6 +275,8 @@ def words_with_case(title: str) -> list[tuple[str, bool]]:
 
 
 def _keeps_case(word: str, *, initial_counts: bool) -> bool:
+    if " " in word:
+        return True
     letters = "".join(filter(str.isalnum, word))
     is_symbol = letters[:1].islower() and any(map(str.isdigit, letters))
     return is_symbol or any(map(str.isupper, letters if initial_counts else letters[1:]))

@@ -23,9 +23,9 @@ from deepcritical_mcp.models.publication import STATUSES as STATUSES
 from deepcritical_mcp.models.publication import UNKNOWN_DATE as UNKNOWN_DATE
 from deepcritical_mcp.models.publication import AuthorName as AuthorName
 from deepcritical_mcp.models.publication import Bibliography as Bibliography
+from deepcritical_mcp.models.publication import CitationSource as CitationSource
 from deepcritical_mcp.models.publication import NoticeKind as NoticeKind
 from deepcritical_mcp.models.publication import PublicationStatus as PublicationStatus
-from deepcritical_mcp.models.publication import Source as Source
 from deepcritical_mcp.models.publication import StatusNotice as StatusNotice
 from deepcritical_mcp.models.publication import Value as Value
 from deepcritical_mcp.models.publication import gravest as gravest

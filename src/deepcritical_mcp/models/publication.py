@@ -13,15 +13,15 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, clipped
 
-Source = Literal["pubmed", "preprint", "trial", "web", "user"]
+CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice"]
 NoticeKind = Literal[
     "retraction", "concern", "erratum", "update", "about", "published", "preprint", "earlier", "republished"
 ]
 
-SOURCE_LABELS: Mapping[Source, str] = {
+SOURCE_LABELS: Mapping[CitationSource, str] = {
     "pubmed": "PubMed",
     "preprint": "Preprint",
     "trial": "Trial",
@@ -76,12 +76,7 @@ def gravest(statuses: Iterable[PublicationStatus]) -> PublicationStatus:
 
 def _line(limit: int, empty: str = "") -> AfterValidator:
     """Cleans a value to one line of at most `limit` characters."""
-
-    def cut(value: str) -> str:
-        line = clean_line(value) or empty
-        return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
-
-    return AfterValidator(cut)
+    return AfterValidator(lambda value: clipped(clean_line(value) or empty, limit))
 
 
 def _url(value: str) -> str:
@@ -242,7 +237,7 @@ class StatusNotice(Value):
 class Bibliography(Value):
     """What identifies and describes a publication; these fields are sent to clients under the same names."""
 
-    source: Annotated[Source, FIRST]
+    source: Annotated[CitationSource, FIRST]
     title: Annotated[Title, FIRST_TITLE]
     url: Annotated[Url, FIRST_KNOWN] = ""
     date: Annotated[PartialDate, FINER_DATE] = UNKNOWN_DATE

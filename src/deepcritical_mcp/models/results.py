@@ -13,9 +13,9 @@ from deepcritical_mcp.models.evidence import Publication, Text, TextKind
 from deepcritical_mcp.models.publication import (
     UNKNOWN_DATE,
     Bibliography,
+    CitationSource,
     Line,
     PublicationStatus,
-    Source,
     StatusNotice,
     Value,
     united,
@@ -29,10 +29,8 @@ SHOWN_AUTHORS = 12
 class Citation(Bibliography):
     """Where an item of evidence comes from, as clients see it.
 
-    Attributes:
-        authors: at most 12: the first ten, "…" and the last one of more.
-        authors_total: how many there are.
-        reference: one line in Vancouver style (ICMJE, NLM), to be pasted; of a user's note, what it is about.
+    `authors` are at most 12: the first ten, "…" and the last one of more. `reference` is one line in Vancouver style
+    (ICMJE, NLM), to be pasted; of a user's note, what it is about.
     """
 
     authors: tuple[Line, ...] = ()
@@ -102,12 +100,10 @@ class Evidence(Value):
 
 
 class QueryReport(Value):
-    """What one query found.
+    """What one query found; `Evidence.found_by` refers to its `index`.
 
-    Attributes:
-        index: its number, to which `Evidence.found_by` refers.
-        results: how many the source has; for records from the session, how many of its records this query found.
-        shown: how many of them are in this result.
+    `results` counts what the source has or, for records from the session, those of its records that this query found;
+    `shown` counts those in this result.
     """
 
     index: int = 1
@@ -155,14 +151,13 @@ class SearchResult(Value):
             say why.
         ordered_by: what the order follows; "" if it is `relevance`.
         next_offset: where the next page starts, -1 at the end.
-        next_step: what the model can do next.
         offsets: for each item of evidence, where the page after it would start; () if there are no pages. Not sent.
     """
 
     session_id: str
     query: str
     evidence: tuple[Evidence, ...] = ()
-    sources_searched: tuple[Source, ...] = ()
+    sources_searched: tuple[CitationSource, ...] = ()
     total_found: int = 0
     queries: tuple[QueryReport, ...] = ()
     errors: tuple[str, ...] = ()
@@ -271,6 +266,7 @@ class EvidenceList(Value):
     queries: tuple[QueryReport, ...] = ()
     missing: tuple[str, ...] = ()
     offset: int = 0
+    warnings: tuple[str, ...] = ()
     next_step: str = ""
     starts: Annotated[tuple[int, ...], Field(exclude=True)] = ()
 
@@ -280,7 +276,7 @@ class EvidenceSummary(Value):
 
     id: str
     title: str
-    source: Source
+    source: CitationSource
     date: str
     about: str = ""
     status: PublicationStatus
@@ -298,7 +294,7 @@ class StatusCount(Value):
 class SourceCount(Value):
     """How much of a session's evidence comes from one source."""
 
-    source: Source
+    source: CitationSource
     count: int
 
 
@@ -328,12 +324,15 @@ class ExportResult(Value):
     count: int
     missing: tuple[str, ...] = ()
     next_offset: int = -1
+    warnings: tuple[str, ...] = ()
     next_step: str = ""
 
 
 class ClearResult(Value):
-    """A deleted session, and how much evidence was deleted with it."""
+    """A session that was deleted or, if `undone`, brought back, and how much evidence from which sources it holds."""
 
     session_id: str
     removed: int
+    undone: bool = False
+    sources: tuple[SourceCount, ...] = ()
     next_step: str = ""

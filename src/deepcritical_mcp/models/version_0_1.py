@@ -17,11 +17,7 @@ _LONGEST_TITLE = 120
 
 
 def upgraded(text: str) -> list[Publication]:
-    """Evidence written by version 0.1, as the publication followed by the user's notes about it.
-
-    Raises:
-        ValueError: the text was not written by version 0.1.
-    """
+    """Evidence of version 0.1, as the publication and then the user's notes about it; ValueError for any other text."""
     try:
         row = cast("dict[str, Any]", json.loads(text))
         citation = cast("dict[str, Any]", row["citation"])
@@ -59,15 +55,7 @@ def _publication(row: Mapping[str, Any], citation: dict[str, Any], content: str)
     kind = "abstract" if provider == "pubmed" else "note" if citation["source"] == "user" else "page"
     if kind == "abstract" and content == citation["title"]:  # version 0.1 repeated the title if there was no abstract
         content = NO_ABSTRACT
-    return Publication.model_validate(
-        {
-            **citation,
-            **{
-                name: row[name]
-                for name in ("id", "keywords", "volume", "issue", "pages", "found_by", "similar")
-                if name in row
-            },
-            "authors": names,
-            "texts": [Text(kind=kind, content=content, provider=provider)],
-        }
-    )
+    names_kept = ("id", "keywords", "volume", "issue", "pages", "found_by", "similar")
+    fields = {**citation, **{name: row[name] for name in names_kept if name in row}}
+    texts = [Text(kind=kind, content=content, provider=provider)]
+    return Publication.model_validate({**fields, "authors": names, "texts": texts})

@@ -1,1 +1,1 @@
-"""Requests to external services: paced, retried, limited, cached. Knows no particular source."""
+"""HTTP client, retries, pacing, circuit breaker, cache; knows no source."""

@@ -9,12 +9,9 @@ from contextlib import contextmanager
 
 from deepcritical_mcp.errors import CircuitOpenError, ProviderError, ProviderRequestError, is_temporary
 
-THRESHOLD = 3
-COOLDOWN = 15.0  # seconds
-
 
 class CircuitBreaker:
-    """Closed, open after `THRESHOLD` failures in a row, and half open `COOLDOWN` seconds after the last one.
+    """Closed, open after `threshold` failures in a row, and half open `cooldown` seconds after the last one.
 
     Half open, one call passes as a probe; the others are refused until the probe has ended.
 
@@ -24,8 +21,17 @@ class CircuitBreaker:
         clock: monotonic seconds.
     """
 
-    def __init__(self, provider: str, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        provider: str,
+        title: str,
+        *,
+        threshold: int = 3,
+        cooldown: float = 15.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._provider, self._title, self._clock = provider, title, clock
+        self._threshold, self._cooldown = threshold, cooldown
         self._failures = 0
         self._last_failure = 0.0
         self._last_error: ProviderError | None = None
@@ -41,7 +47,7 @@ class CircuitBreaker:
             CircuitOpenError: the provider is skipped for now.
         """
         self.check()
-        probe = self._probing = self._failures >= THRESHOLD
+        probe = self._probing = self._failures >= self._threshold
         try:
             yield
         except ProviderRequestError:
@@ -63,8 +69,8 @@ class CircuitBreaker:
             CircuitOpenError: the provider is skipped for now; the message includes the last failure, which also decides
                 whether waiting can help.
         """
-        wait = self._last_failure + COOLDOWN - self._clock()
-        if self._failures >= THRESHOLD and (wait > 0 or self._probing):
+        wait = self._last_failure + self._cooldown - self._clock()
+        if self._failures >= self._threshold and (wait > 0 or self._probing):
             reason = f" Last failure: {self._last_error.message}" if self._last_error else ""
             error = CircuitOpenError(
                 self._provider,

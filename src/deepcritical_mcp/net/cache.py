@@ -113,11 +113,14 @@ class Cache:
             self._attempt(insert, otherwise=None, create=True)
 
     def clear(self) -> int:
-        """Delete everything; returns the number of values deleted."""
+        """Delete everything, so that it cannot be read from the file either; returns the number of values deleted."""
 
         def delete(connection: sqlite3.Connection) -> int:
+            connection.execute("PRAGMA secure_delete=ON")
             with connection:
-                return connection.execute("DELETE FROM entries").rowcount
+                count = connection.execute("DELETE FROM entries").rowcount
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return count
 
         return self._attempt(delete, otherwise=0)
 
@@ -150,8 +153,9 @@ class Cache:
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
-            _make_private_folder(self._path.parent)
+            make_private_folder(self._path.parent)
             self._path.touch(mode=0o600)
+            self._path.chmod(0o600)  # version 0.1 left that to the umask
             connection = sqlite3.connect(self._path, timeout=self._timeout, check_same_thread=False)
             self._connection = connection
             self._closing = weakref.finalize(self, connection.close)
@@ -180,7 +184,7 @@ def _used_bytes(connection: sqlite3.Connection) -> int:
     return (pages - free) * size
 
 
-def _make_private_folder(folder: Path) -> None:
+def make_private_folder(folder: Path) -> None:
     """Create `folder` and the folders above it that do not exist, readable by their owner only."""
     for missing in reversed([one for one in (folder, *folder.parents) if not one.exists()]):
         missing.mkdir(mode=0o700, exist_ok=True)

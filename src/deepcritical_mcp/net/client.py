@@ -9,14 +9,15 @@ import zlib
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import TypedDict, TypeVar, Unpack, cast
+from typing import Literal, TypedDict, TypeVar, Unpack, cast
 
 import anyio
+import anyio.to_thread
 import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.deadline import TO_REPORT_FAILURE, seconds_before, seconds_left
+from deepcritical_mcp.deadline import IN_LINE, TO_REPORT_FAILURE, seconds_before, seconds_for, seconds_left
 from deepcritical_mcp.errors import (
     AuthenticationError,
     ProviderError,
@@ -50,7 +51,7 @@ class RetryPolicy:
     max_backoff: float = 4.0
     max_wait: float = 8.0
     attempt_timeout: float = 12.0
-    max_response_bytes: int = 64 * 1024 * 1024
+    max_response_bytes: int = 16 * 1024 * 1024
 
 
 class RequestParts(TypedDict, total=False):
@@ -98,22 +99,27 @@ class ApiClient:
     async def request(
         self, method: str, url: str, parse: Callable[[httpx.Response], T], **parts: Unpack[RequestParts]
     ) -> T:
-        """Send a request and return `parse(response)`; `parse` gets 2xx responses only and may raise ProviderErrors.
+        """Send a request and return `parse(response)`; `parse` runs in a worker thread, gets 2xx responses only and may
+        raise ProviderErrors.
 
         Raises:
             ProviderError: after the last attempt, or at once if another attempt cannot help.
         """
 
         async def attempt() -> T:
-            return parse(await self.send(method, url, **parts))
+            response = await self.send(method, url, **parts)
+            return await anyio.to_thread.run_sync(parse, response, abandon_on_cancel=True)
 
         return await self.run(attempt)
 
-    async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
+    async def run(self, operation: Callable[[], Awaitable[T]], *, step: Literal["first", "next"] = "first") -> T:
         """Run `operation` with the limiter, the timeout per attempt and the retry policy.
 
         For providers with a client of their own; `operation` must raise ProviderErrors only. All attempts end a little
         before the deadline around the call, so that the caller still learns what failed.
+
+        Args:
+            step: the "next" request of a call goes before the "first" ones of others.
 
         Raises:
             ProviderError: after the last attempt, or at once if another attempt cannot help.
@@ -122,29 +128,44 @@ class ApiClient:
         retrying = AsyncRetrying(
             stop=stop_after_attempt(self._retry.attempts),
             wait=self._wait,
-            retry=retry_if_exception(self._is_worth_another_attempt),
+            retry=retry_if_exception(lambda error: error in failures and self._is_worth_another_attempt(error)),
             before_sleep=self._log,
             sleep=anyio.sleep,
             reraise=True,
         )
 
         async def attempt() -> T:
+            if self._limiter is not None:
+                await self._wait_in_line(self._limiter, step)
             try:
-                if self._limiter is not None:
-                    await self._limiter.acquire()
                 with anyio.fail_after(self._retry.attempt_timeout):
                     return await operation()
             except ProviderError as error:
                 failures.append(error)
                 raise
             except TimeoutError as error:
-                raise self._late() from error
+                failures.append(self._late())
+                raise failures[-1] from error
 
         try:
             with anyio.fail_after(seconds_before(TO_REPORT_FAILURE)):
                 return await retrying(attempt)
         except TimeoutError as error:
             raise (failures[-1] if failures else self._late()) from error
+
+    async def _wait_in_line(self, limiter: Pacing, step: Literal["first", "next"]) -> None:
+        """Wait for a moment to send; what would be late is refused at once, or when the line moves too slowly."""
+        wait, longest = limiter.expected_wait(step), seconds_for(IN_LINE)
+        if wait <= longest:
+            with anyio.move_on_after(longest):
+                return await limiter.acquire(step)
+            wait = max(longest, limiter.expected_wait(step))
+        raise RateLimitError(
+            self.provider,
+            f"Too many calls are waiting for {self.title}, which limits requests per second. Try again in "
+            f"{math.ceil(wait)} seconds.",
+            retry_after=wait,
+        )
 
     def _late(self) -> ProviderTimeoutError:
         return ProviderTimeoutError(self.provider, f"{self.title} did not answer in time.")

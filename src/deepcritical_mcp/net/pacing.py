@@ -17,13 +17,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 import anyio
@@ -82,36 +83,75 @@ turn_of: ContextVar[str] = ContextVar("turn_of", default="")
 _moment: ContextVar[float] = ContextVar("moment", default=0.0)  # monotonic; taken by this task for its next request
 
 
+class _Line:
+    """Those who wait for a turn: a caller's calls in their order, callers in turns."""
+
+    def __init__(self) -> None:
+        self._first = anyio.Lock()
+        self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self._waiting = Counter[str]()
+        self._turn_takes = 0.0  # seconds, of late: longer if other processes ask, too
+
+    def expected_wait(self, least: float) -> float:
+        """Seconds until the turn of a call of this caller that starts to wait now; a turn takes at least `least`."""
+        own = self._waiting[turn_of.get()] + 1
+        return sum(min(own, waiting) for waiting in self._waiting.values()) * max(least, self._turn_takes)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """Surround a turn. A cancelled call leaves the line to the others."""
+        caller = turn_of.get()
+        self._waiting[caller] += 1
+        try:
+            async with self._callers.setdefault(caller, anyio.Lock()), self._first:
+                began = time.monotonic()
+                try:
+                    yield
+                finally:
+                    self._turn_takes += (time.monotonic() - began - self._turn_takes) / 8
+        finally:
+            self._waiting -= Counter([caller])  # drops what reaches zero
+
+
 class Pacing:
     """Spaces the starts of requests: a caller's in the order of its calls, callers and processes in turns.
 
     Args:
         spacing: seconds between two starts, rounded up to milliseconds; 0 does not wait at all.
         places: tried in this order, this process's memory last.
+        steps: how many requests a call sends, one after the other.
     """
 
-    def __init__(self, spacing: float, places: Sequence[Place] = ()) -> None:
+    def __init__(self, spacing: float, places: Sequence[Place] = (), *, steps: int = 1) -> None:
         self._spacing = math.ceil(round(spacing * 1_000, 6)) * 1_000  # microseconds
         self._places = (*places, MemoryPlace())
         self._shared = bool(places)
+        self._steps = steps
         self._paused: dict[str, float] = {}
         self._turn = anyio.Lock()
-        self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        # Only one of each line waits for the turn, so the requests of calls under way do not wait for those to come.
+        self._lines = {"first": _Line(), "next": _Line()}
 
-    async def acquire(self) -> None:
-        """Return when the next request may start. A cancelled call takes no moment from the others.
+    def expected_wait(self, step: Literal["first", "next"] = "first") -> float:
+        """Seconds until a request that starts to wait now may be sent, as far as is known here."""
+        return self._lines[step].expected_wait(self._spacing * self._steps / 1e6)
+
+    async def acquire(self, step: Literal["first", "next"] = "first") -> None:
+        """Return when the next request may start, a call's first or a next one. A cancelled call takes no moment from
+        the others.
 
         Raises:
             ConfigurationError: the address of Redis is not one.
         """
-        if not self._spacing:
-            return
-        # Only one call of each caller stands in the common queue.
-        async with self._callers.setdefault(turn_of.get(), anyio.Lock()), self._turn:
+        if self._spacing:
+            async with self._lines[step].turn(), self._turn:
+                await self._next_moment()
+
+    async def _next_moment(self) -> None:
+        moment = await anyio.to_thread.run_sync(self._take)
+        while moment.wait > 0:
+            await anyio.sleep(moment.wait)
             moment = await anyio.to_thread.run_sync(self._take)
-            while moment.wait > 0:
-                await anyio.sleep(moment.wait)
-                moment = await anyio.to_thread.run_sync(self._take)
         _moment.set(moment.at)
         try:
             await anyio.lowlevel.checkpoint_if_cancelled()
@@ -124,9 +164,10 @@ class Pacing:
         """Call this right before the request is sent: a moment that has passed by then is replaced by another.
 
         Connecting takes time, especially at first; without this, requests that waited for it would be sent together.
+        It does not queue again: on a busy machine, requests would lose their turn over and over.
         """
         if self._spacing and time.monotonic() - _moment.get() > MAX_LATENESS:
-            await self.acquire()
+            await self._next_moment()
 
     async def sent(self) -> None:
         """Call this right after the request was sent: if that took long, the next one waits as much longer.
@@ -172,12 +213,14 @@ class Pacing:
                 self._paused[place.name] = time.monotonic() + RETRY_PLACE
                 slower = "" if following is not self._places[-1] else f", {ALONE} times slower"
                 text = "requests cannot be spaced by %s (%s); using %s instead%s"
-                logger.warning(text, place.name, type(error).__name__, following.name, slower)
+                logger.warning(text, place.name, error, following.name, slower)
         spacing = self._spacing * (ALONE if self._shared else 1)
         return self._places[-1].change(lambda now, free: step(now, free, spacing))
 
 
-def shared_pacing(spacing: float, *, name: str, identity: str, folder: Path, redis_url: str = "") -> Pacing:
+def shared_pacing(
+    spacing: float, *, name: str, identity: str, folder: Path, redis_url: str = "", steps: int = 1
+) -> Pacing:
     """Pacing that all processes of this machine share, and all machines that use the same Redis.
 
     Args:
@@ -186,13 +229,14 @@ def shared_pacing(spacing: float, *, name: str, identity: str, folder: Path, red
         identity: what the provider counts by, e.g. its address and the key; stored as a hash only.
         folder: of the file that holds the state; created when first used.
         redis_url: empty = no Redis.
+        steps: how many requests a call sends, one after the other.
     """
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     file = f"{name}-{digest}"
     places: list[Place] = [FilePlace(folder / file), TemporaryFilePlace(file)]
     if redis_url:
         places.insert(0, RedisPlace(redis_url, f"deepcritical:next:{name}:{digest}"))
-    return Pacing(spacing, places)
+    return Pacing(spacing, places, steps=steps)
 
 
 class MemoryPlace:
@@ -297,7 +341,7 @@ class RedisPlace:
         try:
             client.transaction(attempt, self._key)  # pyright: ignore[reportUnknownMemberType]  # its options are untyped
         except RedisError as error:
-            raise ConnectionError(type(error).__name__) from error
+            raise ConnectionError(f"{type(error).__name__}: {error}") from error
 
     @cached_property
     def _client(self) -> Redis:

@@ -26,8 +26,6 @@ ONLY_NEW_LOOKAHEAD = 200
 
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _MIN_TITLE_LENGTH, _MIN_CONTENT_LENGTH = 25, 100
-
-
 _NO_ANSWER = Answer((), 0)
 
 
@@ -108,7 +106,7 @@ async def _ask_all(
         if count > 1:
             await progress(0.05 + 0.35 * done / count, f"{done} of {count} queries answered")
 
-    reserved = TO_FETCH_RECORDS if source.two_step and count > 1 else TO_KEEP_RESULTS
+    reserved = TO_FETCH_RECORDS if source.two_step else TO_KEEP_RESULTS
     with anyio.move_on_after(seconds_before(reserved, cap=max_seconds)):
         async with anyio.create_task_group() as tasks:
             for index, query in enumerate(request.queries):
@@ -122,7 +120,7 @@ def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int
     The first outcome is that of the query itself.
     """
     answers = [outcome.answer for outcome in outcomes]
-    rankings, records = _unite([_best_first(source, answer) for answer in answers], answers)
+    rankings, records = _unite(source, answers)
     found_by: dict[str, dict[str, None]] = {}
     for outcome, ids in zip(outcomes, rankings, strict=True):
         for id in ids:
@@ -142,13 +140,8 @@ def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int
     )
 
 
-def _best_first(source: Source, answer: Answer) -> list[str]:
-    """The ids of an answer in rank order, by score if there are scores."""
-    return sorted(answer.ids, key=lambda id: -answer.records[id].score) if source.scored else list(answer.ids)
-
-
-def _unite(listed: Sequence[Sequence[str]], answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Hit]]:
-    """The rankings of the answers, and the records that came with them, each once.
+def _unite(source: Source, answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Hit]]:
+    """The rankings of the answers, by score if there are scores, and the records that came with them, each once.
 
     Two results are one record when they have the same id, or identical titles and texts that are long enough to
     identify them; it is then listed under the id that was found first.
@@ -156,7 +149,8 @@ def _unite(listed: Sequence[Sequence[str]], answers: Sequence[Answer]) -> tuple[
     records: dict[str, Hit] = {}
     by_text: dict[str, str] = {}
     rankings: list[list[str]] = []
-    for ids, answer in zip(listed, answers, strict=True):
+    for answer in answers:
+        ids = sorted(answer.ids, key=lambda id: -answer.records[id].score) if source.scored else answer.ids
         names: dict[str, str] = {}
         for id in (id for id in ids if id in answer.records):
             hit = answer.records[id]
@@ -182,10 +176,7 @@ def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: in
     """One ranking out of several by reciprocal rank: an item scores the sum of weight / (k + rank) over the rankings.
 
     Without `weights` all rankings count the same. Items of equal score keep the order in which they first appear; an
-    item that occurs twice in a ranking counts once, at its better rank.
-
-    Raises:
-        ValueError: `weights` are given, but not one for each ranking.
+    item that occurs twice in a ranking counts once, at its better rank. ValueError if `weights` are not one for each.
     """
     scores: dict[str, float] = {}
     for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):

@@ -10,9 +10,10 @@ from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderR
 from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence
 from deepcritical_mcp.search.asking import with_advice
 from deepcritical_mcp.sources.base import Fetched, Hit, Source
+from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.store import AddOutcome
+    from deepcritical_mcp.evidence.adding import AddOutcome
 
 MAX_LISTED_IDS = 10
 
@@ -22,18 +23,12 @@ class SearchSession(Protocol):
 
     @property
     def session_id(self) -> str: ...
-
     @property
     def warnings(self) -> tuple[str, ...]: ...
-
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
-
     async def known(self, publications: Sequence[Publication]) -> list[str]: ...
-
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
-
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]: ...
-
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]: ...
 
 
@@ -81,9 +76,8 @@ async def gather(
         known = await known_ids(source, [id for id in wanted if id not in found], {}, session)
         held = await session.publications(list(known.values()))
         # A note or a web page about the same publication is not its record.
-        found |= {
-            id: Hit(publication=held[kept]) for id, kept in known.items() if kept in held and held[kept].is_record
-        }
+        records_held = {id: held[kept] for id, kept in known.items() if kept in held and held[kept].is_record}
+        found |= {id: Hit(publication=record) for id, record in records_held.items()}
     missing = [id for id in wanted if id not in found]
     if not missing or not source.two_step:
         return found, ()
@@ -112,12 +106,9 @@ async def keep(
 ) -> Kept:
     """Keep publications in the session, in their order, and score them against `query` unless they have scores.
 
-    If the session cannot keep the publications, they are returned anyway, with an error.
-
-    Args:
-        queries: those of the result, to whose positions the `found_by` of the evidence refers.
-        unrelated: the source's ids that must not appear as related evidence, because they were omitted on purpose;
-            some of them are in `records`.
+    If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the evidence
+    refers to the positions of `queries`. The ids in `unrelated`, some of which are in `records`, must not appear as
+    related evidence, because they were omitted on purpose.
     """
     kept, errors = [Evidence.of(hit.publication, relevance=hit.relevance) for hit in hits], list[str]()
     related: tuple[RelatedEvidence, ...] = ()
@@ -156,8 +147,7 @@ def _fetch_failure(source: Source, error: ProviderError, ids: Sequence[str], cou
     """`error`, for a search that found ids but could not fetch their records."""
     if not ids:
         return error
-    found = "1 record" if count == 1 else f"{count:,} records"
-    listed = _listed(source, ids)
+    found, listed = counted(count, "record"), _listed(source, ids)
     message = f"{source.title} found {found}, but could not deliver them: {with_advice(error)} Their ids: {listed}."
     details = {**error.details, "count": count, f"{source.id_name.lower()}s": list(ids)}
     return type(error)(error.provider, message, retry_after=error.retry_after, details=details)

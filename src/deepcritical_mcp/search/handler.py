@@ -8,33 +8,26 @@ from dataclasses import dataclass
 import anyio
 
 from deepcritical_mcp.errors import AllProvidersFailedError, DeepCriticalError
-from deepcritical_mcp.evidence.store import AddOutcome
+from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, SearchResult
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.asking import fuse
 from deepcritical_mcp.search.gathering import SearchSession
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.base import Source
+from deepcritical_mcp.sources.base import SearchRequest, Source
 
 
 class SearchHandler:
-    """Searches all sources concurrently.
+    """Searches all sources concurrently, for at most `seconds` where no deadline is set around it.
 
-    Args:
-        sources: in the order in which equally ranked results appear.
-        seconds: longest time for a search where no deadline is set around it.
+    Equally ranked results appear in the order of `sources`.
     """
 
     def __init__(self, sources: Sequence[Source], *, seconds: float = 45.0) -> None:
         self._searches = [SourceSearch(source, seconds=seconds) for source in sources]
 
     async def execute(self, query: str, max_results_per_tool: int = 10) -> SearchResult:
-        """What `search` finds; nothing is kept, and `session_id` is "". For Python programs.
-
-        Raises:
-            InvalidInputError: the query is blank.
-            AllProvidersFailedError: no source answered; it contains the error of each, in order.
-        """
+        """What `search` finds, and the same errors; nothing is kept, and `session_id` is "". For Python programs."""
         return await self.search(query, max_results_per_tool, _NoSession())
 
     async def search(
@@ -47,18 +40,18 @@ class SearchHandler:
             AllProvidersFailedError: no source answered; it contains the error of each, in order.
         """
         requests = [search.source.request(query=query, max_results=max_results) for search in self._searches]
-        outcomes: dict[int, SearchResult | DeepCriticalError] = {}
+        outcomes: dict[SourceSearch, SearchResult | DeepCriticalError] = {}
 
-        async def run(index: int) -> None:
+        async def run(search: SourceSearch, request: SearchRequest) -> None:
             try:
-                outcomes[index] = await self._searches[index].search(requests[index], session, progress=progress)
+                outcomes[search] = await search.search(request, session, progress=progress)
             except DeepCriticalError as error:
-                outcomes[index] = error
+                outcomes[search] = error
 
         async with anyio.create_task_group() as tasks:
-            for index in range(len(requests)):
-                tasks.start_soon(run, index)
-        ordered = [outcomes[index] for index in range(len(requests))]
+            for search, request in zip(self._searches, requests, strict=True):
+                tasks.start_soon(run, search, request)
+        ordered = [outcomes[search] for search in self._searches]
         causes = [one for one in ordered if isinstance(one, DeepCriticalError)]
         results = [one for one in ordered if isinstance(one, SearchResult)]
         if not results:

@@ -6,7 +6,11 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import anyio
+
+from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import InvalidInputError, ProviderError
+from deepcritical_mcp.evidence.text_agreement import copies
 from deepcritical_mcp.models import (
     ProviderReport,
     Publication,
@@ -27,6 +31,7 @@ from deepcritical_mcp.search.asking import (
 )
 from deepcritical_mcp.search.gathering import Kept, SearchSession, gather, keep, known_ids
 from deepcritical_mcp.sources.base import Hit, SearchRequest, Source
+from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
@@ -48,8 +53,7 @@ class Page:
 class SourceSearch:
     """Searches a source for a query and its variants, and keeps the results in the caller's session.
 
-    Args:
-        seconds: longest time for a search where no deadline is set around it.
+    A search takes at most `seconds` where no deadline is set around it.
     """
 
     def __init__(self, source: Source, *, seconds: float = 45.0) -> None:
@@ -69,7 +73,7 @@ class SourceSearch:
             AllProvidersFailedError: no provider behind the source answered.
         """
         source, queries = self.source, request.queries
-        await progress(0.05, f"{source.title}: asking {len(queries)} quer{'y' if len(queries) == 1 else 'ies'}")
+        await progress(0.05, f"{source.title}: asking {counted(len(queries), 'query', 'queries')}")
         outcomes, ranking = await ask_source(source, request, max_seconds=self._seconds, progress=progress)
         page = await self._page(ranking, request, session)
         result = self._report(outcomes, ranking, page, session)
@@ -85,9 +89,9 @@ class SourceSearch:
             held = await session.known([hit.publication for hit in chosen])
             chosen = [hit for hit, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
-        await progress(0.7, f"keeping {_count(len(chosen))} in the session")
+        await progress(0.7, f"keeping {counted(len(chosen), 'result')} in the session")
         kept = await keep(source, chosen, queries[0], session, queries=queries, unrelated=page.ids, records=records)
-        await progress(1.0, f"{_count(len(kept.evidence))} found")
+        await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
         places = {records[id].id: place for place, id in enumerate(ranking.ids, start=1) if id in records}
         return result.model_copy(
             update={
@@ -107,10 +111,8 @@ class SourceSearch:
     async def related(
         self, id: str, kind: str, max_results: int, session: SearchSession, *, progress: Progress = no_progress
     ) -> SearchResult:
-        """Records that the source links to `id`, kept in the session; relevance is similarity to its title.
-
-        Args:
-            kind: one of `source.links`.
+        """Records that the source links to `id`, kept in the session; relevance is similarity to its title. `kind` is
+        one of `source.links`.
 
         Raises:
             InvalidInputError: there is no record with this id.
@@ -130,14 +132,13 @@ class SourceSearch:
         await progress(0.4, f"fetching {len(wanted)} of {len(linked):,} records")
         records, missing = await gather(source, wanted, session, records={}, count=len(linked), also=[id])
         if id not in records:
-            raise InvalidInputError(
-                f"{source.title} has no record with {source.id_name} {id}. Check the number, or search by title."
-            )
+            name = f"{source.id_name} {id}"
+            raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id].publication
         found = [_found(records[one], (query,)) for one in wanted if one in records]
-        await progress(0.7, f"keeping {_count(len(found))} in the session")
+        await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
         kept = await keep(source, found, seed.title, session, queries=[query], unrelated=[id], records=records)
-        await progress(1.0, f"{_count(len(kept.evidence))} found")
+        await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
         return SearchResult(
             session_id=session.session_id,
             query=query,
@@ -152,6 +153,34 @@ class SourceSearch:
             related=kept.related,
             providers=(ProviderReport(name=source.name, status="ok", results=len(linked)),),
         )
+
+    async def verified(
+        self, claims: Sequence[tuple[str, Publication]], session: SearchSession
+    ) -> list[tuple[Publication, str]]:
+        """For each id with what a user says is its record: the source's record if it has the same text, else what the
+        user said, and why it is not the record. Costs at most one request, and none for records in the session."""
+        source, problem, found = self.source, f"{self.source.title} did not answer in time", dict[str, Hit]()
+        with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)):
+            try:
+                also = [id for id, _ in claims if id]
+                found, _ = await gather(source, (), session, records={}, count=0, also=also)
+                problem = ""
+            except ProviderError as error:
+                problem = f"{source.title} could not be asked"
+                logger.info("claims not checked: %s", error)
+        return [self._verified(id, claim, found.get(id), problem) for id, claim in claims]
+
+    def _verified(self, id: str, claim: Publication, hit: Hit | None, outage: str) -> tuple[Publication, str]:
+        name = f"{self.source.id_name} {id}"
+        if not id:
+            return claim, f"it has no {self.source.id_name}"
+        if hit is None:
+            return claim, outage or f"{self.source.title} has no record of {name}"
+        record = hit.publication
+        texts = (record.text.content, f"{record.title} {record.text.content}")
+        if any(copies(claim.text.content, text) == "same" for text in texts):
+            return record, ""
+        return claim, f"{self.source.title}'s record of {name} has another text"
 
     async def _page(self, ranking: Ranking, request: SearchRequest, session: SearchSession) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
@@ -172,7 +201,7 @@ class SourceSearch:
         unwanted = len(delivered) - len(wanted)
         if not self.source.block and (beyond := len(ids) - examined):
             unwanted += beyond
-            left_out += (f"{_count(beyond)} beyond max_results {request.max_results} omitted.",)
+            left_out += (f"{counted(beyond, 'result')} beyond max_results {request.max_results} omitted.",)
         return Page(tuple(chosen), next_offset, examined - len(chosen), left_out, unwanted)
 
     def _report(
@@ -207,8 +236,8 @@ class SourceSearch:
         elif page.known:
             more = f"Continue with offset={page.next_offset}, or pass" if page.next_offset >= 0 else "Pass"
             warnings.append(
-                f"This session already has the {_count(page.known)} that were checked. {more} only_new=false to see "
-                "them again."
+                f"This session already has the {counted(page.known, 'result')} that were checked. {more} "
+                "only_new=false to see them again."
             )
         elif result.total_found and request.offset >= result.total_found:
             warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
@@ -260,10 +289,6 @@ def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str
         yield f"These are the last results that can be shown of {ranking.total:,}. {request.NARROWING}"
     elif page.next_offset >= 0 and left < request.max_results and ranking.total > last:
         yield f"Only {left} more results can be shown: continue with max_results={left}. {request.NARROWING}"
-
-
-def _count(results: int) -> str:
-    return "1 result" if results == 1 else f"{results:,} results"
 
 
 def _unique(*texts: Iterable[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ class SourceRow(NamedTuple):
 
     Attributes:
         source: the `Source` class, "package.module:Class".
-        settings: its `SourceSettings` class; "" if it has none.
+        settings: its `OwnSettings` class; "" if it has none.
     """
 
     source: str

@@ -12,8 +12,7 @@ from pydantic import model_validator
 
 from deepcritical_mcp import sources
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import MAX_VARIANTS, QUERY_LIMIT, ProviderReport, Publication, Value
-from deepcritical_mcp.models import Source as CitationSource
+from deepcritical_mcp.models import MAX_VARIANTS, QUERY_LIMIT, CitationSource, ProviderReport, Publication, Value
 from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.sources import SourceRow
 
 SourceKind = Literal["literature", "preprints", "trials", "web"]
+State = Literal["ok", "off", "warning", "broken"]
 CHECK_THE_NETWORK = "Check the network and, if there is one, the proxy (HTTPS_PROXY)."
 
 
@@ -131,21 +131,15 @@ class Answer:
     from_cache: bool = False
 
     @classmethod
-    def whole(cls, hits: Sequence[Hit], *, total: int = 0) -> Answer:
+    def whole(cls, hits: Sequence[Hit], *, total: int = 0, remarks: Sequence[str] = ()) -> Answer:
         """An answer that needs no second step."""
         records = {hit.id: hit for hit in hits}
-        return cls(tuple(records), max(total, len(records)), records)
+        return cls(tuple(records), max(total, len(records)), records, tuple(remarks))
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """Records by the source's ids, and why others are missing.
-
-    Attributes:
-        records: what could be read.
-        losses: why an id has no record, one sentence each.
-        unnamed: sentences about missing records whose id is unknown.
-    """
+    """Records by the source's ids, and a sentence for each that is missing: `unnamed` are those whose id is unknown."""
 
     records: Mapping[str, Publication]
     losses: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -157,7 +151,7 @@ class Finding:
     """What a check found: "off" is optional and not configured, "warning" works but could be better."""
 
     text: str
-    state: Literal["ok", "off", "warning", "broken"] = "ok"
+    state: State = "ok"
     advice: str = ""
 
 
@@ -198,17 +192,45 @@ class QueryEmbedder(Protocol):
 
 @dataclass(frozen=True)
 class Net:
-    """What all sources of a process share.
-
-    Attributes:
-        http: the connection pool.
-        retry: the retry policy; None = the default of `ApiClient`.
-        embedder: the embedding model, if there is one.
+    """What all sources of a process share: the connection pool, the retry policy (None = the default of `ApiClient`),
+    and the embedding model, if there is one.
     """
 
     http: httpx.AsyncClient
     retry: RetryPolicy | None = None
     embedder: QueryEmbedder | None = None
+
+
+class MeshDescriptor(Value):
+    """A MeSH descriptor.
+
+    `uid` is its record number in the MeSH database, `mesh_id` the id that NLM shows (e.g. "D000544"). `parents` and
+    `children` are the record numbers of the descriptors directly above and below it at all its positions in the tree.
+    """
+
+    uid: str
+    mesh_id: str
+    name: str
+    entry_terms: tuple[str, ...] = ()
+    tree_numbers: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+
+
+class MappedTerm(Value):
+    """Words of a query, and the MeSH headings (in lower case) that PubMed's term mapping maps them to."""
+
+    text: str
+    headings: tuple[str, ...]
+
+
+class Vocabulary(Protocol):
+    """Looks up concepts, as `sources.pubmed.mesh.MeshConcepts` does. Every method raises ProviderErrors only."""
+
+    async def corrected(self, text: str) -> str: ...
+    async def mapped(self, text: str) -> tuple[MappedTerm, ...]: ...
+    async def descriptors(self, headings: Sequence[str]) -> dict[str, MeshDescriptor]: ...
+    async def by_uid(self, uids: Sequence[str]) -> dict[str, MeshDescriptor]: ...
 
 
 class Source(ABC):
@@ -227,6 +249,7 @@ class Source(ABC):
             record; 0 if only a first page is available.
         id_name: what an id is called, e.g. "PMID".
         links: kinds of links between records, each with what it lists, e.g. "articles similar to".
+        vocabulary: what query expansion looks concepts up in; None if the source has none.
     """
 
     name: str
@@ -239,6 +262,7 @@ class Source(ABC):
     block: int = 200
     id_name: str = "id"
     links: Mapping[str, str] = {}
+    vocabulary: Vocabulary | None = None
 
     @classmethod
     @abstractmethod
@@ -258,11 +282,7 @@ class Source(ABC):
         raise NotImplementedError
 
     def known_id(self, text: str) -> str:
-        """An id as the source spells it, from what a caller wrote.
-
-        Raises:
-            InvalidInputError: `text` is not an id.
-        """
+        """An id as the source spells it, from what a caller wrote; InvalidInputError if that is not an id."""
         raise NotImplementedError
 
     async def related(self, id: str, kind: str) -> Sequence[str]:

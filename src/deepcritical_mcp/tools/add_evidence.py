@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import re
-from contextlib import suppress
 from typing import Annotated, Literal
 from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid, record_ids
 from deepcritical_mcp.models import (
@@ -25,7 +24,7 @@ from deepcritical_mcp.models import (
     status_label,
 )
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
-from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import SessionId
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
@@ -33,8 +32,6 @@ from deepcritical_mcp.urls import clean_url, is_web_address
 MAX_CONTENT_LENGTH = 100_000
 MAX_CALL_LENGTH = 1_000_000
 MAX_DOI_LENGTH = 200
-# "may" stands for any month, a space for any of " ,./-". A day before a month's number could mean two dates.
-_DATE_FORMATS = ("%Y %m %d", "%d %b %Y", "%b %d %Y", "%Y %b %d", "%Y %m", "%b %Y", "%Y %b", "%Y")
 _DOI = re.compile(r"10\.[0-9]{4,9}(\.[0-9]+)*/\S+")
 
 
@@ -70,7 +67,16 @@ async def add_evidence(
     reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     progress = progress_of(ctx)
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
-    outcomes = await session.store.add_evidence([_publication(items[index]) for index in valid])
+    publications = {index: _publication(items[index]) for index in valid}
+    warnings = list[str]()
+    if claimed := [index for index, one in publications.items() if one.source == "pubmed"]:
+        pubmed = (await application(ctx).services()).searches["pubmed"]
+        claims = [(publications[index].pmid, publications[index]) for index in claimed]
+        for index, (one, problem) in zip(claimed, await pubmed.verified(claims, session.store), strict=True):
+            publications[index] = _as_note(one) if problem else one
+            if problem:
+                warnings.append(f"Item {index}: kept as your note, not as PubMed's record: {problem}.")
+    outcomes = await session.store.add_evidence(list(publications.values()))
     new = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "added"}
     known = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "duplicate"}
     await progress(1.0, f"{len(new)} added, {len(known)} already known")
@@ -89,10 +95,13 @@ async def add_evidence(
             for id, similarity in one.folds
         ),
         rejected=tuple(RejectedItem(index=index, reason=one) for index, one in enumerate(problems) if one),
-        warnings=tuple(
-            f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
-            for index, one in zip(valid, outcomes, strict=True)
-            if one.evidence.citation.status != "ok"
+        warnings=(
+            *warnings,
+            *(
+                f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
+                for index, one in zip(valid, outcomes, strict=True)
+                if one.evidence.citation.status != "ok"
+            ),
         ),
         total=await session.store.count(),
         next_step=session.next_step(
@@ -126,16 +135,10 @@ def _problem(item: EvidenceItem) -> str:
 
 
 def _date(item: EvidenceItem) -> str:
-    """The date in ISO 8601, also of "2019/05/06", "May 6, 2019" and the like; "" if it is none, or could be two."""
-    text = clean_line(item.date)
-    if text.lower() == "unknown":
-        return UNKNOWN_DATE
-    plain = re.sub("([A-Za-z]{3})[a-z]*", r"\1", re.sub("[ ,./-]+", " ", text)) if text.isascii() else ""
-    for form in _DATE_FORMATS:
-        with suppress(ValueError):
-            date = datetime.datetime.strptime(plain, form).replace(tzinfo=datetime.UTC).date().isoformat()
-            return date[: 10 if "d" in form else 7 if " " in form else 4]
-    return ""
+    """The date in ISO 8601; "" if it is none, or could be two."""
+    has_year = re.search("[0-9]{4}", item.date)  # "last year" is no publication's date
+    found = [UNKNOWN_DATE] if clean_line(item.date).lower() == "unknown" else readings(item.date) if has_year else []
+    return found[0] if len(found) == 1 else ""
 
 
 def _shown(text: str) -> str:
@@ -167,4 +170,17 @@ def _publication(item: EvidenceItem) -> Publication:
     )
 
 
-TOOL = ToolSpec(add_evidence, "Add evidence", AddResult, hints(), changes_session=True)
+def _as_note(claim: Publication) -> Publication:
+    """The user's note on the paper, without the citation, which nobody confirmed."""
+    content, title = claim.text.content, claim.title
+    return Publication.of("note", content, provider=USER, source="user", title=title, pmid=claim.pmid)
+
+
+TOOL = ToolSpec(
+    add_evidence,
+    "Add evidence",
+    AddResult,
+    hints(open_world=True),
+    changes_session=True,
+    if_late="Some items may be kept. Send the same items again, fewer in one call: what is already kept is recognized.",
+)

@@ -1,186 +1,215 @@
-"""Tool arguments as models write them: obvious mistakes are corrected, others are refused with a helpful message."""
+"""The arguments of a call as models write them: what can mean one thing only is read as that, with a note.
+
+What could mean two things is refused with an error that names the right arguments.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, cast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-from pydantic import ValidationError
-
+from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.text import counted
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools import pubmed_query
+from deepcritical_mcp.tools.argument_errors import MAX_NAME_LENGTH, MAX_PROBLEMS_LISTED, first_few, suggestion
+from deepcritical_mcp.tools.names import argument_named, is_ignorable, plain_name, switch
+from deepcritical_mcp.tools.values import coerced, is_nothing, understood
 
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
-# Our names -> the names that models know from other tools. If a tool has two matching ones, the first one wins.
-_ALIASES = {
-    "max_results": "limit n k top_k num_results n_results retmax page_size size count number",
-    "count": "limit n k top_k num_results n_results max_results number",
-    "query": "q question term text search topic keywords",
-    "topic": "q question term text search query keywords subject",
-    "content": "text body abstract note quote passage",
-    "variants": "queries synonyms",
-    "description": "context background",
-    "min_date": "from_date start_date date_from since",
-    "max_date": "to_date end_date date_to until",
-    "date": "year published publication_date",
-    "offset": "start page retstart skip",
-    "session_id": "session",
-    "publication_types": "article_types study_types",
-    "include_domains": "domains sites",
-    "search_depth": "depth",
-    "recency": "time_range freshness",
-    "min_score": "threshold score min_relevance",
-    "min_relevance": "threshold score min_score",
-    "items": "documents evidence notes",
-    "ids": "id evidence_ids pmid pmids",
-    "url": "link uri",
-}
-_MAX_PROBLEMS_LISTED = 5
-_MAX_NAME_LENGTH = 80
+_MAX_SHOWN = 80
+_MAX_UNKNOWN = 20
+"""Unknown names of one call that are looked up; more are no mistake."""
+_WRAPPERS = re.compile("param(eter)?s|arguments|args|kwargs|inputs?|filters|options|payload|request")
+_PERIODS = re.compile(
+    "(publication|pub|published)(date|year|range)?|pdat|(date|year)s?(range|filter)?|period|time(frame|period|range)"
+)
+_QUERIES = re.compile("(search)?queries|querylist|searches")
+_PAGES = re.compile("(current)?page(number|num|no)?")
+_SWITCH_WORDS = {**dict.fromkeys(("true", "1", "yes", "on"), True), **dict.fromkeys(("false", "0", "no", "off"), False)}
+_ENDS = ("min_date", "max_date")
 
 
-def known_arguments(tool: str, arguments: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """`arguments` without nulls, which mean "not given".
+def read_arguments(
+    tool: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], *, literal: bool = False
+) -> tuple[dict[str, object], list[str]]:
+    """The arguments of `tool` by our names, and notes on what was read otherwise than written.
+
+    With `literal`, for a tool that deletes, names and values must be exact.
 
     Raises:
-        InvalidInputError: some names are unknown; the message suggests the nearest known name for each.
+        InvalidInputError: an argument is unknown or could mean several things; the message says what to pass instead.
     """
-    names = list(names)
-    unknown = [name for name in arguments if name not in names]
-    if unknown:
-        hints = _first_few(
-            [f'Unknown argument "{name[:_MAX_NAME_LENGTH]}"{_suggestion(name, names)}' for name in unknown]
-        )
-        raise InvalidInputError(f"{hints} {tool} accepts {', '.join(names)}.")
-    return {name: value for name, value in arguments.items() if value is not None}
+    reading, known = _Reading(tool, schema), schema["properties"]
+    if literal or len(arguments.keys() - known.keys()) > _MAX_UNKNOWN:
+        given = {name: value for name, value in arguments.items() if value is not None}
+        reading.refuse([name for name in given if name not in known])
+        return {name: coerced(value, known[name]) for name, value in given.items()}, []
+    later = [(name, value) for name, value in _flat(arguments, known).items() if not reading.takes(name, value)]
+    reading.refuse([name for name, value in later if not reading.takes_page(name, value)])
+    return reading.values, reading.notes()
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """The known name that `name` probably stands for; "" if none is close."""
-    own = {_plain(candidate): candidate for candidate in names}
-    ours = [known for known in reversed(_ALIASES) if known in own.values()]
-    aliases = {_plain(word): known for known in ours for word in _ALIASES[known].split()}
-    plain = _plain(name)
-    if plain in aliases:
-        return aliases[plain]
-    for known, cutoff in ((own, 0.6), (aliases, 0.8)):
-        if close := get_close_matches(plain, known, n=1, cutoff=cutoff):
-            return known[close[0]]
-    return ""
+class _Reading:
+    """The arguments of one call while they are read; `values` are those understood so far, by our names."""
+
+    def __init__(self, tool: str, schema: Mapping[str, Any]) -> None:
+        self.values: dict[str, object] = {}
+        self._tool = tool
+        self._known: Mapping[str, Any] = schema["properties"]
+        self._required: Sequence[str] = schema.get("required", ())
+        self._given_as: dict[str, str] = {}
+        self._read: list[str] = []
+
+    def notes(self) -> list[str]:
+        """What was read otherwise than written, and what PubMed will not read as it was probably meant."""
+        query = self.values.get("query") if self._tool == "pubmed_search" else None
+        syntax = [*pubmed_query.syntax_notes(self._read_pubmed(query))] if isinstance(query, str) else []
+        return [*([f"Read {'; '.join(self._read)}."] if self._read else []), *syntax]
+
+    def takes(self, name: str, value: object) -> bool:
+        """Read one argument; False if it is not known, or is to be read later."""
+        known, key = self._known, plain_name(name)
+        texts = _items_of(value)
+        joined = " ".join(map(str, texts))
+        if "variants" in known and texts[1:] and (name == "query" or _QUERIES.fullmatch(key)):
+            either = f"{_written('query', texts[0])}, {_written('variants', texts[1:])} (searched one by one)"
+            raise InvalidInputError(f"query is one text: pass {either}, or {_written('query', joined)}.")
+        if name in known:
+            if name in _ENDS and isinstance(value, str) and (ends := dates.period(value)):
+                return self._set_period(name, value, ends)
+            return self._set(name, value, name, value)
+        if is_nothing(value) or value in ([], {}):
+            return True
+        if (target := switch(name, known)) and (is_on := _SWITCH_WORDS.get(str(value).strip().lower())) is not None:
+            own, on = target
+            return self._set(own, on if is_on else on is False or None, name, value)
+        if "min_date" in known and key in ("start", "from", "end", "to"):
+            return self._set_end(key, name, value)
+        if "min_date" in known and _PERIODS.fullmatch(key):
+            return self._set_period(name, value, _ends_of(value))
+        if not _PAGES.fullmatch(key) and (own := argument_named(name, known.keys())):
+            return self._set(own, joined or value if own in ("query", "topic") else value, name, value)
+        if is_ignorable(name, value):
+            self._read.append(f"{name[:MAX_NAME_LENGTH]} as nothing: there is no such argument")
+            return True
+        return "items" in known and self._set_field(name, value)
+
+    def _set(self, name: str, value: object, given: str, shown: object) -> bool:
+        """Take `value` for `name`, which was written as `given`=`shown`."""
+        if is_nothing(value) and name not in self._required:
+            return True
+        read = understood(name, value, self._known[name])
+        earlier = self.values.get(name, read)
+        if earlier != read:
+            first, second = _written(self._given_as[name], earlier), _written(given, shown)
+            raise InvalidInputError(f"{first} and {second} do not agree: pass only {name}.")
+        self.values[name], self._given_as[name] = read, given
+        if given != name or clean_line(str(read)).lower() != clean_line(str(value)).lower():
+            self._read.append(f"{_written(given, shown)} as {_written(name, read)}")
+        return True
+
+    def _set_period(self, name: str, value: object, ends: Sequence[object]) -> bool:
+        """Read a year or a range of dates as `min_date` and `max_date`."""
+        if not ends:
+            example = 'min_date="2015", max_date="2020"'
+            raise InvalidInputError(f"{name[:MAX_NAME_LENGTH]}: pass min_date and max_date, e.g. {example}.")
+        return all(self._set(own, end, name, value) for own, end in zip(_ENDS, ends, strict=True))
+
+    def _set_end(self, key: str, name: str, value: object) -> bool:
+        """Read `start` and the like, which other tools use for dates and for offsets."""
+        text, is_start = str(value).strip(), key in ("start", "from")
+        if is_start and text.isdecimal() and len(text) < len("1995"):
+            return self._set("offset", value, name, value)
+        if key == "start" and text.isdecimal() and len(text) == len("1995"):
+            raise InvalidInputError(f'start={text} can mean two things: pass min_date="{text}" or offset={text}.')
+        return self._set("min_date" if is_start else "max_date", value, name, value)
+
+    def takes_page(self, name: str, value: object) -> bool:
+        """Read a page as an offset; False if it is not a page."""
+        is_page = _PAGES.fullmatch(plain_name(name)) is not None
+        if not is_page and name != "offset":
+            return False
+        page = understood(name, value, {"type": "integer", "minimum": 0})
+        size = self.values.get("max_results", self._known.get("max_results", {}).get("default"))
+        if not isinstance(page, int) or not isinstance(size, int):
+            return False
+        if "offset" in self._known:
+            return self._set("offset", max(page - 1, 0) * size, name, value)
+        if page > is_page:
+            most = min(size * page if is_page else size + page, self._known["max_results"]["maximum"])
+            raise InvalidInputError(f"{self._tool} has one page: pass max_results={most} instead of {name}={page}.")
+        return True
+
+    def _set_field(self, name: str, value: object) -> bool:
+        """Read a field of the only item, which was written outside of it."""
+        kind = self._known["items"]
+        items = cast("list[dict[str, object]]", self.values.get("items")) or [dict[str, object]()]
+        own = argument_named(name, kind["items"]["properties"].keys())
+        if not own or len(items) > 1 or own in items[0]:
+            return False
+        self.values["items"] = understood("items", [{**items[0], own: value}], kind)
+        self._read.append(f"{_written(name, value)} as {own} of an item")
+        return True
+
+    def _read_pubmed(self, query: str) -> str:
+        """Read what is special about queries to PubMed."""
+        text, count = pubmed_query.results_wanted(query)
+        if count and "max_results" not in self.values:
+            self._set("max_results", count, "query", query)
+        terms = pubmed_query.pubmed_terms(text if self._given_as.get("max_results") == "query" else query)
+        if terms != query:
+            self._read.append(f"{_written('query', query)} as {_written('query', terms)}")
+        self.values["query"] = terms
+        return terms
+
+    def refuse(self, unknown: Sequence[str]) -> None:
+        """Raise InvalidInputError if there are unknown arguments: which ones, and what to pass instead of each."""
+        if not unknown:
+            return
+        first = unknown[:MAX_PROBLEMS_LISTED]
+        hints = [f'Unknown argument "{name[:MAX_NAME_LENGTH]}"{self._instead(name)}' for name in first]
+        told = first_few(hints, of=len(unknown))
+        raise InvalidInputError(f"{told} {self._tool} accepts {', '.join(self._known)}.")
+
+    def _instead(self, name: str) -> str:
+        if "status" in self._known and "retract" in name.lower():
+            return ': pass status="ok" or status="retracted".'
+        if "sort" in self._known and "new" in name.lower():
+            return ': pass only_new=true (omits what the session has), or sort="date" (newest first).'
+        near = suggestion(name, self._known.keys())
+        if near == "." and self._tool == "pubmed_search":
+            return '. Other filters are part of the query, e.g. query="(…) AND Smith J[au]".'
+        return near
 
 
-def _plain(name: str) -> str:
-    return name.replace("_", "").replace("-", "").lower()
+def _ends_of(value: object) -> Sequence[object]:
+    """The ends of a period as models write it; () if it is none."""
+    if isinstance(value, dict):
+        given = cast("dict[str, object]", value)
+        ours = {argument_named({"gte": "min", "lte": "max"}.get(key, key), _ENDS): one for key, one in given.items()}
+        return (ours.get("min_date"), ours.get("max_date")) if ours.keys() <= set(_ENDS) else ()
+    if pair := _items_of(value):
+        return pair if len(pair) == len(_ENDS) else ()
+    one = dates.readings(str(value))
+    return dates.period(str(value)) or (one * 2 if len(one) == 1 else ())
 
 
-def _suggestion(name: str, names: Iterable[str]) -> str:
-    near = nearest(name, names)
-    return f': did you mean "{near}"?' if near else "."
+def _items_of(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
-def coerced(value: object, schema: Mapping[str, Any]) -> object:
-    """`value` converted to what `schema` requires, where the intention is unambiguous.
-
-    Converts an integer to its digits, a single item to a list, a JSON string to its value and the case of an enum word,
-    and drops nulls inside objects. Anything else is returned unchanged, for validation to refuse.
-    """
-    kind = schema.get("type")
-    if kind == "string":
-        return _as_text(value, schema.get("enum", ()))
-    if kind == "array" and (items := _as_list(value, schema["items"])) is not None:
-        return [coerced(item, schema["items"]) for item in items]
-    if kind == "object" and (fields := _as_object(value)) is not None:
-        kinds = schema["properties"]
-        return {name: coerced(field, kinds.get(name, {})) for name, field in fields.items() if field is not None}
-    return value
+def _flat(arguments: Mapping[str, object], known: Mapping[str, object]) -> dict[str, object]:
+    """`arguments`, with those that are inside an object such as "params" next to the others."""
+    flat: dict[str, object] = {}
+    for name, value in arguments.items():
+        is_wrapper = name not in known and _WRAPPERS.fullmatch(plain_name(name))
+        inner = coerced(value, {"type": "object", "properties": {}}) if is_wrapper else None
+        flat |= cast("dict[str, object]", inner) if isinstance(inner, dict) else {name: value}
+    return flat
 
 
-def _as_text(value: object, words: Sequence[str]) -> object:
-    if isinstance(value, str):
-        return next((word for word in words if word == value.strip().lower()), value)
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-def _as_list(value: object, item: Mapping[str, Any]) -> list[object] | None:
-    parsed = _parsed(value, "[")
-    if isinstance(parsed, list):
-        return cast(list[object], parsed)
-    if value == "":
-        return []
-    fits = isinstance(value, str | int) if item.get("type") == "string" else _as_object(value) is not None
-    return [value] if fits and not isinstance(value, bool) else None
-
-
-def _as_object(value: object) -> dict[str, object] | None:
-    parsed = _parsed(value, "{")
-    return cast(dict[str, object], parsed) if isinstance(parsed, dict) else None
-
-
-def _parsed(value: object, opening: str) -> object:
-    """`value`, parsed if it is JSON that starts with `opening`."""
-    try:
-        return json.loads(value) if isinstance(value, str) and value.lstrip().startswith(opening) else value
-    except (ValueError, RecursionError):
-        return value
-
-
-def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
-    """An error with one sentence per invalid field: what was expected and what was given.
-
-    `schema` supplies the names of nested fields, for suggestions.
-    """
-    rows: dict[str, str] = {}
-    for row in error.errors(include_url=False):
-        field = ".".join(str(part)[:_MAX_NAME_LENGTH] for part in row["loc"])
-        if row["type"] == "extra_forbidden":
-            near = _suggestion(str(row["loc"][-1]), _sibling_names(row["loc"], schema or {}))
-            rows[field] = f"{field} is not a known field{near}"
-        else:
-            rows[field] = f"{field}{_problem(row)}."
-    return InvalidInputError(_first_few(list(rows.values())))
-
-
-def _first_few(sentences: Sequence[str]) -> str:
-    more = [f"And {len(sentences) - _MAX_PROBLEMS_LISTED} more."] if len(sentences) > _MAX_PROBLEMS_LISTED else []
-    return " ".join([*sentences[:_MAX_PROBLEMS_LISTED], *more])
-
-
-def _sibling_names(place: Sequence[str | int], schema: Mapping[str, Any]) -> Iterable[str]:
-    """The names of the known fields next to the unknown one at path `place`."""
-    for part in place[:-1]:
-        schema = schema.get("items", {}) if isinstance(part, int) else schema.get("properties", {}).get(part, {})
-    return schema.get("properties", {})
-
-
-def _problem(row: ErrorDetails) -> str:
-    kind, value, bounds = row["type"], row["input"], row.get("ctx", {})
-    unit = "character" if isinstance(value, str) else "item"
-    match kind:
-        case "missing":
-            return " is required"
-        case "too_long" | "string_too_long":
-            return f": at most {counted(bounds['max_length'], unit)}, got {len(value):,}"
-        case "too_short":
-            return f": at least {counted(bounds['min_length'], unit)}, got {len(value) or 'none'}"
-        case "model_type" | "model_attributes_type" | "dict_type":
-            return f": expected an object{_got(value)}"
-        case _:
-            message = row["msg"].rstrip(".")
-            expected = message.removeprefix("Input should be ")
-            if expected == message:
-                return ": " + message.removeprefix("Value error, ")
-            return f": expected {expected}{_got(value)}"
-
-
-def _got(value: object) -> str:
-    if isinstance(value, str):
-        short = f'"{value[:40]}{"…" if len(value) > 40 else ""}"'
-        return f", got {short if len(value) < 2_000 else f'{len(value):,} characters'}"
-    if isinstance(value, bool | int | float):
-        return f", got {value}"
-    kinds: dict[type, str] = {list: ", got a list", dict: ", got an object", type(None): ", got null"}
-    return kinds.get(type(value), "")
+def _written(name: str, value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return clean_line(f"{name[:MAX_NAME_LENGTH]}={text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + '…'}")

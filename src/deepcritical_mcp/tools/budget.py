@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from deepcritical_mcp.excerpts import MIN_GAP, Span, dispensable, first_sentences, least_telling, without
+from deepcritical_mcp.excerpts import MIN_GAP, Span, first_sentences, least_telling, without
 from deepcritical_mcp.models import AddResult, Evidence, EvidenceList, EvidencePage, SearchResult, with_numbers_shown
-from deepcritical_mcp.text import counted, cut_at_sentence
-from deepcritical_mcp.tools.render import MAX_SIMILAR
+from deepcritical_mcp.text import clipped, counted, cut_at_sentence
+from deepcritical_mcp.tools.render import MAX_SIMILAR, to_markdown
 
 MIN_CONTENT_LENGTH = 160
 _ABSTRACTS = ("abstract", "registration")
 ROOMY = 15_000
-"""From this limit on, what repeats the request is not shortened further."""
-MAX_ABSTRACT = 8_000
-"""Characters; longer ones are lists of a congress's abstracts, and shortened like pages."""
+"""Characters of text that an answer of up to ten records may have before its abstracts are cut; and from this limit on,
+what repeats the request is not shortened further."""
+PER_RECORD = 1_500
+"""The same for each record of a longer answer."""
 SHORT_TEXT = 1_500
 """Characters to which a page or a full text is shortened at most, while other records are shown next to it."""
 MAX_NOTES, MAX_DETAILS, MAX_NOTE_LENGTH = 3, 20, 300
@@ -44,10 +46,10 @@ def wire_length(result: BaseModel) -> int:
 def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> ResultT:
     """`result`, cut until `length(result) <= limit`; both forms of an answer show what this returns.
 
-    In a search of the sources, abstracts lose what they can do without (see `dispensable`), the same in every answer.
-    What is still too long: what repeats the request is shortened, then pages and full texts from the end, and the last
-    items are left for the next page. Only if a single item does not fit, more of it is cut. Each cut is named in the
-    result together with the call that returns what is missing.
+    In a search of the sources with a long answer, the longest abstracts lose sentences without results (see
+    `least_telling`). What is still over the limit: what repeats the request is shortened, then pages and full texts
+    from the end, and the last items are left for the next page. Only if a single item does not fit, more of it is cut.
+    Each cut is named in the result together with the call that returns what is missing.
     """
     match result:
         case SearchResult():
@@ -70,7 +72,7 @@ def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, leng
 
 def _search(result: SearchResult, limit: int, length: Length) -> SearchResult:
     whole = result.evidence
-    items = [_without_middle(item) for item in whole] if result.providers else whole
+    items = _gists(result, limit, length) if result.providers else whole
     result_of = partial(_result_of, result, whole)
     if _fits(result_of, limit, length)(items):
         return result if all(one is item for one, item in zip(items, whole, strict=True)) else result_of(items)
@@ -97,7 +99,7 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     """As many whole texts as fit; a single one that does not is cut at its end, and read on from there."""
     if _fits(lambda _: result, limit, length)(result.evidence):
         return result
-    brief = result.model_copy(update={"missing": tuple(_clip(id, MAX_ID_LENGTH) for id in result.missing)})
+    brief = result.model_copy(update={"missing": tuple(clipped(id, MAX_ID_LENGTH) for id in result.missing)})
     result_of = partial(_list_of, brief, result.evidence)
     fits = _fits(result_of, limit, length)
     items = [_short_notes(item) for item in result.evidence]
@@ -114,13 +116,25 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     return result_of(shown)
 
 
-def _without_middle(item: Evidence, cap: int | None = None) -> Evidence:
-    """An abstract without what is dispensable; with `cap`, with findings in about so many characters."""
+def _gists(result: SearchResult, limit: int, length: Length) -> list[Evidence]:
+    """The evidence; as long as the answer is too long, the longest abstracts lose what tells least."""
+    items = list(result.evidence)
+    target = min(limit, max(ROOMY, PER_RECORD * len(items)))
+    excess = max(len(to_markdown(result)) - target, length(result) - limit)
+    longest = sorted(range(len(items)), key=lambda number: -len(items[number].content))
+    for strict, number in product((False, True), longest):
+        if excess > 0:
+            gist = _without_middle(result.evidence[number], strict=strict)
+            excess -= len(items[number].content) - len(gist.content)
+            items[number] = gist
+    return items
+
+
+def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False) -> Evidence:
+    """An abstract without what tells least; with `cap`, of about so many characters."""
     if item.kind not in _ABSTRACTS or item.content_truncated:
         return item
-    if cap is None and len(item.content) > MAX_ABSTRACT:
-        return _beginning(item, SHORT_TEXT)
-    gaps = dispensable(item.content) if cap is None else least_telling(item.content, cap)
+    gaps = least_telling(item.content, cap, strict=strict)
     content = without(item.content, gaps, lambda gap: _mark(item.id, gap, gap.end))
     if len(content) >= len(item.content):
         return item
@@ -159,8 +173,8 @@ def _slim(item: Evidence, limit: int) -> Evidence:
     """`item` with a citation that is the shorter the smaller `limit` is, without notes, details and similar ids."""
     citation = item.citation.model_copy(
         update={
-            "title": _clip(item.citation.title, limit // 20),
-            "reference": _clip(item.citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
+            "title": clipped(item.citation.title, limit // 20),
+            "reference": clipped(item.citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
             **dict.fromkeys(("journal", "url"), ""),
             **dict.fromkeys(("authors", "publication_types", "mesh_terms", "keywords", "registrations"), ()),
             "status_notices": item.citation.status_notices[:1],
@@ -172,7 +186,7 @@ def _slim(item: Evidence, limit: int) -> Evidence:
 def _beginning(item: Evidence, cap: int, start: int = 0, gap: int = MIN_GAP) -> Evidence:
     """`item`, whose content starts at character `start` of the whole, by its first sentences."""
     if len(item.content) <= cap + gap or item.content_truncated:
-        return item if gap else item.model_copy(update={"content": _clip(item.content, cap)})
+        return item if gap else item.model_copy(update={"content": clipped(item.content, cap)})
     content = first_sentences(item.content, cap) or cut_at_sentence(item.content, cap)
     rest = Span(start + len(content), start + len(item.content))
     return item.model_copy(update={"content": f"{content} {_mark(item.id, rest)}", "content_truncated": True})
@@ -246,12 +260,12 @@ def _brief(result: SearchResult, limit: int) -> SearchResult:
     query, remark = int(MAX_QUERY_LENGTH * share), int(MAX_REMARK_LENGTH * share)
     return result.model_copy(
         update={
-            "query": _clip(result.query, query),
+            "query": clipped(result.query, query),
             "queries": tuple(
-                one.model_copy(update={"query": _clip(one.query, query), "detail": _clip(one.detail, remark)})
+                one.model_copy(update={"query": clipped(one.query, query), "detail": clipped(one.detail, remark)})
                 for one in result.queries
             ),
-            "query_translation": _clip(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
+            "query_translation": clipped(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
             "errors": _few(result.errors, int(MAX_REMARKS * share), remark),
             "warnings": _few(result.warnings, int(MAX_REMARKS * share), remark),
             "related": result.related if share == 1 else (),
@@ -262,17 +276,13 @@ def _brief(result: SearchResult, limit: int) -> SearchResult:
 def _short_notes(item: Evidence) -> Evidence:
     """`item` with few ids of similar evidence and few, short notes and details."""
     notes = tuple(cut_at_sentence(note, MAX_NOTE_LENGTH) for note in item.notes[:MAX_NOTES])
-    details = tuple(_clip(line, MAX_NOTE_LENGTH) for line in item.details[:MAX_DETAILS])
+    details = tuple(clipped(line, MAX_NOTE_LENGTH) for line in item.details[:MAX_DETAILS])
     return item.model_copy(update={"similar": item.similar[:MAX_SIMILAR], "notes": notes, "details": details})
-
-
-def _clip(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def _few(remarks: Sequence[str], most: int, length: int) -> tuple[str, ...]:
     more = (f"And {len(remarks) - most} more remarks.",) if len(remarks) > most else ()
-    return (*(_clip(remark, length) for remark in remarks[:most]), *more)
+    return (*(clipped(remark, length) for remark in remarks[:most]), *more)
 
 
 def _fewer(result_of: Callable[[int], ResultT], low: int, high: int, limit: int, length: Length) -> ResultT:

@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.models import ClearResult
-from deepcritical_mcp.tools.call_session import ToolContext, application, caller, session_for
-from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.call_session import NEW, ToolContext, application, caller
+from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
-
-async def clear_session(ctx: ToolContext, session_id: SessionId = "") -> ClearResult:
-    """Delete a session and all its evidence permanently. Export anything worth keeping first."""
-    session = await session_for(ctx, session_id, may_open=False)
-    removed, id = await session.store.count(), session.store.session_id
-    await (await application(ctx).services()).sessions.drop(id, owner=caller())
-    step = "The next search or add_evidence opens a new session."
-    return ClearResult(session_id=id, removed=removed, next_step=step)
+NO_ID = (
+    "session_id: pass the id of the session to delete, as shown in a result. All its evidence and notes are deleted. "
+    'For a fresh start nothing has to be deleted: pass session_id="new" to a search or to add_evidence.'
+)
 
 
-TOOL = ToolSpec(clear_session, "Clear the session", ClearResult, hints(destructive=True), changes_session=True)
+async def clear_session(
+    ctx: ToolContext,
+    session_id: Annotated[str, AfterValidator(clean_line), Field(max_length=64, description="as a result shows it")],
+    undo: Annotated[bool, Field(description="bring back a session that was deleted within a day")] = False,
+) -> ClearResult:
+    """Delete a session that is no longer wanted, with all its evidence and notes. Not needed for a fresh start."""
+    if session_id in ("", NEW):
+        raise InvalidInputError(NO_ID)
+    registry = (await application(ctx).services()).sessions
+    if undo:
+        if not registry.undo_seconds:
+            raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
+        held = await page_of(await registry.restore(session_id, owner=caller()), 0, 0)
+        step = f'Pass session_id="{session_id}" to continue in this session.'
+        return ClearResult(session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=step)
+    total, sources, damaged = 0, (), ""
+    try:
+        held = await page_of(await registry.get(session_id, owner=caller()), 0, 0)
+        total, sources = held.total, held.sources
+    except EvidenceStoreError:
+        damaged = "The session was damaged, so how much it held is unknown. "
+    await registry.drop(session_id, owner=caller())
+    step = f"{damaged}The next search or add_evidence opens a new session."
+    if registry.undo_seconds:
+        hours = f"{registry.undo_seconds / 3_600:g}"
+        step += f' To undo this within {hours} hours: clear_session session_id="{session_id}" undo=true.'
+    return ClearResult(session_id=session_id, removed=total, sources=sources, next_step=step)
+
+
+TOOL = ToolSpec(clear_session, "Clear a session", ClearResult, hints(destructive=True), changes_session=True)

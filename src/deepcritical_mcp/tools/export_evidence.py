@@ -6,23 +6,23 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Annotated, Literal
+from typing import Annotated
 
 from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.excerpts import GAP
-from deepcritical_mcp.export import export_part, listed, with_notes
+from deepcritical_mcp.export import ExportFormat, export_part, listed, with_notes
 from deepcritical_mcp.export.reference import ET_AL
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, ExportResult, Publication
 from deepcritical_mcp.text import counted, cut_at_sentence
 from deepcritical_mcp.tools.budget import MIN_CONTENT_LENGTH, largest
 from deepcritical_mcp.tools.call_session import MAX_FOUND_BY, ToolContext, application, session_for
+from deepcritical_mcp.tools.list_evidence import NOTHING_YET
 from deepcritical_mcp.tools.params import SessionId, evidence_id
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
-ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
 SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
 """Shares of a result's characters: for the exported text (as a JSON string), and for the list of missing ids."""
 
@@ -46,15 +46,15 @@ async def export_evidence(
     missing = [one for one in wanted if one not in found]
     notes = len(chosen) - len(publications)
     kept_out = (
-        f"Left out, because a note is no reference: {counted(notes, 'note')}. format=markdown and jsonl have all notes."
+        f"Left out, because notes are not references: {counted(notes, 'note')}. format=markdown and jsonl have them."
         if notes
         else ""
     )
     if not publications:
         raise InvalidInputError(
-            f"There is nothing to export. {kept_out}"
-            if notes
-            else "There is nothing to export: the session has none of this evidence. list_evidence shows what it has."
+            f"There is nothing to export. {kept_out or NOTHING_YET}"
+            if notes or not everything
+            else "There is nothing to export: none of these ids is in the session. list_evidence shows what it has."
         )
     if offset >= len(publications):
         raise InvalidInputError(f"offset: the last record is at {len(publications) - 1:,}. Use a smaller offset.")

@@ -12,6 +12,7 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT, UNKNOWN_DATE, Evidence, EvidenceList, Publication
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
+from deepcritical_mcp.tools.list_evidence import NOTHING_YET
 from deepcritical_mcp.tools.params import SessionId, evidence_id
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -44,18 +45,21 @@ async def get_evidence(
     parts = list(dict.fromkeys(_part(text.strip(), offset) for text in ids))
     wanted = list(dict.fromkeys(id for id, _, _ in parts))
     if about:
-        found = await session.store.answers(about, wanted, ANSWER_LENGTH)
+        found, lacking = await session.store.answers(about, wanted, ANSWER_LENGTH)
         silent = [id for id, item in found.items() if not item.content]
         nothing = (
             f"No sentence matched in {', '.join(silent)}; it may use other words: read the whole text, without about."
             if silent
             else ""
         )
-        quotations = [item for item in found.values() if item.content]
-        return await _listed(session, quotations, [id for id in wanted if id not in found], nothing)
+        absent = (f"{id} does not contain {', '.join(sorted(terms))}." for id, terms in lacking.items() if terms)
+        quotations = [item.model_copy(update={"notes": ()}) for item in found.values() if item.content]
+        step = " ".join(filter(None, (*absent, nothing)))
+        listed = await _listed(session, quotations, [id for id in wanted if id not in found], step)
+        return listed.model_copy(update={"warnings": session.store.warnings})
     found = await session.store.get(wanted)
     records = await session.store.publications(wanted)
-    found = {id: item.model_copy(update={"details": _details(records[id])}) for id, item in found.items()}
+    found = {id: item.model_copy(update={"details": _details(records[id], item.id)}) for id, item in found.items()}
     held = [(found[id], start, end) for id, start, end in parts if id in found]
     items = [_between(item, start, end) if start or end is not None else item for item, start, end in held]
     listed = await _listed(session, items, [id for id in wanted if id not in found])
@@ -79,12 +83,12 @@ def _between(item: Evidence, start: int, end: int | None) -> Evidence:
     return item.model_copy(update={"content": item.content[start:end], "notes": (), "details": ()})
 
 
-def _details(record: Publication) -> tuple[str, ...]:
-    """What a record says beyond its citation and its texts, a line each: "Editors: Berg Jan; Ruiz Karla"."""
+def _details(record: Publication, shown: str) -> tuple[str, ...]:
+    """What a record says beyond its citation and the text `shown`, a line each: "Editors: Berg Jan; Ruiz Karla"."""
     values = {name: getattr(record, name) for name in _DETAILS}
     texts = {name: value if isinstance(value, str) else "; ".join(map(str, value)) for name, value in values.items()}
     labels = {name: name.upper() if len(name) == 4 else name.replace("_", " ").capitalize() for name in _DETAILS}
-    others = [text for text in record.texts[1:] if text.kind != "note"]
+    others = [text for text in record.texts if text.kind != "note" and record.id_of(text) != shown]
     return (
         *(f"{labels[name]}: {text}" for name, text in texts.items() if text not in ("", UNKNOWN_DATE)),
         *(
@@ -98,7 +102,9 @@ async def _listed(
     session: CallSession, items: Sequence[Evidence], missing: Sequence[str], step: str = ""
 ) -> EvidenceList:
     evidence, queries = await session.with_queries(items)
-    lost = "What is missing is not in this session: search for it again, or look for its id with list_evidence."
+    lost = "The missing ids are not in this session: search for it again, or look for its id with list_evidence."
+    if not await session.store.count():
+        lost = NOTHING_YET
     return EvidenceList(
         session_id=session.store.session_id,
         evidence=evidence,

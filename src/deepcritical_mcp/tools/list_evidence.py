@@ -11,11 +11,11 @@ from pydantic import Field
 from deepcritical_mcp.evidence import known_status
 from deepcritical_mcp.models import (
     UNKNOWN_DATE,
+    CitationSource,
     EvidencePage,
     EvidenceSummary,
     Publication,
     PublicationStatus,
-    Source,
     SourceCount,
     StatusCount,
 )
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
-NOTHING_YET = "This session has no evidence yet: use pubmed_search, web_search or add_evidence first."
+NOTHING_YET = (
+    "This session has no evidence yet. If an earlier result names another session_id, pass that one: a new connection "
+    "starts with an empty session. Otherwise use pubmed_search, web_search or add_evidence first."
+)
 
 
 async def list_evidence(
@@ -47,7 +50,7 @@ async def list_evidence(
 async def page_of(store: EvidenceStore, offset: int, limit: int, *, status: StatusFilter = "any") -> EvidencePage:
     """At most `limit` lines of a session's evidence of one status from `offset` on, with the session's numbers."""
     everything = [*(await store.publications(await store.ids())).values()]
-    sources: Counter[Source] = Counter(item.source for item in everything)
+    sources: Counter[CitationSource] = Counter(item.source for item in everything)
     statuses: Counter[PublicationStatus] = Counter(item.status for item in everything)
     matching = [item for item in everything if status in ("any", known_status(item))]
     unknown = sum(known_status(item) is None for item in everything) if status == "ok" else 0

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid, normalize_trial
-from deepcritical_mcp.models import MAX_VARIANTS, QUERY_LIMIT, PublicationStatus
+from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid, normalize_trial, record_ids
+from deepcritical_mcp.models import MAX_VARIANTS, QUERY_LIMIT, Publication, PublicationStatus, publication_id
 from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.urls import is_web_address
+
+_LINK = re.compile(r"\[([^\[\]]*)\]\((\S*)\)")
+_AROUND = "\"'`*<>.,; "
 
 
 def _query(value: str) -> str:
@@ -25,8 +30,16 @@ def _variants(values: list[str]) -> list[str]:
 
 
 def evidence_id(given: str) -> str:
-    """An evidence id in the session's spelling; a PMID, DOI or trial number is accepted as an id."""
-    id = clean_line(given)
+    """An evidence id in the session's spelling, from a PMID, DOI, trial number or URL, in whatever it is wrapped."""
+    id = clean_line(given).strip(_AROUND)
+    if link := _LINK.fullmatch(id):
+        id = link[1] if ":" in evidence_id(link[1]) else link[2]
+    if id.startswith(("[", "(", "{")):
+        id = id.strip(f"{_AROUND}[](){{}}")
+    if is_web_address(id):
+        ids = record_ids(id)
+        page = Publication.of("page", id, provider="", source="web", title=id, url=id, pmid=ids.pmid, doi=ids.doi)
+        return publication_id(page.model_copy(update={"nct": ids.nct}))
     if pmid := normalize_pmid(id):
         return f"pubmed:{pmid}"
     if trial := normalize_trial(id):
@@ -43,7 +56,7 @@ Variants = Annotated[
 ]
 StatusFilter = Annotated[
     Literal["any", PublicationStatus],
-    Field(description='a note has its paper\'s; what was never checked (web pages, other notes) is not "ok"'),
+    Field(description='a note has its paper\'s status; unchecked items (web pages, other notes) are not "ok"'),
 ]
 SessionId = Annotated[
     str, AfterValidator(clean_line), Field(max_length=64, description='"" = current session, "new" = start a new one')

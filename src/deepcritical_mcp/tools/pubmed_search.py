@@ -12,7 +12,7 @@ from deepcritical_mcp.tools.call_session import ToolContext, application, progre
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
-PartialDate = Annotated[str, Field(description="YYYY[-MM[-DD]]")]
+DateLimit = Annotated[str, Field(description="YYYY[-MM[-DD]]")]
 
 
 async def pubmed_search(
@@ -21,12 +21,12 @@ async def pubmed_search(
     variants: Variants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[
         int,
-        Field(ge=1, le=100, description="of abstracts over 1,500 characters, only labeled background and methods go"),
+        Field(ge=1, le=100, description="in long answers, long abstracts lose sentences without results (marked)"),
     ] = 10,
     offset: Annotated[int, Field(ge=0)] = 0,
     sort: Literal["relevance", "date"] = "relevance",
-    min_date: PartialDate = "",
-    max_date: PartialDate = "",
+    min_date: DateLimit = "",
+    max_date: DateLimit = "",
     publication_types: Annotated[
         list[str], Field(max_length=20, description='any of these, e.g. "Randomized Controlled Trial"')
     ] = [],  # noqa: B006

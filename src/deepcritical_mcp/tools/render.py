@@ -6,14 +6,16 @@ External text appears only in block quotes or in a one-line field of its own, ne
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
+from typing import Any
 
 from pydantic import BaseModel
 
 from deepcritical_mcp.models import (
     NOTICE_LABELS,
     UNKNOWN_DATE,
+    USER,
     AddResult,
     Citation,
     ClearResult,
@@ -27,6 +29,7 @@ from deepcritical_mcp.models import (
     ProviderReport,
     QueryReport,
     SearchResult,
+    SourceCount,
     StatusNotice,
     status_label,
 )
@@ -34,30 +37,17 @@ from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.urls import is_web_address
 
 MAX_SIMILAR = 10
+_TELL_NOTHING = ("Journal Article", "Research Support")
+"""Publication types that only the structured form has: nearly every record is of the first, and the others name who
+paid."""
 _MAX_REGISTRATIONS = 5
 _IN_HEADING: tuple[NoticeKind, ...] = ("retraction", "concern", "erratum", "update")
 """Notices that the heading names with the status."""
 
 
-def to_markdown(result: BaseModel) -> str:
-    """The readable form of a tool's result."""
-    match result:
-        case SearchResult():
-            heading, lines = _search(result)
-        case EvidenceList():
-            heading, lines = _evidence_list(result)
-        case Expansion():
-            heading, lines = _expansion(result)
-        case AddResult():
-            heading, lines = _added(result)
-        case EvidencePage():
-            heading, lines = _page(result)
-        case ExportResult():
-            heading, lines = _export(result)
-        case ClearResult():
-            heading, lines = "Session ended", [f"Permanently deleted: {_evidence_count(result.removed)}."]
-        case _:
-            raise TypeError(f"no readable form for {type(result).__name__}")
+def to_markdown(result: Any) -> str:
+    """The readable form of a tool's result, one of `_FORMS`."""
+    heading, lines = _FORMS[type(result)](result)
     following = ["", f"Next: {inert(result.next_step)}"] if result.next_step else []
     return "\n".join([f"# {heading}", f"session_id: {result.session_id}", *lines, *following]).rstrip() + "\n"
 
@@ -122,7 +112,7 @@ def _queries(reports: Sequence[QueryReport], *, searched: bool) -> Iterator[str]
 
 
 def _evidence_list(result: EvidenceList) -> tuple[str, list[str]]:
-    lines = [*_missing(result.missing), *_queries(result.queries, searched=False)]
+    lines = [*_missing(result.missing), *_queries(result.queries, searched=False), *_problems((), result.warnings)]
     starts = result.starts or [0] * len(result.evidence)
     for number, (item, start) in enumerate(zip(result.evidence, starts, strict=False), start=1):
         lines += ["", *_item(number, item, of=len(result.queries), start=start)]
@@ -136,7 +126,9 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0) -> list[str]:
     facts = [
         inert(item.id),
         f"relevance {item.relevance:.3f}" if item.relevance else "",
-        f"{item.kind.replace('_', ' ')}, not the record's text" if "~" in item.id else "",
+        (item.kind.replace("_", " ") + (", not the record's text" if item.provider == USER else ""))
+        if "~" in item.id
+        else "",
         f"via {inert(item.provider)}" if item.provider and (not citation.pmid or item.kind != "abstract") else "",
         f"found by {', '.join(map(str, item.found_by))}" if of > 1 and item.found_by else "",
         f"from character {start:,}" if start else "",
@@ -162,7 +154,8 @@ def _source(citation: Citation) -> Iterator[str]:
     numbers = citation.registrations[:_MAX_REGISTRATIONS]
     more = len(citation.registrations) - len(numbers)
     trial = "" if any(citation.nct in one for one in (citation.reference, *numbers)) else citation.nct
-    facts = (*citation.publication_types, *numbers, trial, f"and {counted(more, 'more number')}" if more else "")
+    types = (one for one in citation.publication_types if not one.startswith(_TELL_NOTHING))
+    facts = (*types, *numbers, trial, f"and {counted(more, 'more number')}" if more else "")
     if any(facts):
         yield " · ".join(filter(None, facts))
     for notice in citation.status_notices:
@@ -229,12 +222,11 @@ def _added(result: AddResult) -> tuple[str, list[str]]:
         ),
         *(f"item {item.index}: REJECTED, {inert(item.reason)}" for item in result.rejected),
     ]
-    warnings = _problems((), result.warnings)
-    return f"{len(result.added)} added, {result.total:,} in the session", [*warnings, *(f"- {line}" for line in lines)]
+    heading = f"{len(result.added)} added, {result.total:,} in the session"
+    return heading, [*_problems((), result.warnings), *(f"- {line}" for line in lines)]
 
 
 def _page(result: EvidencePage) -> tuple[str, list[str]]:
-    counts = [f"{count.count:,} {count.source}" for count in result.sources]
     marks = [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if count.status != "ok"]
     some = 0 < result.matching < result.total
     lines = [f"Marked: {', '.join(marks)}."] if marks else []
@@ -249,12 +241,22 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
             lines += [f"  checked: {item.status_checked}"] if item.status_checked != UNKNOWN_DATE else []
     if result.next_offset >= 0:
         lines += ["", f"Continue with offset={result.next_offset}"]
-    return f"{_evidence_count(result.total)}{_detail(', '.join(counts))}", lines
+    return f"{_evidence_count(result.total)}{_detail(_counts(result.sources))}", lines
+
+
+def _cleared(result: ClearResult) -> tuple[str, list[str]]:
+    done = "Restored" if result.undone else "Deleted"
+    held = f"{_evidence_count(result.removed)}{_detail(_counts(result.sources))}"
+    return f"Session {done.lower()}", [f"{done}: {held}."]
+
+
+def _counts(sources: Iterable[SourceCount]) -> str:
+    return ", ".join(f"{one.count:,} {one.source}" for one in sources)
 
 
 def _export(result: ExportResult) -> tuple[str, list[str]]:
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", result.text))])
-    lines = [*_missing(result.missing), "", fence, result.text.rstrip("\n"), fence]
+    lines = [*_missing(result.missing), *_problems((), result.warnings), "", fence, result.text.rstrip("\n"), fence]
     return f"{counted(result.count, 'record')} as {result.format}", lines
 
 
@@ -280,3 +282,15 @@ def _evidence_count(count: int) -> str:
 
 def _detail(detail: str) -> str:
     return f" ({inert(detail)})" if detail else ""
+
+
+_FORMS: Mapping[type[BaseModel], Callable[[Any], tuple[str, list[str]]]] = {
+    SearchResult: _search,
+    EvidenceList: _evidence_list,
+    Expansion: _expansion,
+    AddResult: _added,
+    EvidencePage: _page,
+    ExportResult: _export,
+    ClearResult: _cleared,
+}
+"""The heading and the lines of each kind of result."""

@@ -8,14 +8,15 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from deepcritical_mcp.evidence import Scope
-from deepcritical_mcp.models import Evidence, SearchResult, Source, TextKind
+from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
 from deepcritical_mcp.tools.params import Query, SessionId, StatusFilter, Variants
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
-PASSAGE_LENGTH = 550
+MIN_PASSAGE, MAX_PASSAGE, WITH_CITATION = 300, 550, 870
+"""Characters: of a passage, and of one together with its citation."""
 NEAREST_SHOWN = 3
 NOTHING_CLOSE = (
     "Nothing in this session is close to the question. What is shown is only the nearest evidence, not an answer."
@@ -28,7 +29,7 @@ async def semantic_search(
     variants: Variants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[int, Field(ge=1, le=50)] = 5,
     detail: Literal["passages", "full"] = "passages",
-    source: Literal["any", Source] = "any",
+    source: Literal["any", CitationSource] = "any",
     kind: Literal["any", TextKind] = "any",
     status: StatusFilter = "any",
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
@@ -50,9 +51,13 @@ async def semantic_search(
         ),
         min_relevance=min_relevance,
     )
-    if not found.close:
+    filters = {"source": source, "kind": kind, "status": status}
+    used = ", ".join(f'{name}="{value}"' for name, value in filters.items() if value != "any")
+    far = f"What is shown has {used}; none of it is close to the words of the question." if used else NOTHING_CLOSE
+    if not (found.close or used):
         found = found.first(NEAREST_SHOWN)
-    shown = await store.passages(query, found, PASSAGE_LENGTH) if detail == "passages" else found.evidence
+    lengths = [*map(_room, found.evidence)]
+    shown = await store.passages(query, found, lengths) if detail == "passages" else found.evidence
     evidence, queries = await session.with_queries(shown)
     relevances = [item.relevance for item in evidence]
     total = await store.count()
@@ -62,12 +67,18 @@ async def semantic_search(
         query=query,
         evidence=evidence,
         queries=queries,
-        sources_searched=get_args(Source) if source == "any" else (source,),
+        sources_searched=get_args(CitationSource) if source == "any" else (source,),
         total_found=total,
         ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
-        warnings=(*(() if found.close else (NOTHING_CLOSE,)), *store.warnings),
+        warnings=(*(() if found.close else (far if evidence else NOTHING_CLOSE,)), *store.warnings),
         next_step=session.next_step(*_next_steps(total, evidence, found.close)),
     )
+
+
+def _room(item: Evidence) -> int:
+    """Characters for its passage, the fewer the longer its citation is."""
+    citation = (item.citation.title, item.citation.reference, *item.citation.publication_types)
+    return max(MIN_PASSAGE, min(MAX_PASSAGE, WITH_CITATION - sum(map(len, citation))))
 
 
 def _next_steps(total: int, evidence: Sequence[Evidence], close: bool) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ from deepcritical_mcp.tools.render import to_markdown
 BOARD_URI = "ui://deepcritical/board.html"
 FIND_AGAIN = "semantic_search finds these again by meaning."
 
-_NOT_IN_INPUT = frozenset({"$defs", "title"})
+# Gemini's converter fails on additionalProperties; the server refuses unknown names itself.
+_NOT_IN_INPUT = frozenset({"$defs", "title", "additionalProperties"})
 _NOT_IN_OUTPUT = _NOT_IN_INPUT | set(
-    "description default minLength maxLength minimum maximum pattern additionalProperties required enum".split()
+    "description default minLength maxLength minimum maximum pattern required enum".split()
 )
 
 
@@ -31,6 +32,7 @@ class ToolSpec:
         annotations: hints for the client.
         render: the readable form of the result.
         changes_session: whether it may change a session's evidence.
+        if_late: advice when a call did not finish before its deadline.
         on_board: whether hosts that support MCP Apps show its result on the evidence board.
     """
 
@@ -40,6 +42,7 @@ class ToolSpec:
     annotations: ToolAnnotations
     render: Callable[[Any], str] = to_markdown
     changes_session: bool = False
+    if_late: str = "What was kept so far stays in the session. Try again, asking for less in one call if possible."
     on_board: bool = False
 
     @property
@@ -59,15 +62,16 @@ def hints(*, read_only: bool = False, destructive: bool = False, open_world: boo
 
 
 def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool's parameters: references inlined, titles dropped, unknown names forbidden."""
-    return _plain(schema, schema.get("$defs", {}), _NOT_IN_INPUT) | {"additionalProperties": False}
+    """A tool's parameters: references inlined, titles dropped."""
+    return _plain(schema, schema.get("$defs", {}), _NOT_IN_INPUT)
 
 
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The shape of a tool's structured result. Bounds, enums and descriptions are omitted: the server respects
-    them anyway, and a client that validates must not break when an enum grows."""
+    """The shape of a tool's structured result. Bounds, enums and descriptions are omitted: the server respects them
+    anyway, and a client that validates must not break when an enum grows. Nothing is required, because clients also
+    validate the result that holds only an error."""
     schema = model.model_json_schema(mode="serialization")
-    return _plain(schema, schema.get("$defs", {}), _NOT_IN_OUTPUT) | {"required": schema.get("required", [])}
+    return _plain(schema, schema.get("$defs", {}), _NOT_IN_OUTPUT)
 
 
 def _plain(node: Mapping[str, Any], definitions: Mapping[str, Any], noise: frozenset[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from deepcritical_mcp.tools.call_session import ToolContext, application, progre
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
-Domains = Annotated[list[str], Field(max_length=50, description='e.g. "nih.gov"')]
+DomainList = Annotated[list[str], Field(max_length=50, description='e.g. "nih.gov"')]
 
 
 async def web_search(
@@ -20,14 +20,14 @@ async def web_search(
     query: Query,
     variants: Variants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[
-        int, Field(ge=1, le=50, description="there are no further pages; of many, the longest texts are cut")
+        int, Field(ge=1, le=50, description="no paging; with many results the longest texts are shortened")
     ] = 10,
     min_score: Annotated[float, Field(ge=0, le=1)] = 0.3,
     search_depth: Literal["basic", "advanced"] = "advanced",
     topic: Literal["general", "news"] = "general",
     recency: Literal["any", "day", "week", "month", "year"] = "any",
-    include_domains: Domains = [],  # noqa: B006
-    exclude_domains: Domains = [],  # noqa: B006
+    include_domains: DomainList = [],  # noqa: B006
+    exclude_domains: DomainList = [],  # noqa: B006
     only_new: bool = False,
     session_id: SessionId = "",
 ) -> SearchResult:

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 import anyio
-from mcp.shared._context_streams import ContextReceiveStream
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
@@ -20,6 +19,7 @@ from deepcritical_mcp.transports import exit_now
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
+    from mcp.shared._context_streams import ContextReceiveStream
 
     from deepcritical_mcp.context import AppContext
 

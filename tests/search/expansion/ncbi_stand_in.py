@@ -92,9 +92,7 @@ class NcbiStandIn:
         """`MeshConcepts` that ask this stand-in (or `transport`), once each time."""
         http = httpx.AsyncClient(transport=transport or httpx.MockTransport(self.answer))
         client = ApiClient(http, provider="pubmed", title="PubMed", retry=RetryPolicy(attempts=1))
-        eutils = EUtilities(
-            client, base_url="https://ncbi.test/entrez/eutils", tool="test", email="", api_key=SecretStr("")
-        )
+        eutils = EUtilities(client, base_url="https://ncbi.test/entrez/eutils", email="", api_key=SecretStr(""))
         return MeshConcepts(eutils, cache_dir=cache_dir, origin="https://ncbi.test")
 
     def answer(self, request: httpx.Request) -> httpx.Response:

@@ -287,7 +287,7 @@ def test_deleted_records_are_named_beside_the_others():
     deleted = "<DeleteCitation><PMID>71</PMID><PMID>72</PMID></DeleteCitation>"
     records = read(article("70"), deleted)
     assert [piece.id for piece in records.publications] == ["pubmed:70"]
-    assert records.deleted == ("71", "72")
+    assert list(records.losses) == ["71", "72"]
 
 
 def test_an_empty_set_is_an_answer():
@@ -308,7 +308,7 @@ ODD = {
 def test_an_unreadable_record_costs_itself_alone(odd: str):
     records = read(article("1"), odd, article("2"))
     assert [piece.id for piece in records.publications] == ["pubmed:1", "pubmed:2"]
-    assert len(records.unreadable) == 1
+    assert len(records.losses) + len(records.unnamed) == 1
     assert records.well_formed
 
 
@@ -328,7 +328,7 @@ def test_a_maintenance_page_is_an_outage():
 def test_markup_nested_too_deeply_costs_only_its_record():
     records = read(article("1"), article("2", "<i>" * 50_000 + "deep" + "</i>" * 50_000))
     assert [item.pmid for item in records.publications] == ["1"]
-    assert [item.pmid for item in records.unreadable] == ["2"]
+    assert list(records.losses) == ["2"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-7", "no-such-encoding"])

@@ -83,8 +83,8 @@ async def test_a_later_page_that_fails_leaves_the_first_and_a_warning(http: http
     first = wire.brave([wire.Page(f"P{n}", f"https://a.example/{n}", "Text.") for n in range(20)], more=True)
     async with stand_in(first, Answer(403)) as provider:
         answer = await brave(provider.url, http).ask("metformin", 40, WebOptions())
-    assert len(answer.hits) == 20
-    assert answer.warnings == (
+    assert len(answer.ids) == 20
+    assert answer.remarks == (
         "Further results are missing: Brave Search refused access (HTTP 403). Check its API key.",
     )
 
@@ -94,8 +94,8 @@ async def test_a_later_page_that_fails_leaves_no_results_outside_the_domains(htt
     async with stand_in(wire.brave(pages, more=True), Answer(403)) as provider:
         options = WebOptions(include_domains=("a.example",))
         answer = await brave(provider.url, http).ask("metformin", 20, options)
-    assert {hit.publication.url.split("/")[2] for hit in answer.hits} == {"a.example"}
-    assert len(answer.warnings) == 1
+    assert {hit.publication.url.split("/")[2] for hit in answer.records.values()} == {"a.example"}
+    assert len(answer.remarks) == 1
 
 
 async def test_a_plan_without_extra_snippets_is_remembered(http: httpx.AsyncClient):
@@ -126,7 +126,7 @@ async def test_long_queries_and_many_domains_are_cut_and_told(http: httpx.AsyncC
     async with stand_in(wire.brave(())) as provider:
         answer = await brave(provider.url, http).ask("word " * 80, 5, WebOptions(include_domains=domains))
     assert provider.asked[0].query["q"] == " ".join(["word"] * 50)
-    assert [warning.split(":")[0] for warning in answer.warnings] == [
+    assert [warning.split(":")[0] for warning in answer.remarks] == [
         "Brave Search accepts fewer domains; its results were filtered afterward.",
         "Brave Search accepts shorter queries only; it was asked",
     ]

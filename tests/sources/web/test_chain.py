@@ -22,7 +22,6 @@ from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
-from deepcritical_mcp.sources.web.provider import WebAnswer
 from deepcritical_mcp.sources.web.web_request import WebOptions, WebRequest
 from tests.search.web_fakes import FakeProvider, never, page
 
@@ -190,10 +189,10 @@ async def test_without_a_deadline_the_chain_sets_its_own(cache: WebCache, clock:
 
 
 async def test_queries_share_a_providers_places(cache: WebCache, clock: Clock):
-    async def slow(query: str) -> WebAnswer:
+    async def slow(query: str) -> Answer:
         for _ in range(5):
             await checkpoint()
-        return WebAnswer((page(query),), 1)
+        return Answer.whole([page(query)])
 
     provider = FakeProvider("brave", slow)
     tested = chain([provider], cache, clock)
@@ -209,7 +208,7 @@ async def test_queries_that_wait_for_a_provider_do_not_ask_it_when_its_circuit_o
 ):
     down = anyio.Event()
 
-    async def fail(query: str) -> WebAnswer:
+    async def fail(query: str) -> Answer:
         await down.wait()
         raise ProviderUnavailableError("tavily", "Down.")
 

@@ -113,7 +113,7 @@ async def test_an_advanced_search_reads_up_to_three_pages(http: httpx.AsyncClien
 async def test_news_alone_cannot_be_searched_and_that_is_told(http: httpx.AsyncClient):
     async with stand_in(wire.duckduckgo()) as provider:
         answer = await duckduckgo(provider.url, http).ask("metformin", 3, WebOptions(topic="news"))
-    assert answer.warnings == ("DuckDuckGo has no news search: these are general results.",)
+    assert answer.remarks == ("DuckDuckGo has no news search: these are general results.",)
 
 
 @pytest.mark.parametrize("status", [200, 202, 403])
@@ -146,8 +146,8 @@ async def test_a_page_that_breaks_off_gives_what_is_there_and_a_warning(http: ht
     whole = wire.duckduckgo()
     async with stand_in(Answer(200, whole.body[: whole.body.rindex(b"Metformin_")], whole.content_type)) as provider:
         answer = await duckduckgo(provider.url, http).ask("metformin", 2, WebOptions())
-    assert len(answer.hits) == 2
-    assert answer.warnings == ("DuckDuckGo's page was cut off: some results may be missing.",)
+    assert len(answer.ids) == 2
+    assert answer.remarks == ("DuckDuckGo's page was cut off: some results may be missing.",)
 
 
 async def test_a_page_that_breaks_off_before_its_results_is_an_error(http: httpx.AsyncClient):

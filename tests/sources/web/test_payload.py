@@ -20,7 +20,6 @@ from deepcritical_mcp.sources.web.payload import (
     without_markdown,
     without_markup,
 )
-from deepcritical_mcp.sources.web.provider import as_hits
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -71,18 +70,21 @@ def test_fields_of_other_types_are_read_or_passed_over():
 
 def test_rows_of_which_none_is_usable_are_junk_and_not_an_empty_answer():
     with pytest.raises(ProviderResponseError):
-        read_hits("brave", "Brave", [{"title": "no address"}], lambda row: hit_of(title="", url="", content=""))
+        read_hits(
+            "brave", "Brave", [{"title": "no address"}], lambda row: hit_of("brave", title="", url="", content="")
+        )
     with pytest.raises(ProviderResponseError):
-        read_hits("brave", "Brave", {"a": 1}, lambda row: hit_of(title="", url="", content=""))
-    assert read_hits("brave", "Brave", None, lambda row: hit_of(title="", url="", content="")) == []
+        read_hits("brave", "Brave", {"a": 1}, lambda row: hit_of("brave", title="", url="", content=""))
+    assert read_hits("brave", "Brave", None, lambda row: hit_of("brave", title="", url="", content="")) == []
 
 
 def test_a_publications_page_carries_its_ids_and_its_own_title():
-    hits = [
-        hit_of(title="Metformin in older adults - PubMed", url="https://pubmed.ncbi.nlm.nih.gov/123/", content="Text."),
-        hit_of(title="A page about PubMed - PubMed", url="https://blog.example/pubmed", content="Text."),
-    ]
-    record, page = as_hits(hits, provider="brave", max_results=5)
+    title, url = "Metformin in older adults - PubMed", "https://pubmed.ncbi.nlm.nih.gov/123/"
+    record = hit_of("brave", title=title, url=url, content="Text.")
+    title = "A page about PubMed - PubMed"
+    page = hit_of("brave", title=title, url="https://blog.example/pubmed", content="Text.")
+    assert record
+    assert page
     assert record.id == "pubmed:123"
     assert (record.publication.pmid, record.publication.title) == ("123", "Metformin in older adults")
     assert (page.publication.pmid, page.publication.title) == ("", "A page about PubMed - PubMed")
@@ -92,6 +94,7 @@ def test_a_publications_page_carries_its_ids_and_its_own_title():
 def test_no_payload_whatever_raises_anything_but_a_provider_error(payload: object):
     def hit(row: dict[str, object]):
         return hit_of(
+            "p",
             title=without_markup(text_of(row.get("title"))),
             url=f"https://a.example/{text_of(row.get('url'))}",
             content=without_markup(without_markdown(text_of(row.get("content")))),
@@ -100,10 +103,9 @@ def test_no_payload_whatever_raises_anything_but_a_provider_error(payload: objec
 
     try:
         hits = read_hits("p", "P", [{"title": payload, "url": payload, "content": payload, "score": payload}], hit)  # pyright: ignore[reportArgumentType]
-        found = as_hits(hits, provider="p", max_results=5)
     except ProviderResponseError:
         return
-    assert all(isinstance(hit, Hit) for hit in found)
+    assert all(isinstance(hit, Hit) for hit in hits)
 
 
 TODAY = datetime.date(2026, 3, 15)

@@ -64,8 +64,8 @@ async def test_news_are_read_from_their_own_list(http: httpx.AsyncClient):
 async def test_googles_count_is_told(http: httpx.AsyncClient):
     async with stand_in(wire.serpapi()) as provider:
         answer = await serpapi(provider.url, http).ask("metformin", 2, WebOptions())
-    assert answer.total_found == 4210
-    assert len(answer.hits) == 2
+    assert answer.total == 4210
+    assert len(answer.ids) == 2
 
 
 @pytest.mark.parametrize(("depth", "requests"), [("advanced", 3), ("basic", 1)])
@@ -80,7 +80,7 @@ async def test_only_an_advanced_search_reads_further_pages(http: httpx.AsyncClie
         options = WebOptions.model_validate({"search_depth": depth})
         found = await serpapi(provider.url, http).ask("metformin", 25, options)
     assert len(provider.asked) == requests
-    assert len(found.hits) == min(25, 10 * requests)
+    assert len(found.ids) == min(25, 10 * requests)
 
 
 async def test_a_server_that_repeats_a_page_is_not_asked_on(http: httpx.AsyncClient):

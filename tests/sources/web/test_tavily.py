@@ -89,8 +89,8 @@ async def test_more_than_tavily_gives_is_told(http: httpx.AsyncClient):
     body = json.loads(provider.asked[0].body)
     assert body["max_results"] == 20
     assert len(body["query"]) <= 400
-    assert answer.warnings[0].startswith("Tavily accepts shorter queries only; it was asked: metformin metformin")
-    assert answer.warnings[1] == "Tavily returns at most 20 results."
+    assert answer.remarks[0].startswith("Tavily accepts shorter queries only; it was asked: metformin metformin")
+    assert answer.remarks[1] == "Tavily returns at most 20 results."
 
 
 async def test_what_lies_outside_the_domains_is_dropped(http: httpx.AsyncClient):

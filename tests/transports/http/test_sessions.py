@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp_types import CallToolResult
 
 from tests.transports.conftest import Serving, content, error, text
 
@@ -59,6 +60,28 @@ async def test_a_modern_semantic_search_over_http_without_a_session_is_an_error_
         problem = error(await client.call_tool("semantic_search", {"query": "glucose"}))
         assert problem["code"] == "session_required"
         assert "session_id" in problem["message"]
+
+
+async def test_a_client_that_connects_for_each_call_is_told_to_pass_the_session(serving: Serving) -> None:
+    """As LangChain's `get_tools()` does."""
+    async with serving() as server:
+
+        async def call(tool: str, **arguments: object) -> CallToolResult:
+            async with server.client("http", "legacy") as client:
+                return await client.call_tool(tool, arguments)
+
+        session_id = content(await call("add_evidence", items=[{"content": NOTE}]))["session_id"]
+        hint = "If an earlier result names another session_id, pass that one"
+        for tool, arguments in (
+            ("semantic_search", {"query": "glucose"}),
+            ("list_evidence", {}),
+            ("get_evidence", {"ids": ["text:1"]}),
+            ("export_evidence", {"format": "bibtex"}),
+        ):
+            assert hint in text(await call(tool, **arguments)), tool
+        found = await call("semantic_search", query="glucose", session_id=session_id)
+        assert content(found)["total_found"] == 1
+        assert hint not in text(found)
 
 
 async def test_a_search_of_the_web_opens_a_session_too(serving: Serving) -> None:

@@ -48,12 +48,13 @@ function counted(records) {
     .map(([source, name]) => [count((record) => record.source === source), PLACES[source], name])
     .filter(([found]) => found)
     .map(([found, place, name]) => (place ? `${found} from ${place}` : plural(found, name.toLowerCase())));
-  const flagged = ["retracted", "concern"]
-    .map((status) => [count((record) => record.status === status), status])
+  const flagged = [["retracted", ""], ["concern", "with an "]]
+    .map(([status, before]) => [count((record) => record.status === status), before + STATUSES[status].toLowerCase()])
     .filter(([found]) => found)
-    .map(([found, status]) => (status === "retracted" ? `${found} retracted` : `${found} with an expression of concern`));
-  const session = board.total > records.length ? [`${board.total} in the session`] : [];
-  return [...flagged, ...sources, ...session].join(" · ");
+    .map(([found, words]) => `${found} ${words}`);
+  const sum = (sources.length > 1 ? `${plural(records.length, "item")}: ` : "") + sources.join(" + ");
+  const session = board.total > records.length ? ` · ${board.total} in the session` : "";
+  return sum + (flagged.length ? `, of these ${flagged.join(" and ")}` : "") + session;
 }
 
 function drawRelated() {

@@ -1,7 +1,8 @@
-// The session as a map: evidence that is close together is similar in meaning.
+// The session as a map: evidence on one topic mostly lies together.
 
 const MAP_WIDTH = 400;
 const MAP_EDGE = 18;
+const TITLE_LETTER = 7; // about the width of one letter
 const points = new Map(); // id -> SVG group
 
 function drawMap(shown) {
@@ -22,9 +23,9 @@ function drawMap(shown) {
     const record = board.records.get(id);
     points.set(id, pointOf(record, place(id), (5 + 3 * record.relevance) * crowded, listed.has(id), lit.has(id)));
   }
-  svg.replaceChildren(...sameLines(place), ...points.values());
+  svg.replaceChildren(...sameLines(place), ...points.values(), ...titles(order.reverse(), place));
   svg.setAttribute("aria-label", `Map by meaning, ${plural(ids.length, "item")}; arrow keys move, Enter opens`);
-  rove(points.values(), points.get(shown.find((record) => points.has(record.id))?.id ?? order[0]));
+  rove(points.values(), points.get(shown.find((record) => points.has(record.id))?.id ?? order.at(-1)));
   drawLegend(ids, listed);
 }
 
@@ -54,6 +55,7 @@ function pointOf(record, { x, y }, size, isListed, isShown) {
       "aria-label": describe(record),
     },
     drawn("circle", { class: "hit", r: board.places.size > 40 ? size + 2 : 12 }),
+    drawn("title", {}, describe(record)),
     mark(record.source, size),
     record.status === "retracted" ? drawn("path", { class: "cross", d: "M-6-6L6 6M-6 6L6-6" }) : null,
   );
@@ -83,6 +85,23 @@ function caption(record) {
   byId("map-caption").textContent = describe(record);
 }
 
+// Short titles next to their points, the uppermost points first, as far as there is room.
+function titles(ids, place) {
+  const taken = ids.map((id) => ({ left: place(id).x - 8, right: place(id).x + 8, y: place(id).y, id }));
+  return ids.flatMap((id) => {
+    const { x, y } = place(id);
+    const text = short(board.records.get(id).title, 23);
+    const width = text.length * TITLE_LETTER;
+    const left = x + 9 + width < MAP_WIDTH ? x + 9 : x - 9 - width;
+    const box = { left, right: left + width, y, id };
+    const isFree = left > 0 && taken.every((other) => other.id === id || Math.abs(other.y - y) > 12 || other.right < left || other.left > box.right);
+    if (!isFree) return [];
+    taken.push(box);
+    const side = left > x ? { x: left } : { x: x - 9, class: "before" };
+    return [drawn("text", { ...side, y: y + 4, "aria-hidden": "true" }, text)];
+  });
+}
+
 function sameLines(place) {
   const lines = [];
   for (const id of points.keys()) {
@@ -102,7 +121,7 @@ function drawLegend(ids, listed) {
     .filter((source) => records.some((record) => record.source === source))
     .map((source) => element("span", {}, sign(source, mark(source, 6)), SOURCES[source]));
   if (records.some((record) => record.status === "retracted")) {
-    entries.push(element("span", {}, sign("", drawn("path", { class: "cross", d: "M-6-6L6 6M-6 6L6-6" })), "retracted"));
+    entries.push(element("span", {}, sign("", drawn("path", { class: "cross", d: "M-6-6L6 6M-6 6L6-6" })), STATUSES.retracted.toLowerCase()));
   }
   if (ids.some((id) => !listed.has(id))) entries.push(element("span", {}, "pale: elsewhere in the session"));
   byId("map-legend").replaceChildren(...entries);

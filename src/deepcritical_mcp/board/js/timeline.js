@@ -1,6 +1,6 @@
 // Evidence by year.
 
-const MAX_BARS = 40;
+const MAX_BARS = 16; // so many have room for their counts
 
 function drawTimeline(shown) {
   const years = collection().map((record) => record.year).filter(Boolean);
@@ -26,8 +26,9 @@ function binned(years) {
   const last = Math.max(...years);
   const width = [1, 2, 5, 10, 25, 50, 100].find((size) => (last - first) / size < MAX_BARS) ?? 100;
   const start = width === 1 ? first : Math.floor(first / width) * width;
+  const end = Math.max(last, new Date().getFullYear());
   const bins = [];
-  for (let from = start; from <= last; from += width) bins.push({ from, to: from + width - 1, count: 0 });
+  for (let from = start; from <= last; from += width) bins.push({ from, to: Math.min(from + width - 1, end), count: 0 });
   for (const year of years) bins[Math.floor((year - start) / width)].count += 1;
   return bins;
 }
@@ -40,7 +41,7 @@ function bar(bin, highest, isShown) {
   const years = bin.from === bin.to ? `${bin.from}` : `${bin.from} to ${bin.to}`;
   const pressed = Number(byId("filter-from").value) === bin.from && Number(byId("filter-to").value) === bin.to;
   const label = `${years}: ${plural(bin.count, "item")}`;
-  const column = element("i");
+  const column = element("i", {}, element("b", {}, String(bin.count)));
   column.style.height = `${Math.max(5, Math.round((bin.count / highest) * 100))}%`;
   const attributes = { class: isShown ? "" : "part", title: label, "aria-label": label, "aria-pressed": String(pressed) };
   const node = button(column, () => filterYears(pressed ? "" : bin.from, pressed ? "" : bin.to), attributes);

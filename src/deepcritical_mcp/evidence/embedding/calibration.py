@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 UNCALIBRATED = (
     "This embedding model has no calibration: evidence with nearly the same meaning is neither folded nor merged, "
-    "related evidence is not listed, expand_queries does not use it, and web queries are matched by their words "
-    "only."
+    "related evidence is not listed, expand_queries does not use it, get_evidence quotes only sentences with the "
+    "question's words, and web queries are matched by their words only."
 )
 """For `doctor` and for warnings in results."""
 EVEN_WORDS_WEIGHT = 0.5
@@ -68,3 +68,6 @@ SHIPPED_DIMENSION = 384
 SHIPPED_TOKENS = 256
 """How much of a text is read, [CLS] and [SEP] included: the limit that the model was published with."""
 SHIPPED_CALIBRATION = MINILM
+CALIBRATIONS = {"sentence-transformers/all-MiniLM-L6-v2": MINILM, "all-MiniLM-L6-v2": MINILM}
+"""By hub id. The original of the shipped model: on recorded abstracts every cosine between the two is >= 0.98. A local
+folder has no calibration, whatever its name, because its prompts and token limit may differ."""

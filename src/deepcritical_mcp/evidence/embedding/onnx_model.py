@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
-from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,7 @@ from deepcritical_mcp.evidence.embedding.calibration import (
     SHIPPED_TOKENS,
     Calibration,
 )
+from deepcritical_mcp.text import normalized
 
 SHIPPED_FOLDER = Path(__file__).parent / "model"
 MAX_WORKERS = 4
@@ -118,7 +118,7 @@ class OnnxModel:
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         # `encode_batch_fast` releases the GIL, unlike `encode`. It rejects lone surrogates. NFKC because the vocabulary
         # lacks the subscripts and superscripts of IC₅₀ and Ca²⁺.
-        readable = [normalize("NFKC", text.encode("utf-8", "ignore").decode("utf-8")) for text in texts]
+        readable = [normalized("NFKC", text.encode("utf-8", "ignore").decode("utf-8")) for text in texts]
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(readable)]
 
 

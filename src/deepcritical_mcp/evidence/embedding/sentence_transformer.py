@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import Kind
-from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
+from deepcritical_mcp.evidence.embedding.calibration import CALIBRATIONS, Calibration
 
-CALIBRATIONS = {"sentence-transformers/all-MiniLM-L6-v2": MINILM, "all-MiniLM-L6-v2": MINILM}
-"""By hub id. The original of the shipped model: on recorded abstracts every cosine between the two is >= 0.98. A local
-folder has no calibration, whatever its name, because its prompts and token limit may differ."""
 BATCH = 16
 DEFAULT_TOKENS = 8192
 """Token limit of a model that states none."""

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import anyio
@@ -19,6 +20,7 @@ import anyio.to_thread
 import numpy as np
 from numpy.typing import NDArray
 
+from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind, ModelSource
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
@@ -33,6 +35,9 @@ logger = logging.getLogger(__name__)
 
 SLICE = 4
 """Texts that a worker takes at a time: about 50 ms of work."""
+TURN = 4
+"""Slices that a small call embeds in a row: such calls finish one after the other, since all would be late together."""
+BUSY = "The embedding model is busy with other calls."
 CACHE_FILE = "vectors-2.sqlite3"
 CACHE_BYTES = 200 * 1024 * 1024  # about 100,000 vectors of the shipped model
 CACHE_TIMEOUT = 0.25  # seconds: queries must not wait long for a file that only saves time
@@ -54,7 +59,8 @@ def model_source(setting: str) -> ModelSource:
 class EmbeddingService:
     """Unit vectors for documents and queries; the dot product of two is their similarity.
 
-    Documents are split into small batches that share a few threads, so that concurrent calls interleave. Queries
+    Documents are split into small batches that share a few threads, in turns, so that no call shuts others out; one
+    that cannot be finished in time is refused. Queries
     have their own threads and never wait for documents. The event loop is never blocked, and a cancelled call ends at
     once. Every embedding method raises EmbeddingError if the model cannot be loaded or run.
 
@@ -77,6 +83,8 @@ class EmbeddingService:
         folder = settings.data_dir if settings else None
         self._file = Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES, timeout=CACHE_TIMEOUT) if folder else None
         self._document_workers = anyio.CapacityLimiter(self._source.workers)
+        self._turns = anyio.Semaphore(self._source.workers)
+        self._queued, self._pace = 0, 0.0  # characters; seconds for one of them
         self._query_workers = anyio.CapacityLimiter(QUERY_WORKERS)
 
     @property
@@ -146,7 +154,20 @@ class EmbeddingService:
 
     async def _embed_documents(self, missing: Mapping[bytes, str]) -> dict[bytes, bytes]:
         """Embed documents on all workers, longest first, so that they finish at about the same time."""
+        length, seconds = sum(map(len, missing.values())), seconds_for(TO_EMBED)
+        if (self._queued + length) * self._pace > seconds:
+            raise EmbeddingError(BUSY)
+        self._queued += length
+        try:
+            with anyio.move_on_after(seconds):
+                return await self._embed_in_turn(missing)
+            raise EmbeddingError(BUSY)
+        finally:
+            self._queued -= length
+
+    async def _embed_in_turn(self, missing: Mapping[bytes, str]) -> dict[bytes, bytes]:
         workers = self._source.workers
+        turn = TURN if len(missing) <= TURN * SLICE * workers else 1
         order = sorted(missing, key=lambda key: len(missing[key]), reverse=True)
         size = min(SLICE, -(-len(missing) // workers))
         batches = iter([order[start : start + size] for start in range(0, len(order), size)])
@@ -155,9 +176,11 @@ class EmbeddingService:
 
         async def work() -> None:
             try:
-                for keys in batches:
-                    batch = {key: missing[key] for key in keys}
-                    found.update(await self._in_thread(batch, "document", self._document_workers))
+                while some := [*islice(batches, turn)]:
+                    async with self._turns:
+                        for keys in some:
+                            batch = {key: missing[key] for key in keys}
+                            found.update(await self._in_thread(batch, "document", self._document_workers))
             except EmbeddingError as error:
                 failures.append(error)
                 tasks.cancel_scope.cancel()
@@ -179,7 +202,11 @@ class EmbeddingService:
         found = self._file.get(texts) if self._file else {}
         missing = [key for key in texts if key not in found]
         if missing:
-            rows = self._loader.model().embed([texts[key] for key in missing], kind)
+            model, began = self._loader.model(), time.monotonic()
+            rows = model.embed([texts[key] for key in missing], kind)
+            if kind == "document":
+                spent = (time.monotonic() - began) / sum(len(texts[key]) + 1 for key in missing) / self._source.workers
+                self._pace += (spent - self._pace) / 8
             fresh = {key: row.tobytes() for key, row in zip(missing, rows, strict=True)}
             if self._file:
                 self._file.put(fresh)

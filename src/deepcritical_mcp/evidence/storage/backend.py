@@ -6,11 +6,12 @@ Everything here blocks; call it in a worker thread.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
 
 
@@ -55,6 +56,12 @@ class Space(Protocol):
         """Record that the session was used at `now` (Unix seconds)."""
         ...
 
+    def rest(self) -> None:
+        """Give back memory until `wake`; no other call may use the space meanwhile."""
+
+    def wake(self) -> None:
+        """Make the space ready for use."""
+
     def delete(self) -> None:
         """Delete the session with all its evidence."""
         ...
@@ -64,16 +71,29 @@ class Backend(Protocol):
     """A place to keep sessions. A subclass overrides what it does differently.
 
     Attributes:
+        title: name for people, e.g. "Chroma server".
+        advice: what to do if it cannot be reached or written to.
         lasting: whether a closed session can be opened again.
         shared: whether other processes may change an open session.
         batch: records per write.
         limit: how many sessions may be open at once.
+        max_awake: how many of them may be awake; the others rest.
+        undo_seconds: for how long a deleted session can be restored; 0.0 if it cannot.
     """
 
+    title: str
+    advice: str = ""
     lasting: bool
     shared: bool
     batch: int
     limit: int
+    max_awake: int = 1_000
+    undo_seconds: float = 0.0
+
+    @classmethod
+    def configured(cls, settings: Settings) -> Self | None:
+        """The backend as the settings describe it, None if they do not choose it. Connects to nothing yet."""
+        ...
 
     def create(self, session_id: str, info: SessionInfo) -> Space:
         """Create a session and open it.
@@ -97,8 +117,23 @@ class Backend(Protocol):
         """Close an open session; if the backend is not lasting, delete it."""
 
     def delete(self, space: Space) -> None:
-        """Close an open session and delete it."""
+        """Close an open session and delete it; see `restore`."""
         space.delete()
+
+    def discard(self, session_id: str, owner: str) -> bool:
+        """Delete a session of `owner` that cannot be opened; False if it cannot be found either."""
+        return False
+
+    def restore(self, session_id: str, owner: str) -> None:
+        """Take back the deletion of a session of `owner`, if it was deleted less than `undo_seconds` ago."""
+
+    def has(self, session_id: str) -> bool:
+        """Whether an open session is still where it was, as far as that can be told at once."""
+        return True
+
+    def now(self, clock: float) -> float:
+        """The time (Unix seconds) to judge by what is unused: `clock`, unless the place itself knows better."""
+        return clock
 
     def touch(self, space: Space, now: float) -> None:
         """Record that an open session was used at `now` (Unix seconds)."""

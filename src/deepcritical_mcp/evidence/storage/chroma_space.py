@@ -67,12 +67,16 @@ def translated(action: str) -> Generator[None]:
     """Translate what Chroma raises while it tries to `action` into one of our errors.
 
     Raises:
-        SessionNotFoundError: the collection is gone.
+        SessionNotFoundError: the collection is gone, or another call has closed the session.
         EvidenceStoreError: anything else.
     """
     try:
         yield
     except NotFoundError:
+        raise SessionNotFoundError() from None
+    except AttributeError as error:  # a closed client has no `bindings`
+        if "bindings" not in str(error):
+            raise
         raise SessionNotFoundError() from None
     # Chroma raises bare ValueErrors and RuntimeErrors besides its own errors.
     except (ChromaError, httpx.HTTPError, OSError, ValueError, RuntimeError) as error:
@@ -208,6 +212,12 @@ class ChromaSpace:
         for id in ids:
             self._seen.pop(id, None)
 
+    def rest(self) -> None:
+        self._seen.clear()
+
+    def wake(self) -> None:
+        pass
+
     def touch(self, now: float) -> None:
         self.info = replace(self.info, used=now)
         with translated("keep the session"):
@@ -249,7 +259,7 @@ class ChromaSpace:
 
 
 def session_info(metadata: Mapping[str, Any] | None) -> SessionInfo:
-    """What a collection's metadata say of its session."""
+    """What a collection's metadata says about its session."""
     row = metadata or {}
     return SessionInfo(str(row.get("owner", "")), str(row.get("model", "")), float(row.get("used", 0.0)))
 

@@ -3,40 +3,55 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-from typing import TYPE_CHECKING, cast
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Self
 
-import chromadb
 import httpx
+from chromadb.api import ServerAPI
 from chromadb.api.client import Client
-from chromadb.errors import NotFoundError
+from chromadb.config import System
+from chromadb.errors import NotFoundError, error_types
 
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderTimeoutError
 from deepcritical_mcp.evidence.storage.backend import Backend
+from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
 from deepcritical_mcp.evidence.storage.chroma_space import WORDS, ChromaSpace, chroma_settings, session_info, translated
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
 from deepcritical_mcp.evidence.storage.upgrade import PAGE
+from deepcritical_mcp.net.breaker import CircuitBreaker
 
 if TYPE_CHECKING:
     from chromadb import Collection
 
 SERVER_BATCH = 64
-SERVER_TIMEOUT = 10.0
-"""Seconds to wait for one response."""
+_MEANINGS = {
+    401: "check DEEPCRITICAL_CHROMA_TOKEN and DEEPCRITICAL_CHROMA_TOKEN_HEADER, or the name and password in "
+    "DEEPCRITICAL_CHROMA_URL.",
+    403: "the credentials are not allowed to use the tenant or the database. Check DEEPCRITICAL_CHROMA_TOKEN, "
+    "DEEPCRITICAL_CHROMA_TENANT and DEEPCRITICAL_CHROMA_DATABASE.",
+    404: "check DEEPCRITICAL_CHROMA_TENANT, DEEPCRITICAL_CHROMA_DATABASE, and the path in DEEPCRITICAL_CHROMA_URL.",
+}
 
 
 class ServerBackend(Backend):
-    """Keeps sessions on the Chroma server at `url`; connects when first used."""
+    """Keeps sessions on a Chroma server; connects when first used."""
 
+    title = "Chroma server"
+    advice = "Start the server that DEEPCRITICAL_CHROMA_URL names, or unset it."
     lasting = True
     shared = True
     batch = SERVER_BATCH
 
-    def __init__(self, url: str, *, limit: int) -> None:
+    def __init__(self, settings: ChromaServerSettings, *, limit: int) -> None:
         self.limit = limit
-        self._url = url
-        self._lock = threading.Lock()
-        self._connected: tuple[Client, contextlib.ExitStack] | None = None
+        self._settings = settings
+        self._http = _ChromaHttp(settings)
+        self._connected: Client | None = None
+
+    @classmethod
+    def configured(cls, settings: Settings) -> Self | None:
+        ours = settings.of(ChromaServerSettings)
+        return cls(ours, limit=settings.max_sessions) if ours.chroma_url.get_secret_value() else None
 
     def create(self, session_id: str, info: SessionInfo) -> ChromaSpace:
         return ChromaSpace.create(self._client(), session_id, info)
@@ -57,40 +72,73 @@ class ServerBackend(Backend):
     def check(self) -> None:
         client = self._client()
         with translated("reach its server"):
-            client.heartbeat()
+            client.list_collections(limit=1)
 
     def close(self) -> None:
-        if self._connected is not None:
-            self._connected[1].close()
-            self._connected = None
+        self._http.close()
 
     def _client(self) -> Client:
-        with self._lock:
-            if self._connected is None:
-                self._connected = connect(self._url, timeout=SERVER_TIMEOUT)
-            return self._connected[0]
+        # Without a lock, which would be held over the network: two threads may connect, and share connections anyway.
+        if self._connected is None:
+            tenant, database = self._settings.chroma_tenant, self._settings.chroma_database
+            options = chroma_settings()
+            options.chroma_api_impl = "chromadb.api.fastapi.FastAPI"
+            options.chroma_server_host = self._settings.chroma_url.get_secret_value().rstrip("/")
+            options.chroma_server_http_port = 0  # it is part of the address
+            options.chroma_server_headers = dict(self._http.headers)
+            with translated("reach its server"):
+                server = System(options).instance(ServerAPI)
+                vars(server)["_session"] = self._http
+                try:
+                    server.get_database(database, tenant)
+                except NotFoundError:
+                    raise _refused(404) from None
+            self._connected = _ChromaClient(server, tenant, database)
+        return self._connected
 
 
-def connect(url: str, *, timeout: float) -> tuple[Client, contextlib.ExitStack]:
-    """A client of a Chroma server that waits at most `timeout` seconds for each response, and what closes it.
+class _ChromaClient(Client):
+    """Chroma's client over connections of ours: its own wait forever, even while it is constructed."""
 
-    Raises:
-        EvidenceStoreError: the server does not respond.
-    """
-    parts = urlsplit(url)
-    ssl = parts.scheme == "https"
-    port = parts.port or (443 if ssl else 80)
-    with translated("reach its server"):
-        client = cast("Client", chromadb.HttpClient(parts.hostname or "", port, ssl=ssl, settings=chroma_settings()))
-    closing = contextlib.ExitStack()
-    # Chroma's client, and the admin client inside it, wait forever and leave their connections open when closed.
-    for part in (client, getattr(client, "_admin_client", None)):
-        http = getattr(getattr(part, "_server", None), "_session", None)
-        if isinstance(http, httpx.Client):
-            http.timeout = httpx.Timeout(timeout)
-            closing.callback(http.close)
-    closing.callback(client.close)
-    return client, closing
+    def __init__(self, server: ServerAPI, tenant: str, database: str) -> None:
+        self._server, self.tenant, self.database = server, tenant, database
+
+
+class _ChromaHttp(httpx.Client):
+    """Connections to the server, whose failures are our errors. After a time-out, requests fail at once for as long as
+    one takes; then a single one is tried."""
+
+    def __init__(self, settings: ChromaServerSettings) -> None:
+        super().__init__(timeout=settings.chroma_timeout, headers={"Content-Type": "application/json"})
+        self._circuit = CircuitBreaker("chroma", "Chroma", threshold=1, cooldown=settings.chroma_timeout)
+        if token := settings.chroma_token.get_secret_value():
+            header = settings.chroma_token_header
+            self.headers[header] = f"Bearer {token}" if header == "Authorization" else token
+
+    def request(self, method: str, url: httpx.URL | str, **options: Any) -> httpx.Response:
+        try:
+            with self._circuit.guard():
+                try:
+                    response = super().request(method, url, **options)
+                except httpx.TimeoutException as error:
+                    raise ProviderTimeoutError("chroma", type(error).__name__) from error
+        except ProviderError as error:
+            wait = max(error.retry_after, 1.0)
+            text = "The Chroma server does not respond. Evidence stored earlier is safe; try again in"
+            raise EvidenceStoreError(f"{text} {wait:.0f} seconds.", retry_after=wait) from error
+        is_readable = response.status_code not in (401, 403) and any(name in response.text for name in error_types)
+        if not response.is_success and not is_readable:  # by Chroma's client
+            raise _refused(response.status_code)
+        return response
+
+
+def _refused(status: int) -> EvidenceStoreError:
+    may_pass = status >= 500 or status == 429
+    advice = "evidence stored earlier is safe; try again in a moment." if may_pass else _MEANINGS.get(status)
+    advice = advice or "check the address in DEEPCRITICAL_CHROMA_URL."
+    error = EvidenceStoreError(f"The Chroma server answered HTTP {status}: {advice}")
+    error.retryable = may_pass
+    return error
 
 
 def _is_unused(collection: Collection, since: float) -> bool:

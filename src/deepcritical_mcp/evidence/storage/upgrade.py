@@ -1,6 +1,6 @@
 """Upgrades stored sessions of version 0.1 in place.
 
-Version 0.1 wrote one `evidence` for each publication, with one text into which the user's words were glued. What it
+Version 0.1 wrote one `evidence` for each publication, with one text to which the user's words were appended. What it
 wrote stays in each row next to the new form until the whole session has been upgraded, and is removed only then. If the
 process is killed at any point, the upgrade starts again with nothing lost. A server of 0.1 that still has the session
 open may write to it later; what it writes is upgraded when it is read.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
@@ -13,16 +13,16 @@ from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm
-from deepcritical_mcp.search.expansion.phrases import PUBMED_STOP_WORDS, general_stems, natural_order, phrases, stems
+from deepcritical_mcp.search.expansion.phrases import general_stems, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, read_topic
-from deepcritical_mcp.sources.pubmed.mesh import MappedTerm, MeshConcepts, MeshDescriptor
+from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
+from deepcritical_mcp.text import PUBMED_STOP_WORDS
 
 NO_VOCABULARY = "No MeSH vocabulary was available; the queries use only your words and the session's evidence."
 NOTHING_MAPPED = (
     "PubMed maps none of the topic's words to a MeSH heading; only your words and the session's evidence were used."
 )
 MAX_CONCEPTS = 12
-MAX_EVIDENCE_TERMS = 8
 MAX_SYNONYMS = 12
 _MAX_SYNONYM_LENGTH = 60
 # Maximum characters of one concept in a PubMed query; a topic rarely has more than three concepts.
@@ -35,8 +35,6 @@ _MAX_WORDS_MAPPED = 40
 _MAX_NEIGHBORS = 60
 
 NameSource = Literal["mesh", "topic", "evidence"]
-# What an abbreviation stands for, and who says so.
-_Definition = tuple[str, NameSource]
 
 
 @dataclass(frozen=True)
@@ -71,18 +69,14 @@ class NcbiView:
     warning: str = ""
 
 
-async def look_up(topic: Topic, mesh: MeshConcepts | None, *, seconds: float, familiar: frozenset[str]) -> NcbiView:
-    """Ask NCBI about `topic` for at most `seconds`; what arrived by then, or before it failed, is kept.
-
-    Args:
-        familiar: stems of words known to be spelled right, since they occur in the session's evidence.
-    """
+async def look_up(topic: Topic, mesh: Vocabulary | None, *, seconds: float) -> NcbiView:
+    """Ask NCBI about `topic` for at most `seconds`; what arrived by then, or before it failed, is kept."""
     if mesh is None:
         return NcbiView(warning=NO_VOCABULARY)
     view = NcbiView()
     try:
         with anyio.move_on_after(seconds) as scope:
-            async for step in _steps(topic, mesh, familiar):
+            async for step in _steps(topic, mesh):
                 view = step
     except ProviderError as error:
         return replace(view, warning=f"{error.message} {'' if view.concepts else NO_VOCABULARY}".strip())
@@ -92,12 +86,12 @@ async def look_up(topic: Topic, mesh: MeshConcepts | None, *, seconds: float, fa
     return view if view.concepts else replace(view, warning=NOTHING_MAPPED)
 
 
-async def _steps(topic: Topic, mesh: MeshConcepts, familiar: frozenset[str]) -> AsyncIterator[NcbiView]:
+async def _steps(topic: Topic, mesh: Vocabulary) -> AsyncIterator[NcbiView]:
     """The view after each answer, more complete every time."""
     view = NcbiView()
     if not topic.syntax and len(topic.text.split()) <= _MAX_WORDS:
         suggestion = await mesh.corrected(topic.text)
-        view = NcbiView(corrected=suggestion if _is_credible(suggestion, topic, familiar) else "")
+        view = NcbiView(corrected=suggestion if _is_credible(suggestion, topic) else "")
         yield view
     wanted = _for_mapping(read_topic(view.corrected) if view.corrected else topic)
     mapped = await mesh.mapped(wanted) if wanted else ()
@@ -105,30 +99,24 @@ async def _steps(topic: Topic, mesh: MeshConcepts, familiar: frozenset[str]) -> 
     if not headings:
         return
     found = _described(mapped, await mesh.descriptors(headings))
-    yield replace(view, concepts=found)
-    pairs = [(one, one.descriptor) for one in found if one.descriptor]
-    uids = [uid for _, descriptor in pairs for uid in descriptor.parents]
-    uids += [uid for _, descriptor in pairs for uid in descriptor.children]
+    yield replace(view, concepts=tuple(found.values()))
+    uids = [uid for one in found for uid in one.parents] + [uid for one in found for uid in one.children]
     near = await mesh.by_uid(list(dict.fromkeys(uids))[:_MAX_NEIGHBORS])
     placed = [
         replace(
-            one,
-            broader=tuple(near[uid] for uid in descriptor.parents if uid in near),
-            narrower=tuple(near[uid] for uid in descriptor.children if uid in near),
+            concept,
+            broader=tuple(near[uid] for uid in one.parents if uid in near),
+            narrower=tuple(near[uid] for uid in one.children if uid in near),
         )
-        for one, descriptor in pairs
+        for one, concept in found.items()
     ]
     yield replace(view, concepts=tuple(placed))
 
 
-def _is_credible(suggestion: str, topic: Topic, familiar: frozenset[str]) -> bool:
-    """Whether it keeps symbols ("AMPK"), drug names and words of the evidence: NCBI also "corrects" rare words."""
-    kept = stems(suggestion)
-    return any(phrases(suggestion)) and not any(
-        (is_symbol(word) or is_drug(word) or stems(word) <= familiar) and not stems(word) <= kept
-        for phrase in phrases(topic.subject)
-        for word in phrase
-    )
+def _is_credible(suggestion: str, topic: Topic) -> bool:
+    """Whether it keeps symbols ("AMPK") and drug names: NCBI also "corrects" rare words."""
+    names = (word for phrase in phrases(topic.subject) for word in phrase if is_symbol(word) or is_drug(word))
+    return any(phrases(suggestion)) and stems(" ".join(names)) <= stems(suggestion)
 
 
 def _for_mapping(topic: Topic) -> str:
@@ -139,22 +127,23 @@ def _for_mapping(topic: Topic) -> str:
     return " AND ".join(" ".join(run) for is_negated, run in runs if not is_negated)
 
 
-def _described(mapped: Sequence[MappedTerm], descriptors: Mapping[str, MeshDescriptor]) -> tuple[NamedConcept, ...]:
+def _described(
+    mapped: Sequence[MappedTerm], descriptors: Mapping[str, MeshDescriptor]
+) -> dict[MeshDescriptor, NamedConcept]:
     """One concept for each mapped term: the heading that has the term among its names, else the first.
 
     Terms that are too general, and descriptors that name no subject (countries, age groups, kinds of publication), are
     left out.
     """
-    found: dict[str, NamedConcept] = {}
+    found: dict[MeshDescriptor, NamedConcept] = {}
     for term in mapped:
         known = [descriptors[heading] for heading in term.headings if heading in descriptors]
-        named = [descriptor for descriptor in known if _has_name(descriptor, term.text)]
-        for one in (named or known)[:1]:
+        for one in sorted(known, key=lambda one: not _has_name(one, term.text))[:1]:
             is_subject = not all(number.startswith(_NO_SUBJECT_TREES) for number in one.tree_numbers or ("",))
             if is_subject and not stems(term.text) <= general_stems():
                 names: dict[str, NameSource] = dict.fromkeys(synonyms(one, term.text), "mesh")
-                found.setdefault(one.uid, NamedConcept(term.text, names, one))
-    return tuple(found.values())
+                found.setdefault(one, NamedConcept(term.text, names, one))
+    return found
 
 
 def named_concepts(
@@ -165,24 +154,34 @@ def named_concepts(
     If an abbreviation (short form -> long form) is `defined` in the user's own text, or `seen` in the session's
     evidence, with another meaning than a descriptor has, the descriptor is not used.
     """
-    abbreviations: dict[str, _Definition] = {short: (long, "evidence") for short, long in seen.items()}
-    abbreviations |= {short: (long, "topic") for short, long in defined.items()}
+    pairs = {**seen, **defined}
+
+    def other_forms(text: str) -> dict[str, NameSource]:
+        both = [(short, pair) for short, long in pairs.items() for pair in ((short, long), (long, short))]
+        return {
+            other: "topic" if short in defined else "evidence"
+            for short, (form, other) in both
+            if stems(form) == stems(text)
+        }
+
     concepts: list[NamedConcept] = []
     for one in found[:MAX_CONCEPTS]:
-        forms = _other_forms(one.text, abbreviations)
+        forms = other_forms(one.text)
         means_another = forms and one.descriptor and not any(_has_name(one.descriptor, form) for form in forms)
         concepts.append(NamedConcept(one.text, forms) if means_another else replace(one, names={**one.names, **forms}))
     covered = {place for concept in concepts for place in topic.find(concept.text) or ()}
-    for form in _abbreviated(topic, abbreviations):
-        if not covered & set(topic.find(form) or ()):
-            concepts.append(NamedConcept(form, _other_forms(form, abbreviations)))
+    # Short forms are case-sensitive.
+    for form in [short for short in pairs if f" {short} " in f" {topic.words} "] + list(pairs.values()):
+        span = set(topic.find(form) or ())
+        if span and not covered & span:
+            concepts.append(NamedConcept(form, other_forms(form)))
     return concepts
 
 
 def pubmed_with_blocks(topic: Topic, blocks: Mapping[str, str]) -> str:
-    """The topic for PubMed with the words of each concept replaced by its block; other words stay.
+    """The topic for PubMed, in either spelling, with the words of each concept replaced by its block.
 
-    "" if no concept's words are adjacent in the topic.
+    "" if no concept's words are adjacent in the topic, as in PubMed's syntax, which is never changed.
     """
     spans: dict[int, tuple[int, str]] = {}
     taken: set[int] = set()
@@ -196,7 +195,8 @@ def pubmed_with_blocks(topic: Topic, blocks: Mapping[str, str]) -> str:
     for start, (stop, block) in sorted(spans.items()):
         operands += [joined(topic.parts[place:start]), block]
         place = stop
-    return " AND ".join(filter(None, [*operands, joined(topic.parts[place:])])) if spans else ""
+    query = " AND ".join(filter(None, [*operands, joined(topic.parts[place:])]))
+    return topic.or_typed(query) if spans else ""
 
 
 def joined(run: Sequence[str]) -> str:
@@ -209,19 +209,17 @@ def to_wire(concepts: Sequence[NamedConcept], terms: Sequence[EvidenceTerm]) -> 
     """The topic's concepts, those with a MeSH descriptor first, then the terms of the session's evidence."""
     of_topic = [
         Concept(
-            term=concept.text,
-            mesh_id=concept.descriptor.mesh_id if concept.descriptor else "",
-            mesh_term=concept.descriptor.name if concept.descriptor else "",
-            synonyms=tuple(concept.names),
-            synonym_sources=tuple(concept.names.values()),
+            term=one.text,
+            mesh_id=one.descriptor.mesh_id if one.descriptor else "",
+            mesh_term=one.descriptor.name if one.descriptor else "",
+            synonyms=tuple(one.names),
+            synonym_sources=tuple(one.names.values()),
         )
-        for concept in sorted(concepts, key=lambda concept: concept.descriptor is None)
+        for one in sorted(concepts, key=lambda concept: concept.descriptor is None)
     ]
     of_evidence = [
-        Concept(
-            term=term.term, synonyms=term.names, synonym_sources=("evidence",) * len(term.names), found_in="evidence"
-        )
-        for term in terms[:MAX_EVIDENCE_TERMS]
+        Concept(term=one.term, synonyms=one.names, synonym_sources=("evidence",) * len(one.names), found_in="evidence")
+        for one in terms
     ]
     return (*of_topic, *of_evidence)
 
@@ -235,27 +233,5 @@ def synonyms(descriptor: MeshDescriptor, text: str = "") -> tuple[str, ...]:
     return tuple(name for name in found.values() if name)[:MAX_SYNONYMS]
 
 
-def _abbreviated(topic: Topic, abbreviations: Mapping[str, _Definition]) -> Iterator[str]:
-    """The short and long forms that occur in the topic; short forms are case-sensitive."""
-    for short, (long, _) in abbreviations.items():
-        span = topic.find(short)
-        if span and " ".join(topic.parts[place] for place in span) == short:
-            yield short
-        if topic.find(long):
-            yield long
-
-
-def _other_forms(text: str, abbreviations: Mapping[str, _Definition]) -> dict[str, NameSource]:
-    """The long form of a short one, and the short forms of a long one."""
-    wanted = stems(text)
-    return {
-        other: source
-        for short, (long, source) in abbreviations.items()
-        for form, other in ((short, long), (long, short))
-        if stems(form) == wanted
-    }
-
-
 def _has_name(descriptor: MeshDescriptor, text: str) -> bool:
-    wanted = stems(text)
-    return any(stems(name) == wanted for name in (descriptor.name, *descriptor.entry_terms))
+    return any(stems(name) == stems(text) for name in (descriptor.name, *descriptor.entry_terms))

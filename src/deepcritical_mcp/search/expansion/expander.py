@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import VOCABULARY, seconds_for
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidInputError
+from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.models import Expansion
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.expansion.concepts import look_up, named_concepts, to_wire
@@ -16,7 +16,7 @@ from deepcritical_mcp.search.expansion.phrases import definitions
 from deepcritical_mcp.search.expansion.proposals import choose, direct_query, proposals
 from deepcritical_mcp.search.expansion.sampled_queries import UNREADABLE, read_reply, sampling_request
 from deepcritical_mcp.search.expansion.topic import DESCRIPTION_LIMIT, Topic, corrected_topic, read_topic
-from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
+from deepcritical_mcp.sources.base import Vocabulary
 from deepcritical_mcp.text import clean_text
 
 MAX_QUERIES = 8
@@ -31,7 +31,7 @@ class QueryExpander:
         mesh: NCBI's spelling, term mapping and MeSH descriptors; None = not used.
     """
 
-    def __init__(self, settings: Settings, mesh: MeshConcepts | None) -> None:
+    def __init__(self, settings: Settings, mesh: Vocabulary | None) -> None:
         self._settings = settings
         self._mesh = mesh
 
@@ -68,16 +68,23 @@ class QueryExpander:
         evidence, store_warning = await _read(asked, store)
         await progress(0.3, "asking NCBI for concepts")
         seconds = seconds_for(VOCABULARY, cap=self._settings.deadline)
-        ncbi = await look_up(asked, self._mesh, seconds=seconds, familiar=evidence.familiar)
+        ncbi = await look_up(asked, self._mesh, seconds=seconds)
         await progress(0.9, "writing queries")
         subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
         defined = definitions([asked.text, clean_text(description)])
         concepts = named_concepts(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
         written = read_reply(sampled, topic=asked.text)
-        proposed = [*written, *proposals(subject, concepts, evidence, today=datetime.now(UTC).date())]
+        proposed = [*written, *proposals(subject, concepts, evidence.terms, today=datetime.now(UTC).date())]
         queries = choose(direct_query(asked, subject), proposed, count=count)
+        words = len(asked.parts) + asked.left_out
         warnings = (
-            *_topic_warnings(asked),
+            f"The topic seems to be in {asked.language}. PubMed is indexed in English: translate it and call again."
+            if asked.language
+            else "",
+            f"The topic has {words} words. PubMed requires all of them and may find nothing. Call again with the most "
+            "important ones."
+            if words > _MAX_ADVISED_WORDS
+            else "",
             f"Only {len(queries)} of {count} queries: nothing else fits this topic." if len(queries) < count else "",
             store_warning,
             ncbi.warning,
@@ -97,16 +104,6 @@ async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceVi
     if store is None:
         return EvidenceView(), ""
     try:
-        return await read_evidence(topic.subject, store), ""
+        return await read_evidence(topic.subject, store), "" if store.calibration else UNCALIBRATED
     except (EvidenceStoreError, EmbeddingError) as error:
         return EvidenceView(), f"The session's evidence was not used: {error.message}"
-
-
-def _topic_warnings(topic: Topic) -> Iterator[str]:
-    if topic.language:
-        yield f"The topic seems to be in {topic.language}. PubMed is indexed in English: translate it and call again."
-    if len(topic.parts) > _MAX_ADVISED_WORDS:
-        yield (
-            f"The topic has {len(topic.parts) + topic.left_out} words. PubMed requires all of them and may find "
-            "nothing. Call again with the most important ones."
-        )

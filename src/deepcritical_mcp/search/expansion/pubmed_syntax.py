@@ -14,28 +14,22 @@ from dataclasses import dataclass, replace
 MAX_QUERY_LENGTH = 1_000
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in text.split("|"))
-
-
 # Fields that name the subject; words in any other (author, journal, date, type) do not.
-_SUBJECT_FIELDS = _names(
-    """ab|abstract|all|all fields|majr|mesh|mesh major topic|mesh term|mesh terms|mh|nm|ot|other term|pa|
-    pharmacological action|substance name|supplementary concept|text word|text words|ti|tiab|title|
-    title/abstract|tt|tw|word"""
+_SUBJECT_FIELDS = frozenset(
+    """ab|abstract|all|all fields|majr|mesh|mesh major topic|mesh term|mesh terms|mh|nm|ot|other term|pa|\
+pharmacological action|substance name|supplementary concept|text word|text words|ti|tiab|title|title/abstract|tt|tw|\
+word""".split("|")
 )
-FIELD_TAGS = _SUBJECT_FIELDS | _names(
-    """1au|ad|affiliation|aid|article identifier|au|auid|author|author - corporate|author - first|author - full|
-    author - identifier|author - last|book|cn|cois|completion date|conflict of interest statements|
-    corporate author|crdt|create date|date - completion|date - create|date - entrez|date - entry|date - mesh|
-    date - modification|date - publication|dcom|dep|dp|ec/rn number|ed|edat|editor|
-    electronic date of publication|entry date|fau|filter|fir|first author|first author name|full author name|
-    full investigator name|gr|grant number|grants and funding|investigator|ip|ir|isbn|issue|jid|journal|la|lang|
-    language|last author|last author name|lastau|lid|location id|lr|mdat|mesh date|mesh subheading|mhda|
-    modification date|nlm unique id|own|owner|pagination|pdat|personal name as subject|pg|pl|
-    place of publication|pmid|ps|pt|ptyp|publication date|publication type|publisher|pubn|rn|sb|
-    secondary source id|sh|si|so|stat|status|subject - personal name|subset|ta|transliterated title|uid|vi|
-    volume"""
+FIELD_TAGS = _SUBJECT_FIELDS | frozenset(
+    """1au|ad|affiliation|aid|article identifier|au|auid|author|author - corporate|author - first|author - full|\
+author - identifier|author - last|book|cn|cois|completion date|conflict of interest statements|corporate author|crdt|\
+create date|date - completion|date - create|date - entrez|date - entry|date - mesh|date - modification|\
+date - publication|dcom|dep|dp|ec/rn number|ed|edat|editor|electronic date of publication|entry date|fau|filter|fir|\
+first author|first author name|full author name|full investigator name|gr|grant number|grants and funding|investigator|\
+ip|ir|isbn|issue|jid|journal|la|lang|language|last author|last author name|lastau|lid|location id|lr|mdat|mesh date|\
+mesh subheading|mhda|modification date|nlm unique id|own|owner|pagination|pdat|personal name as subject|pg|pl|\
+place of publication|pmid|ps|pt|ptyp|publication date|publication type|publisher|pubn|rn|sb|secondary source id|sh|si|\
+so|stat|status|subject - personal name|subset|ta|transliterated title|uid|vi|volume""".split("|")
 )
 _MAX_GROUP_DEPTH = 20
 _BOOLEANS = frozenset({"AND", "OR", "NOT"})

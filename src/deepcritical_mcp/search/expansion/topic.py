@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.phrases import (
-    CONJUNCTIONS,
-    FUNCTION_WORDS,
+from deepcritical_mcp.search.expansion.phrases import phrases, stems
+from deepcritical_mcp.text import (
+    FOREIGN_FUNCTION_WORDS,
     NEGATIONS,
     PUBMED_STOP_WORDS,
-    phrases,
-    stems,
+    QUERY_FUNCTION_WORDS,
+    QUESTION_WORDS,
+    REQUEST_WORDS,
+    clean_line,
 )
-from deepcritical_mcp.text import clean_line
 
 DESCRIPTION_LIMIT = 20_000
 # The limits of Brave Search, the strictest of the web providers.
@@ -28,30 +29,19 @@ OTHER_SCRIPT = "another script"
 # How many words a negation covers at most, itself included: "without a diagnosis of type 2 diabetes".
 _MAX_NEGATION_WORDS = 7
 
-# First words of questions and of requests for papers. Not "a", "in", "may" and "who", which can start a name.
-_QUESTION_WORDS = frozenset(
-    """are can could did do does had has have how is should the there was were what when where whether which why
-    would""".split()
-)
-_REQUEST_WORDS = _QUESTION_WORDS | frozenset(
-    """a about all am an any article articles concerning evidence find for i i'm in information interested know learn
-    like literature looking me need on paper papers please publications recent regarding research search show some
-    studies study tell to us want we you""".split()
+_IGNORED = rf"(?:{'|'.join(sorted(QUERY_FUNCTION_WORDS))})(?![^ ])"
+# Nothing is negated in "with or without" or at the end of a clause; "of" continues a negation ("without a diagnosis of
+# diabetes").
+_NEGATION = re.compile(
+    rf"(?<![^ ])(?<!\band )(?<!\bor )(?<!\bversus )(?<!\bvs )(?:do )?(?P<negation>{'|'.join(sorted(NEGATIONS))})"
+    rf"(?: {_IGNORED}){{0,6}}+(?: (?:of )?(?!{_IGNORED})[^ ,]++){{1,6}}+",
+    re.IGNORECASE,
 )
 _REQUEST = re.compile(
-    rf"^(?:find|i|i'm|looking|please|show|tell|we)(?: (?:{'|'.join(sorted(_REQUEST_WORDS))}))*"
+    rf"^(?:find|i|i'm|looking|please|show|tell|we)(?: (?:{'|'.join(sorted(REQUEST_WORDS))}))*"
     r" (?:about|concerning|for|in|on|regarding) (?=\S)",
     re.IGNORECASE,
 )
-# Enough function words to notice that a text is not in English.
-_FOREIGN_WORDS = {
-    "Spanish": "al como con de del el en entre es la las los más o para por que qué se sin sobre son su sus un una y",
-    "Portuguese": "a ao com da das de do dos e em entre na nas no nos o os ou para por que se sem seu sobre um uma",
-    "French": "au aux avec chez dans de des du en entre est et la le les ou par pour que qui sans se ses sur un une",
-    "Italian": "alla che con dei del della delle di e fra gli i il in la le lo nel nella o per senza su tra un una",
-    "German": "bei das dem den der des die durch ein eine einer für im in ist mit nach oder sind und vom von wie zur",
-    "Dutch": "aan als bij dat de die door een en het in is met naar of op over te van voor zijn zonder",
-}
 # Endings of drug names (WHO, "The use of stems in the selection of International Nonproprietary Names").
 _DRUG_ENDINGS = tuple(
     """azepam azolam caine ciclib cillin conazole coxib cycline dipine dronate dronic floxacin formin gatran gepant
@@ -149,7 +139,7 @@ def read_topic(topic: str) -> Topic:
     subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else _subject(text)
     if not any(phrases(subject)):
         raise InvalidInputError("The topic has no word to search for. Name the disease, drug, gene or method.")
-    parts = () if syntax else _without_stray_and(tuple(_parts(_words(subject))))
+    parts = () if syntax else _parts(subject)
     fitting = _fitting(parts, limit=pubmed_syntax.MAX_QUERY_LENGTH, max_words=len(parts))
     return Topic(text, subject, syntax, fitting, len(parts) - len(fitting), language_of(subject))
 
@@ -165,9 +155,9 @@ def language_of(text: str) -> str:
     if letters and sum(letter < "\u0250" or "\u0370" <= letter <= "\u03ff" for letter in letters) < len(letters) / 2:
         return OTHER_SCRIPT
     words = re.findall(r"[^\W\d_]+", text.lower())
-    counts = {name: sum(word in known.split() for word in words) for name, known in _FOREIGN_WORDS.items()}
+    counts = {name: sum(word in known.split() for word in words) for name, known in FOREIGN_FUNCTION_WORDS.items()}
     language = max(counts, key=lambda name: counts[name])
-    english = sum(word in FUNCTION_WORDS for word in words)
+    english = sum(word in QUERY_FUNCTION_WORDS for word in words)
     return language if counts[language] >= 2 and counts[language] > english else ""
 
 
@@ -202,68 +192,34 @@ def _subject(text: str) -> str:
     return _REQUEST.sub("", text)
 
 
-def _words(text: str) -> list[tuple[str, bool]]:
-    """The words for PubMed without those that open a question, and whether a clause ends after each."""
-    words: list[tuple[str, bool]] = []
-    for token in text.split():
-        read = [word for word in pubmed_syntax.words(token).split() if any(map(str.isalnum, word))]
-        words += [(word, False) for word in read[:-1]]
-        words += [(word, token[-1] in ",;:.?!)]") for word in read[-1:]]
-    opening = 0
-    for (word, _), (following, _) in pairwise(words):
-        if word.lower() not in _QUESTION_WORDS or word.isupper() or following.lower() in NEGATIONS:
+def _parts(text: str) -> tuple[str, ...]:
+    """The words for PubMed without those that open a question; each negation with what it negates is one phrase in
+    quotes, since PubMed ignores "without" alone. "and" is kept between words only ("sensitivity and specificity").
+    """
+    tokens = [pubmed_syntax.words(token) + (" ," if token[-1] in ",;:.?!)]" else "") for token in text.split()]
+    found = [word for word in " ".join(tokens).split() if word == "," or any(map(str.isalnum, word))]
+    for word, following in pairwise([*found, ""]):
+        if word.lower() not in QUESTION_WORDS or word.isupper() or following.lower() in NEGATIONS or not following:
             break
-        opening += 1
-    return words[opening:]
+        found = found[1:]
+    all_caps = not any(letter.islower() for letter in text)
 
+    def quoted(match: re.Match[str]) -> str:
+        words = match[0].split()
+        # "NO" in mixed-case text is nitric oxide.
+        if match["negation"].isupper() and not all_caps:
+            return match[0]
+        end = min(len(words), _MAX_NEGATION_WORDS + (words[0].lower() == "do"))
+        while words[end - 1].lower() in PUBMED_STOP_WORDS:
+            end -= 1
+        return " ".join([pubmed_syntax.phrase(" ".join(words[:end])), *words[end:]])
 
-def _parts(words: Sequence[tuple[str, bool]]) -> Iterator[str]:
-    """The words, each negation with what it negates as one phrase in quotes, since PubMed ignores "without" alone."""
-    place = 0
-    while place < len(words):
-        word, _ = words[place]
-        end = _end_of_negation(words, place)
-        # PubMed would read "or" and "not" as operators; "versus" only contrasts.
-        is_silent = word.lower() in {"or", "not"} or (word.lower() in {"versus", "vs"} and not word.isupper())
-        if end > place:
-            yield pubmed_syntax.phrase(" ".join(word for word, _ in words[place:end]))
-        elif not is_silent:
-            yield "and" if word.lower() == "and" else word
-        place = max(end, place + 1)
-
-
-def _without_stray_and(parts: Sequence[str]) -> tuple[str, ...]:
-    """Without "and" at an end or next to a phrase; between words it is kept ("sensitivity and specificity")."""
-    around = ["", *parts, ""]
+    operands = re.findall(r'"[^"]*"|[^ ,]+', _NEGATION.sub(quoted, " ".join(found)))
+    # PubMed would read "or" and "not" as operators; "versus" only contrasts.
+    silent = {"or", "OR", "Or", "not", "NOT", "Not", "versus", "Versus", "vs", "Vs"}
+    around = ["", *("and" if part.lower() == "and" else part for part in operands if part not in silent), ""]
     return tuple(
         part
-        for before, part, after in zip(around, parts, around[2:], strict=False)
+        for before, part, after in zip(around, around[1:], around[2:], strict=False)
         if part != "and" or not {before[:1], after[:1]} & {"", '"'}
     )
-
-
-def _end_of_negation(words: Sequence[tuple[str, bool]], place: int) -> int:
-    """Where the negation that begins at `place` ends; `place` if none begins there.
-
-    It includes function words up to what it negates, and "of" after that ("without a diagnosis of diabetes"). Nothing
-    is negated in "with or without" or at the end of a text; "NO" in mixed-case text is nitric oxide.
-    """
-    first = place + (words[place][0].lower() == "do" and place + 1 < len(words))
-    negation = words[first][0]
-    all_caps = all(word.isupper() or not word.isalpha() for word, _ in words)
-    is_negation = negation.lower() in NEGATIONS and (all_caps or not negation.isupper())
-    if not is_negation or (place and words[place - 1][0].lower() in CONJUNCTIONS) or words[first][1]:
-        return place
-    end, has_object = first + 1, False
-    while end < len(words) and end - first < _MAX_NEGATION_WORDS:
-        word, is_last = words[end]
-        is_function_word = word.lower() in FUNCTION_WORDS
-        if has_object and is_function_word and word.lower() != "of":
-            break
-        has_object = has_object or not is_function_word
-        end += 1
-        if is_last:
-            break
-    while end > first + 1 and words[end - 1][0].lower() in PUBMED_STOP_WORDS:
-        end -= 1
-    return end if has_object else place

@@ -10,6 +10,8 @@ import re
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
+from deepcritical_mcp.text import limited
+
 # Only digits, signs and brackets: letters exist too, but "CD4ˡᵒʷ" is hard to read and to search for.
 _SCRIPTS = {
     "sup": str.maketrans("0123456789+-−–=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼⁽⁾"),
@@ -17,6 +19,8 @@ _SCRIPTS = {
 }
 _UNUSED = {"AffiliationInfo", "History", "ReferenceList", "Sections"}
 """What no field needs and makes up most of a record; dropped to save memory."""
+MAX_TEXT = 100_000
+"""Characters of one element: many times the longest abstract."""
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9a-f]{1,8})|([0-9]{1,10}));", re.IGNORECASE)
 # The two bytes of a Latin letter in UTF-8, each read as a character of Latin-1. After "Ã" the second one may be a sign
@@ -31,9 +35,7 @@ class ForbiddenEntityError(ValueError):
 def parse_xml(document: bytes | str) -> Element:
     """The root element. The entities of PubMed's DTD, which is not loaded, are those of HTML, e.g. "&eacute;".
 
-    Raises:
-        expat.ExpatError: it is not well-formed.
-        ForbiddenEntityError: it declares entities.
+    Raises expat.ExpatError if it is not well-formed, and ForbiddenEntityError if it declares entities.
     """
     tree = TreeBuilder()
 
@@ -87,7 +89,8 @@ def text_at(element: Element, *paths: str) -> str:
 
 def texts_at(element: Element, path: str) -> tuple[str, ...]:
     """The texts of the elements at `path` that are not empty, each on one line."""
-    lines = (" ".join(repair_letters(_plain(found)).split()) for found in element.iterfind(path))
+    texts = (limited(_plain(found), MAX_TEXT) for found in element.iterfind(path))
+    lines = (" ".join(repair_letters(text).split()) for text in texts)
     return tuple(filter(None, lines))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import anyio.to_thread
 from pydantic import SecretStr
@@ -21,6 +21,7 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
 )
 
 TOOL = "deepcritical-mcp"
+"""The name of this program, which NCBI requires with every request."""
 NO_KEY = SecretStr("")
 T = TypeVar("T")
 MAX_QUERY_STRING = 1_000
@@ -31,22 +32,16 @@ class EUtilities:
     """E-utilities. Every method raises ProviderErrors only, after the client's retries; identical concurrent requests
     are sent once.
 
-    Args:
-        client: limits and retries; built with `explain=explain_refusal`, which reads NCBI's own error texts.
-        base_url: ends in /entrez/eutils.
-        tool: the name of this program, which NCBI requires with every request.
-        email: sent unless "".
-        api_key: sent unless empty. With a key every request is a POST: URLs may be logged on the way.
+    `client` is built with `explain=explain_refusal`, which reads NCBI's own error texts. With an API key every request
+    is a POST: URLs may be logged on the way.
     """
 
-    def __init__(
-        self, client: ApiClient, *, base_url: str, tool: str = TOOL, email: str = "", api_key: SecretStr = NO_KEY
-    ) -> None:
+    def __init__(self, client: ApiClient, *, base_url: str, email: str = "", api_key: SecretStr = NO_KEY) -> None:
         self._client = client
         self._base_url = base_url
         self._key = api_key.get_secret_value()
         self._in_flight = InFlight()
-        self._identity = {"tool": tool, "email": email, "api_key": self._key}
+        self._identity = {"tool": TOOL, "email": email, "api_key": self._key}
         self.has_key = bool(self._key)
         self.has_email = bool(email)
 
@@ -81,16 +76,15 @@ class EUtilities:
         If `read` raises a retryable ProviderError, the records are fetched again.
         """
         params = {"db": "pubmed", "retmode": "xml", "id": ",".join(pmids)}
-        return await self._ask("efetch", params, read, reader=read)
+        return await self._ask("efetch", params, read, reader=read, step="next")
 
     async def esummary_json(self, ids: Sequence[str], *, db: str) -> Mapping[str, Mapping[str, object]]:
         """Document summaries by id; ids without a summary are missing."""
-        params = {"db": db, "retmode": "json", "id": ",".join(ids)}
-        return await self._ask("esummary", params, read_esummary)
+        return await self._ask("esummary", {"db": db, "retmode": "json", "id": ",".join(ids)}, read_esummary)
 
-    async def espell(self, term: str, *, db: str = "pubmed") -> str:
+    async def espell(self, term: str) -> str:
         """The spelling that NCBI suggests for `term`; "" if it has no suggestion."""
-        return await self._ask("espell", {"db": db, "term": term}, read_espell)
+        return await self._ask("espell", {"db": "pubmed", "term": term}, read_espell)
 
     async def elink(self, pmid: str, *, linkname: str) -> list[str]:
         """PMIDs linked to `pmid` by `linkname`, e.g. "pubmed_pubmed_refs", the closest first, without `pmid`."""
@@ -100,23 +94,27 @@ class EUtilities:
         return [one for one in linked if one != pmid]
 
     async def _ask(
-        self, utility: str, params: Mapping[str, str], read: Callable[[bytes], T], *, reader: Hashable = None
+        self,
+        utility: str,
+        params: Mapping[str, str],
+        read: Callable[[bytes], T],
+        *,
+        reader: Hashable = None,
+        step: Literal["first", "next"] = "first",
     ) -> T:
         """Send a request, or wait for the same one; `reader` distinguishes requests that are parsed differently."""
         sent = {name: value for name, value in {**params, **self._identity}.items() if value}
         in_body = self.has_key or sum(map(len, sent.values())) > MAX_QUERY_STRING
-        url = f"{self._base_url}/{utility}.fcgi"
+        url, headers = f"{self._base_url}/{utility}.fcgi", {"User-Agent": USER_AGENT}
 
         async def attempt() -> T:
-            if in_body:
-                response = await self._client.send("POST", url, data=sent, headers={"User-Agent": USER_AGENT})
-            else:
-                response = await self._client.send("GET", url, params=sent, headers={"User-Agent": USER_AGENT})
+            body = {"data": sent} if in_body else {"params": sent}
+            response = await self._client.send("POST" if in_body else "GET", url, headers=headers, **body)
             return await anyio.to_thread.run_sync(read, response.content, abandon_on_cancel=True)
 
         try:
             return await self._in_flight.ask(
-                (utility, tuple(params.items()), reader), lambda: self._client.run(attempt)
+                (utility, tuple(params.items()), reader), lambda: self._client.run(attempt, step=step)
             )
         except ProviderError as error:
             if not self._key or self._key not in error.message:

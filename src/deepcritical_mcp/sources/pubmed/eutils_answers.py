@@ -31,10 +31,14 @@ from deepcritical_mcp.errors import (
     ProviderResponseError,
     ProviderUnavailableError,
 )
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, limited
 
 PROVIDER = "pubmed"
 MAX_QUOTE_LENGTH = 200
+MAX_MESSAGE = 4_000
+MAX_TEXT = 20_000
+MAX_LISTED = 10_000
+"""PubMed gives no more ids of a search."""
 
 # NCBI's errors that are caused by the request. All others have proved to be temporary, even "Database is not supported:
 # pubmed".
@@ -42,7 +46,7 @@ _REQUEST_ERRORS = re.compile(
     r"invalid|empty term|empty id|list is empty|mandatory|is omitted|retstart|retrieve dbinfo", re.IGNORECASE
 )
 _XML_ERROR = re.compile(rb"<ERROR>(.*?)(?:</ERROR>|$)", re.IGNORECASE | re.DOTALL)
-_MARKUP = re.compile(r"<[^>]*>|&lt;.*?&gt;", re.DOTALL)
+_MARKUP = re.compile(r"<[^<>]*+>|&lt;(?:(?!&[lg]t;).)*+&gt;", re.DOTALL)
 _WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 _BACKEND = "proxy_stream()"  # the component of efetch that reports outages of its backend as HTTP 400
 _NO_POSSIBLE_ID = "id list is empty"
@@ -60,10 +64,11 @@ def _result(*path: str) -> Any:
 
 
 M = TypeVar("M", bound=BaseModel)
-Text = Annotated[str, AfterValidator(clean_line)]
-Texts = tuple[Text, ...]
+BoundedLine = Annotated[str, AfterValidator(lambda text: clean_line(limited(text, MAX_TEXT)))]
+First = BeforeValidator(lambda value: cast("list[object]", value)[:MAX_LISTED] if isinstance(value, list) else value)
+BoundedLines = Annotated[tuple[BoundedLine, ...], First]
 Number = Annotated[str, Field(pattern=r"^\d+$")]
-Pair = Annotated[tuple[Text, Text], BeforeValidator(_pair)]
+Pair = Annotated[tuple[BoundedLine, BoundedLine], BeforeValidator(_pair)]
 
 
 class NoPossibleIdError(ProviderRequestError):
@@ -89,26 +94,18 @@ class ESearchAnswer(_Answer):
     """
 
     count: Annotated[int, Field(ge=0), _result("count")]
-    ids: Annotated[tuple[Number, ...], AfterValidator(lambda ids: tuple(dict.fromkeys(ids))), _result("idlist")]
-    query_translation: Annotated[Text, _result("querytranslation")] = ""
+    ids: Annotated[tuple[Number, ...], First, AfterValidator(lambda ids: tuple(dict.fromkeys(ids))), _result("idlist")]
+    query_translation: Annotated[BoundedLine, _result("querytranslation")] = ""
     translations: Annotated[tuple[Pair, ...], _result("translationset")] = ()
-    phrases_not_found: Annotated[Texts, _result("errorlist", "phrasesnotfound")] = ()
-    fields_not_found: Annotated[Texts, _result("errorlist", "fieldsnotfound")] = ()
-    phrases_ignored: Annotated[Texts, _result("warninglist", "phrasesignored")] = ()
-    quoted_phrases_not_found: Annotated[Texts, _result("warninglist", "quotedphrasesnotfound")] = ()
-    messages: Annotated[Texts, _result("warninglist", "outputmessages")] = ()
+    phrases_not_found: Annotated[BoundedLines, _result("errorlist", "phrasesnotfound")] = ()
+    fields_not_found: Annotated[BoundedLines, _result("errorlist", "fieldsnotfound")] = ()
+    phrases_ignored: Annotated[BoundedLines, _result("warninglist", "phrasesignored")] = ()
+    quoted_phrases_not_found: Annotated[BoundedLines, _result("warninglist", "quotedphrasesnotfound")] = ()
+    messages: Annotated[BoundedLines, _result("warninglist", "outputmessages")] = ()
 
 
 class _ESummary(_Answer):
     result: dict[str, object]
-
-
-class _Spelling(BaseModel):
-    CorrectedQuery: str | None
-
-
-class _ESpell(BaseModel):
-    eSpellResult: _Spelling
 
 
 class _Link(_Answer):
@@ -157,10 +154,10 @@ def read_espell(body: bytes) -> str:
     """The corrected query of `espell`, "" if there is nothing to correct."""
     refuse_xml_errors(body)
     try:
-        answer = _ESpell.model_validate(xmltodict.parse(body))
-    except (ValueError, ExpatError) as error:  # ValueError: another shape, or it declares entities
+        spelling: str | None = xmltodict.parse(body)["eSpellResult"]["CorrectedQuery"]
+    except (ValueError, ExpatError, KeyError, TypeError) as error:  # ValueError: it declares entities
         raise unreadable("invalid XML, or without a spelling") from error
-    return clean_line(answer.eSpellResult.CorrectedQuery or "")
+    return clean_line(spelling or "")
 
 
 def refuse_other_data(body: bytes) -> None:
@@ -199,7 +196,7 @@ def explain_refusal(response: httpx.Response) -> ProviderError | None:
         )
     if response.status_code != 400:
         return None
-    message = response.content[:4_000].decode("utf-8", "replace").lower()
+    message = response.content[:MAX_MESSAGE].decode("utf-8", "replace").lower()
     if _BACKEND in message:
         return ProviderUnavailableError(PROVIDER, "PubMed's own backend is down (HTTP 400). Try again in a minute.")
     if _NO_POSSIBLE_ID in message:
@@ -218,7 +215,7 @@ def unreadable(reason: str) -> ProviderResponseError:
 
 def _error_of(message: str) -> ProviderError:
     """The error behind NCBI's message, which is quoted without markup."""
-    quote = clean_line(_MARKUP.sub(" ", message)).strip(" .:")[:MAX_QUOTE_LENGTH] or "no reason given"
+    quote = clean_line(_MARKUP.sub(" ", message[:MAX_MESSAGE])).strip(" .:")[:MAX_QUOTE_LENGTH] or "no reason given"
     if "api key" in quote.lower():
         return _wrong_key()
     if _REQUEST_ERRORS.search(quote):

@@ -16,8 +16,8 @@ from typing import TypeVar
 import anyio.to_thread
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from deepcritical_mcp.models import Value
 from deepcritical_mcp.net.cache import Cache, cache_key
+from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.text import clean_line
 
@@ -35,35 +35,10 @@ _DESCRIPTOR_UID = re.compile(r"68(\d{6,})")
 _MAX_RECORDS = 100
 
 
-class MeshDescriptor(Value):
-    """A MeSH descriptor.
-
-    `uid` is its record number in the MeSH database, `mesh_id` the id that NLM shows (e.g. "D000544"). `parents` and
-    `children` are the record numbers of the descriptors directly above and below it at all its positions in the tree.
-    """
-
-    uid: str
-    mesh_id: str
-    name: str
-    entry_terms: tuple[str, ...] = ()
-    tree_numbers: tuple[str, ...] = ()
-    parents: tuple[str, ...] = ()
-    children: tuple[str, ...] = ()
-
-
-class MappedTerm(Value):
-    """Words of a query, and the MeSH headings (in lower case) that PubMed's term mapping maps them to."""
-
-    text: str
-    headings: tuple[str, ...]
-
-
-class MeshConcepts:
+class MeshConcepts(Vocabulary):
     """Looks up concepts at NCBI. Every method raises ProviderErrors only; the cache never makes a call fail.
 
-    Args:
-        cache_dir: folder of the cache file.
-        origin: keeps apart the cached answers of different servers, e.g. the server's address.
+    `origin`, e.g. the server's address, keeps apart the cached answers of different servers.
     """
 
     def __init__(self, eutils: EUtilities, *, cache_dir: Path, origin: str = "") -> None:

@@ -44,20 +44,26 @@ PUBLICATION_TYPES = tuple(" ".join(_NAMES.split()).split("; "))
 _COMMON_NAMES = {
     name: meant
     for meant, names in {
-        "Randomized Controlled Trial": ("rct", "rcts", "randomised trial", "randomized trial"),
-        "Case Reports": ("case study", "case series"),
-        "Observational Study": ("cohort study", "cohort", "case control study", "cross sectional study"),
-        "Published Erratum": ("erratum", "correction"),
-        "Retracted Publication": ("retracted",),
+        "Randomized Controlled Trial": ("rct", "randomized", "randomized trial", "randomized clinical trial"),
+        "Systematic Review": ("systematic", "systematic literature review"),
+        "Review": ("review article", "literature review", "narrative review"),
+        "Meta-Analysis": ("metaanalysis",),
         "Network Meta-Analysis": ("nma",),
         "Journal Article": ("original article", "research article", "article"),
+        "Published Erratum": ("erratum", "correction"),
+        "Case Reports": ("case study", "case series"),
+        "Observational Study": ("cohort study", "cohort", "case control study", "cross sectional study"),
+        "Retracted Publication": ("retracted",),
         "Congress": ("conference",),
         "Academic Dissertation": ("thesis",),
     }.items()
     for name in names
 }
+_LESS_PRECISE = frozenset({"Case Reports", "Observational Study", "Retracted Publication", "Congress"})
+"""Types whose common names also mean something else: suggested, never taken for the type."""
 _NEAR = 0.65
 _PHASE = re.compile(r"phase ([1-4])\b")
+_ONLY_PHASE = re.compile(r"(phase i{1,3}v?)(?: clinical)?(?: trial)?")
 _ROMAN = ("i", "ii", "iii", "iv")
 
 
@@ -73,13 +79,35 @@ def publication_type(name: str) -> str:
     return _BY_NAME.get(_plain(name), "")
 
 
+def understood_publication_types(text: str) -> list[str]:
+    """PubMed's names for types in plural, in British spelling, under a common name or several in one text; what is
+    not known stays as it is."""
+    parts = [part for part in re.split(r"[,;|/]| (?:or|OR) ", " ".join(text[:400].split())) if part.strip()]
+    whole, several = _understood(text), [*map(_understood, parts)]
+    return [whole] if whole else several if len(several) > 1 and all(several) else [text]
+
+
+def _understood(name: str) -> str:
+    plain = _numbered(name[:200])
+    ends = (("", ""), ("s", ""), ("yses", "ysis"), ("", "s"))
+    names = [plain.removesuffix(end) + singular for end, singular in ends if plain.endswith(end)]
+    phases = [f"clinical trial {phase[1]}" for one in names if (phase := _ONLY_PHASE.fullmatch(one))]
+    found = next(filter(None, ((_COMMON_NAMES | _BY_NAME).get(one) for one in (*names, *phases))), "")
+    return "" if found in _LESS_PRECISE and not set(names) & _BY_NAME.keys() else found
+
+
+def _numbered(name: str) -> str:
+    american = _plain(name).replace("randomis", "randomiz")
+    return _PHASE.sub(lambda match: f"phase {_ROMAN[int(match[1]) - 1]}", american)
+
+
 def near_publication_types(name: str, *, limit: int = 3) -> list[str]:
     """The types that `name` most likely stands for, best first."""
-    wanted = _PHASE.sub(lambda match: f"phase {_ROMAN[int(match[1]) - 1]}", _plain(name))
+    wanted = _numbered(name)
     likeness = {key: _likeness(wanted, key) for key in _BY_NAME}
     near = [key for key in sorted(likeness, key=lambda key: likeness[key], reverse=True) if max(likeness[key]) >= _NEAR]
-    meant = [_COMMON_NAMES[wanted]] if wanted in _COMMON_NAMES else []
-    return list(dict.fromkeys([*meant, *(_BY_NAME[key] for key in near)]))[:limit]
+    meant = _understood(name) or _COMMON_NAMES.get(wanted, "")
+    return [one for one in dict.fromkeys([meant, *(_BY_NAME[key] for key in near)]) if one][:limit]
 
 
 def _likeness(wanted: str, name: str) -> tuple[float, float]:

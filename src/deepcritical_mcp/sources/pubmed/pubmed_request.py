@@ -10,13 +10,14 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
+from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.sources.base import Hit, SearchRequest
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, publication_type
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, counted
 
 Sort = Literal["relevance", "date"]
-_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?")
+_DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,9 @@ class PubMedRequest(SearchRequest):
 
     @model_validator(mode="after")
     def _check_filters(self) -> Self:
-        earliest, latest = _day("min_date", self.min_date, last=False), _day("max_date", self.max_date, last=True)
-        if earliest and latest and earliest > latest:
-            raise InvalidInputError(
-                f"min_date {self.min_date.strip()} is after max_date {self.max_date.strip()}: swap them."
-            )
+        earliest, latest = _checked_date("min_date", self.min_date), _checked_date("max_date", self.max_date)
+        if latest and earliest > f"{latest}~":  # "2020-05" is within "2020"
+            raise InvalidInputError(f"min_date {earliest} is after max_date {latest}: swap them.")
         self.term("")
         return self
 
@@ -91,24 +90,17 @@ class PubMedRequest(SearchRequest):
         retracted = [hit.publication.pmid for hit in found if hit.publication.status == "retracted"]
         if self.include_retracted or not retracted:
             return list(found), ()
-        papers = "1 retracted paper was" if len(retracted) == 1 else f"{len(retracted)} retracted papers were"
+        papers = counted(len(retracted), "retracted paper was", "retracted papers were")
         kept = [hit for hit in found if hit.publication.status != "retracted"]
         return kept, (f"{papers} omitted from this page: PMID {', '.join(retracted)}.",)
 
 
-def _day(name: str, text: str, *, last: bool) -> tuple[int, int, int] | None:
-    """The first or last day of a partial date; None for ""."""
+def _checked_date(name: str, text: str) -> str:
     text = text.strip()
-    if not text:
-        return None
-    parts = _DATE.fullmatch(text)
-    if not parts:
+    if not text or readings(text) == [text]:
+        return text
+    if not _DATE.fullmatch(text):
         raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" is not a date: write YYYY, YYYY-MM or YYYY-MM-DD.')
-    year, month = int(parts[1]), int(parts[2] or (12 if last else 1))
-    if year < 1 or not 1 <= month <= 12:
-        raise InvalidInputError(f'{name} "{text}" does not exist: write YYYY, YYYY-MM or YYYY-MM-DD.')
-    days = calendar.monthrange(year, month)[1]
-    day = int(parts[3] or (days if last else 1))
-    if not 1 <= day <= days:
-        raise InvalidInputError(f'{name} "{text}" does not exist: that month has {days} days.')
-    return year, month, day
+    days = calendar.monthrange(int(text[:4]), int(text[5:7]))[1] if readings(text[:7]) else 0
+    told = f"that month has {days} days" if days else "write YYYY, YYYY-MM or YYYY-MM-DD"
+    raise InvalidInputError(f'{name} "{text}" does not exist: {told}.')

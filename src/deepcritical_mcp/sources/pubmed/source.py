@@ -12,6 +12,7 @@ from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.pacing import shared_pacing
+from deepcritical_mcp.net.redis_settings import RedisSettings
 from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
@@ -40,12 +41,7 @@ _LINKS = {
 
 
 class PubMed(Source):
-    """PubMed through E-utilities: esearch returns PMIDs, efetch their records.
-
-    Args:
-        eutils: E-utilities, spaced and retrying.
-        mesh: what NCBI knows about the words of a topic; None if not needed.
-    """
+    """PubMed through E-utilities: esearch returns PMIDs, efetch their records."""
 
     name = PROVIDER
     title = "PubMed"
@@ -57,7 +53,7 @@ class PubMed(Source):
     links = {kind: lists for kind, (_, lists) in _LINKS.items()}  # noqa: RUF012
 
     def __init__(self, eutils: EUtilities, mesh: MeshConcepts | None = None) -> None:
-        self.mesh = mesh
+        self.vocabulary = mesh
         self._eutils = eutils
 
     @classmethod
@@ -69,7 +65,8 @@ class PubMed(Source):
             name="ncbi",
             identity=f"{ours.ncbi_base_url}\n{key}",
             folder=settings.cache_dir,
-            redis_url=settings.redis_url.get_secret_value(),
+            redis_url=settings.of(RedisSettings).redis_url.get_secret_value(),
+            steps=2,  # esearch and efetch
         )
         client = ApiClient(
             net.http,
@@ -103,12 +100,10 @@ class PubMed(Source):
         except _BrokenXMLError as error:
             found = error.records
         except NoPossibleIdError:
-            found = Records(())
-        losses = {one.pmid: f"PMID {one.pmid} could not be read: {one.reason}." for one in found.unreadable if one.pmid}
-        losses |= {pmid: f"PMID {pmid} was withdrawn from PubMed." for pmid in found.deleted}
-        unnamed = tuple(f"A record could not be read: {one.reason}." for one in found.unreadable if not one.pmid)
+            return Fetched({})
         checked = {"status_checked": datetime.now(UTC).date().isoformat()}
-        return Fetched({item.pmid: item.model_copy(update=checked) for item in found.publications}, losses, unnamed)
+        records = {one.pmid: one.model_copy(update=checked) for one in found.publications}
+        return Fetched(records, found.losses, found.unnamed)
 
     def stub(self, id: str) -> Publication:
         return Publication.of("abstract", NO_ABSTRACT, provider=PROVIDER, source="pubmed", title=NO_TITLE, pmid=id)

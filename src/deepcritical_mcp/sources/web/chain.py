@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Self
 
 import anyio
@@ -18,11 +19,12 @@ from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source, So
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.earlier_results import WebCache
-from deepcritical_mcp.sources.web.provider import WebAnswer, WebTool
+from deepcritical_mcp.sources.web.provider import WebTool
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
 from deepcritical_mcp.sources.web.web_request import WebOptions, WebRequest
 from deepcritical_mcp.sources.web.web_settings import WebSettings
+from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
@@ -34,12 +36,11 @@ CACHE = "cache"
 class ProviderChain(Source):
     """Asks the providers in order; the first that finds something answers, and the cache does when all fail.
 
-    At most `concurrency` queries at a time ask the same provider, and none while its circuit is open. The time
-    left is divided evenly between a provider and those after it.
+    One without its API key is skipped. At most `concurrency` queries at a time ask the same provider, and none while
+    its circuit is open. The time left, or `seconds` where no deadline is set around a query, is divided evenly between
+    a provider and those after it.
 
     Args:
-        providers: in the order in which they are asked; one without its API key is skipped.
-        seconds: longest time for one query where no deadline is set around it.
         clock: monotonic seconds, of the circuits.
         now: seconds since the epoch, for the age of cached answers.
     """
@@ -85,7 +86,7 @@ class ProviderChain(Source):
         return [provider.check() for provider in self._providers]
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int = 0, limit: int) -> Answer:
-        """The first answer with results; an empty one only if no provider that answered found anything.
+        """The first answer with results, else a cached one; an empty one only if a provider answered.
 
         Raises:
             AllProvidersFailedError: none answered and nothing suitable is cached; it contains every cause in order.
@@ -109,46 +110,25 @@ class ProviderChain(Source):
                 causes.append(error)
                 reports.append(ProviderReport(name=provider.name, status="failed", detail=error.message))
                 continue
-            detail = "" if answer.hits else "found nothing"
-            reports.append(ProviderReport(name=provider.name, status="ok", detail=detail, results=len(answer.hits)))
-            remarks += answer.warnings
-            if answer.hits:
-                await self._cache.put(variant, options, provider=provider.name, hits=answer.hits)
-                return _answer(answer, reports, remarks)
-        if causes:
-            return await self._fall_back(variant, limit, options, reports, remarks, causes)
-        return _answer(WebAnswer(), reports, remarks)
-
-    async def _fall_back(
-        self,
-        variant: str,
-        limit: int,
-        options: WebOptions,
-        reports: Sequence[ProviderReport],
-        remarks: Sequence[str],
-        causes: Sequence[ProviderError],
-    ) -> Answer:
-        """Cached results; else nothing, if at least one provider answered; else the error."""
-        cached = await self._cache.find(variant, options)
-        if cached is not None:
+            detail = "" if answer.ids else "found nothing"
+            reports.append(ProviderReport(name=provider.name, status="ok", detail=detail, results=len(answer.ids)))
+            remarks += answer.remarks
+            if answer.ids:
+                await self._cache.put(variant, options, provider=provider.name, hits=[*answer.records.values()])
+                return _reported(answer, reports, remarks)
+        if causes and (cached := await self._cache.find(variant, options)):
             hits, age = cached.hits[:limit], _duration(self._now() - cached.asked)
             origin = f'cached results that {cached.provider} found {age} ago for "{cached.query}"'
-            report = ProviderReport(name=CACHE, status="ok", detail=origin, results=len(hits))
-            remark = f"No provider could answer now; these are {origin}."
-            return _answer(WebAnswer(hits), (*reports, report), (*remarks, remark), from_cache=True)
-        if any(report.status == "ok" for report in reports):
-            return _answer(WebAnswer(), reports, remarks)
-        raise AllProvidersFailedError(
-            "No web search provider could answer: "
-            + " ".join(cause.message for cause in causes)
-            + " Nothing suitable is cached. Try again later, or configure another provider's API key.",
-            causes,
-            retry_after=min((cause.retry_after for cause in causes if cause.retry_after), default=0.0),
-        )
+            reports.append(ProviderReport(name=CACHE, status="ok", detail=origin, results=len(hits)))
+            remarks.append(f"No provider could answer now; these are {origin}.")
+            return replace(_reported(Answer.whole(hits), reports, remarks), from_cache=True)
+        if causes and all(report.status != "ok" for report in reports):
+            raise _all_failed(causes)
+        return _reported(Answer.whole(()), reports, remarks)
 
     async def _ask(
         self, provider: WebTool, query: str, max_results: int, options: WebOptions, *, end: float, following: int
-    ) -> WebAnswer:
+    ) -> Answer:
         circuit, slots = self._circuits[provider.name], self._slots[provider.name]
         circuit.check()
         with anyio.move_on_after(even_share(end, following)) as waiting:
@@ -167,25 +147,24 @@ class ProviderChain(Source):
             slots.release()
 
 
-def _answer(
-    found: WebAnswer, reports: Sequence[ProviderReport], remarks: Sequence[str], *, from_cache: bool = False
-) -> Answer:
-    records = {hit.id: hit for hit in found.hits}
-    return Answer(
-        tuple(records),
-        max(found.total_found, len(records)),
-        records,
-        remarks=tuple(remarks),
-        reports=tuple(reports),
-        detail=f"answered by {reports[-1].name}" if records else "found nothing",
-        from_cache=from_cache,
+def _all_failed(causes: Sequence[ProviderError]) -> AllProvidersFailedError:
+    return AllProvidersFailedError(
+        "No web search provider could answer: "
+        + " ".join(cause.message for cause in causes)
+        + " Nothing suitable is cached. Try again later, or configure another provider's API key.",
+        causes,
+        retry_after=min((cause.retry_after for cause in causes if cause.retry_after), default=0.0),
     )
+
+
+def _reported(answer: Answer, reports: Sequence[ProviderReport], remarks: Sequence[str]) -> Answer:
+    detail = f"answered by {reports[-1].name}" if answer.ids else "found nothing"
+    return replace(answer, reports=tuple(reports), remarks=tuple(remarks), detail=detail)
 
 
 def _duration(seconds: float) -> str:
     """E.g. "3 hours"; less than a minute is "a moment"."""
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        count = int(seconds // length)
-        if count > 0:
-            return f"{count} {unit}{'s' if count > 1 else ''}"
+        if seconds >= length:
+            return counted(int(seconds // length), unit)
     return "a moment"

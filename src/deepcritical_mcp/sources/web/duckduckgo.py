@@ -15,8 +15,8 @@ import anyio.to_thread
 from deepcritical_mcp.errors import BlockedError, ProviderResponseError, ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
-from deepcritical_mcp.sources.web.payload import UNKNOWN, WebHit, hit_of
+from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck
+from deepcritical_mcp.sources.web.payload import UNKNOWN, hit_of
 from deepcritical_mcp.sources.web.provider import WebPage, WebTool
 from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
@@ -35,12 +35,8 @@ class DuckDuckGoTool(WebTool):
     """Searches DuckDuckGo, which needs no key; it has no news search, and "basic" reads one page of ten results.
 
     The engine of `ddgs` builds and sends the request. Its `DDGS` class raises the same exception for a block, an outage
-    and an empty page, so the response is interpreted here.
-
-    Args:
-        client: provides the limits, the retries and the meaning of a status; its connection pool is not used.
-        url: the HTML endpoint.
-        timeout: seconds for one attempt.
+    and an empty page, so the response is interpreted here. `client` provides the limits, the retries and the meaning of
+    a status; its connection pool is not used. `timeout` is in seconds, for one attempt.
     """
 
     name = "duckduckgo"
@@ -82,25 +78,28 @@ class DuckDuckGoTool(WebTool):
 
     def _ask(self, query: str, limit: str, number: int) -> WebPage:
         import primp
-        from ddgs.engines.duckduckgo import Duckduckgo
 
-        engine = Duckduckgo(timeout=math.ceil(self._timeout))
-        form = engine.build_payload(query, _WORLDWIDE, "moderate", limit or None, number)
         try:
+            from ddgs.engines.duckduckgo import Duckduckgo
+
+            engine = Duckduckgo(timeout=math.ceil(self._timeout))
+            form = engine.build_payload(query, _WORLDWIDE, "moderate", limit or None, number)
             response = engine.http_client.client.request(engine.search_method, self._url, data=form)
             status, headers, text = response.status_code, response.headers, response.text
         except primp.TimeoutError as error:
             raise ProviderTimeoutError(self.name, "DuckDuckGo did not answer in time.") from error
+        except (ImportError, AttributeError, TypeError) as error:  # its engines are not a public interface
+            message = f"DuckDuckGo cannot be asked through the installed version of ddgs ({error})."
+            raise ProviderResponseError(self.name, message) from error
         except primp.PrimpError as error:
-            raise ProviderUnavailableError(
-                self.name, f"DuckDuckGo cannot be reached ({type(error).__name__})."
-            ) from error
+            message = f"DuckDuckGo cannot be reached ({type(error).__name__})."
+            raise ProviderUnavailableError(self.name, message) from error
         return self._read(status, {str(name).lower(): str(headers[name]) for name in headers}, text)
 
     def _read(self, status: int, headers: dict[str, str], text: str) -> WebPage:
         text = text[:_MAX_PAGE_LENGTH]
         lower = text.lower()
-        hits = list(_hits(text))
+        hits = list(self._hits(text))
         is_cut_off = "<html" in lower and "</html>" not in lower
         if status == 200 and hits:
             warning = "DuckDuckGo's page was cut off: some results may be missing."
@@ -119,20 +118,19 @@ class DuckDuckGoTool(WebTool):
             raise ProviderResponseError(self.name, "DuckDuckGo sent a page that is not a list of results.")
         return WebPage(hits)
 
-
-def _hits(text: str) -> Iterator[WebHit]:
-    """The results in the HTML or the Lite layout, without advertisements; their redirect links are resolved."""
-    html: Any = import_module("lxml.html")  # no type hints
-    try:
-        tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=html.HTMLParser(encoding="utf-8"))
-    except (html.etree.LxmlError, ValueError):
-        return
-    for link, snippet, date in (*_html_rows(tree), *_lite_rows(tree)):
-        url = urljoin("https://duckduckgo.com/", link.get("href", ""))
-        hit = hit_of(title=_words(link), url=url, content=snippet, date=date)
-        # Links that still lead to DuckDuckGo are advertisements or its own pages.
-        if hit.url and not host_of(hit.url).endswith("duckduckgo.com"):
-            yield hit
+    def _hits(self, text: str) -> Iterator[Hit]:
+        """The results in the HTML or the Lite layout, without advertisements; their redirect links are resolved."""
+        html: Any = import_module("lxml.html")  # no type hints
+        try:
+            tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=html.HTMLParser(encoding="utf-8"))
+        except (html.etree.LxmlError, ValueError):
+            return
+        for link, snippet, date in (*_html_rows(tree), *_lite_rows(tree)):
+            url = urljoin("https://duckduckgo.com/", link.get("href", ""))
+            hit = hit_of(self.name, title=_words(link), url=url, content=snippet, date=date)
+            # Links that still lead to DuckDuckGo are advertisements or its own pages.
+            if hit and not host_of(hit.publication.url).endswith("duckduckgo.com"):
+                yield hit
 
 
 def _html_rows(tree: Any) -> Iterator[tuple[Any, str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import time
-import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -19,6 +18,7 @@ from deepcritical_mcp.models import Value
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.sources.base import Hit, QueryEmbedder
 from deepcritical_mcp.sources.web.web_request import WebOptions
+from deepcritical_mcp.text import STOP_WORDS, normalized
 
 logger = logging.getLogger(__name__)
 
@@ -30,10 +30,6 @@ CLOSE_IN_WORDS = 0.6
 _MAX_CANDIDATES = 256
 _PERIODS = ("day", "week", "month", "year", "any")
 _WORD = re.compile(r"\w+(?:-\w+)*")
-_FUNCTION_WORDS = {
-    *("a", "an", "and", "are", "as", "at", "by", "can", "do", "does", "for", "from", "how", "in", "is", "it"),
-    *("of", "on", "or", "the", "to", "what", "which", "who", "why", "with"),
-}
 
 
 class CachedAnswer(Value):
@@ -55,12 +51,8 @@ class _Question(Value):
 class WebCache:
     """Answers by query and options, kept for `ttl` seconds; the oldest are dropped beyond `max_bytes`.
 
-    Never raises: a cache that cannot be used counts as empty.
-
-    Args:
-        folder: created by the first `put`.
-        embedder: compares queries by meaning; without it, or without its calibration, their words are compared.
-        now: seconds since the epoch.
+    Never raises: a cache that cannot be used counts as empty. The first `put` creates `folder`. Without `embedder`, or
+    without its calibration, queries are compared by their words. `now` gives seconds since the epoch.
     """
 
     def __init__(
@@ -107,8 +99,8 @@ class WebCache:
             else:
                 scores = [sum(a * b for a, b in zip(own, other, strict=True)) for other in vectors]
                 return scores, calibration.close_query
-        words = _content_words(query)
-        return [_overlap(words, _content_words(other)) for other in others], CLOSE_IN_WORDS
+        words, of_others = _content_words(query), map(_content_words, others)
+        return [len(words & one) / len(words | one) if words | one else 0.0 for one in of_others], CLOSE_IN_WORDS
 
     def _put(self, answer: CachedAnswer, options: WebOptions) -> None:
         label = _Question(query=answer.query, options=options).model_dump_json().encode()
@@ -141,7 +133,7 @@ def clear_web_cache(folder: Path) -> int:
 
 def _key(query: str, options: WebOptions) -> bytes:
     return cache_key(
-        " ".join(unicodedata.normalize("NFKC", query).casefold().split()).rstrip(" ?.!"),
+        " ".join(normalized("NFKC", query).casefold().split()).rstrip(" ?.!"),
         options.topic,
         options.recency,
         " ".join(sorted(options.include_domains)),
@@ -158,13 +150,9 @@ def _is_suitable(earlier: WebOptions, options: WebOptions) -> bool:
 
 
 def _content_words(query: str) -> set[str]:
-    return {word for word in _WORD.findall(query.casefold()) if word not in _FUNCTION_WORDS}
+    return {word for word in _WORD.findall(query.casefold()) if word not in STOP_WORDS}
 
 
 def _numbers(query: str) -> set[str]:
     """The words with a digit: "2023", "BRCA1", "covid-19". Queries with different numbers ask for different things."""
     return {word for word in _WORD.findall(query.casefold()) if any(map(str.isdigit, word))}
-
-
-def _overlap(words: set[str], others: set[str]) -> float:
-    return len(words & others) / len(words | others) if words | others else 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,19 +12,17 @@ import httpx
 from pydantic import SecretStr
 
 from deepcritical_mcp.config import variable_name
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.logs import hide_keys_in_urls
-from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck
+from deepcritical_mcp.sources.base import Answer, Finding, Hit, Net, SourceCheck
 from deepcritical_mcp.sources.web.payload import (
+    MAX_ROWS,
     UNKNOWN,
-    WebHit,
-    current_date,
     hit_of,
-    json_object,
+    json_answer,
     number_of,
     publication_date,
     read_hits,
@@ -34,42 +31,28 @@ from deepcritical_mcp.sources.web.payload import (
 )
 from deepcritical_mcp.sources.web.web_request import SearchDepth, WebOptions
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.urls import normalize_url
 
 if TYPE_CHECKING:
     from deepcritical_mcp.sources.web.web_settings import WebSettings
 
 T = TypeVar("T")
-_SITE_SUFFIX = re.compile(r"\s+[-–—|]\s+(PubMed( Central)?|PMC|NIH|NCBI|Europe PMC|PMC - NIH|PMC - PubMed Central)$")
 
 
 @dataclass(frozen=True)
 class WebPage:
-    """One page of a provider's answer.
+    """One page of a provider's answer, whether `more` follow, and what the provider could not do.
 
-    Attributes:
-        total: the provider's count of results, 0 if unknown.
-        more: whether another page follows.
-        warnings: what the provider could not do.
+    `total` is the provider's count of results, 0 if unknown.
     """
 
-    hits: Sequence[WebHit]
+    hits: Sequence[Hit]
     total: int = 0
     more: bool = False
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class WebAnswer:
-    """What a provider found, best first; `total_found` is its count. `warnings` name what it could not do."""
-
-    hits: tuple[Hit, ...] = ()
-    total_found: int = 0
-    warnings: tuple[str, ...] = ()
-
-
 class WebTool(ABC):
-    """A provider of web results.
+    """A provider of web results. Every method raises ProviderErrors only.
 
     Attributes:
         name: wire name, e.g. "brave".
@@ -95,27 +78,21 @@ class WebTool(ABC):
 
     @abstractmethod
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
-        """Page `number` (0, 1, ...) of the results; `wanted` is how many results all pages should have together.
-
-        Raises:
-            ProviderError: the provider returned no usable answer.
-        """
+        """Page `number` (0, 1, ...) of the results; `wanted` is how many results all pages should have together."""
 
     @abstractmethod
     def check(self) -> SourceCheck:
         """The check for `doctor`."""
 
-    async def ask(self, query: str, max_results: int, options: WebOptions) -> WebAnswer:
-        """At most `max_results` results, best first; () if there are none.
+    async def ask(self, query: str, max_results: int, options: WebOptions) -> Answer:
+        """At most `max_results` results, best first; missing scores decrease evenly with rank from 1.0 to 0.5.
 
-        Results outside the requested domains are dropped. Only a failure of the first page is an error.
-
-        Raises:
-            ProviderError: the provider returned no usable answer.
+        Results outside the requested domains are dropped. Only a failure of the first page is an error. Remarks name
+        what the provider could not do.
         """
         sent, warnings = self._fitted(query, options)
-        hits: dict[str, WebHit] = {}
-        allowed: list[WebHit] = []
+        hits: dict[str, Hit] = {}
+        allowed: list[Hit] = []
         total = 0
         for number in range(self.max_pages[options.search_depth]):
             try:
@@ -127,14 +104,21 @@ class WebTool(ABC):
                 break
             warnings += page.warnings
             total = max(total, page.total)
+            if len(page.hits) >= MAX_ROWS:
+                warnings.append(f"{self.title} sent more than {MAX_ROWS} results at once; only these were read.")
             before = len(hits)
             for hit in page.hits:
-                hits.setdefault(normalize_url(hit.url), hit)
-            allowed = [hit for hit in hits.values() if options.allows(hit.url)]
+                hits.setdefault(hit.id, hit)
+            allowed = [hit for hit in hits.values() if options.allows(hit.publication.url)]
             if len(allowed) >= max_results or not page.more or len(hits) == before:
                 break
-        found = as_hits(allowed, provider=self.name, max_results=max_results)
-        return WebAnswer(found, max(total, len(allowed)), tuple(warnings))
+        shown = allowed[:max_results]
+        scores = (1 - 0.5 * rank / max(len(shown) - 1, 1) for rank in range(len(shown)))
+        scored = [
+            hit.model_copy(update={"score": score}) if hit.ranked else hit
+            for hit, score in zip(shown, scores, strict=True)
+        ]
+        return Answer.whole(scored, total=max(total, len(allowed)), remarks=warnings)
 
     def _fitted(self, query: str, options: WebOptions) -> tuple[str, list[str]]:
         """The query within the provider's limits, with `site:` operators where there is room; what was omitted."""
@@ -153,18 +137,14 @@ class WebTool(ABC):
 class KeyedTool(WebTool):
     """A provider with an API key: class attributes say how requests carry it, and where results have their fields.
 
-    Its settings are `<name>_api_key` and `<name>_base_url`.
+    Its settings are `<name>_api_key` and `<name>_base_url`; without a key, it is skipped.
 
     Attributes:
         key_header: name and format of the header that carries the API key; empty if the key goes into the URL.
         url_field, content_field: where a result has its address and its text.
         date_fields: where it may have its date, in order of preference.
 
-    Args:
-        client: paced for the provider's limits, with `explain=cls.explain`; must not follow redirects, which would
-            leak the key.
-        api_key: empty = the provider is skipped.
-        today: for dates such as "3 days ago".
+    Its client must not follow redirects, which would leak the key. `today` is for dates such as "3 days ago".
     """
 
     key_header: ClassVar[tuple[str, str]] = ("", "")
@@ -173,12 +153,7 @@ class KeyedTool(WebTool):
     date_fields: ClassVar[tuple[str, ...]]
 
     def __init__(
-        self,
-        client: ApiClient,
-        *,
-        base_url: str,
-        api_key: SecretStr,
-        today: Callable[[], datetime.date] = current_date,
+        self, client: ApiClient, *, base_url: str, api_key: SecretStr, today: Callable[[], datetime.date] = current_date
     ) -> None:
         self._client = client
         self._base_url = base_url
@@ -229,36 +204,29 @@ class KeyedTool(WebTool):
     async def get(
         self, path: str, read: Callable[[Mapping[str, object]], T], params: Mapping[str, str | int] | None = None
     ) -> T:
-        """What `read` makes of the JSON object at `path` below the base URL.
-
-        Raises:
-            ProviderError: after the last attempt, or at once if another attempt cannot help.
-        """
+        """What `read` makes of the JSON object at `path` below the base URL."""
         header, form = self.key_header
         headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
         # The key comes last, so that logs that truncate URLs cut it off.
         params = {**(params or {}), **({} if header else {"api_key": self._key})}
 
         def parse(response: httpx.Response) -> T:
-            return read(json_object(self.name, self.title, response))
+            return read(json_answer(self.name, self.title, response))
 
         return await self._client.request("GET", f"{self._base_url}/{path}", parse, params=params, headers=headers)
 
-    def hits(self, rows: object) -> list[WebHit]:
-        """The usable results among `rows`; masks the API key in case the provider repeats it.
-
-        Raises:
-            ProviderResponseError: no row is usable, or `rows` is not a list.
-        """
+    def hits(self, rows: object) -> list[Hit]:
+        """The usable results among `rows` (see `read_hits`); masks the API key in case the provider repeats it."""
         return read_hits(self.name, self.title, rows, self._hit)
 
     def content(self, row: Mapping[str, object]) -> str:
         """The text of a result."""
         return without_markup(text_of(row.get(self.content_field)))
 
-    def _hit(self, row: Mapping[str, object]) -> WebHit:
+    def _hit(self, row: Mapping[str, object]) -> Hit | None:
         dates = (publication_date(text_of(row.get(field)), self._today()) for field in self.date_fields)
         return hit_of(
+            self.name,
             title=without_markup(text_of(row.get("title"))),
             url=text_of(row.get(self.url_field)),
             content=self.content(row),
@@ -266,27 +234,6 @@ class KeyedTool(WebTool):
             date=next((date for date in dates if date != UNKNOWN), UNKNOWN),
             secret=self._key,
         )
-
-
-def as_hits(found: Sequence[WebHit], *, provider: str, max_results: int) -> tuple[Hit, ...]:
-    """The first `max_results` results; missing scores decrease evenly with rank from 1.0 to 0.5."""
-    pages = found[:max_results]
-    scores = (1 - 0.5 * rank / max(len(pages) - 1, 1) for rank in range(len(pages)))
-    return tuple(
-        Hit(
-            publication=_publication(page, provider),
-            score=score if page.score is None else page.score,
-            ranked=page.score is None,
-        )
-        for page, score in zip(pages, scores, strict=True)
-    )
-
-
-def _publication(page: WebHit, provider: str) -> Publication:
-    ids = record_ids(page.url)
-    title = _SITE_SUFFIX.sub("", page.title) if any(ids) else page.title
-    fields = {"title": title, "url": page.url, "date": page.date, **ids._asdict()}
-    return Publication.of("page", page.content, provider=provider, source="web", **fields)
 
 
 def _site_operators(options: WebOptions) -> str:

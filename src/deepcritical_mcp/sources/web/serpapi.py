@@ -48,10 +48,8 @@ class SerpApiTool(KeyedTool):
 
     def _read(self, payload: Mapping[str, object]) -> WebPage:
         rows = payload.get("news_results") or payload.get("organic_results")
-        problem, status = (
-            text_of(payload.get("error")),
-            text_of(mapping_of(payload.get("search_metadata")).get("status")),
-        )
+        problem = text_of(payload.get("error"))
+        status = text_of(mapping_of(payload.get("search_metadata")).get("status"))
         if not rows and (problem or status in _UNFINISHED):
             return self._read_problem(problem, status)
         if not payload.keys() & {"organic_results", "news_results", "search_information", "search_metadata"}:

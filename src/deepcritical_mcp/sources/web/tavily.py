@@ -11,7 +11,16 @@ import httpx
 
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.web.payload import WebHit, json_object, text_of, without_markdown, without_markup
+from deepcritical_mcp.sources.base import Hit
+from deepcritical_mcp.sources.web.payload import (
+    MAX_ROWS,
+    json_answer,
+    mapping_of,
+    number_of,
+    text_of,
+    without_markdown,
+    without_markup,
+)
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
@@ -42,10 +51,22 @@ class _Relay(httpx.AsyncBaseTransport):
         headers = {name: value for name, value in request.headers.items() if name.startswith(("authorization", "x-"))}
         body: object = json.loads(await request.aread())
         response = await self._client.send(request.method, str(request.url), json=body, headers=headers)
-        payload = json_object(self._client.provider, self._client.title, response)
+        return httpx.Response(200, content=await anyio.to_thread.run_sync(self._checked, response))
+
+    def _checked(self, response: httpx.Response) -> bytes:
+        """The rows that are read, with the texts limited: that client parses them on the event loop."""
+        payload = json_answer(self._client.provider, self._client.title, response)
         if "results" not in payload:
             raise ProviderResponseError(self._client.provider, "Tavily sent an answer without results.")
-        return httpx.Response(200, content=response.content)
+        rows = payload["results"]
+        if not isinstance(rows, list):
+            return response.content
+        kept = [mapping_of(row) for row in cast(list[object], rows)[:MAX_ROWS]]
+        texts = ("title", "url", "content", "published_date")
+        short = [
+            {**{name: text_of(row.get(name)) for name in texts}, "score": number_of(row.get("score"))} for row in kept
+        ]
+        return json.dumps({"results": short}).encode()
 
 
 class TavilyTool(KeyedTool):
@@ -70,9 +91,9 @@ class TavilyTool(KeyedTool):
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         tavily = self._tavily = self._tavily or await anyio.to_thread.run_sync(self._connect)
 
-        async def attempt() -> list[WebHit]:
+        async def attempt() -> list[Hit]:
             payload = await tavily.search(query, **_parameters(wanted, options))
-            return self.hits(payload["results"])
+            return await anyio.to_thread.run_sync(self.hits, payload["results"], abandon_on_cancel=True)
 
         limit = (f"Tavily returns at most {_MAX_RESULTS} results.",) if wanted > _MAX_RESULTS else ()
         return WebPage(await self._client.run(attempt), warnings=limit)

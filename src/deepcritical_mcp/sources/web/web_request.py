@@ -10,11 +10,11 @@ from pydantic import AfterValidator, model_validator
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Value
 from deepcritical_mcp.sources.base import Hit, SearchRequest
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.urls import domain_rule, is_within
 
 SearchDepth = Literal["basic", "advanced"]
-Topic = Literal["general", "news"]
+WebTopic = Literal["general", "news"]
 Recency = Literal["any", "day", "week", "month", "year"]
 
 
@@ -40,7 +40,7 @@ class WebOptions(Value):
     """How to search, in our words; each provider maps them to its own."""
 
     search_depth: SearchDepth = "advanced"
-    topic: Topic = "general"
+    topic: WebTopic = "general"
     recency: Recency = "any"
     include_domains: Domains = ()
     exclude_domains: Domains = ()
@@ -75,5 +75,4 @@ class WebRequest(SearchRequest, WebOptions):
         """`found` without results below `min_score`; those without a score stay."""
         good = [hit for hit in found if hit.ranked or hit.score >= self.min_score]
         low = len(found) - len(good)
-        remark = f"{low} result{'s' if low > 1 else ''} below min_score {self.min_score:g} omitted."
-        return good, (remark,) if low else ()
+        return good, (f"{counted(low, 'result')} below min_score {self.min_score:g} omitted.",) if low else ()

@@ -38,6 +38,11 @@ SHUTDOWN_SECONDS = 1
 # These SDK loggers log each Mcp-Session-Id, the only credential of an unauthenticated connection.
 _SESSION_ID_LOGGERS = ("mcp.server.streamable_http", "mcp.server.streamable_http_manager", "mcp.server.sse")
 _MAX_OPEN_FILES = 65_536
+# What `BoundedProtocol` uses of uvicorn's protocol, whose inside may change with any version.
+USED_OF_UVICORN = (
+    *("client", "conn", "connections", "cycle", "loop", "on_response_complete", "pause_writing", "resume_writing"),
+    *("timeout_keep_alive", "transport"),
+)
 _FULL = b'{"error": {"code": "too_many_connections", "message": "Too many connections.", "retryable": true}}'
 _REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 5\r\nconnection: close\r\n"
@@ -72,6 +77,18 @@ class HttpServer(uvicorn.Server):
         )
         self._hurry = False
         self._application = application
+        self._max_connections = settings.max_connections
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start; if uvicorn has changed inside, with its own limit of connections instead of ours."""
+        protocol = H11Protocol(self.config, self.server_state, {})
+        if missing := [name for name in USED_OF_UVICORN if not hasattr(protocol, name)]:
+            logger.warning(
+                "only the number of connections is limited: uvicorn %s lacks %s", uvicorn.__version__, missing
+            )
+            self.config.http_protocol_class = H11Protocol
+            self.config.limit_concurrency = self._max_connections
+        await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Start to shut down; a second signal stops waiting for calls, a third one stops at once."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from xml.etree.ElementTree import Element
 from xml.parsers.expat import ExpatError
 
@@ -16,49 +17,34 @@ from deepcritical_mcp.sources.pubmed.xml.bibliography import article, book
 _SETS = {"PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "BookDocumentSet"}
 _DELETIONS = {"DeleteCitation", "DeleteDocument"}
 _ROOT = re.compile(r"<([A-Za-z]\w*)")
-_ONE_RECORD = re.compile(r"<(PubmedArticle|PubmedBookArticle|DeleteCitation)(?:\s[^>]*)?>.*?</\1\s*>", re.DOTALL)
-_PMID = re.compile(r"<PMID[^>]*>\s*(\d+)")
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """A record that could not be read; `pmid` is "" if unknown."""
-
-    pmid: str
-    reason: str
+_RECORD_TAG = re.compile(r"<(/?)(PubmedArticle|PubmedBookArticle|DeleteCitation)(?:\s[^<>]*+)?>")
+_PMID = re.compile(r"<PMID[^<>]*+>\s*+(\d+)")
+MAX_RECORDS = 1_000
+"""More than a request asks for."""
 
 
 @dataclass(frozen=True)
 class Records:
-    """The contents of a response of efetch.
+    """The contents of a response of efetch in its order, with the losses as in `Fetched`.
 
-    Attributes:
-        publications: the records, in the answer's order.
-        deleted: PMIDs that NCBI has withdrawn.
-        unreadable: the records that could not be read.
-        well_formed: whether the whole response was XML; if not, a retry may return what is missing.
+    If it was not `well_formed` XML, a retry may return what is missing.
     """
 
     publications: tuple[Publication, ...]
-    deleted: tuple[str, ...] = ()
-    unreadable: tuple[Unreadable, ...] = ()
+    losses: Mapping[str, str] = field(default_factory=dict[str, str])
+    unnamed: tuple[str, ...] = ()
     well_formed: bool = True
 
 
 def read_records(body: bytes) -> Records:
-    """Read a response of efetch.
-
-    Raises:
-        ProviderError: it is not a set of PubMed records, is cut off, declares entities, or is an error.
-    """
+    """Read a response of efetch; ProviderError if it is not a whole set of PubMed records, or declares entities."""
     refuse_other_data(body)
     try:
         records, broken = _split(body)
     except ForbiddenEntityError:
         raise unreadable("it declares entities of its own, which PubMed never does") from None
     publications: list[Publication] = []
-    deleted: list[str] = []
-    failed = list(broken)
+    failed, deleted = list(broken), list[str]()
     for record in records:
         if record.tag in _DELETIONS:
             deleted += texts_at(record, "PMID")
@@ -68,12 +54,15 @@ def read_records(body: bytes) -> Records:
         except (ValueError, RecursionError) as error:
             reason = str(error) if type(error) is ValueError else "one of its fields is invalid"
             numbers = (pmid for one in record.iter("PMID") if (pmid := (one.text or "").strip()).isdecimal())
-            failed.append(Unreadable(next(numbers, ""), reason))
-    return Records(tuple(publications), tuple(deleted), tuple(failed), well_formed=not broken)
+            failed.append((next(numbers, ""), reason))
+    losses = {pmid: f"PMID {pmid} could not be read: {reason}." for pmid, reason in failed if pmid}
+    losses |= {pmid: f"PMID {pmid} was withdrawn from PubMed." for pmid in deleted}
+    unnamed = tuple(f"A record could not be read: {reason}." for pmid, reason in failed if not pmid)
+    return Records(tuple(publications), losses, unnamed, well_formed=not broken)
 
 
-def _split(body: bytes) -> tuple[list[Element], list[Unreadable]]:
-    """The records in a response and those that are not XML, after repairing what can be repaired."""
+def _split(body: bytes) -> tuple[list[Element], list[tuple[str, str]]]:
+    """The records in a response; and of those that are not XML, after all repairs, the PMID or "" and the reason."""
     try:
         return _records_in(parse_xml(body), body), []
     except ExpatError:
@@ -90,10 +79,10 @@ def _records_in(root: Element, body: bytes) -> list[Element]:
         refuse_xml_errors(body)
     if root.tag not in _ROOTS:
         raise unreadable(f"it contains <{root.tag[:40]}> where records were expected")
-    return records
+    return records[:MAX_RECORDS]
 
 
-def _split_one_by_one(text: str) -> tuple[list[Element], list[Unreadable]]:
+def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
     """Like `_split`, one record at a time, so that a broken one does not affect the others."""
     root = _ROOT.search(text)
     if not root or root[1] not in _ROOTS:
@@ -102,16 +91,26 @@ def _split_one_by_one(text: str) -> tuple[list[Element], list[Unreadable]]:
     if not text.endswith(f"</{root[1]}>"):
         raise unreadable("it is cut off")
     records: list[Element] = []
-    broken: list[Unreadable] = []
-    for match in _ONE_RECORD.finditer(text):
+    broken: list[tuple[str, str]] = []
+    for record in islice(_texts_of_records(text), MAX_RECORDS):
         try:
-            records.append(parse_xml(match[0]))
+            records.append(parse_xml(record))
         except ExpatError:
-            pmid = _PMID.search(match[0])
-            broken.append(Unreadable(pmid[1] if pmid else "", "it is not valid XML"))
+            pmid = _PMID.search(record)
+            broken.append((pmid[1] if pmid else "", "it is not valid XML"))
     if not records:
         raise unreadable("it is not valid XML")
-    return records, broken or [Unreadable("", "the text between the records is not valid XML")]
+    return records, broken or [("", "the text between the records is not valid XML")]
+
+
+def _texts_of_records(text: str) -> Iterator[str]:
+    """From each closing tag back to the last opening one of its kind."""
+    opened: dict[str, int] = {}
+    for tag in _RECORD_TAG.finditer(text):
+        if not tag[1]:
+            opened[tag[2]] = tag.start()
+        elif tag[2] in opened:
+            yield text[opened.pop(tag[2]) : tag.end()]
 
 
 def _within(name: str, inner: Element) -> Element:

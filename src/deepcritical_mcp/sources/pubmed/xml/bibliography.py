@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import datetime
 import re
 from contextlib import suppress
@@ -19,22 +18,19 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.sources.pubmed.elements import first, text_at, texts_at
 from deepcritical_mcp.sources.pubmed.xml.record_status import status_of
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.text import MONTHS, clean_line, clean_text
 
 # Elsevier's number of an article or a chapter, which is not a page: "S0021-9150(18)30209-0", "B978-0-12-3".
 _ITEM_NUMBER = re.compile(r"[SB][0-9]{4}-?[0-9]{3}[0-9X]\(?[0-9]{2}\)?[0-9]{5}-?[0-9X]|B97[89]-?[0-9X.-]+")
-_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
+_NO_TITLE = re.compile(r"(?:\[not available\]\.?)?", re.IGNORECASE)
 _YEAR = re.compile(r"(?<!\d)(1[4-9]|20|21)\d\d(?!\d)")
-_MONTH = re.compile(rf"\b({'|'.join(_MONTHS)})[a-z]*\b", re.IGNORECASE)
+_MONTH = re.compile(rf"\b({'|'.join(MONTHS)})[a-z]*\b", re.IGNORECASE)
 
 
 def article(record: Element) -> Publication:
-    """A publication from a <PubmedArticle>.
+    """A publication from a <PubmedArticle>; ValueError if it has no PMID.
 
     `date` is that of the issue, also when the article was online earlier; ahead of print it is the electronic one.
-
-    Raises:
-        ValueError: it has no PMID.
     """
     citation = first(record, "MedlineCitation")
     entry = first(citation, "Article")
@@ -44,16 +40,20 @@ def article(record: Element) -> Publication:
     stage = text_at(record, "PubmedData/PublicationStatus")
     electronic, printed = _date(entry, "ArticleDate"), _date(journal, "JournalIssue/PubDate")
     ahead = stage == AHEAD_OF_PRINT and bool(electronic)
+    doi = text_at(record, "PubmedData/ArticleIdList/ArticleId[@IdType='doi']") or _location(entry, "doi")
+    number = _article_number(entry)
+    title, vernacular = text_at(entry, "ArticleTitle"), text_at(entry, "VernacularTitle")
     return _publication(
         citation,
         entry,
         types=texts_at(entry, "PublicationTypeList/PublicationType"),
-        title=text_at(entry, "ArticleTitle", "VernacularTitle"),
+        title=vernacular if vernacular and _NO_TITLE.fullmatch(title) else title,
         date=electronic if ahead else printed or electronic,
         authors=_names(entry),
-        doi=text_at(record, "PubmedData/ArticleIdList/ArticleId[@IdType='doi']") or _location(entry, "doi"),
+        doi=doi,
         pmcid=text_at(record, "PubmedData/ArticleIdList/ArticleId[@IdType='pmc']") or _older_pmcid(citation),
-        pages=_pages(entry) or ("" if ahead else _article_number(entry)),
+        # Before print, a number is sure to be part of the citation only if the DOI ends with it.
+        pages=_pages(entry) or (number if not ahead or doi.lower().endswith(number.lower()) else ""),
         journal=text_at(journal, "Title") or abbreviation,
         journal_abbreviation=abbreviation,
         medline_abbreviation="" if medline == abbreviation else medline,
@@ -68,12 +68,8 @@ def article(record: Element) -> Publication:
 
 
 def book(record: Element) -> Publication:
-    """A publication from a <PubmedBookArticle>: a whole book, or a chapter, which has its own title.
-
-    A chapter's `date` is that of its contribution; its book's years are in `book_years`.
-
-    Raises:
-        ValueError: it has no PMID.
+    """A publication from a <PubmedBookArticle>: a whole book, or a chapter with its own title; ValueError if it has no
+    PMID. A chapter's `date` is that of its contribution; its book's years are in `book_years`.
     """
     document = first(record, "BookDocument")
     whole = first(document, "Book")
@@ -135,7 +131,7 @@ def _publication(
         pmid=pmid,
         date=date or UNKNOWN_DATE,
         journal_abbreviation=journal_abbreviation,
-        vernacular_title=text_at(entry, "VernacularTitle") if text_at(entry, "ArticleTitle") else "",
+        vernacular_title="" if (vernacular := text_at(entry, "VernacularTitle")) == title else vernacular,
         language=", ".join(texts_at(entry, "Language")),
         publication_types=types,
         mesh_terms=texts_at(citation, "MeshHeadingList/MeshHeading/DescriptorName"),
@@ -181,9 +177,8 @@ def _abstract(entry: Element, citation: Element) -> str:
 
 def _sections(abstract: Element) -> str:
     """The sections of an abstract, one per line, with "LABEL: " before a labeled one."""
-    sections = (
-        (section.get("Label", "").strip(), text_at(section, ".")) for section in abstract.iterfind("AbstractText")
-    )
+    found = abstract.iterfind("AbstractText")
+    sections = ((section.get("Label", "").strip(), text_at(section, ".")) for section in found)
     return "\n".join(f"{label}: {text}" if label else text for label, text in sections if text)
 
 
@@ -262,7 +257,7 @@ def _date_of(element: Element) -> str:
         return ""
     number = int(month) if re.fullmatch("0?[1-9]|1[0-2]", month) else 0
     if not number and named:
-        number = _MONTHS[named[1].lower()]
+        number = MONTHS[named[1].lower()]
     if month and number:
         with suppress(ValueError):
             return datetime.date(int(found[0]), number, int(day)).isoformat()

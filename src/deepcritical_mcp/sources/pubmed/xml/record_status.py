@@ -55,9 +55,7 @@ def status_of(
 ) -> tuple[PublicationStatus, tuple[StatusNotice, ...]]:
     """A record's most severe status, and its notices in the order of `NOTICE_LABELS`.
 
-    Args:
-        citation: the element with the record's CommentsCorrectionsList.
-        journal: the abbreviation of the record's journal.
+    `citation` has the record's CommentsCorrectionsList, `journal` is the abbreviation of its journal.
     """
     types = {name.lower() for name in publication_types}
     statuses: list[PublicationStatus] = ["ok", *(status for name, status in _TYPES.items() if name in types)]
@@ -68,15 +66,10 @@ def status_of(
         if found is None:
             continue
         kind, status = found
-        doi = _DOI.search(reference)
+        doi = match[1].rstrip(".,;") if (match := _DOI.search(reference)) else ""
         statuses.append(status)
-        notices.append(
-            StatusNotice(
-                kind=kind, pmid=text_at(link, "PMID"), doi=doi[1].rstrip(".,;") if doi else "", reference=reference
-            )
-        )
-    order = tuple(NOTICE_LABELS)
-    notices.sort(key=lambda notice: order.index(notice.kind))
+        notices.append(StatusNotice(kind=kind, pmid=text_at(link, "PMID"), doi=doi, reference=reference))
+    notices.sort(key=lambda notice: [*NOTICE_LABELS].index(notice.kind))
     return gravest(statuses), tuple(notices)
 
 

@@ -1,0 +1,32 @@
+"""Starts the server, as clients do without arguments, and the commands that need its settings."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NoReturn
+
+from deepcritical_mcp.config import Settings, load_settings, unknown_variables
+from deepcritical_mcp.logs import configure_logging
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.tools import Profile
+
+logger = logging.getLogger(__name__)
+
+
+def serve_stdio(profile: Profile = "research") -> NoReturn:
+    """Serve one client over stdin and stdout until it disconnects."""
+    from deepcritical_mcp.server import create_server
+    from deepcritical_mcp.transports.stdio import run_stdio
+
+    server = create_server(server_settings(), profile=profile, warm_up=True)
+    run_stdio(server, server.app)
+
+
+def server_settings() -> Settings:
+    """The environment's settings; sets up logging, and logs a warning for each mistyped setting."""
+    settings = load_settings()
+    configure_logging(settings.log_level, settings.secrets)
+    for name, nearest in unknown_variables().items():
+        logger.warning("%s is not a setting; did you mean %s?", name, nearest)
+    return settings

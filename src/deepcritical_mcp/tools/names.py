@@ -1,0 +1,153 @@
+"""Names of arguments and tools as models write them, and which of ours they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+
+
+def rows(text: str, parts: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A table written as "name: pattern; name: pattern", with {parts} that several patterns have."""
+    for part, pattern in (parts or {}).items():
+        text = text.replace(f"{{{part}}}", f"(?:{pattern})")
+    return dict(row.split(": ", 1) for row in " ".join(text.split()).split("; "))
+
+
+_PARTS = {
+    "query": "(user|pubmed|research)?(search|q|quer(y|ies)|question|terms?|keywords?|text|string|topic|input|prompt)+",
+    "amount": "max(imum)?|limits?|n|num(ber)?|of|k|top|how|many|count|size|per|page|ret|results?|hits?|papers?|records?"
+    "|articles?",
+    "dates": "(dates?|years?|pub(lication|lished)?|of|time)*",
+    "ids": "(ids?|pmids?|uids?|identifiers?|dois?|urls?|links?|keys?)",
+    "retracted": "retract(ed|ions?)(papers|articles|publications)?",
+    "score": "(min(imum)?|threshold|score|relevance|similarity|cutoff)+",
+    "find": "search|query|find|lookup",
+    "paper": "(pubmed)?(abstract|paper|article|document|evidence|item|study|studies|record)(s|details|metadata)?",
+}
+# Our names: what models call them, without case and punctuation. If a tool has two matching ones, the first one wins.
+_ALIASES = rows(
+    """
+    query: {query}; topic: {query}|theme; about: {query}|focus|regarding|aspect;
+    max_results: ({amount}|items?|studies|documents?)+; count: ({amount}|quer(y|ies)|variants?)+;
+    content: text|body|abstract|note|quote|passage|snippet|summary|description|excerpt|message;
+    variants: (query|search|alternative|other|additional|sub|re)*(variants?|variations?|synonyms|quer(y|ies)|phrasings);
+    description: (additional)?(notes|context)|background;
+    min_date: {dates}(from|since|after|start(ing)?|begin(ning)?|min(imum)?|earliest){dates};
+    max_date: {dates}(to|till|until|before|end(ing)?|max(imum)?|latest(?=date|year)){dates};
+    date: year|published|pub(lication)?(date|year)|publisheddate|datepublished; session_id: (current)?session(id|key)?;
+    offset: (ret)?start(at|from|index)?|skip|fromindex|cursor|(next|result)offset|position;
+    publication_types: (pub|publication|articles?|paper|study|doc|document)?(types?|design)s?|pt;
+    has_abstract: (only|with|has|have|must|requires?)+abstracts?|abstracts?(only|required|available);
+    include_retracted: (include|allow|with|show){retracted};
+    only_new: onlyunseen|unseenonly|(exclude|skip|hide|omit)(already)?(seen|known|existing);
+    include_domains: (allowed|include|only|restrictto)?(domains?|(web)?sites?)(filter|only)?;
+    exclude_domains: (blocked|excluded?)(domains?|(web)?sites?); search_depth: depth|(search)?mode;
+    recency: freshness|timelimit|timefilter|since|(time|date)(range|frame|period)|period;
+    min_score: {score}; min_relevance: {score}; sort: (sort|order)(ing|by|order)?;
+    source: sources?(type)?|provider|database|origin; pmid: (evidence|pubmed|paper|article)?{ids}|paper|article;
+    items: item|documents?|evidence|notes?|entries|records|(evidence)?items|docs|facts;
+    ids: (evidence|doc(ument)?|paper|article|item|record)?{ids}|references?|evidence;
+    kind: (relation|link|text)?(types?|kinds?)|relation(ship)?|link(name)?|direction;
+    status: (status)?filter|statuses|state; detail: details?(level)?|level|verbosity|mode;
+    format: fmt|(output|export|file)?(format|type)|output|(citation)?style; url: link|uri|href|webaddress;
+    authors: author(list|s)?|creators?; title: name|heading|headline|subject
+    """,
+    _PARTS,
+)
+# Switches: the argument with its value when they are on.
+_SWITCHES = rows(
+    """
+    include_retracted=false: (exclude|no|without|filter(out)?|remove|hide|skip|omit|drop){retracted};
+    only_new=false: (include|show)(already)?(seen|known|existing); status=retracted: {retracted}(only)?|only{retracted};
+    detail=full: (return)?(full|whole)(text)?; sort=date: (newest|mostrecent|latest)first|sortbydate
+    """,
+    _PARTS,
+)
+# Names that change nothing: what models tell themselves, and settings of other PubMed tools.
+_IGNORED = re.compile(
+    "reason(ing)?|thoughts?|thinking|explanation|explain|rationale|purpose|intent|goal|justification|dummy|meta|verbose"
+    "|(toolcall|request|call|user)id|debug|stream|ret(mode|type)|usehistory|tool|email|apikey|(include|return)?abstracts?"
+)
+_TOOL_ALIASES = rows(
+    """
+    pubmed_search: ({find}|pubmed|ncbi|medline|entrez|literature|paper|article|studies|advanced|s)+|esearch;
+    get_evidence: (get|fetch|read|retrieve|show|view|open|load)({paper}|(full)?text|details|pubmed)?|efetch|esummary;
+    web_search: ({find})?(google|bing|web|internet|duckduckgo|tavily|brave)({find})?;
+    pubmed_related: ({find}|get)?(related|similar|citing|citations?|citedby|references?)(papers|articles)?|elink;
+    semantic_search: (vector|similarity|embedding|memory|session)({find})|({find})(session|notes?|memory|evidence);
+    list_evidence: (list|show)(all|session|items|papers|results|notes|evidence)?|ls|inventory;
+    export_evidence: (export|get|create|save|cite)+(bibtex|ris|csl|markdown|citations|references|bibliography|session)?;
+    add_evidence: (add|save|store|create|write|insert|keep|upsert)(note|evidence|document|item|paper)?s?|notes?;
+    expand_queries: (expand|generate|suggest|rewrite)(quer(y|ies))?|queryexpansion|(get)?mesh(lookup|search|terms)?;
+    clear_session: (delete|clear|remove|erase|wipe|purge|drop)(all|(current)?sessions?)?
+    """,
+    _PARTS,
+)
+_DELETING = frozenset({"clear", "delete", "remove", "erase", "wipe", "purge", "drop"})
+_NEW_SESSION = re.compile(r"(?:new|start|create|open|begin|init|reset|restart|make).*session|reset|restart")
+# Words that turn an argument's meaning around: two names that differ in one of them never stand for each other.
+_POLARITY = frozenset(
+    "include exclude no not without with only min max hide skip allow omit before after start end from to".split()
+)
+TYPO, SIMILAR = 0.87, 0.6
+"""How alike two names are, if one is the other with a typing error, and if it may stand for the other."""
+
+
+def alias(name: str, known: Collection[str]) -> str:
+    """The known name that is another name for the same; "" if there is none."""
+    plain = plain_name(name) if name.isascii() else ""
+    same = (one for one in known if plain_name(one) == plain)
+    return next(same, "") or next((one for one, it in _ALIASES.items() if one in known and re.fullmatch(it, plain)), "")
+
+
+def argument_named(name: str, known: Collection[str]) -> str:
+    """The known name that can only be meant by `name`: another name for it, or a typing error; "" if in doubt."""
+    return alias(name, known) or (_alike(name, {plain_name(one): one for one in known}, TYPO) if name.isascii() else "")
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """The known name that `name` probably stands for; "" if none is close."""
+    return argument_named(name, known) or _alike(name, {plain_name(one): one for one in known}, SIMILAR)
+
+
+def switch(name: str, known: Collection[str]) -> tuple[str, object] | None:
+    """The argument that the switch `name` sets, and its value when the switch is on."""
+    found = next((target for target, it in _SWITCHES.items() if re.fullmatch(it, plain_name(name))), "")
+    own, _, on = found.partition("=")
+    return (own, False if on == "false" else on) if own in known else None
+
+
+def is_ignorable(name: str, value: object) -> bool:
+    """Whether an argument cannot change what a call means."""
+    is_pubmed = str(value).lower() in ("pubmed", "medline")
+    return bool(_IGNORED.fullmatch(plain_name(name))) or (is_pubmed and plain_name(name) in ("db", "database"))
+
+
+def tool_hint(name: str, tools: Collection[str]) -> str:
+    """What to call instead of the unknown tool `name`. Only who wants to delete is led to `clear_session`."""
+    own = re.split(r"__|[./:]", name[:200])[-1]
+    plain = plain_name(own)
+    if _NEW_SESSION.fullmatch(plain):
+        return 'To start a new session pass session_id="new" to a search or to add_evidence.'
+    offered = tools if _DELETING & _words(own) else [tool for tool in tools if tool != "clear_session"]
+    near = next((tool for tool in offered if plain.endswith(plain_name(tool))), "")
+    near = near or next((tool for tool, it in _TOOL_ALIASES.items() if tool in offered and re.fullmatch(it, plain)), "")
+    near = near or _alike(own, {plain_name(tool): tool for tool in offered}, 0.75)
+    return f"Did you mean {near}?" if near else f"There are {', '.join(tools)}."
+
+
+def plain_name(name: str) -> str:
+    """A name without case and punctuation; "" if it is too long to be one."""
+    return "".join(filter(str.isalnum, name.casefold())) if len(name) <= 80 else ""
+
+
+def _alike(name: str, words: Mapping[str, str], cutoff: float) -> str:
+    polarity = _POLARITY & _words(name)
+    same = [word for word, known in words.items() if polarity == _POLARITY & _words(known)]
+    close = get_close_matches(plain_name(name[:80]), same, n=1, cutoff=cutoff)
+    return words[close[0]] if close else ""
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name[:200])}

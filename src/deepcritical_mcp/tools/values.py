@@ -1,0 +1,234 @@
+"""Values of arguments as models write them: what can mean one thing only is read as that."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+from deepcritical_mcp import dates
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.sources.pubmed.publication_types import understood_publication_types
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.names import alias, plain_name, rows
+from deepcritical_mcp.tools.params import evidence_id
+from deepcritical_mcp.tools.pubmed_query import plain_text
+
+Schema = Mapping[str, Any]
+
+_MAX_LIST_LENGTH = 10_000
+"""Characters of a text that is read as a list."""
+_FILLERS = frozenset(
+    "the a my only first last past this most papers articles results file desc descending pub publication".split()
+)
+# Words of our enums -> other names for the same; "most recent papers" is "recent".
+_ENUM_ALIASES = rows(
+    """
+    relevance: best match|best|relevant|relevancy|score|similarity; date: newest|latest|recent|recency|year|by date;
+    similar: related|neighbors|neighbours; cited_by: cited in|citing|citations|forward; references:
+    refs|bibliography|cited references|backward; bibtex: bib|latex|biblatex|bibliography; ris:
+    zotero|endnote|mendeley|refman|reference manager; csl-json: csl|citeproc; markdown: md; jsonl: json
+    lines|ndjson; pubmed: medline|literature; preprint: biorxiv|medrxiv; trial: clinical trials|clinicaltrials.gov;
+    web: internet|website|online; user: notes|mine|own; page: web page|website; retracted: retractions|withdrawn;
+    concern: expression of concern; corrected: corrections|erratum|errata; passages: snippets|excerpts|short|brief;
+    full: complete|whole|full text; basic: shallow|quick|fast; advanced: deep|thorough; general: web; day:
+    1d|d|24h|24 hours|today; week: 7d|1w|w|7 days; month: 30d|1m|m|30 days; year: 365d|1y|y|12 months; any:
+    all|everything|both|anytime|any time|no filter
+    """
+)
+_NOTHING = frozenset({"null", "none", "undefined", "nil", "n/a", "*"})
+_CURRENT_SESSION = frozenset({"current", "default", "string", "id", "active", "same", "auto", ""})
+_NEW_SESSION = frozenset({"new", "create", "createnew", "startnew", "anew"})
+_NUMBER = re.compile(r"(-?[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(%|results?|papers?|articles?|items?|queries)?")
+_NUMBER_WORDS = "zero one two three four five six seven eight nine ten".split()
+_MOST = frozenset({"all", "max", "maximum", "unlimited"})
+_NEXT_ID = r"(?=\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4})"
+_ID_SEPARATOR = re.compile(rf" ?[,;|] | ?[,;|]{_NEXT_ID}| (?:and )?{_NEXT_ID}", re.IGNORECASE)
+_ID_LABEL = re.compile(
+    r"(?<![^\s,;|\"'(\[])(?:(pmid|pubmed|doi)(?: ?[:=] ?| (?=\d))|(?:evidence )?ids? ?[:=] ?)", re.IGNORECASE
+)
+
+
+def coerced(value: object, schema: Schema) -> object:
+    """`value` converted to what `schema` requires, where the intention is unambiguous.
+
+    Converts an integer to its digits, a single item to a list, a JSON string to its value and the case of an enum word,
+    and drops nulls inside objects. Anything else is returned unchanged, for validation to refuse.
+    """
+    kind, item = schema.get("type"), schema.get("items", {})
+    if kind in ("array", "object"):
+        value = _parsed(value, "[{" if kind == "array" and item.get("type") == "object" else "[" if item else "{")
+    if kind == "object" and isinstance(value, dict):
+        fields, kinds = cast("dict[str, object]", value), schema["properties"]
+        return {name: coerced(field, kinds.get(name, {})) for name, field in fields.items() if field is not None}
+    if kind == "array":
+        is_one = isinstance(value, str | int | float if item.get("type") == "string" else dict)
+        if value == "" or (is_one and not isinstance(value, bool)):
+            value = cast("list[object]", [value] if value else [])
+        return [coerced(one, item) for one in cast("list[object]", value)] if isinstance(value, list) else value
+    if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(int(value)) if float(value).is_integer() else str(value)
+    if kind == "string" and isinstance(value, str):
+        return next((word for word in schema.get("enum", ()) if word == value.strip().lower()), value)
+    return value
+
+
+def is_nothing(value: object) -> bool:
+    """Whether a value for an optional argument means that it is not given."""
+    return value is None or (isinstance(value, str) and (not value.strip() or value.strip().casefold() in _NOTHING))
+
+
+def understood(name: str, value: object, schema: Schema) -> object:
+    """What `value` means as the argument `name`; `coerced`, if it is valid already or means nothing known.
+
+    Raises:
+        InvalidInputError: it can mean several things; the message spells them out.
+    """
+    kind, plain = schema.get("type"), coerced(value, schema)
+    items = cast("list[object]", plain) if isinstance(plain, list) else []
+    if kind == "array" and (items or isinstance(plain, str)):
+        if isinstance(value, str) and (not items or items == [value]):
+            items = _split(name, value)
+        return [one for item in items for one in _items(name, item, schema["items"])]
+    if items and (name == "pmid" or len(items) == 1):
+        plain = coerced(", ".join(map(str, items)) if name == "pmid" else items[0], schema)
+    if kind in ("integer", "number"):
+        return _number(name, cast("object", plain), schema)
+    if not isinstance(plain, str):
+        return cast("object", plain)
+    if kind == "boolean":
+        return plain.strip().lower()
+    if words := schema.get("enum"):
+        return _word(name, plain, words)
+    return _READERS[name](name, plain) if name in _READERS else plain
+
+
+def _number(name: str, value: object, schema: Schema) -> object:
+    low, high, is_whole = schema.get("minimum", -math.inf), schema.get("maximum", math.inf), schema["type"] == "integer"
+    if isinstance(value, str):
+        text = value[:40].strip().casefold()
+        if text in _MOST and high < math.inf and is_whole:
+            value = high
+        elif text in _NUMBER_WORDS:
+            value = _NUMBER_WORDS.index(text)
+        elif found := _NUMBER.fullmatch(text):
+            value = float(found[1]) / (100 if found[2] == "%" else 1)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return value
+    if high == 1 < value and not is_whole:
+        raise InvalidInputError(f"{name}: from 0 to 1, got {value:g}. Pass for example {name}=0.5.")
+    return min(max(int(value) if is_whole and value == int(value) else value, low), high)
+
+
+def _word(name: str, value: str, words: Sequence[str]) -> str:
+    """One of `words`, from another spelling or another name for it."""
+    if name == "format" and _key(value) == "json":
+        raise InvalidInputError('format="json" can mean format="csl-json" (citations) or format="jsonl" (all fields).')
+    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one, one).split("|")}
+    return (known | {_key(one): one for one in words}).get(_key(value), value)
+
+
+def _key(text: str) -> str:
+    """What is compared of a word of an enum: neither case, punctuation, plural nor fillers."""
+    parts = re.findall(r"[^\W_]+", text[:80].casefold())
+    return "".join([part for part in parts if part not in _FILLERS] or parts).removesuffix("s")
+
+
+def _items(name: str, value: object, schema: Schema) -> list[object]:
+    """The items that one item of a list stands for: several, if it contains several."""
+    if schema.get("type") == "object":
+        return [_object(value, schema)]
+    if isinstance(value, dict) and name == "ids":
+        value = cast("dict[str, object]", value).get("id", cast("object", value))
+    if not isinstance(value, str):
+        return [value]
+    if name == "publication_types":
+        return [*understood_publication_types(value)]
+    if name == "ids":
+        return [] if value.strip("\"'[]() ").casefold() in ("*", "all") else [*map(evidence_id, _id_parts(value))]
+    return [_READERS[name](name, value) if name in _READERS else value]
+
+
+def _object(value: object, schema: Schema) -> object:
+    """An object with its fields under our names; a text alone is its content."""
+    if isinstance(value, str):
+        return {"content": value} if value.strip() else value
+    if not isinstance(value, dict):
+        return value
+    fields, kinds = cast("dict[str, object]", value), schema["properties"]
+    ours: dict[str, object] = {}
+    for name, field in fields.items():
+        own = name if name in kinds else alias(name, kinds.keys() - fields.keys())
+        if own and own not in ours:
+            ours |= {} if is_nothing(field) and own != "content" else {own: coerced(field, kinds[own])}
+        else:
+            ours[name] = field
+    return ours
+
+
+def _split(name: str, text: str) -> list[object]:
+    """The items of a list in a single text: in lines, with semicolons or commas."""
+    if name not in ("variants", "include_domains", "exclude_domains") or len(text) > _MAX_LIST_LENGTH:
+        return [text] if text.strip() else []
+    lines = text.strip().splitlines()
+    if len(lines) == 1 and not re.search(r'["(\[]', text):
+        lines = re.split(r"[,;\s]+" if name.endswith("domains") else ";" if ";" in text else ", ", text)
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _id_parts(text: str) -> list[str]:
+    """The ids in `text`, each with its label."""
+    line = clean_line(text.replace("\n", ", ")) if len(text) <= _MAX_LIST_LENGTH else text
+    return [
+        part
+        for part in _ID_SEPARATOR.split(_ID_LABEL.sub(lambda label: f"{label[1]}:" if label[1] else "", line))
+        if part
+    ]
+
+
+def _date(name: str, value: str) -> str:
+    if name == "max_date" and dates.is_now(value):
+        return ""
+    found = dates.readings(value)
+    if len(found) > 1:
+        either = " or ".join(f'{name}="{one}"' for one in found)
+        raise InvalidInputError(f'{name} "{clean_line(value)[:40]}" can mean two days: pass {either}.')
+    return found[0] if found else value
+
+
+def _session(_: str, value: str) -> str:
+    if found := re.search(r"rs_[0-9a-f]{32}", value):
+        return found[0]
+    key = plain_name(value).replace("session", "").removeprefix("this")
+    return "new" if key in _NEW_SESSION else "" if key in _CURRENT_SESSION else value
+
+
+def _pmid(name: str, value: str) -> str:
+    found = [evidence_id(one).removeprefix("pubmed:") for one in _id_parts(value)]
+    if len(found) > 1 and all(one.isdecimal() for one in found):
+        first = f'{name}="{found[0]}"'
+        raise InvalidInputError(f"{name} is one PMID, got {len(found)}: make one call for each, e.g. {first}.")
+    return found[0] if len(found) == 1 and found[0].isdecimal() else value
+
+
+_READERS: Mapping[str, Callable[[str, str], str]] = {
+    **dict.fromkeys(("min_date", "max_date"), _date),
+    **dict.fromkeys(("query", "topic", "variants"), lambda _, value: plain_text(value)),
+    "session_id": _session,
+    "pmid": _pmid,
+}
+
+
+def _parsed(value: object, opening: str) -> object:
+    """`value`, parsed if it is JSON, or a literal of Python, that starts with one of `opening`."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in tuple(opening):
+        return value
+    with suppress(ValueError, RecursionError):
+        return json.loads(value)
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        return ast.literal_eval(value.strip()) if len(value) <= _MAX_LIST_LENGTH else value
+    return value

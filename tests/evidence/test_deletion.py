@@ -1,0 +1,346 @@
+"""What is deleted is gone: at once in memory, after a day in a folder, and whenever the process is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.evidence.embedding.service import CACHE_FILE, EmbeddingService
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.rows import new_session_id
+from deepcritical_mcp.net.cache import Cache
+from tests.evidence.stand_ins import Clock, HashingModel, piece
+
+Registries = Callable[[Settings], SessionRegistry]
+
+HOUR = 3_600.0
+SECRET = "Zanzibarium heals warts in mice."
+PIECES = [piece(f"{SECRET} Case {number}.", f"Title {number}", pmid=str(number)) for number in range(1, 31)]
+
+
+def traces(folder: Path, text: str = "anzibarium") -> list[str]:
+    """The files below `folder` that contain `text`."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [str(path.relative_to(folder)) for path in files if text.encode() in path.read_bytes()]
+
+
+def left_in_caches(data_dir: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in data_dir.glob("*.sqlite3*"))
+
+
+def names(data_dir: Path) -> list[str]:
+    return [path.name for path in data_dir.glob("sessions/*")]
+
+
+def a_day_passes(data_dir: Path) -> None:
+    for used in data_dir.glob("trash/*/used"):
+        os.utime(used, (0, time.time() - 25 * HOUR))
+
+
+async def kept(registry: SessionRegistry, *, owner: str = "") -> str:
+    """A session with evidence."""
+    store = await registry.open(owner=owner)
+    await store.add_evidence(PIECES[:10])
+    return store.session_id
+
+
+async def test_a_cleared_session_in_a_folder_can_be_restored_for_a_day(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    session_id = await kept(registry, owner="ada")
+    await registry.drop(session_id, owner="ada")
+    with pytest.raises(SessionNotFoundError):
+        await registry.get(session_id, owner="ada")
+    for stranger in ("", "bob"):
+        with pytest.raises(SessionNotFoundError):
+            await registry.restore(session_id, owner=stranger)
+
+    again = await registries(Settings(data_dir=tmp_path)).restore(session_id, owner="ada")
+
+    assert [item.id for item in await again.page(0, 40)] == [item.id for item in PIECES[:10]]
+    assert registry.undo_seconds == 24 * HOUR
+
+
+async def test_restoring_twice_is_harmless(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    session_id = await kept(registry)
+    await registry.drop(session_id)
+    for _ in range(2):
+        assert await (await registry.restore(session_id)).count() == 10
+
+
+async def test_after_a_day_nothing_is_left_of_a_cleared_session(registries: Registries, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    registry = registries(settings)
+    session_id = await kept(registry)
+    await registry.drop(session_id)
+    assert traces(tmp_path)
+    a_day_passes(tmp_path)
+    with pytest.raises(SessionNotFoundError):
+        await registry.restore(session_id)
+    await registries(settings).sweep()
+    assert traces(tmp_path) == []
+
+
+async def test_where_nothing_is_kept_nothing_can_be_restored(registries: Registries) -> None:
+    registry = registries(Settings())
+    session_id = await kept(registry)
+    await registry.drop(session_id)
+    assert registry.undo_seconds == 0
+    with pytest.raises(SessionNotFoundError):
+        await registry.restore(session_id)
+
+
+async def test_the_cached_vectors_of_cleared_texts_go_with_them(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    embedder = EmbeddingService(settings)
+    registry = SessionRegistry(settings, embedder, open_backend(settings))
+    session_id = await kept(registry)
+    rows = sqlite3.connect(tmp_path / CACHE_FILE).execute("SELECT key, value FROM entries").fetchall()
+    assert len(rows) == 10
+    (tmp_path / "embeddings.sqlite3").write_bytes(b"Zanzibarium")  # the cache of version 0.1, which nobody reads
+    await registry.drop(session_id)
+    a_day_passes(tmp_path)
+
+    later = SessionRegistry(settings, embedder, open_backend(settings))
+    await later.sweep()
+
+    left = left_in_caches(tmp_path)
+    assert b"Zanzibarium" not in left
+    assert not [key for key, vector in rows if key in left or vector in left]
+    for closing in (registry, later):
+        await closing.aclose()
+    embedder.close()
+
+
+DRIVER = """
+import os, signal, sys, anyio
+from pathlib import Path
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from tests.evidence.stand_ins import HashingModel
+from tests.evidence.test_deletion import PIECES
+
+folder, action = Path(sys.argv[1]), sys.argv[2]
+CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.utime"}
+OPENS = {"open", "os.mkdir", "os.chmod", "sqlite3.connect"}
+
+async def act(data_dir, point):
+    settings = Settings(data_dir=data_dir, session_ttl=3_600)
+    registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
+    seen, armed = 0, action == "create"
+
+    def count(event, args):
+        nonlocal seen
+        if armed and (event in CHANGES or event in OPENS and str(data_dir) in str(args)):
+            seen += 1
+            if seen == point:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+    store = await registry.open()
+    await store.add_evidence(PIECES[:3])
+    if action == "clear":
+        armed = True
+        await registry.drop(store.session_id)
+    elif action == "sweep":
+        await registry.aclose()
+        os.utime(data_dir / "sessions" / store.session_id / "used", (0, 0))
+        armed = True
+        await SessionRegistry(settings, HashingModel(), open_backend(settings)).sweep()
+
+for point in range(1, 200):
+    child = os.fork()
+    if not child:
+        anyio.run(act, folder / str(point), point)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    if not os.WIFSIGNALED(status):
+        sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize(("action", "least"), [("create", 3), ("clear", 4), ("sweep", 10)])
+def test_a_kill_at_any_point_leaves_nothing_for_ever(action: str, least: int, tmp_path: Path) -> None:
+    """The process is killed before each of its file operations in turn; each time in a data folder of its own."""
+    command = [sys.executable, "-c", DRIVER, str(tmp_path), action]
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
+    folders = list(tmp_path.iterdir())
+    assert len(folders) > least, "the last one ran to its end"
+    for folder in folders:
+        anyio.run(clear_what_is_whole, folder, {0, 3} if action == "create" else {3})
+        assert traces(folder) == []
+        assert list(folder.glob("*/*")) == []
+
+
+async def clear_what_is_whole(data_dir: Path, counts: set[int]) -> None:
+    """Sweep; clear the sessions that are left, which must be whole; sweep again, a day later."""
+    settings = Settings(data_dir=data_dir, session_ttl=HOUR)
+    registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
+    await registry.sweep()
+    for session in names(data_dir):
+        assert await (await registry.get(session)).count() in counts
+        await registry.drop(session)
+    await registry.aclose()
+    a_day_passes(data_dir)
+    await SessionRegistry(settings, HashingModel(), open_backend(settings)).sweep()
+
+
+async def test_what_version_0_1_left_is_swept_and_what_is_not_ours_stays(
+    registries: Registries, tmp_path: Path
+) -> None:
+    for name in (f"deleted-{new_session_id()}/chroma", f"sessions/{new_session_id()}/chroma", "sessions/notes"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "text").write_text(SECRET)
+    await registries(Settings(data_dir=tmp_path)).sweep()
+    assert traces(tmp_path) == ["sessions/notes/text"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+async def test_the_data_folder_is_the_user_s_alone_whatever_the_umask(registries: Registries, tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir(mode=0o755)
+    listable = tmp_path / "open" / "sessions"
+    listable.mkdir(mode=0o755)  # as version 0.1 made it
+    earlier = os.umask(0)
+    try:
+        for data_dir in (tmp_path / "new" / "deep", tmp_path / "open"):
+            registry = registries(Settings(data_dir=data_dir))
+            await kept(registry)
+            await registry.drop(await kept(registry))
+        Cache(tmp_path / "new" / CACHE_FILE, max_bytes=1_000_000).put({b"key": b"value"})
+    finally:
+        os.umask(earlier)
+    below = [tmp_path / "new", tmp_path / "new" / "deep", *(tmp_path / "new" / "deep").iterdir(), listable]
+    assert [oct(stat.S_IMODE(path.stat().st_mode)) for path in below] == ["0o700"] * len(below)
+    assert stat.S_IMODE((tmp_path / "new" / CACHE_FILE).stat().st_mode) == 0o600
+
+
+async def test_a_clock_that_is_ahead_deletes_nothing(embedder: EmbeddingService, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    mine = SessionRegistry(settings, embedder, open_backend(settings))
+    session_id = await kept(mine)
+    await mine.aclose()
+    ahead = SessionRegistry(settings, embedder, open_backend(settings), clock=lambda: time.time() + 25 * HOUR)
+    with pytest.raises(SessionNotFoundError):
+        await ahead.get(session_id)
+    await ahead.sweep()
+    await ahead.open()
+    again = SessionRegistry(settings, embedder, open_backend(settings))
+    assert await (await again.get(session_id)).count() == 10
+    for registry in (ahead, again):
+        await registry.aclose()
+
+
+@pytest.mark.parametrize("damage", [b"junk" * 5_000, b"SQLite format 3\0" + b"\xff" * 4_080])
+async def test_a_damaged_session_says_the_same_each_time_and_can_be_cleared(
+    damage: bytes, registries: Registries, tmp_path: Path
+) -> None:
+    first = registries(Settings(data_dir=tmp_path))
+    session_id = await kept(first, owner="ada")
+    await first.aclose()
+    (tmp_path / "sessions" / session_id / "chroma" / "chroma.sqlite3").write_bytes(damage)
+    registry = registries(Settings(data_dir=tmp_path))
+    said: set[str] = set()
+    for _ in range(3):
+        with pytest.raises(DeepCriticalError) as error:
+            await registry.get(session_id, owner="ada")
+        said.add(error.value.message)
+    assert len(said) == 1
+    with pytest.raises((SessionNotFoundError, EvidenceStoreError)):
+        await registry.drop(session_id, owner="bob")
+    assert (tmp_path / "sessions" / session_id).exists()
+    await registry.drop(session_id, owner="ada")
+    assert not (tmp_path / "sessions" / session_id).exists()
+
+
+async def test_a_session_that_could_not_be_opened_once_can_be_opened_later(
+    registries: Registries, tmp_path: Path
+) -> None:
+    first = registries(Settings(data_dir=tmp_path))
+    session_id = await kept(first)
+    await first.aclose()
+    database = tmp_path / "sessions" / session_id / "chroma" / "chroma.sqlite3"
+    sound = database.read_bytes()
+    database.write_bytes(b"junk" * 5_000)
+    registry = registries(Settings(data_dir=tmp_path))
+    with pytest.raises(EvidenceStoreError):
+        await registry.get(session_id)
+    database.write_bytes(sound)
+    assert await (await registry.get(session_id)).count() == 10
+
+
+async def test_a_search_says_that_the_data_folder_was_deleted(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path / "data"))
+    session_id = (await registry.default("process")).session_id
+    await (await registry.get(session_id)).add_evidence(PIECES[:3])
+    shutil.rmtree(tmp_path / "data")
+    with pytest.raises(EvidenceStoreError, match="have been deleted"):
+        await registry.default("process")
+    fresh = await registry.default("process")
+    assert fresh.session_id != session_id
+    await fresh.add_evidence(PIECES[:3])
+    assert await fresh.count() == 3
+
+
+async def test_a_call_next_to_clearing_ends_with_a_result_or_a_clear_error(
+    place: Settings, registries: Registries
+) -> None:
+    registry = registries(place)
+    for attempt in range(8):
+        store = await registry.open()
+        await store.add_evidence(PIECES[:20])
+
+        async def call(number: int, store: object = store, session_id: str = store.session_id) -> None:
+            with contextlib.suppress(SessionNotFoundError, SessionBusyError):
+                own = await registry.get(session_id)
+                if number % 3 == 0:
+                    await own.add_evidence(PIECES[20:])
+                elif number % 3 == 1:
+                    await own.search_similar("warts in mice")
+                else:
+                    await own.page(0, 40)
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(6):
+                tasks.start_soon(call, number)
+            await anyio.sleep(0.003 * attempt)
+            await registry.drop(store.session_id)
+
+
+async def test_an_idle_session_gives_its_memory_back_and_answers_as_before(
+    place: Settings, registries: Registries, clock: Clock
+) -> None:
+    registry = registries(place)
+    store, other = await registry.open(owner="ada"), await registry.open()
+    await store.add_evidence(PIECES)
+    before = await store.search_similar("warts in mice, case 7", max_results=4)
+    assert store.awake
+    clock.now += HOUR / 2
+    await registry.get(other.session_id)
+    assert not store.awake
+    assert store.size == 30
+    assert await store.search_similar("warts in mice, case 7", max_results=4) == before
+
+
+def test_many_sessions_in_memory_take_little_memory() -> None:
+    """80 sessions took 300 MB when each kept its Chroma collection and its indexes."""
+    script = Path(__file__).parents[2] / "bench" / "memory.py"
+    command = [sys.executable, script, "--sessions", "80", "--items", "20", "--ours"]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    each = float(output.split(" MB each")[0].split()[-1])
+    assert each < 2.5

@@ -1,0 +1,115 @@
+"""A real Redis with a password, a user and TLS spaces requests, and `doctor` says what is wrong with its address."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import Generator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from deepcritical_mcp.cli import checks
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.net.pacing import shared_pacing
+from tests.transports.processes import redis
+
+pytest.importorskip("redis")
+PASSWORD = "se/same 0123456789"
+QUOTED = "se%2Fsame%200123456789"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that its own key signed; the key is next to it."""
+    folder, key, now = tmp_path_factory.mktemp("tls"), ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a Redis")])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "redis.crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "redis.key").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return folder / "redis.crt"
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Generator[str]:
+    with redis(
+        tmp_path, "--requirepass", PASSWORD, "--user", "ada", "on", f">{PASSWORD.split()[0]}", "~*", "+@all"
+    ) as url:
+        yield url
+
+
+@pytest.fixture
+def encrypted(tmp_path: Path, certificate: Path) -> Generator[str]:
+    files = ("--tls-cert-file", str(certificate), "--tls-key-file", str(certificate.with_suffix(".key")))
+    with redis(tmp_path, *files, "--requirepass", PASSWORD, scheme="rediss") as url:
+        yield url
+
+
+async def used(url: str, folder: Path, caplog: pytest.LogCaptureFixture) -> bool:
+    """Whether that Redis spaces requests; otherwise something else does, and the log says so."""
+    caplog.clear()
+    await shared_pacing(0.01, name="x", identity="y", folder=folder, redis_url=url).acquire()
+    return not [record for record in caplog.records if record.levelno == logging.WARNING]
+
+
+async def checked(url: str) -> checks.Check:
+    return next(one for one in await checks.servers(Settings(redis_url=url)) if one.part == "Redis")
+
+
+def with_login(url: str, login: str) -> str:
+    return url.replace("://", f"://{login}@")
+
+
+async def test_a_password_and_a_user_are_sent(plain: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for login in (f":{QUOTED}", "ada:se%2Fsame"):
+        assert await used(with_login(plain, login), tmp_path, caplog), caplog.text
+        assert (await checked(with_login(plain, login))).state == "ok"
+
+
+@pytest.mark.parametrize("login", ["", ":wrong-sesame", "bob:wrong-sesame"])
+async def test_a_refused_login_is_named_without_the_password(
+    plain: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, login: str
+) -> None:
+    url = with_login(plain, login) if login else plain
+    assert not await used(url, tmp_path, caplog), "it must go on without that Redis"
+    found = await checked(url)
+    assert found.state == "broken"
+    assert "DEEPCRITICAL_REDIS_URL" in found.advice
+    for text in (found.finding, caplog.text):
+        assert "AuthenticationError" in text
+        assert "wrong-sesame" not in text
+
+
+async def test_tls_with_a_certificate_of_ones_own(
+    encrypted: str, tmp_path: Path, certificate: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = f"{with_login(encrypted, f':{QUOTED}')}?ssl_ca_certs={certificate}"
+    assert await used(url, tmp_path, caplog), caplog.text
+    assert (await checked(url)).state == "ok"
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_refused(
+    encrypted: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = with_login(encrypted, f":{QUOTED}")
+    assert not await used(url, tmp_path, caplog)
+    found = await checked(url)
+    assert found.state == "broken"
+    for text in (found.finding, caplog.text):
+        assert "CERTIFICATE_VERIFY_FAILED" in text
+        assert "se/same" not in text
+        assert QUOTED not in text

@@ -1,0 +1,61 @@
+"""Regular expressions and normal forms take linear time, whatever text they meet."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.text import normalized
+
+ROOT = Path(__file__).resolve().parents[1]
+EXCEPT = ("cli.jsonc.",)
+"""Reads the user's own file of settings."""
+
+
+def bench() -> Any:
+    spec = importlib.util.spec_from_file_location("patterns", ROOT / "bench" / "patterns.py")
+    assert spec
+    assert spec.loader
+    sys.modules["patterns"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_time_of_every_pattern_grows_linearly_with_the_text() -> None:
+    patterns = bench()
+    found = {name: one for name, one in patterns.patterns().items() if not name.startswith(EXCEPT)}
+    assert len(found) > 150, "the patterns are not found any more"
+
+    grown = [patterns.growth(name, pattern, methods) for name, (pattern, methods) in found.items()]
+
+    # Once more, in case the machine was busy with something else.
+    worse = [patterns.growth(one.name, *found[one.name]) for one in grown if one.factor > patterns.BOUND]
+    assert [one for one in worse if one.factor > patterns.BOUND] == []
+
+
+def test_a_pattern_that_is_not_linear_is_noticed() -> None:
+    patterns = bench()
+    for slow in (r"\s+[-|]\s+PubMed$", r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<(Record)>.*?</\1>", r"&lt;.*?&gt;"):
+        assert patterns.growth("slow", re.compile(slow), ["sub"]).factor > patterns.BOUND, slow
+
+
+def test_only_one_function_normalizes_text() -> None:
+    calls = [
+        path.name
+        for path in (ROOT / "src").rglob("*.py")
+        if re.search(r"(?<!\w)normalize\(", path.read_text(encoding="utf-8"))
+    ]
+    assert calls == ["text.py"]
+
+
+@given(st.lists(st.text("aé\u0301\u0323 \n₅ﬁ\u00a0가Å", max_size=60), max_size=12).map(" ".join))
+def test_text_is_normalized_as_a_whole(text: str) -> None:
+    assert normalized("NFKC", text) == unicodedata.normalize("NFKC", text)
+    assert normalized("NFKD", text) == unicodedata.normalize("NFKD", text)

@@ -1,0 +1,237 @@
+"""Calls as hasty models make them: understood with a note, or refused with the right call spelled out."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from mcp.client import Client
+from mcp_types import CallToolResult, TextContent
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.server import create_server
+from deepcritical_mcp.tools.arguments import read_arguments
+from tests.fakes import FakeSearch, fake_server
+from tests.publications import published
+
+PAPER = published("Zinc and sleep.", source="pubmed", pmid="31978945", title="Zinc")
+Schemas = dict[str, dict[str, Any]]
+Q = "zinc sleep"
+
+
+@pytest.fixture
+async def schemas() -> Schemas:
+    async with Client(create_server(Settings())) as client:
+        return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+
+
+def text_of(result: CallToolResult) -> str:
+    block = result.content[0]
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+def of_pubmed(**arguments: object) -> tuple[str, dict[str, object]]:
+    return "pubmed_search", {"query": Q, **arguments}
+
+
+IDS = ["pubmed:31978945", "pubmed:20358181"]
+UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
+    (of_pubmed(limit=3), {"query": Q, "max_results": 3}),
+    (of_pubmed(maxResults="3"), {"query": Q, "max_results": 3}),
+    (of_pubmed(max_results=500), {"query": Q, "max_results": 100}),
+    (of_pubmed(max_results=0), {"query": Q, "max_results": 1}),
+    (of_pubmed(max_results="ten"), {"query": Q, "max_results": 10}),
+    (of_pubmed(page=3, limit=20), {"query": Q, "max_results": 20, "offset": 40}),
+    (of_pubmed(page=2), {"query": Q, "offset": 10}),
+    (of_pubmed(start=5), {"query": Q, "offset": 5}),
+    (of_pubmed(since="2015"), {"query": Q, "min_date": "2015"}),
+    (of_pubmed(year=2015), {"query": Q, "min_date": "2015", "max_date": "2015"}),
+    (of_pubmed(years="2010-2015"), {"query": Q, "min_date": "2010", "max_date": "2015"}),
+    (of_pubmed(years="since 2010"), {"query": Q, "min_date": "2010"}),
+    (of_pubmed(date_range={"start": "2010", "end": "2015"}), {"query": Q, "min_date": "2010", "max_date": "2015"}),
+    (of_pubmed(min_date="Jan 5, 2010", max_date="present"), {"query": Q, "min_date": "2010-01-05", "max_date": ""}),
+    (of_pubmed(min_date="31/12/2010"), {"query": Q, "min_date": "2010-12-31"}),
+    (of_pubmed(sort_by="newest"), {"query": Q, "sort": "date"}),
+    (of_pubmed(publication_types="RCTs"), {"query": Q, "publication_types": ["Randomized Controlled Trial"]}),
+    (of_pubmed(type="reviews, meta-analyses"), {"query": Q, "publication_types": ["Review", "Meta-Analysis"]}),
+    (of_pubmed(exclude_retracted=True), {"query": Q, "include_retracted": False}),
+    (of_pubmed(exclude_retracted="false"), {"query": Q, "include_retracted": True}),
+    (of_pubmed(include_known=False), {"query": Q, "only_new": True}),
+    (of_pubmed(variants="zinc dreams; copper sleep"), {"query": Q, "variants": ["zinc dreams", "copper sleep"]}),
+    (of_pubmed(session_id="current", min_date="null"), {"query": Q, "session_id": ""}),
+    (of_pubmed(reasoning="because", db="pubmed", include_abstracts=True), {"query": Q}),
+    (("pubmed_search", {"params": {"q": Q}}), {"query": Q}),
+    (("pubmed_search", {"query": f"Please search PubMed for {Q}, return 5"}), {"query": Q, "max_results": 5}),
+    (("pubmed_search", {"query": "pubmed:31978945"}), {"query": "31978945"}),
+    (("pubmed_search", {"query": "https://pubmed.ncbi.nlm.nih.gov/31978945/"}), {"query": "31978945"}),
+    (("pubmed_search", {"query": "“zinc” sleep"}), {"query": '"zinc" sleep'}),
+    (("semantic_search", {"query": Q, "k": 2}), {"query": Q, "max_results": 2}),
+    (("semantic_search", {"query": Q, "threshold": "50%"}), {"query": Q, "min_relevance": 0.5}),
+    (("semantic_search", {"query": Q, "sources": ["PubMed"]}), {"query": Q, "source": "pubmed"}),
+    (("get_evidence", {"id": 31978945}), {"ids": IDS[:1]}),
+    (("get_evidence", {"ids": "['pubmed:31978945','pubmed:20358181']"}), {"ids": IDS}),
+    (("get_evidence", {"pmids": "31978945, 20358181"}), {"ids": IDS}),
+    (("get_evidence", {"ids": ["`pubmed:31978945`.", "[PMID 20358181]"]}), {"ids": IDS}),
+    (("get_evidence", {"ids": ["https://pubmed.ncbi.nlm.nih.gov/31978945/"]}), {"ids": IDS[:1]}),
+    (("get_evidence", {"ids": IDS, "query": "why"}), {"ids": IDS, "about": "why"}),
+    (("get_evidence", {"ids": ["[a](https://doi.org/10.1000/ABC(1)2)"]}), {"ids": ["doi:10.1000/abc(1)2"]}),
+    (("pubmed_related", {"id": "PMID:31978945", "kind": "refs"}), {"pmid": "31978945", "kind": "references"}),
+    (("export_evidence", {"format": "zotero", "ids": "all"}), {"format": "ris", "ids": []}),
+    (("export_evidence", {"format": "csl_json"}), {"format": "csl-json"}),
+    (("expand_queries", {"query": Q, "max_results": 20}), {"topic": Q, "count": 8}),
+    (("web_search", {"query": Q, "time_range": "past year", "page": 1}), {"query": Q, "recency": "year"}),
+    (("add_evidence", {"items": "A note."}), {"items": [{"content": "A note."}]}),
+    (("add_evidence", {"text": "A note.", "title": "T"}), {"items": [{"content": "A note.", "title": "T"}]}),
+    (
+        ("add_evidence", {"items": [{"body": "A note.", "year": 2020, "authors": "Lee M; Roe J"}]}),
+        {"items": [{"content": "A note.", "date": "2020", "authors": ["Lee M; Roe J"]}]},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "meant"), UNDERSTOOD, ids=lambda value: str(value)[:90])
+def test_what_can_mean_one_thing_only_is_understood(
+    schemas: Schemas, call: tuple[str, dict[str, object]], meant: dict[str, object]
+) -> None:
+    tool, arguments = call
+    values, notes = read_arguments(tool, arguments, schemas[tool])
+    assert values == meant
+    assert notes
+
+
+REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
+    (of_pubmed(min_date="03/04/2010"), ['min_date="2010-03-04"', 'min_date="2010-04-03"']),
+    (of_pubmed(limit=3, max_results=5), ["limit=3", "max_results=5", "do not agree"]),
+    (of_pubmed(page=2, offset=5), ["page=2", "offset=5", "do not agree"]),
+    (of_pubmed(start=2015), ['min_date="2015"', "offset=2015"]),
+    (of_pubmed(author="Smith J"), ['query="(…) AND Smith J[au]"']),
+    (("pubmed_search", {"query": ["zinc", "sleep"]}), ['variants=["sleep"]', 'query="zinc sleep"']),
+    (("pubmed_search", {"queries": ["zinc", "iron"]}), ['query="zinc", variants=["iron"]']),
+    (of_pubmed(new_only=True), ["only_new=true", 'sort="date"']),
+    (("pubmed_related", {"pmids": ["31978945", "20358181"]}), ['pmid="31978945"', "one call for each"]),
+    (("export_evidence", {"format": "json"}), ['format="csl-json"', 'format="jsonl"']),
+    (("semantic_search", {"query": Q, "exclude_retracted": True}), ['status="ok"']),
+    (("semantic_search", {"query": Q, "min_relevance": 5}), ["min_relevance=0.5"]),
+    (("web_search", {"query": Q, "page": 2}), ["max_results=20"]),
+]
+
+
+@pytest.mark.parametrize(("call", "told"), REFUSED, ids=lambda value: str(value)[:90])
+def test_what_could_mean_two_things_is_refused_with_the_right_call(
+    schemas: Schemas, call: tuple[str, dict[str, object]], told: list[str]
+) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        read_arguments(call[0], call[1], schemas[call[0]])
+    assert all(text in caught.value.message for text in told), caught.value.message
+
+
+@pytest.mark.parametrize(("name", "never"), [("exclude_mesh", "include_retracted"), ("min_results", "max_results")])
+def test_no_hint_turns_the_meaning_around(schemas: Schemas, name: str, never: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        read_arguments(*of_pubmed(**{name: True}), schemas["pubmed_search"])
+    assert f'did you mean "{never}"' not in caught.value.message
+
+
+def test_a_tool_that_deletes_is_taken_literally(schemas: Schemas) -> None:
+    for arguments in ({"id": "rs_" + "0" * 32}, {"session": "current"}):
+        with pytest.raises(InvalidInputError):
+            read_arguments("clear_session", arguments, schemas["clear_session"], literal=True)
+    assert read_arguments("clear_session", {"session_id": "current"}, schemas["clear_session"], literal=True) == (
+        {"session_id": "current"},
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("search", "pubmed_search"),
+        ("search_pubmed", "pubmed_search"),
+        ("mcp__deepcritical__pubmedSearch", "pubmed_search"),
+        ("fetch", "get_evidence"),
+        ("get_abstract", "get_evidence"),
+        ("get_paper", "get_evidence"),
+        ("delete_session", "clear_session"),
+        ("new_session", 'session_id="new"'),
+        ("reset_session", 'session_id="new"'),
+    ],
+)
+async def test_an_unknown_tool_leads_to_the_right_one(written: str, told: str) -> None:
+    async with Client(fake_server()) as client:
+        text = text_of(await client.call_tool(written, {}))
+    assert told in text
+    assert ("clear_session" in text) == (told == "clear_session")
+
+
+async def test_what_was_read_otherwise_is_noted_in_both_forms_of_the_result() -> None:
+    async with Client(fake_server(literature=FakeSearch((PAPER,)))) as client:
+        found = await client.call_tool("pubmed_search", {"query": "x", "limit": 5})
+        read = await client.call_tool("get_evidence", {"pmid": 31978945})
+        kept = await client.call_tool("add_evidence", {"note": "A note."})
+        exported = await client.call_tool("export_evidence", {"format": "zotero"})
+    note = "Read limit=5 as max_results=5."
+    assert f"Note: {note}" in text_of(found)
+    assert note in (found.structured_content or {})["warnings"]
+    for result in (read, kept, exported):
+        assert "Note: Read " in text_of(result)
+        assert (result.structured_content or {})["warnings"]
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("(zinc AND sleep", "brackets are not balanced"),
+        ('"zinc sleep', "quotation mark"),
+        ("zinc[topic]", '"[topic]"'),
+        ("zinc or copper", "write OR"),
+    ],
+)
+def test_doubtful_syntax_of_a_query_is_noted(schemas: Schemas, query: str, told: str) -> None:
+    values, notes = read_arguments("pubmed_search", {"query": query}, schemas["pubmed_search"])
+    assert values == {"query": query}
+    assert any(told in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "query", ["VO2 max 50 athletes", "phase II or III", "search for the HIF1A gene", 'zinc[ti] AND "sleep"', "[18F]FDG"]
+)
+def test_a_query_that_is_right_reaches_pubmed_unchanged(schemas: Schemas, query: str) -> None:
+    assert read_arguments("pubmed_search", {"query": query}, schemas["pubmed_search"])[0] == {"query": query}
+
+
+def test_what_is_right_is_taken_as_it_is(schemas: Schemas) -> None:
+    types = ["Clinical Trial, Phase III"]
+    given: dict[str, object] = {
+        "query": Q,
+        "variants": ["zinc, copper"],
+        "publication_types": types,
+        "min_date": "2010",
+    }
+    assert read_arguments("pubmed_search", given, schemas["pubmed_search"]) == (given, [])
+
+
+@pytest.mark.parametrize(
+    "text", [" ", "[", "(", "-", "pmid ", ",", ")", '"', "1995-", "pubmed:1 ", "a, ", "please "], ids=repr
+)
+def test_long_arguments_are_read_in_linear_time(schemas: Schemas, text: str) -> None:
+    def seconds(length: int) -> float:
+        long = text * (length // len(text))
+        calls: list[tuple[str, dict[str, object]]] = [
+            of_pubmed(min_date=long, variants=long, publication_types=long, max_results=long),
+            ("get_evidence", {"ids": [long]}),
+            ("pubmed_related", {"pmid": long}),
+            ("add_evidence", {"items": long}),
+        ]
+        began = time.perf_counter()
+        for tool, arguments in calls:
+            try:
+                read_arguments(tool, arguments, schemas[tool])
+            except InvalidInputError:
+                continue
+        return time.perf_counter() - began
+
+    short = max(min(seconds(20_000) for _ in range(3)), 0.002)
+    assert seconds(200_000) < 40 * short

@@ -1,0 +1,125 @@
+"""What a source sends never holds up other callers: real processes on loopback."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import httpx
+import pytest
+
+from tests.transports.processes import serving_process
+
+FROZEN = 6.0
+"""Seconds, between what `/health` takes on a busy machine and the 15 to 120 of each case before there were limits."""
+HEADERS = {"accept": "application/json, text/event-stream"}
+GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+
+
+def rows(count: int, **fields: str) -> bytes:
+    made = (
+        {"title": "Title", "url": f"https://example.org/{one}", "content": "Text", **fields} for one in range(count)
+    )
+    return json.dumps({"results": list(made)}).encode()
+
+
+def record(title: str = "Title", abstract: str = "Text.") -> bytes:
+    return (
+        f"<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID><Article><ArticleTitle>{title}</ArticleTitle>"
+        f"<Abstract><AbstractText>{abstract}</AbstractText></Abstract></Article></MedlineCitation></PubmedArticle>"
+        "</PubmedArticleSet>"
+    ).encode()
+
+
+class Source(BaseHTTPRequestHandler):
+    """Sends `body`, and one PMID to esearch."""
+
+    body: ClassVar[bytes] = b""
+
+    def do_GET(self) -> None:
+        found = b'{"esearchresult": {"count": "1", "idlist": ["1"]}}'
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(found if "esearch" in self.path else self.body)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.do_GET()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def source(body: bytes) -> Generator[str]:
+    kind = type("Sends", (Source,), {"body": body})
+    with ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def called(http: httpx.Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def send(method: str, params: dict[str, Any], **headers: str) -> httpx.Response:
+        return http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=headers)
+
+    session = send("initialize", GREETING).headers["mcp-session-id"]
+    answer = send("tools/call", {"name": tool, "arguments": arguments}, **{"mcp-session-id": session}).text
+    return json.loads(answer.partition("data: ")[2].partition("\n")[0] or answer)["result"]
+
+
+MARKS = "e\u0301\u0323" * 40_000
+
+
+@pytest.mark.parametrize(
+    ("tool", "body", "said"),
+    [
+        ("web_search", rows(80_000), "sent more than 200 results at once"),
+        ("web_search", rows(1, title="a " * 3_000_000), ""),
+        ("web_search", rows(1, content="**a " * 100_000), "characters left out"),
+        ("web_search", rows(4, content=MARKS), "characters left out"),
+        ("pubmed_search", record(abstract=MARKS), "characters left out"),
+        ("pubmed_search", record(title="a " * 3_000_000), ""),
+        ("pubmed_search", record(abstract="Words. " * 1_000_000), "characters left out"),
+        ("pubmed_search", record()[:-19] + b"<PubmedArticle>" * 200_000 + record()[-19:], ""),
+    ],
+    ids=["rows", "title", "bold", "marks", "marks of PubMed", "title of PubMed", "abstract of PubMed", "unclosed"],
+)
+def test_health_is_answered_while_a_hostile_answer_is_read(tmp_path: Path, tool: str, body: bytes, said: str) -> None:
+    with source(body) as address:
+        settings = {
+            "DEEPCRITICAL_TAVILY_BASE_URL": address,
+            "TAVILY_API_KEY": "key",
+            "DEEPCRITICAL_LIMIT_LOCAL": "false",
+        }
+        settings |= {"DEEPCRITICAL_NCBI_BASE_URL": address, "DEEPCRITICAL_DUCKDUCKGO_URL": address}
+        with serving_process(tmp_path, **settings) as (_, url), httpx.Client(base_url=url, timeout=180) as http:
+            http.headers.update(HEADERS)
+            http.get("/ready", timeout=60)
+            worst, done = 0.0, threading.Event()
+
+            def ask() -> None:
+                nonlocal worst
+                while not done.wait(0.05):
+                    began = time.monotonic()
+                    httpx.get(f"{url}/health", timeout=180)
+                    worst = max(worst, time.monotonic() - began)
+
+            asking = threading.Thread(target=ask)
+            asking.start()
+            try:
+                result = called(http, tool, {"query": "zinc"})
+            finally:
+                done.set()
+                asking.join()
+
+    assert not result.get("isError"), result
+    assert worst < FROZEN
+    assert said in json.dumps(result["structuredContent"], ensure_ascii=False)
+    assert said in result["content"][0]["text"]

@@ -1,0 +1,61 @@
+"""A Chroma server that accepts requests and answers none, behind a real server over HTTP."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.transports.conftest import content, error
+from tests.transports.processes import chroma_process, serving_process
+
+SESSIONS = 8
+TIMEOUT = 2.0
+NOTE = {"items": [{"content": "Zinc speeds up the repair of skin."}]}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="stops a process")
+async def test_a_hung_server_costs_one_time_out_for_all_and_is_used_again_when_it_answers(tmp_path: Path) -> None:
+    with ExitStack() as opened:
+        hung, address = opened.enter_context(chroma_process(tmp_path))
+        settings = {"DEEPCRITICAL_CHROMA_URL": address, "DEEPCRITICAL_CHROMA_TIMEOUT": str(TIMEOUT)}
+        _, url = opened.enter_context(serving_process(tmp_path / "ours", **settings))
+        async with (
+            httpx2.AsyncClient(timeout=120, trust_env=False) as http,
+            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+        ):
+            kept = content(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"}))["session_id"]
+            failed: list[dict[str, Any]] = []
+
+            async def add() -> None:
+                failed.append(error(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"})))
+
+            hung.send_signal(signal.SIGSTOP)
+            began = time.monotonic()
+            async with anyio.create_task_group() as tasks:
+                for _ in range(SESSIONS):
+                    tasks.start_soon(add)
+                assert (await http.get(f"{url}/health")).status_code == 200
+            together = time.monotonic() - began
+            assert {one["code"] for one in failed} == {"evidence_store"}
+            assert all("does not respond" in one["message"] and one["retry_after"] > 0 for one in failed)
+            assert together < SESSIONS * TIMEOUT / 2, "each waited for the others"
+
+            began, refused = time.monotonic(), dict[str, Any]()
+            for _ in range(SESSIONS):
+                refused = error(await client.call_tool("list_evidence", {"session_id": kept}))
+                assert refused["retryable"]
+            assert time.monotonic() - began < SESSIONS * TIMEOUT / 2, "each call waited for a time-out"
+
+            hung.send_signal(signal.SIGCONT)
+            await anyio.sleep(refused["retry_after"] + 1)
+            assert content(await client.call_tool("list_evidence", {"session_id": kept}))["total"] == 1

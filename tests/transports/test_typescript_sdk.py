@@ -1,0 +1,103 @@
+"""The server behind the TypeScript SDK 1.x, on which many hosts are built: a real client, a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepcritical_mcp.tools import PROFILES, Profile
+from tests.cli.providers import providers_on_loopback
+
+HOST = Path(__file__).parents[1] / "board" / "host"
+SESSION: dict[str, object] = {"session_id": "$session"}
+UNKNOWN: dict[str, object] = {"session_id": "rs_" + "0" * 32}
+SUCCESSES: dict[str, dict[str, object]] = {
+    "pubmed_search": {"query": "zinc"},
+    "web_search": {"query": "zinc"},
+    "expand_queries": {"topic": "zinc in wound repair"},
+    "semantic_search": {"query": "zinc"},
+    "add_evidence": {"items": [{"content": "A note on zinc."}, {"content": "Zinc.", "source": "pubmed", "pmid": "99"}]},
+    "get_evidence": {"ids": ["pubmed:11"], "about": "zinc"},
+    "pubmed_related": {"pmid": "11"},
+    "list_evidence": {},
+    "export_evidence": {"format": "bibtex"},
+    "clear_session": SESSION,
+}
+FAILURES: dict[str, tuple[dict[str, object], str]] = {
+    "pubmed_search": ({}, "query is required"),
+    "web_search": ({"query": "x", **UNKNOWN}, "unknown or has expired"),
+    "expand_queries": ({"topic": " "}, "must not be blank"),
+    "semantic_search": ({"query": "x", **UNKNOWN}, "unknown or has expired"),
+    "add_evidence": ({"items": []}, "at least 1 item"),
+    "get_evidence": ({"ids": []}, "at least 1 item"),
+    "pubmed_related": ({"pmid": "one"}, "is not a PMID"),
+    "list_evidence": (UNKNOWN, "unknown or has expired"),
+    "export_evidence": ({"format": "bibtex", "ids": ["pubmed:5"]}, "nothing to export"),
+    "clear_session": ({}, "session_id is required"),
+}
+
+
+def called(folder: Path, profile: Profile, *calls: tuple[str, dict[str, object]]) -> list[dict[str, Any]]:
+    """What the client got for each call."""
+    node = shutil.which("node")
+    if node is None or not (HOST / "node_modules" / "@modelcontextprotocol" / "sdk").exists():
+        pytest.skip("the host's packages are not installed (npm install --no-package-lock in tests/board/host)")
+    with providers_on_loopback() as address:
+        settings = {
+            "DEEPCRITICAL_NCBI_BASE_URL": f"{address}/entrez/eutils",
+            "DEEPCRITICAL_DUCKDUCKGO_URL": f"{address}/html/",
+            "DEEPCRITICAL_CACHE_DIR": str(folder),
+            "HOME": str(folder),
+            "PATH": os.environ["PATH"],
+            "NO_PROXY": "*",
+        }
+        server = (sys.executable, "-m", "deepcritical_mcp", "serve", "--profile", profile)
+        done = subprocess.run(
+            [node, "sdk1.js", json.dumps(calls), *server],
+            cwd=HOST,
+            env=settings,
+            capture_output=True,
+            timeout=120,
+            check=True,
+        )
+    return json.loads(done.stdout)
+
+
+def text(result: dict[str, Any]) -> str:
+    return result["content"][0]["text"]
+
+
+def test_every_result_reaches_the_client(tmp_path: Path) -> None:
+    assert list(SUCCESSES) == [spec.name for spec in PROFILES["research"]]
+    for (name, arguments), result in zip(
+        SUCCESSES.items(), called(tmp_path, "research", *SUCCESSES.items()), strict=True
+    ):
+        assert "thrown" not in result, (name, result)
+        assert not result.get("isError"), (name, text(result))
+        assert result["fits"], (name, arguments)
+
+
+def test_every_error_reaches_the_client(tmp_path: Path) -> None:
+    assert list(FAILURES) == [spec.name for spec in PROFILES["research"]]
+    calls = [(name, arguments) for name, (arguments, _) in FAILURES.items()]
+    for (name, (_, told)), result in zip(FAILURES.items(), called(tmp_path, "research", *calls), strict=True):
+        assert "thrown" not in result, (name, result)
+        assert result["isError"]
+        assert told in text(result), (name, text(result))
+        assert told in result["structuredContent"]["error"]["message"]
+
+
+def test_both_tools_of_the_two_tool_profile_reach_the_client(tmp_path: Path) -> None:
+    found, fetched, refused = called(
+        tmp_path, "search-fetch", ("search", {"query": "zinc"}), ("fetch", {"id": "x"}), ("search", {})
+    )
+    assert [hit["title"] for hit in found["structuredContent"]["results"]]
+    assert "pass the id of a search result" in text(fetched)
+    assert "query is required" in text(refused)
