@@ -197,12 +197,22 @@ async def connect(http: httpx.AsyncClient) -> dict[str, str]:
     return headers
 
 
-async def call(http: httpx.AsyncClient, headers: dict[str, str], tool: str, arguments: dict[str, Any]) -> str:
-    """ "ok" or the error's text."""
+async def result_of(
+    http: httpx.AsyncClient, headers: dict[str, str], tool: str, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    """What the tool returned; {} if the protocol refused the call."""
     sent = message("tools/call", {"name": tool, "arguments": arguments})
     answer = (await http.post("/mcp", headers=headers, json=sent)).text
-    result = json.loads(answer.partition("data: ")[2].partition("\n")[0] or answer).get("result", {})
-    return result["content"][0]["text"][:150] if result.get("isError", not result) else "ok"
+    found = re.search(r"^(?:data: )?(\{.*)$", answer, re.MULTILINE)
+    return json.loads(found[1]).get("result", {}) if found else {}
+
+
+async def call(http: httpx.AsyncClient, headers: dict[str, str], tool: str, arguments: dict[str, Any]) -> str:
+    """ "ok" or the error's text."""
+    result = await result_of(http, headers, tool, arguments)
+    if not result:
+        return "refused by the protocol"
+    return result["content"][0]["text"][:150] if result.get("isError") else "ok"
 
 
 async def crowd(url: str, clients: int, kept: bool) -> None:
@@ -254,7 +264,8 @@ async def hostile(url: str) -> None:
 
 
 @contextmanager
-def server(folder: Path, stand_in: str, key: bool) -> Generator[str]:
+def server(folder: Path, stand_in: str, key: bool, **more: str) -> Generator[tuple[subprocess.Popen[bytes], str]]:
+    """Our server and its address; `more` are further settings."""
     settings = {
         "DEEPCRITICAL_CACHE_DIR": str(folder),
         "NCBI_API_KEY": "stand-in" if key else "",
@@ -264,6 +275,7 @@ def server(folder: Path, stand_in: str, key: bool) -> Generator[str]:
         "DEEPCRITICAL_DUCKDUCKGO_URL": stand_in,
         "DEEPCRITICAL_LOG_LEVEL": "WARNING",
         "HOME": str(folder),
+        **more,
     }
     log = folder / "server.log"
     command = [sys.executable, "-m", "deepcritical_mcp", "serve", "--transport", "http", "--port", "0"]
@@ -271,7 +283,7 @@ def server(folder: Path, stand_in: str, key: bool) -> Generator[str]:
         try:
             while not (found := re.search(r"listens on (\S+)/mcp", log.read_text())):
                 time.sleep(0.05)
-            yield found[1]
+            yield process, found[1]
         finally:
             process.kill()
             lines = log.read_text().splitlines()[1:]
@@ -288,7 +300,7 @@ def main() -> None:
     stand_in = Server(("127.0.0.1", 0), StandIn)
     threading.Thread(target=stand_in.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{stand_in.server_address[1]}"
-    with tempfile.TemporaryDirectory() as folder, server(Path(folder), address, not options.no_key) as url:
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder), address, not options.no_key) as (_, url):
         httpx.get(f"{url}/ready", timeout=60)
         if options.hostile:
             anyio.run(hostile, url)

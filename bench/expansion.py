@@ -40,7 +40,7 @@ from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.search.asking import fuse
 from deepcritical_mcp.search.expansion import QueryExpander
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
-from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
+from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
 
 DEPTH = 100
 ANSWERS = Path(__file__).parent / "mesh" / "answers.json"
@@ -58,11 +58,11 @@ class MeshAnswers:
         names = sorted(self._mappings, key=len, reverse=True)
         self._known = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})(?!\w)")
 
-    def concepts(self, folder: Path) -> MeshConcepts:
+    def concepts(self, folder: Path) -> PubMedVocabulary:
         http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
         client = ApiClient(http, provider="pubmed", title="PubMed")
         eutils = EUtilities(client, base_url="http://ncbi.bench", tool="bench", email="", api_key=SecretStr(""))
-        return MeshConcepts(eutils, cache_dir=folder)
+        return PubMedVocabulary(eutils, cache_dir=folder)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         params = dict(request.url.params) | dict(httpx.QueryParams(request.content.decode()))

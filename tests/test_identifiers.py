@@ -39,6 +39,8 @@ from deepcritical_mcp.identifiers import RecordIds, record_ids
         ("https://www.publisher.example/doi/10.1000/abc/abstract", RecordIds(doi="10.1000/abc")),
         ("https://reviews.example/cdsr/doi/10.1000/cd1.pub2/full/es", RecordIds(doi="10.1000/cd1.pub2")),
         ("https://reviews.example/cdsr/doi/10.1000/cd1.pub2/information", RecordIds(doi="10.1000/cd1.pub2")),
+        ("https://doi.org/10.1000.10/ABC", RecordIds(doi="10.1000.10/abc")),
+        ("https://www.publisher.example/doi/10.1000.10/abc", RecordIds(doi="10.1000.10/abc")),
         ("https://doi.org/10.1000/abc.", RecordIds(doi="10.1000/abc")),
         ("https://link.springer.com/content/pdf/10.1000/s1-2.pdf", RecordIds(doi="10.1000/s1-2")),
         ("https://link.springer.com/10.1000/s1-2", RecordIds(doi="10.1000/s1-2")),

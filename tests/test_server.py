@@ -64,7 +64,7 @@ async def test_a_small_piece_of_research_ask_keep_find_again(mode: str) -> None:
             "metformin alzheimer randomized controlled trial",
             "metformin alzheimer systematic review",
         ]
-        assert "No MeSH vocabulary was available" in proposed["warnings"][0]
+        assert "Without MeSH and numbers of hits" in proposed["warnings"][0]
         found = await client.call_tool("pubmed_search", {"query": "metformin alzheimer"})
         session = structured_of(found)["session_id"]
         assert session in text_of(found)
@@ -90,12 +90,13 @@ async def test_a_small_piece_of_research_ask_keep_find_again(mode: str) -> None:
         ("pubmed_search", {"query": " \t\n"}, "must not be blank"),
         ("pubmed_search", {"query": "x" * 10_000}, "at most 4,000 characters, got 10,000"),
         ("pubmed_search", {"query": "x", "variant_list": 5}, 'did you mean "variants"?'),
-        ("add_evidence", {"items": [{"title": "x"}]}, "items.0.content is required"),
+        ("add_evidence", {"items": [{"title": "x"}]}, "items[0].content is required"),
         ("pubmed_search", {"query": [1, 2]}, "query is one text"),
         ("pubmed_search", {"query": "x", "variants": ["y"] * 8}, "at most 7 items"),
         ("pubmed_search", {"query": "x", "session_id": "rs_" + "0" * 32}, "unknown or has expired"),
         ("pubmed_search", {"query": "x", "session_id": "../../etc/passwd"}, "unknown or has expired"),
         ("web_search", {"query": "x", "min_score": 2}, "min_score: from 0 to 1, got 2"),
+        ("expand_queries", {"topic": "x", "description": "d" * 4_001}, "at most 4,000 characters, got 4,001"),
         ("web_search", {"query": "x", "topic": "sports"}, "topic: expected 'general' or 'news'"),
         ("add_evidence", {"items": []}, "at least 1 item"),
         ("add_evidence", {"items": [{"content": "x"}] * 101}, "at most 100 items"),
@@ -238,7 +239,7 @@ async def test_only_a_session_that_is_named_is_deleted(written: str, mode: str) 
         undone = await client.call_tool("clear_session", {"session_id": session, "undo": True})
         after = await client.call_tool("list_evidence", {"session_id": session})
     assert structured_of(gone)["removed"] == 2
-    assert "Deleted: 2 items of evidence (1 pubmed, 1 user)." in text_of(gone)
+    assert "Deleted: 2 items of evidence (PubMed: 1, Own note: 1)." in text_of(gone)
     assert "undo" not in text_of(gone)
     assert "undo is unavailable" in text_of(undone)
     assert "unknown or has expired" in text_of(after)
@@ -253,11 +254,13 @@ async def test_a_kept_session_that_was_deleted_can_be_brought_back(mode: str, tm
         lost = await client.call_tool("list_evidence", {"session_id": session})
         assert "unknown or has expired" in text_of(lost)
         back = await client.call_tool("clear_session", {"session_id": session, "undo": True})
-        assert "Restored: 1 item of evidence (1 pubmed)." in text_of(back)
+        assert "Restored: 1 item of evidence (PubMed: 1)." in text_of(back)
         again = await client.call_tool("clear_session", {"session_id": session, "undo": True})
         listed = await client.call_tool("list_evidence", {"session_id": session})
         unknown = await client.call_tool("clear_session", {"session_id": "rs_" + "0" * 32, "undo": True})
     await server.app.aclose()
+    assert "It was not deleted" in text_of(again)
+    assert "undo=true brings it back" in text_of(lost)
     assert structured_of(again)["removed"] == structured_of(listed)["total"] == 1
     assert "unknown or has expired" in text_of(unknown)
 
@@ -421,6 +424,7 @@ async def test_fields_are_completed_from_what_the_session_holds(mode: str) -> No
         topics = await client.complete(topic, {"name": "topic", "value": "Met"})
         depths = await client.complete(PromptReference(name="research_question"), {"name": "depth", "value": "q"})
         ids = await client.complete(piece, {"name": "id", "value": "pubmed:"})
+        foreign = await client.complete(ResourceTemplateReference(uri="foo://{id}"), {"name": "id", "value": ""})
         for ref, name in ((PromptReference(name="nothing"), "topic"), (topic, "nothing")):
             with pytest.raises(MCPError, match=r"Unknown (prompt|argument)") as told:
                 await client.complete(ref, {"name": name, "value": ""})
@@ -428,6 +432,7 @@ async def test_fields_are_completed_from_what_the_session_holds(mode: str) -> No
     assert topics.completion.values == ["metformin alzheimer"]
     assert depths.completion.values == ["quick"]
     assert ids.completion.values == ["pubmed:1"]
+    assert foreign.completion.values == []
 
 
 async def test_a_host_that_shows_apps_gets_the_board_and_others_lose_nothing(mode: str) -> None:

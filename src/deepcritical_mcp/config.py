@@ -99,6 +99,9 @@ class Settings(BaseSettings):
     dedup_threshold: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="drop evidence more similar than this (0 to 1); unset = group it, drop nothing"
     )
+    redis_url: SecretStr = Field(
+        SecretStr(""), description="Redis in which machines share one request rate; TLS: rediss://…?ssl_ca_certs=FILE"
+    )
 
     session_ttl: float = Field(86_400, gt=0, description="seconds after which an idle session is dropped")
     max_sessions: int = Field(1_000, ge=1, description="open sessions; beyond that the least recently used is dropped")
@@ -110,19 +113,13 @@ class Settings(BaseSettings):
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="lowest level logged on stderr")
 
-    auth_tokens: Tokens = Field(
-        SecretStr(""), description="callers allowed over HTTP: comma-separated name:token pairs"
-    )
+    auth_tokens: Tokens = Field(SecretStr(""), description="callers allowed over HTTP, as name:token,name:token")
     oauth_issuer: BaseUrl = Field("", description="OAuth authorization server whose access tokens are accepted")
-    oauth_audience: str = Field(
-        "", description="audience that an OAuth token must have; unset = this server's public address"
-    )
+    oauth_audience: str = Field("", description="an OAuth token's audience; unset = this server's public address")
     oauth_jwks_url: BaseUrl = Field("", description="the issuer's key set; unset = taken from its metadata")
     oauth_scopes: Words = Field((), description="scopes that an OAuth token must have")
     public_url: BaseUrl = Field("", description="address at which clients reach the server over HTTP")
-    allowed_hosts: Words = Field(
-        (), description="further Host names to answer over HTTP; *.example.org for all subdomains"
-    )
+    allowed_hosts: Words = Field((), description="further Host names to answer over HTTP; *.example.org = subdomains")
     cors_origins: Words = Field((), description="web origins whose pages may call over HTTP")
     trusted_proxies: Words = Field((), description="addresses or networks of proxies whose X-Forwarded-For is trusted")
     calls_per_minute: int = Field(600, ge=1, description="tool calls per minute and caller over HTTP")
@@ -131,13 +128,9 @@ class Settings(BaseSettings):
     max_sessions_per_caller: int = Field(
         100, ge=1, description="open sessions per authenticated caller; beyond that its oldest is dropped"
     )
-    max_evidence_per_caller: int = Field(
-        100_000, ge=1, description="records in all sessions of one authenticated caller"
-    )
+    max_evidence_per_caller: int = Field(100_000, ge=1, description="records of one authenticated caller")
     max_body: int = Field(8 * 1024 * 1024, ge=1_024, description="bytes in one HTTP request")
-    max_connections: int = Field(
-        1_000, ge=1, description="concurrent HTTP connections; beyond that idle ones are closed first"
-    )
+    max_connections: int = Field(1_000, ge=1, description="concurrent HTTP connections; then idle ones are closed")
     request_timeout: float = Field(20, gt=0, description="seconds within which an HTTP request must be complete")
     keep_alive: float = Field(75, gt=0, description="seconds for which an idle HTTP connection stays open")
     connection_ttl: float = Field(1_800, gt=0, description="seconds after which an idle Mcp-Session-Id is forgotten")
@@ -203,8 +196,14 @@ def load_settings() -> Settings:
     """Settings from the environment.
 
     Raises:
-        ConfigurationError: a value is wrong; the message names each such variable, never its value.
+        ConfigurationError: a value is wrong, or two parts declare one setting; the message names each such variable,
+            never its value.
     """
+    declared: dict[str, type[BaseSettings]] = {}
+    for setting in every_setting():
+        if declared.setdefault(setting.field, setting.kind) is not setting.kind:
+            owners = f"{declared[setting.field].__name__} and {setting.kind.__name__}"
+            raise ConfigurationError(f"{owners} both declare the setting {setting.field}: rename one of them.")
     try:
         return Settings()
     except ValidationError as error:
@@ -215,7 +214,9 @@ def load_settings() -> Settings:
         except ValidationError as error:
             rows += error.errors()
     known = {setting.field: setting.variable for setting in every_setting()}
-    problems = dict.fromkeys(f"{known.get(str(row['loc'][0]), row['loc'][0])}: {_problem(row['msg'])}" for row in rows)
+    problems = dict.fromkeys(
+        f"{known.get(str(row['loc'][0]), row['loc'][0])}: {plain_problem(row['msg'])}" for row in rows
+    )
     raise ConfigurationError("; ".join(problems) + ". Correct or unset it.")
 
 
@@ -241,7 +242,6 @@ def _kinds() -> Iterator[type[OwnSettings]]:
     """Each part's settings class, found by name: this layer lies below the parts."""
     for table in ("deepcritical_mcp.sources:SOURCES", "deepcritical_mcp.evidence.storage:STORES"):
         yield from (pkgutil.resolve_name(row.settings) for row in pkgutil.resolve_name(table) if row.settings)
-    yield pkgutil.resolve_name("deepcritical_mcp.net.redis_settings:RedisSettings")
 
 
 def _variable(field: str, info: FieldInfo) -> str:
@@ -254,7 +254,8 @@ def _letters(variable: str) -> str:
     return variable.upper().replace("_", "").replace("SEARCH", "")
 
 
-def _problem(message: str) -> str:
+def plain_problem(message: str) -> str:
+    """What pydantic says about a value, without its jargon."""
     return message.removeprefix("Value error, ").replace("Input should be", "must be").partition(", unable to parse")[0]
 
 

@@ -74,8 +74,11 @@ class AppContext:
         """
 
         def work() -> None:
-            self._build().embedder.warm_up()
-            gc.freeze()  # a collection would stop the process for half a second to look at what was imported
+            try:
+                self._build().embedder.warm_up()
+            finally:
+                gc.freeze()  # a collection would stop the process for half a second to look at what was imported
+                gc.set_threshold(700)  # as usual; `main` raised it
 
         threading.Thread(target=work, name="warm-up", daemon=True).start()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 
-_MONTHS = "january february march april may june july august september october november december".split()
 _YEAR, _NAME = r"(?P<year>(?:1[5-9]|20|21)[0-9]{2})", r"(?P<month>[a-z]{3,9})\.?"
 _MONTH, _DAY = r"(?P<month>[0-9]{1,2})", r"(?P<day>[0-9]{1,2})"
 _FORMATS = [
@@ -90,8 +90,7 @@ def _before(today: datetime.date, ago: re.Match[str]) -> list[str]:
 def _dates(year: str, month: str | None = None, day: str | None = None, by: str = "") -> Iterator[str]:
     """The dates that exist; with `by`, month and day are in doubt."""
     if month and not month.isdecimal():
-        short = "sep" if month == "sept" else month
-        month = next((str(at) for at, name in enumerate(_MONTHS, 1) if name.startswith(short)), "0")
+        month = next((str(at) for at in range(1, 13) if calendar.month_name[at].lower().startswith(month)), "0")
     for first, second in ((month, day), *([(day, month)] if by else [])):
         try:
             date = datetime.date(int(year), int(first or 1), int(second or 1)).isoformat()

@@ -41,8 +41,10 @@ TO_EMBED = Share(0.4)
 """To embed documents; without vectors they are found by words until embedded later."""
 TO_EMBED_FOR_ANSWER = Share(0.2)
 """To embed, within a search of the session, what it could compare by words as well."""
-VOCABULARY = Share(0.3, 10.0)
-"""To look up a topic's concepts; five small requests to NCBI take about 3 seconds."""
+VOCABULARY = Share(0.3, 12.0)
+"""To look up a topic's concepts; five small requests to NCBI take about 2 seconds, each abbreviation 2 more."""
+COUNTS = Share(0.4, 10.0)
+"""To count what the proposed queries find: a request each, about 3 a second."""
 CLIENT_MODEL = Share(0.5)
 """To wait for the client's own model, whose user may have to approve the request."""
 

@@ -74,8 +74,9 @@ class SessionNotFoundError(SessionError, code="session_not_found"):
 
     def __init__(self) -> None:
         super().__init__(
-            "This session is unknown or has expired, or was cleared; sessions in memory end with the server. Call "
-            'again without session_id to use your default session, or with session_id="new" to open a fresh one.'
+            "This session is unknown or has expired, or was cleared (clear_session with undo=true brings it back "
+            "within a day, if sessions are kept); sessions in memory end with the server. Pass the id exactly as a "
+            'result shows it (list_evidence shows the current one); a search with session_id="new" opens a fresh one.'
         )
 
 

@@ -117,7 +117,7 @@ def first_sentences(text: str, limit: int) -> str:
     return text[: ends[-1]].rstrip() if ends else ""
 
 
-def least_telling(text: str, limit: int = 0, *, strict: bool = False) -> list[Span]:
+def without_results(text: str, limit: int = 0, *, strict: bool = False) -> list[Span]:
     """What to cut from an abstract: sentences without results, except the first one and the conclusion (the part
     labeled so, else the last sentences); and if more than `limit` characters would stay, those with the fewest results.
     Without a limit, those with results stay, except in a text of more than `MAX_ABSTRACT` characters.

@@ -25,13 +25,15 @@ _PUBMED_BY_QUERY = ("pubmed.ncbi.nlm.nih.gov", "ncbi.nlm.nih.gov/pubmed", "ncbi.
 _PMC_OLD = re.compile(r"/pmc/articles/([1-9]\d{2,8})/?")
 _PMC_BY_PMID = re.compile(r"(?:/pmc)?/articles/pmid/0*([1-9]\d{0,8})/?")
 _EUROPE_PMC = re.compile(r"/(?:article|abstract)/(MED|PMC)/(?:PMC)?0*([1-9]\d{0,8})/?", re.IGNORECASE)
-_DOI = re.compile(r"10\.\d{4,9}/[^\s?#]+")
+SESSION_ID = re.compile("rs_[0-9a-f]{32}")
+_PREFIX = r"10\.[0-9]{4,9}(?:\.[0-9]{1,9}){0,4}+/"
+_DOI = re.compile(rf"{_PREFIX}[^\s?#]+")
 
 # Publishers' pages of an article with the DOI in the path. Views such as the abstract or PDF count as the article;
 # its figures, supplements and citing articles do not.
 _VIEWS = "abs|abstract|full|fulltext|pdf|epdf|pdfdirect|pdfplus|epub|html|full-xml|full\\.pdf|full-text"
 _ENDS = rf"(?:/(?:{_VIEWS}|information)(?:/[a-z]{{2}})?)?"
-_BY_DOI = re.compile(rf"(?:/cdsr)?/doi/(?:(?:{_VIEWS})/)?(10\.\d{{4,9}}/[^\s?#]+?){_ENDS}")
+_BY_DOI = re.compile(rf"(?:/cdsr)?/doi/(?:(?:{_VIEWS})/)?({_PREFIX}[^\s?#]+?){_ENDS}")
 _BIORXIV = re.compile(
     r"/content/(?:early/[\d/]+/)?(10\.1101/[\d.]+?)(?:v\d+)?(?:\.(?:full|abstract|full-text))?(?:\.pdf(?:\+html)?)?"
 )
@@ -149,7 +151,7 @@ def _publishers_doi(host: str, path: str, query: str) -> str:
     return ""
 
 
-_BARE_DOI = re.compile(r"10\.\d{4,9}/\S+")
+BARE_DOI = re.compile(rf"{_PREFIX}\S+")
 _PREPRINT_DOI = re.compile(
     r"10\.(?:1101/\d|64898/|21203/rs|20944/preprints|31234/|48550/arxiv|26434/chemrxiv|2139/ssrn)"
 )
@@ -159,7 +161,7 @@ def normalize_doi(doi: str) -> str:
     """A DOI without resolver URL or "doi:" prefix, in lower case (DOIs are case-insensitive); "" stays ""."""
     bare = unquote(doi.strip()) if "%" in doi else doi.strip()
     bare = re.sub(r"^(https?://(dx\.)?doi\.org/|doi(:|\s))\s*", "", bare, flags=re.IGNORECASE).lower()
-    found = _BARE_DOI.search(bare)
+    found = BARE_DOI.search(bare)
     return found[0].rstrip(".,;") if found else bare
 
 

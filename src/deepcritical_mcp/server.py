@@ -93,7 +93,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             lifespan=lifespan,
             log_level=app.settings.log_level,
             extensions=[_board()],
-            middleware=[self._add_session_resources, *middleware, self._warm_up_once],
+            middleware=[_forget_arguments, self._add_session_resources, *middleware, self._warm_up_once],
         )
         self.app = app
         self._is_warm = not warm_up
@@ -273,6 +273,18 @@ def create_server(
     """
     app = AppContext(settings or load_settings(), admission=admission)
     return DeepCriticalServer(app, profile=profile, middleware=middleware, warm_up=warm_up)
+
+
+async def _forget_arguments(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Middleware that empties a call's arguments, because the SDK keeps a connection's last message until the next."""
+    result: HandlerResult = None
+    try:
+        result = await call_next(ctx)
+    finally:
+        arguments = (ctx.params or {}).get("arguments")
+        if isinstance(arguments, dict) and not (isinstance(result, dict) and "requestState" in result):
+            arguments.clear()  # the state of an unfinished request is bound to them
+    return result
 
 
 def _board() -> Apps:

@@ -76,7 +76,7 @@ def test_every_script_of_the_package_is_in_the_page_once() -> None:
 
     assert sorted(SCRIPTS) == sorted(sources)
     for source in sources.values():
-        for whole in re.split("@VERSION@|@STATUSES@|@SOURCES@", source):
+        for whole in re.split("@VERSION@|@STATUSES@|@SOURCES@|@NOTICES@", source):
             assert script.count(whole) == 1
     assert f'version: "{__version__}"' in script
 

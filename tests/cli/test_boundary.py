@@ -157,3 +157,18 @@ def test_characters_that_the_terminal_lacks_are_not_an_error(command: Command):
         "install", "--client", "cursor", "--yes", PYTHONIOENCODING="ascii", HOME="/nowhere-ü", PYTHONUTF8="0"
     )
     assert "Unicode" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("serve", "--port", "abc"), "'--port': must be a valid integer"),
+        (("serve", "--port", "99999"), "'--port': must be less than or equal to 65535"),
+        (("serve", "--transport", "foo"), "'--transport': 'foo' is not one of"),
+        (("install", "--client", "foo"), "'--client': 'foo' is not one of"),
+    ],
+)
+def test_a_wrong_option_is_reported_in_plain_words(command: Command, arguments: tuple[str, ...], told: str):
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert told in " ".join(done.stderr.replace("│", " ").split())

@@ -144,6 +144,7 @@ def test_ctrl_c_is_one_sentence_and_leaves_no_process_behind(environment: dict[s
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     ) as process:
         assert process.stdout
         while "expand_queries" not in process.stdout.readline():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -133,6 +134,19 @@ def test_no_source_answers_and_the_home_folder_is_not_writable(command: Command,
     assert max(map(len, done.stdout.splitlines())) <= 60
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_data_folder_that_everybody_can_write_to_is_reported(command: Command, tmp_path: Path):
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(0o777)
+    settings = {"DEEPCRITICAL_NCBI_BASE_URL": NO_SERVER, "DEEPCRITICAL_DUCKDUCKGO_URL": NO_SERVER}
+    done = command("doctor", "--json", **settings, DEEPCRITICAL_DATA_DIR=str(data))
+    found = _checks(done.stdout)["Data folder"]
+    assert found["state"] == "warning"
+    assert "every user" in found["finding"]
+    assert "chmod 700" in found["advice"]
 
 
 def test_a_proxy_that_refuses_is_reported_without_its_password(

@@ -144,7 +144,8 @@ def test_later_changes_survive_undo(command: Command, home: Path):
 @pytest.mark.parametrize(
     ("variable", "says"),
     [
-        ("FOO=1", "no such setting"),
+        ("FOO=1", "no such setting. docs/reference.md"),
+        ("TAVILY_APIKEY=z", "Did you mean TAVILY_API_KEY?"),
         ("TAVILY_API_KEY", "no value"),
         ("DEEPCRITICAL_DEADLINE=soon", "DEEPCRITICAL_DEADLINE"),
     ],

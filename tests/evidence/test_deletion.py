@@ -246,21 +246,47 @@ async def test_a_clock_that_is_ahead_deletes_nothing(embedder: EmbeddingService,
         await registry.aclose()
 
 
-@pytest.mark.parametrize("damage", [b"junk" * 5_000, b"SQLite format 3\0" + b"\xff" * 4_080])
+def truncated(database: Path) -> None:
+    os.truncate(database, database.stat().st_size // 2)
+
+
+def replaced_by_a_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "junk": lambda database: database.write_bytes(b"junk" * 5_000),
+    "no pages": lambda database: database.write_bytes(b"SQLite format 3\0" + b"\xff" * 4_080),
+    "junk inside": lambda database: database.write_bytes(database.read_bytes()[:4_096] + b"junk" * 100_000),
+    "empty": lambda database: database.write_bytes(b""),
+    "truncated": truncated,
+    "a folder": lambda database: (database.unlink(), database.mkdir()),
+    "no folder": lambda database: shutil.rmtree(database.parent),
+    "a pipe": replaced_by_a_pipe,
+    "an index that is a pipe": lambda database: replaced_by_a_pipe(next(database.parent.glob("*/header.bin"))),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
+@pytest.mark.parametrize("damage", DAMAGES)
 async def test_a_damaged_session_says_the_same_each_time_and_can_be_cleared(
-    damage: bytes, registries: Registries, tmp_path: Path
+    damage: str, registries: Registries, tmp_path: Path
 ) -> None:
     first = registries(Settings(data_dir=tmp_path))
-    session_id = await kept(first, owner="ada")
+    store = await first.open(owner="ada")
+    session_id = store.session_id
+    await store.add_evidence(PIECES)
     await first.aclose()
-    (tmp_path / "sessions" / session_id / "chroma" / "chroma.sqlite3").write_bytes(damage)
+    DAMAGES[damage](tmp_path / "sessions" / session_id / "chroma" / "chroma.sqlite3")
     registry = registries(Settings(data_dir=tmp_path))
     said: set[str] = set()
     for _ in range(3):
         with pytest.raises(DeepCriticalError) as error:
-            await registry.get(session_id, owner="ada")
+            await (await registry.get(session_id, owner="ada")).count()
         said.add(error.value.message)
     assert len(said) == 1
+    assert said.pop().startswith("This session is damaged")
     with pytest.raises((SessionNotFoundError, EvidenceStoreError)):
         await registry.drop(session_id, owner="bob")
     assert (tmp_path / "sessions" / session_id).exists()

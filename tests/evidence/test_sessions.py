@@ -12,6 +12,8 @@ from pathlib import Path
 import anyio
 import numpy as np
 import pytest
+from chromadb.config import Settings as ChromaSettings
+from chromadb.config import System
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
@@ -19,11 +21,11 @@ from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, Sessio
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage import in_memory, open_backend
 from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
 from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.evidence.storage.on_server import ServerBackend
-from deepcritical_mcp.evidence.storage.rows import is_session_id
+from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, new_session_id
 from tests.evidence.conftest import ChromaServer
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
@@ -50,6 +52,32 @@ def test_a_server_takes_precedence_over_a_folder_and_a_folder_over_memory(tmp_pa
     assert isinstance(open_backend(Settings(data_dir=tmp_path)), FolderBackend)
     assert isinstance(open_backend(Settings()), MemoryBackend)
     assert list(tmp_path.iterdir()) == [], "nothing is written before the first session"
+
+
+async def test_an_empty_session_in_memory_starts_no_chroma(
+    registries: Registries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Starting one stops the process for 50 ms: 200 clients with nothing to search made `/health` wait for a second."""
+    started: list[System] = []
+
+    def counted(settings: ChromaSettings) -> System:
+        started.append(System(settings))
+        return started[-1]
+
+    monkeypatch.setattr(in_memory, "System", counted)
+    store = await registries(Settings()).open()
+    assert await store.search_similar("warts in mice") == []
+    assert await store.ids() == []
+    assert started == []
+    space = MemoryBackend(limit=1).create(new_session_id(), SessionInfo("", "", 0.0))
+    assert space.vectors({"not yet written": 1}) == {}
+    assert space.nearest([[1.0, 0.0]], 1) == [[]]
+    space.delete()
+    started.clear()
+
+    await store.add_evidence(PIECES[:1])
+    assert await store.search_similar("subject 0") != []
+    assert len(started) == 1
 
 
 async def test_an_unknown_session_is_not_found(place: Settings, registries: Registries, tmp_path: Path) -> None:
@@ -309,7 +337,7 @@ import sys, anyio
 from pathlib import Path
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage import in_memory, open_backend
 from tests.evidence.stand_ins import HashingModel, piece
 
 async def main():

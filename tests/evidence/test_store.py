@@ -290,10 +290,32 @@ async def test_a_dropped_session_is_gone(place: Settings, registries: Registries
             await attempt()
 
 
+async def test_a_low_threshold_drops_paraphrases_but_nothing_that_a_number_or_date_tells_apart(
+    place: Settings, registries: Registries
+) -> None:
+    def update(week: int, host: str, date: str) -> Publication:
+        text = f"In week {week}, new cholera cases were reported in Sudan. Vaccination continues in Khartoum."
+        return piece(
+            text, f"WHO update on cholera in Sudan, week {week}", source="web", url=f"https://{host}/a", date=date
+        )
+
+    store = await registries(place.model_copy(update={"dedup_threshold": 0.8})).open()
+    first = update(12, "who.example", date="2024-03-20")
+    later = update(13, "relief.example", date="2024-03-20")
+    next_year = update(12, "news.example", date="2025-03-19")
+    text = first.text.content.replace("were reported in", "have been reported from")
+    paraphrase = piece(text, "Cholera in Sudan, week 12: an update", source="web", url="https://blog.example/c")
+    outcomes = await store.add_evidence([first, later, next_year, paraphrase])
+
+    assert [outcome.status for outcome in outcomes] == ["added", "added", "added", "duplicate"]
+    assert "nearly the same meaning" in outcomes[-1].reason
+
+
 async def test_lists_are_deduplicated_without_the_session(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     content = AMPK.text.content.replace("Activating", "Activation of")
     paraphrase = piece(content, "Neuroprotection by AMPK activation", source="web", url="https://example.org/p")
     twice: list[Publication] = [AMPK, OTHERS[0], AMPK, paraphrase]
     assert [item.id for item in await store.deduplicate(twice, 0.9)] == [AMPK.id, OTHERS[0].id]
+    assert [item.id for item in await store.deduplicate(twice)] == [AMPK.id, OTHERS[0].id]
     assert await store.count() == 0

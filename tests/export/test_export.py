@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, export_entries, export_part, read_jsonl
-from deepcritical_mcp.models import AuthorName, CitationSource, Publication, StatusNotice
+from deepcritical_mcp.models import AuthorName, CitationSource, Publication, StatusNotice, vancouver
 from tests.publications import export, published
 
 # None of the three has types; what they give is checked value by value below.
@@ -249,10 +249,34 @@ def test_a_status_is_noted_and_only_a_retraction_changes_the_title(status: str, 
     assert item["title"] == ("RETRACTED: Sleep" if status == "retracted" else "Sleep")
 
 
-def test_a_title_that_says_retracted_does_not_say_it_twice() -> None:
-    (item,) = json.loads(export((article("Retracted: Sleep.", status="retracted"),), "csl-json"))
+@pytest.mark.parametrize(
+    "mark",
+    ["Retracted: ", "RETRACTED ARTICLE: ", "[Retracted] ", "(Retracted paper) ", "WITHDRAWN: ", "RETRACTED – "],
+)
+def test_a_title_that_says_retracted_does_not_say_it_twice(mark: str) -> None:
+    paper = article(f"{mark}Sleep.", status="retracted")
 
-    assert item["title"] == "Retracted: Sleep"
+    (item,) = json.loads(export((paper,), "csl-json"))
+    assert re.sub("<[^>]*>", "", item["title"]) == f"{mark}Sleep"
+    assert vancouver(paper).startswith(f"{mark}Sleep. ")
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Retraction of the gastric wall during endoscopy",
+        "Retracted eyelids after thyroid surgery",
+        "Withdrawn patients",
+    ],
+)
+def test_a_title_about_something_retracted_is_marked_in_every_export(title: str) -> None:
+    paper = article(title, status="retracted")
+
+    assert f"TI  - RETRACTED: {title}" in export((paper,), "ris")
+    assert "title = {{RETRACTED:} " in re.sub(r"  +", "", export((paper,), "bibtex"))
+    assert json.loads(export((paper,), "csl-json"))[0]["title"] == f"RETRACTED: {title}"
+    assert f"RETRACTED: {title}" in export((paper,), "markdown")
+    assert f"{title} [Retracted]." in vancouver(paper)
 
 
 def test_an_abstract_that_is_only_the_title_is_left_out() -> None:

@@ -56,6 +56,12 @@ def test_a_later_value_replaces_an_earlier_one(path: Path) -> None:
     assert cache.get([b"key", b"other"]) == {b"key": b"new", b"other": b"kept"}
 
 
+def test_a_limit_below_the_size_of_an_empty_file_keeps_nothing(path: Path) -> None:
+    cache = Cache(path, max_bytes=4096)
+    cache.put(dict.fromkeys(keys(3), VALUE))
+    assert cache.get(keys(3)) == {}
+
+
 def test_labels_are_listed_the_latest_first(path: Path) -> None:
     now = 0.0
     cache = Cache(path, max_bytes=ROOM, ttl=10, now=lambda: now)

@@ -432,6 +432,18 @@ async def test_a_lock_that_is_never_released_is_replaced_too(tmp_path: Path, cap
     assert warnings(caplog) == ["file"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_the_state_is_the_user_s_alone_whatever_the_umask(tmp_path: Path):
+    earlier = os.umask(0)
+    try:
+        FilePlace(tmp_path / "new" / "deep" / "ncbi").change(lambda now, _: now + 1)
+    finally:
+        os.umask(earlier)
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in (tmp_path / "new").rglob("*")}
+    assert modes == {"deep": "0o700", "ncbi.state": "0o600", "ncbi.lock": "0o600"}
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+
+
 async def test_each_key_and_each_address_has_a_line_of_its_own(tmp_path: Path):
     async with ncbi() as one, ncbi() as other:
         for played in (one, other):

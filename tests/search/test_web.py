@@ -265,7 +265,7 @@ async def test_progress_is_told_at_each_phase(tmp_path: Path):
 
 
 def test_a_blank_query_and_a_domain_that_is_not_one_are_refused():
-    with pytest.raises(InvalidInputError, match="query is blank"):
+    with pytest.raises(InvalidInputError, match="query: must not be blank; say what to search for"):
         WebRequest(query=" \n", variants=("x",))
     with pytest.raises(InvalidInputError, match='"not a domain" is not a domain'):
         WebRequest(query="q", include_domains=("not a domain",))

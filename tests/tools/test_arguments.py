@@ -133,14 +133,14 @@ class Arguments(BaseModel):
     [
         ({}, "query is required."),
         ({"query": "x", "max_results": 1000}, "max_results: expected less than or equal to 100, got 1000."),
-        ({"query": ["x"]}, "query: expected a valid string, got a list."),
+        ({"query": ["x"]}, "query: expected text, got a list."),
         ({"query": "x", "extra": 1}, "extra is not a known field."),
         ({"query": "x", "max_results": "y" * 5000}, "got 5,000 characters"),
-        ({"query": None}, "query: expected a valid string, got null."),
+        ({"query": None}, "query: expected text, got null."),
         ({"query": "x", "session_id": "12345"}, "session_id: at most 4 characters, got 5."),
         ({"query": "x", "items": []}, "items: at least 1 item, got none."),
         ({"query": "x", "items": [{"content": "x"}] * 3}, "items: at most 2 items, got 3."),
-        ({"query": "x", "items": ["x"]}, 'items.0: expected an object, got "x".'),
+        ({"query": "x", "items": ["x"]}, 'items[0]: expected an object, got "x".'),
     ],
 )
 def test_each_wrong_field_gets_one_sentence_without_addresses(given: dict[str, object], told: str) -> None:
@@ -157,5 +157,5 @@ def test_an_unknown_field_of_an_item_leads_to_the_nearest_known_one() -> None:
     with pytest.raises(ValidationError) as caught:
         Arguments.model_validate({"query": "x", "items": [{"content": "x", "text": "y", "y" * 500: 1}]})
     message = invalid_arguments(caught.value, schema).message
-    assert 'items.0.text is not a known field: did you mean "content"?' in message
+    assert 'items[0].text is not a known field: did you mean "content"?' in message
     assert len(message) < 300

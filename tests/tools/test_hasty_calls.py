@@ -11,7 +11,10 @@ from mcp_types import CallToolResult, TextContent
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.progress import Progress
 from deepcritical_mcp.server import create_server
+from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types
 from deepcritical_mcp.tools.arguments import read_arguments
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
@@ -37,7 +40,30 @@ def of_pubmed(**arguments: object) -> tuple[str, dict[str, object]]:
     return "pubmed_search", {"query": Q, **arguments}
 
 
+def note(**fields: object) -> tuple[str, dict[str, object]]:
+    return "add_evidence", {"items": [{"content": "A note.", **fields}]}
+
+
 IDS = ["pubmed:31978945", "pubmed:20358181"]
+WRAPPED = (
+    "“31978945”", "#31978945", "pubmed_31978945", "pubmed/31978945", "［31978945］", "`31978945`", "[31978945]",
+    "31978945.", "https://pubmed.ncbi.nlm.nih.gov/31978945/", f"evidence://rs_{'0' * 32}/pubmed:31978945",
+)  # fmt: skip
+ASKED: dict[str, dict[str, object]] = {
+    f"Can you look up articles on {Q}": {"query": Q},
+    f"Could you please find the latest 3 papers about {Q}, thanks": {"query": Q, "max_results": 3, "sort": "date"},
+    f"Find me the latest 3 papers about {Q}": {"query": Q, "max_results": 3, "sort": "date"},
+    f"Search for 5 RCTs about {Q}": {"query": f"RCTs about {Q}", "max_results": 5},
+    f"show me 5 papers on {Q}": {"query": Q, "max_results": 5},
+    f"I need articles about {Q}": {"query": Q},
+    f"{Q} (limit 3)": {"query": Q, "max_results": 3},
+    f"{Q} max_results=3": {"query": Q, "max_results": 3},
+    f"{Q} max 3 results": {"query": Q, "max_results": 3},
+    "`zinc` sleep": {"query": Q},
+    "PMID: 6677511, 2877511": {"query": "6677511[pmid] OR 2877511[pmid]"},
+    "PMIDs 6677511 2877511": {"query": "6677511[pmid] OR 2877511[pmid]"},
+    "(6677511 2877511)": {"query": "6677511[pmid] OR 2877511[pmid]"},
+}
 UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (of_pubmed(limit=3), {"query": Q, "max_results": 3}),
     (of_pubmed(maxResults="3"), {"query": Q, "max_results": 3}),
@@ -48,6 +74,24 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (of_pubmed(page=2), {"query": Q, "offset": 10}),
     (of_pubmed(start=5), {"query": Q, "offset": 5}),
     (of_pubmed(since="2015"), {"query": Q, "min_date": "2015"}),
+    (of_pubmed(min_date="since 2015"), {"query": Q, "min_date": "2015"}),
+    (of_pubmed(num_articles=5), {"query": Q, "max_results": 5}),
+    (of_pubmed(publication_types="twin studies"), {"query": Q, "publication_types": ["Twin Study"]}),
+    (of_pubmed(publication_types="observational studies"), {"query": Q, "publication_types": ["Observational Study"]}),
+    (of_pubmed(publication_types=["multicentre studies"]), {"query": Q, "publication_types": ["Multicenter Study"]}),
+    (("pubmed_search", {"pmid": 31978945}), {"query": "31978945"}),
+    (("pubmed_search", {"pmids": ["31978945", "20358181"]}), {"query": "31978945[pmid] OR 20358181[pmid]"}),
+    (("pubmed_search", {"query": f'{{"query": "{Q}", "limit": 3}}'}), {"query": Q, "max_results": 3}),
+    (("semantic_search", {"query": Q, "filter": {"source": "pubmed"}}), {"query": Q, "source": "pubmed"}),
+    (("semantic_search", {"query": Q, "full_text": False}), {"query": Q, "detail": "passages"}),
+    (("semantic_search", {"query": Q, "only_retracted": True}), {"query": Q, "status": "retracted"}),
+    (("pubmed_related", {"article": "31978945"}), {"pmid": "31978945"}),
+    (("get_evidence", {"articles": ["31978945"]}), {"ids": IDS[:1]}),
+    (("export_evidence", {"format": "md", "papers": "31978945"}), {"format": "markdown", "ids": IDS[:1]}),
+    (("web_search", {"query": f"Please search the web for {Q}, return 3"}), {"query": Q, "max_results": 3}),
+    (("semantic_search", {"query": f"Please search the session for {Q}, return 2"}), {"query": Q, "max_results": 2}),
+    (("expand_queries", {"topic": f"Please search PubMed for {Q}, return 5"}), {"topic": Q, "count": 5}),
+    (("expand_queries", {"topic": f"Can you look up {Q}"}), {"topic": Q}),
     (of_pubmed(year=2015), {"query": Q, "min_date": "2015", "max_date": "2015"}),
     (of_pubmed(years="2010-2015"), {"query": Q, "min_date": "2010", "max_date": "2015"}),
     (of_pubmed(years="since 2010"), {"query": Q, "min_date": "2010"}),
@@ -89,6 +133,11 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
         ("add_evidence", {"items": [{"body": "A note.", "year": 2020, "authors": "Lee M; Roe J"}]}),
         {"items": [{"content": "A note.", "date": "2020", "authors": ["Lee M; Roe J"]}]},
     ),
+    *((("pubmed_search", {"query": text}), meant) for text, meant in ASKED.items()),
+    *((("get_evidence", {"ids": [text]}), {"ids": IDS[:1]}) for text in WRAPPED),
+    *((("pubmed_related", {"pmid": text}), {"pmid": "31978945"}) for text in WRAPPED),
+    *((note(pmid=text), note(pmid="31978945")[1]) for text in WRAPPED),
+    *((note(doi=text), note(doi="10.1000/ab(1)2")[1]) for text in ("`10.1000/ab(1)2`", "[10.1000/ab(1)2]")),
 ]  # fmt: skip
 
 
@@ -107,13 +156,35 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (of_pubmed(limit=3, max_results=5), ["limit=3", "max_results=5", "do not agree"]),
     (of_pubmed(page=2, offset=5), ["page=2", "offset=5", "do not agree"]),
     (of_pubmed(start=2015), ['min_date="2015"', "offset=2015"]),
-    (of_pubmed(author="Smith J"), ['query="(…) AND Smith J[au]"']),
     (("pubmed_search", {"query": ["zinc", "sleep"]}), ['variants=["sleep"]', 'query="zinc sleep"']),
     (("pubmed_search", {"queries": ["zinc", "iron"]}), ['query="zinc", variants=["iron"]']),
     (of_pubmed(new_only=True), ["only_new=true", 'sort="date"']),
     (("pubmed_related", {"pmids": ["31978945", "20358181"]}), ['pmid="31978945"', "one call for each"]),
     (("export_evidence", {"format": "json"}), ['format="csl-json"', 'format="jsonl"']),
     (("semantic_search", {"query": Q, "exclude_retracted": True}), ['status="ok"']),
+    *(
+        ((tool, {**query, **given}), ['status="ok"', "cannot leave one out"])
+        for tool, query in (("semantic_search", {"query": Q}), ("list_evidence", {}))
+        for given in (
+            {"retracted": False},
+            {"include_retracted": False},
+            {"status": "!retracted"},
+            {"status": "-retracted"},
+        )
+    ),
+    (("semantic_search", {"query": Q, "source": "!web"}), ["pubmed", "user"]),
+    (of_pubmed(publication_types=["not review"]), ['query="(…) NOT Review[pt]"']),
+    (of_pubmed(publication_types=["-case reports"]), ['query="(…) NOT Case Reports[pt]"']),
+    (of_pubmed(articles=["zinc"]), ['Unknown argument "articles"']),
+    (of_pubmed(variants=3), ["expand_queries count=3"]),
+    (of_pubmed(species="mouse"), ['query="(…) AND animals[mh]"']),
+    (of_pubmed(last_n_years=5), ['query="(…) AND 2020:3000[dp]"']),
+    (("semantic_search", {"query": Q, "filter": "pubmed"}), ['Unknown argument "filter"', "accepts query, variants"]),
+    (of_pubmed(exclude_publication_types=["Review"]), ['query="(…) NOT Review[pt]"']),
+    (("export_evidence", {"format": "ris", "status": "ok"}), ["list_evidence", "ids"]),
+    (("list_evidence", {"source": "pubmed"}), ["semantic_search"]),
+    (("add_evidence", {"pmids": ["31978945", "20358181"]}), ['pubmed_search query="31978945[pmid] OR 20358181[pmid]"']),
+    (("pubmed_related", {"pmid": "31978945", "offset": 100}), ["100 results at most"]),
     (("semantic_search", {"query": Q, "min_relevance": 5}), ["min_relevance=0.5"]),
     (("web_search", {"query": Q, "page": 2}), ["max_results=20"]),
 ]
@@ -128,11 +199,91 @@ def test_what_could_mean_two_things_is_refused_with_the_right_call(
     assert all(text in caught.value.message for text in told), caught.value.message
 
 
-@pytest.mark.parametrize(("name", "never"), [("exclude_mesh", "include_retracted"), ("min_results", "max_results")])
-def test_no_hint_turns_the_meaning_around(schemas: Schemas, name: str, never: str) -> None:
+@pytest.mark.parametrize(
+    ("tool", "name", "never"),
+    [
+        ("pubmed_search", "exclude_mesh", "include_retracted"),
+        ("pubmed_search", "min_results", "max_results"),
+        ("pubmed_search", "short", "sort"),
+        ("web_search", "include_answer", "include_domains"),
+    ],
+)
+def test_no_hint_turns_the_meaning_around(schemas: Schemas, tool: str, name: str, never: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
-        read_arguments(*of_pubmed(**{name: True}), schemas["pubmed_search"])
+        read_arguments(tool, {"query": Q, name: True}, schemas[tool])
     assert f'did you mean "{never}"' not in caught.value.message
+    assert "Read" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (of_pubmed(page=2, limit=50), ["page=2 begins at offset=50", "fewer than 50 results", "next_offset"]),
+        (of_pubmed(min_date="last 5 years"), ['min_date="last 5 years" as min_date=']),
+        (of_pubmed(min_date="2015-2020"), ['as min_date="2015"', 'as max_date="2020"']),
+        (of_pubmed(max_date="before 1999"), ['max_date="1999" includes that date']),
+        (of_pubmed(max_date="present"), ["as no max_date"]),
+        (("pubmed_search", {"input": {"query": Q}}), ["Read what input contains"]),
+        (("pubmed_search", {"query": f"look for {Q}"}), ['also searches for the words "look for"']),
+        (of_pubmed(abstracts=True), ["Ignored abstracts: pubmed_search has no such argument."]),
+        (("pubmed_search", {"query": f"{'zinc ' * 30}, return 5"}), ["return 5", "…"]),
+    ],
+)  # fmt: skip
+def test_notes_name_what_else_a_hasty_model_must_know(
+    schemas: Schemas, call: tuple[str, dict[str, object]], told: list[str]
+) -> None:
+    _, notes = read_arguments(*call, schemas[call[0]])
+    assert all(text in " ".join(notes) for text in told), notes
+
+
+async def test_a_switch_is_no_number_of_results() -> None:
+    async with Client(fake_server()) as client:
+        refused = text_of(await client.call_tool("pubmed_search", {"query": Q, "max_results": True}))
+    assert 'max_results: expected a whole number, got "true"' in refused
+
+
+@pytest.mark.parametrize(
+    ("written", "told"), [("MA", "Meta-Analysis"), ("cohort", "Observational Study"), ("trials", "Clinical Trial")]
+)
+def test_a_vague_publication_type_leads_to_one_type(written: str, told: str) -> None:
+    assert near_publication_types(written) == [told]
+
+
+async def test_ids_alone_are_no_evidence_but_lead_to_the_search_that_fetches_them() -> None:
+    async with Client(fake_server()) as client:
+        calls: list[dict[str, object]] = [
+            {"items": ["PMID: 8998951"]}, {"items": ["8998951"]}, {"items": [{"pmid": "8998951"}]}
+        ]  # fmt: skip
+        answers = [await client.call_tool("add_evidence", call) for call in calls]
+        missing = text_of(await client.call_tool("add_evidence", {"items": [{"title": "T"}]}))
+        wrong = text_of(await client.call_tool("add_evidence", {"items": [{"content": {"a": 1}}]}))
+    for answer in answers:
+        assert (answer.structured_content or {})["total"] == 0
+        assert 'pubmed_search query="8998951"' in text_of(answer)
+    assert "items[0].content is required" in missing
+    assert "items[0].content: expected text, got an object" in wrong
+
+
+async def test_papers_related_to_a_record_of_the_session_are_found_by_its_doi() -> None:
+    class Links(FakeSearch):
+        async def related(self, pmid: str, *_: object, progress: Progress) -> SearchResult:
+            return SearchResult(session_id="rs_0", query=pmid)
+
+    literature = Links((PAPER.model_copy(update={"doi": "10.1000/zinc.1"}),))
+    async with Client(fake_server(literature=literature)) as client:
+        await client.call_tool("pubmed_search", {"query": Q})
+        found = text_of(await client.call_tool("pubmed_related", {"pmid": "https://doi.org/10.1000/ZINC.1"}))
+        unknown = text_of(await client.call_tool("pubmed_related", {"pmid": "10.1000/other"}))
+    assert "its PMID 31978945" in found
+    assert 'pubmed_search with the DOI or title as query finds it, e.g. query="10.1000/other"' in unknown
+
+
+@pytest.mark.parametrize("written", ["current", "default", "all", "*", "rs_" + "0" * 20])
+async def test_deleting_without_an_exact_id_leads_to_the_id(written: str) -> None:
+    async with Client(fake_server()) as client:
+        text = text_of(await client.call_tool("clear_session", {"session_id": written}))
+    assert "again without" not in text
+    assert "list_evidence shows" in text
 
 
 def test_a_tool_that_deletes_is_taken_literally(schemas: Schemas) -> None:
@@ -157,13 +308,17 @@ def test_a_tool_that_deletes_is_taken_literally(schemas: Schemas) -> None:
         ("delete_session", "clear_session"),
         ("new_session", 'session_id="new"'),
         ("reset_session", 'session_id="new"'),
+        ("delete_evidence", "Single items of evidence cannot be deleted"),
+        ("clear_evidence", "Single items of evidence cannot be deleted"),
+        ("undo", "undo=true"),
+        ("restore_session", "undo=true"),
     ],
 )
 async def test_an_unknown_tool_leads_to_the_right_one(written: str, told: str) -> None:
     async with Client(fake_server()) as client:
         text = text_of(await client.call_tool(written, {}))
     assert told in text
-    assert ("clear_session" in text) == (told == "clear_session")
+    assert ("clear_session" in text) == (told in ("clear_session", "undo=true"))
 
 
 async def test_what_was_read_otherwise_is_noted_in_both_forms_of_the_result() -> None:

@@ -44,7 +44,7 @@ async def exported(client: Client) -> str:
     ("item", "answer", "told"),
     [
         ({"pmid": "99999999"}, efetch(), "PubMed has no record of PMID 99999999"),
-        ({"pmid": "11"}, efetch(article("11")), "PubMed's record of PMID 11 has another text"),
+        ({"pmid": "11"}, efetch(article("11")), "the PubMed record of PMID 11 has another text"),
         ({"url": "https://pubmed.ncbi.nlm.nih.gov/11/"}, efetch(article("11")), "PMID 11 has another text"),
         ({"doi": "10.1000/182"}, efetch(), "it has no PMID"),
         ({"pmid": "11"}, Answer(404), "PubMed could not be asked"),
@@ -63,6 +63,17 @@ async def test_what_pubmed_does_not_confirm_is_the_user_s_note(
     assert told in warning
     assert (kept["kind"], kept["citation"]["source"], kept["content"]) == ("note", "user", MADE_UP)
     assert kept["id"].startswith("text:")
+
+
+async def test_a_page_s_pmid_is_said_to_be_unchecked_until_the_record_is_there(tmp_path: Path) -> None:
+    page = {"content": MADE_UP, "source": "web", "pmid": "11", "title": "Zinc in wound repair."}
+    async with connected(tmp_path, efetch(article("11"))) as (client, _):
+        before = await called(client, "add_evidence", items=[page])
+        await called(client, "add_evidence", items=[{"content": ABSTRACT, "source": "pubmed", "pmid": "11"}])
+        after = await called(client, "add_evidence", items=[page])
+    (warning,) = before["warnings"]
+    assert warning.startswith("Not compared with PubMed: item 0 (PMID 11).")
+    assert (after["duplicates"][0]["duplicate_of"], after["warnings"]) == ("pubmed:11", [])
 
 
 async def test_what_pubmed_confirms_is_its_own_record(tmp_path: Path) -> None:

@@ -348,10 +348,10 @@ async def test_both_forms_hold_the_same_records() -> None:
 
 async def test_the_readable_forms_name_their_numbers() -> None:
     listed = (await call("list_evidence", {})).content[0].text  # pyright: ignore
-    assert "# 2 items of evidence (2 pubmed)\n" in listed
+    assert "# 2 items of evidence (PubMed: 2)\n" in listed
     assert "\nMarked: 1 RETRACTED.\n" in listed
     read = (await call("get_evidence", {"ids": ["1", "2"]})).content[0].text  # pyright: ignore
-    assert "\nEarlier searches that found them:\nQuery 1 “compound K toxicity”" in read
+    assert "\nSearches that found this evidence:\nQuery 1 “compound K toxicity”" in read
 
 
 async def test_only_what_was_checked_is_ok_and_the_list_says_what_was_not() -> None:

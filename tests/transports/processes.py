@@ -106,6 +106,26 @@ def hanging_source() -> Generator[tuple[str, threading.Event]]:
             one.close()
 
 
+HUNG_DISK = """
+import os, pathlib, time
+rename = os.rename
+def hang(old, new, **options):
+    if "trash" in str(new):
+        pathlib.Path({mark!r}).touch()
+        time.sleep(600)
+    rename(old, new, **options)
+os.rename = hang
+"""
+
+
+def hung_disk(folder: Path) -> tuple[dict[str, str], Path]:
+    """The environment of a process whose disk hangs, in a call that nothing can interrupt, when a session is cleared;
+    and the file that is there as soon as it does."""
+    (folder / "python").mkdir()
+    (folder / "python" / "sitecustomize.py").write_text(HUNG_DISK.format(mark=str(folder / "hangs")))
+    return {"PYTHONPATH": str(folder / "python"), "DEEPCRITICAL_DATA_DIR": str(folder / "data")}, folder / "hangs"
+
+
 def free_port() -> int:
     """A port that nobody listens on now."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

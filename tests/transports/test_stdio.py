@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.transports.processes import HANGING_CALL, hanging_source
+from tests.transports.processes import HANGING_CALL, hanging_source, hung_disk
 
 HEAVY = (
     *("chromadb", "onnxruntime", "tokenizers", "tavily", "ddgs", "primp", "sentence_transformers", "torch", "redis"),
@@ -23,10 +25,10 @@ TIMEOUT = 30
 
 
 @contextmanager
-def server(folder: Path, **environment: str) -> Generator[subprocess.Popen[str]]:
+def server(folder: Path, *options: str, **environment: str) -> Generator[subprocess.Popen[str]]:
     with (folder / "stderr").open("w") as stderr:
         process = subprocess.Popen(
-            [sys.executable, "-m", "deepcritical_mcp"],
+            [sys.executable, *(options or ("-m", "deepcritical_mcp"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -63,6 +65,22 @@ def greet(process: subprocess.Popen[str], version: str = "2025-11-25") -> dict[s
     )
     tell(process, {"method": "notifications/initialized"})
     return answer
+
+
+def told(process: subprocess.Popen[str], number: int, name: str, **arguments: object) -> str:
+    """The text of a tool's answer."""
+    answer = ask(process, {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
+    while answer.get("id") != number:
+        assert process.stdout
+        answer = json.loads(process.stdout.readline())
+    return answer["result"]["content"][0]["text"]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_it_greets_with_its_name_and_how_the_tools_work_together(tmp_path: Path) -> None:
@@ -142,6 +160,50 @@ def test_a_call_that_hangs_does_not_keep_the_process(tmp_path: Path, end: str) -
         assert process.wait(10) == 0  # 2 seconds at most on an idle machine; the call could take 45
 
 
+NOTE = {"items": [{"content": "Zinc heals warts."}]}
+
+
+@pytest.mark.parametrize("end", ["end of input", "signal"])
+def test_a_blocked_thread_does_not_keep_the_process(tmp_path: Path, end: str) -> None:
+    environment, hangs = hung_disk(tmp_path)
+    with server(tmp_path, **environment) as process:
+        greet(process)
+        told(process, 2, "add_evidence", **NOTE, session_id="new")
+        [session] = (tmp_path / "data" / "sessions").iterdir()
+        clearing = {"name": "clear_session", "arguments": {"session_id": session.name}}
+        tell(process, {"id": 3, "method": "tools/call", "params": clearing})
+        until(hangs.exists)
+        assert process.stdin
+        if end == "signal":
+            process.send_signal(signal.SIGTERM)
+        else:
+            process.stdin.close()
+        assert process.wait(20) == 0  # 2 seconds on an idle machine
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders")
+def test_a_pipe_in_place_of_a_file_blocks_no_call(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(data)) as process:
+        greet(process)
+        told(process, 2, "add_evidence", **NOTE, session_id="new")
+        [session] = (data / "sessions").iterdir()
+        (session / "used").unlink()
+        os.mkfifo(session / "used")
+        assert "Zinc heals warts" in told(process, 3, "semantic_search", query="warts", session_id=session.name)
+        assert "Deleted: 1 item" in told(process, 4, "clear_session", session_id=session.name)
+        assert not session.exists()
+        told(process, 5, "add_evidence", **NOTE, session_id="new")
+        [session] = (data / "sessions").iterdir()
+    (session / "chroma" / "chroma.sqlite3").unlink()
+    os.mkfifo(session / "chroma" / "chroma.sqlite3")
+    with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(data)) as process:
+        greet(process)
+        assert "This session is damaged" in told(process, 2, "semantic_search", query="warts", session_id=session.name)
+        assert "how much evidence it held is unknown" in told(process, 3, "clear_session", session_id=session.name)
+    assert not session.exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_cleanly(tmp_path: Path, number: signal.Signals) -> None:
@@ -160,6 +222,19 @@ def test_nothing_heavy_is_imported_before_the_greeting(tmp_path: Path) -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=TIMEOUT)
     assert loaded.stdout.strip() == "[]"
+
+
+def test_the_first_call_takes_few_garbage_collections(tmp_path: Path) -> None:
+    code = "import gc, sys; gc.callbacks.append(lambda when, _: sys.stderr.write(f'gc {when}\\n')); "
+    code += "from deepcritical_mcp.cli import main; main()"
+    with server(tmp_path, "-c", code) as process:
+        greet(process)
+        arguments = {"items": [{"content": "Zinc heals skin."}], "session_id": "new"}
+        tell(process, {"id": 2, "method": "tools/call", "params": {"name": "add_evidence", "arguments": arguments}})
+        assert process.stdout
+        answer = next(message for line in process.stdout if "result" in (message := json.loads(line)))
+    assert not answer["result"].get("isError")
+    assert (tmp_path / "stderr").read_text().count("gc start") < 100
 
 
 def test_a_wrong_setting_is_one_clear_sentence(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError
 from deepcritical_mcp.export import export_entries
-from deepcritical_mcp.models import SOURCE_LABELS, STATUSES, Evidence, Publication
+from deepcritical_mcp.models import NOTICE_LABELS, SOURCE_LABELS, STATUSES, Evidence, Publication
 from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def _script() -> str:
     script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     gravest_first = {status: label or "No notice" for status, label in [*STATUSES.items()][::-1]}
     script = script.replace("@VERSION@", __version__).replace("@STATUSES@", json.dumps(gravest_first))
+    script = script.replace("@NOTICES@", json.dumps(dict(NOTICE_LABELS)))
     return script.replace("@SOURCES@", json.dumps(dict(SOURCE_LABELS)))
 
 

@@ -8,17 +8,29 @@ from __future__ import annotations
 import io
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli.clients import ClientName
 from deepcritical_mcp.cli.serving import serve_stdio, server_settings
-from deepcritical_mcp.config import load_settings, unknown_variables
+from deepcritical_mcp.config import load_settings, plain_problem, unknown_variables
 from deepcritical_mcp.text import counted
 
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = plain_problem(error.message)
+            raise
+
+
 app = typer.Typer(
+    cls=_Commands,
     name="deepcritical-mcp",
     help="An MCP server for biomedical evidence. Without a command, serves over stdio as MCP clients expect.",
     no_args_is_help=False,

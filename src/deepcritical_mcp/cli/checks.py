@@ -6,6 +6,7 @@ import asyncio
 import os
 import platform
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -36,7 +37,6 @@ from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.net.pacing import RedisPlace
-from deepcritical_mcp.net.redis_settings import RedisSettings
 from deepcritical_mcp.sources import SourceRow
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, SourceKind, State, create_sources
 
@@ -117,7 +117,7 @@ async def servers(settings: Settings) -> list[Check]:
     running = [_run(start, "store")]
     for store in configured_backends(settings)[:-1]:  # the last one is memory, which `_store` checks
         running.append(_run(SourceCheck(store.title, partial(_kept, store), store.advice), "store"))
-    if url := settings.of(RedisSettings).redis_url.get_secret_value():
+    if url := settings.redis_url.get_secret_value():
         advice = "Correct DEEPCRITICAL_REDIS_URL, start the Redis that it names, or unset it."
         running.append(_run(SourceCheck("Redis", partial(_redis, url), advice)))
     return await asyncio.gather(*running)
@@ -232,6 +232,8 @@ def _folder(part: str, path: Path, variable: str, consequence: str) -> Check:
         return Check(part, "warning", f"{path} is not writable ({error.strerror}); {consequence}", advice)
     if free < _MIN_FREE_BYTES:
         return Check(part, "warning", f"{path}: only {free // 2**20} MB are free", make_room)
+    if sys.platform != "win32" and path.exists() and path.stat().st_mode & stat.S_IWOTH:
+        return Check(part, "warning", f"every user of this machine can write to {path}", f'Run: chmod 700 "{path}"')
     return Check(part, "ok", str(path))
 
 

@@ -23,7 +23,7 @@ from deepcritical_mcp.cli.screen import Screen
 from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.storage import in_memory_only
-from deepcritical_mcp.sources import SOURCES
+from deepcritical_mcp.sources import PUBMED
 from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 
@@ -64,7 +64,7 @@ async def _is_sample(screen: Screen, settings: Settings, offline: bool) -> bool:
     if not offline:
         logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the screen says what went wrong
         async with screen.working("checking whether PubMed can be reached"):
-            [pubmed] = await checks.sources(settings, SOURCES[:1])
+            [pubmed] = await checks.sources(settings, [PUBMED])
         if pubmed.state != "broken":
             screen.say("PubMed answers: searching the real PubMed and the real web.", style="green")
             return False

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import typer
@@ -136,7 +137,9 @@ def _environment(variables: Iterable[str]) -> dict[str, str]:
     for variable in variables:
         name, given, value = variable.partition("=")
         if name not in known and name.upper() not in PROXY_VARIABLES:
-            raise ConfigurationError(f"--env {name[:60]}: no such setting. The README lists all settings.")
+            near = get_close_matches(name.upper(), known, n=1)
+            hint = f"Did you mean {near[0]}?" if near else "docs/reference.md lists all settings."
+            raise ConfigurationError(f"--env {name[:60]}: no such setting. {hint}")
         env[name] = value if given else os.environ.get(name, "")
         if not env[name]:
             raise ConfigurationError(f"--env {name}: no value in this environment. Set it, or pass --env {name}=VALUE.")

@@ -21,18 +21,12 @@ class Scope:
     def includes(self, publication: Publication) -> bool:
         """Whether it is searched."""
         is_in_source = self.source in (None, "user", publication.source)
-        has_status = self.status is None or self.status == known_status(publication)
+        has_status = self.status is None or self.status == publication.known_status
         return is_in_source and has_status and any(map(self.includes_text, publication.texts))
 
     def includes_text(self, text: Text) -> bool:
         """Whether a text of such a publication is searched."""
         return self.kind in (None, text.kind) and (self.source != "user" or text.kind == "note")
-
-
-def known_status(publication: Publication) -> PublicationStatus | None:
-    """Its status; None if nobody has checked it, e.g. of a web page: that is not "ok"."""
-    checked = publication.status != "ok" or publication.status_checked != "Unknown"
-    return publication.status if checked else None
 
 
 EVERYTHING = Scope()

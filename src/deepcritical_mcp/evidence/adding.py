@@ -21,6 +21,7 @@ from deepcritical_mcp.evidence.identity import (
     conflict,
     identity_of,
     opposed,
+    tells_apart,
     title_similarity,
 )
 from deepcritical_mcp.evidence.storage.backend import Space
@@ -152,7 +153,7 @@ class Batch:
     def _decide(self, new: NewPublication, near: Mapping[str, float]) -> Decision:
         place = self._catalogue.place(new.publication)
         if place.match is not None and not place.clusters:
-            return self._absorb(new.publication, place.match)
+            return self._merge_into(new.publication, place.match)
         if place.match is not None:
             return Decision(self._apply(new, place), place.match, separates=place.separates)
         staged = {id: vectors for id, vectors in self._new.items() if new.vectors and vectors}
@@ -160,7 +161,7 @@ class Batch:
         # A neighbor may have been given another id within this batch.
         similarities = _Similarities((self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items())
         if match := self._by_meaning(new, similarities):
-            return self._absorb(new.publication, match)
+            return self._merge_into(new.publication, match)
         if len(self._catalogue) >= self._max_evidence:
             return Decision(new.publication, full=True)
         folds = tuple((id, similarities[id]) for id in self._folds(new, similarities))
@@ -168,17 +169,17 @@ class Batch:
         return Decision(publication, folds=folds, separates=place.separates)
 
     def _by_meaning(self, new: NewPublication, similarities: _Similarities) -> Match | None:
-        """Applies `dedup_threshold`; publications that contradict each other are kept apart even then."""
+        """Applies `dedup_threshold`, except to publications that something else tells apart."""
         if self._dedup_threshold is None:
             return None
         identity = identity_of(new.publication)
         for id in similarities.at_least(self._dedup_threshold):
-            is_other = any(conflict(identity, member.identity) for member in self._catalogue.members(id))
+            is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
             if not is_other and not opposed(new.publication, self._catalogue[id].publication):
                 return Match(id, similarities[id], f"nearly the same meaning (cosine {similarities[id]:.2f})")
         return None
 
-    def _absorb(self, new: Publication, match: Match) -> Decision:
+    def _merge_into(self, new: Publication, match: Match) -> Decision:
         """Merge what only means the same: it becomes part of the publication's first member."""
         entry = self._catalogue[match.id]
         first, *others = entry.members
@@ -193,7 +194,7 @@ class Batch:
         entries = {id: self._catalogue[id] for id in place.affected}
         found_by = united((), (query for item in entries.values() for query in item.publication.found_by))
         facts, result = Member.of(new.publication).facts, new.publication
-        keeps = self._heirs(place)
+        keeps = self._continued(place)
         # What gives up an id comes before what may receive it.
         for id in entries.keys() - keeps.values():
             self._remove(entries[id])
@@ -212,13 +213,13 @@ class Batch:
                 self._put(entry, replace(entry, publication=publication, given=given))
             else:
                 vectors = new.vectors if has == [facts] else ()
-                order, parts = self._catalogue.next_order(), max(len(vectors), 1)
+                order, parts = self._catalogue.next_order, max(len(vectors), 1)
                 item = KeptItem(publication, order, parts, bool(vectors), self._now)
                 self._put(None, replace(item, given=given, similar=folds if facts in has else ()), vectors)
             result = publication if facts in has else result
         return result
 
-    def _heirs(self, place: Placement) -> dict[int, str]:
+    def _continued(self, place: Placement) -> dict[int, str]:
         """Which of the stored publications each cluster continues, by the cluster's place: it has some of its members,
         if possible the one that gave it its id."""
         fits: list[tuple[bool, bool, bool, int, str]] = []
@@ -301,11 +302,13 @@ class Batch:
 def without_duplicates(
     publications: Sequence[Publication],
     vectors: Sequence[Sequence[Vector]],
-    threshold: float,
+    threshold: float | None,
     calibration: Calibration | None,
 ) -> list[Publication]:
     """See `EvidenceStore.deduplicate`; `vectors` has the vectors of each publication's passages, () without a model."""
     catalogue = Catalogue()
+    if threshold is None and calibration:
+        threshold = calibration.same_meaning
     batch = Batch(None, catalogue, calibration=calibration, dedup_threshold=threshold)
     batch.add([NewPublication(one, some) for one, some in zip(publications, vectors, strict=True)])
     return [catalogue[id].publication for id in catalogue.ids()]

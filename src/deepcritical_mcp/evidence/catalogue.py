@@ -66,7 +66,7 @@ class Catalogue:
         self._words = LexicalIndex()
         self._links: dict[str, dict[str, None]] = {}
         self._waiting: dict[str, None] = {}
-        self._next = 0
+        self.next_order = 0  # the next free position in insertion order
         self._latest = 0
         self.passages = 0
         """The number of stored vectors."""
@@ -74,7 +74,6 @@ class Catalogue:
     @classmethod
     def of(cls, space: Space) -> Catalogue:
         """The catalogue of everything that `space` holds; of two items with the same id, the first wins."""
-        space.wake()
         catalogue = cls()
         kept: dict[str, KeptItem] = {}
         for item in (item for page in space.read() for item in page):
@@ -111,7 +110,7 @@ class Catalogue:
             if item.given:
                 for stale in self._earlier(id, members):
                     self._drop(stale)
-            self._next = max(self._next, item.order + 1)
+            self.next_order = max(self.next_order, item.order + 1)
             self._latest = max(self._latest, item.written)
             for other in item.similar:
                 self._links.setdefault(id, {})[other] = None
@@ -221,10 +220,6 @@ class Catalogue:
         numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
         others = dict.fromkeys(other for number in numbers for other in self._members.under(*number))
         return sorted((one for one in others if id in self._subjects(one)), key=lambda one: self._items[one].order)
-
-    def next_order(self) -> int:
-        """The next free position in insertion order."""
-        return self._next
 
     def ids(self) -> list[str]:
         """All ids in insertion order."""

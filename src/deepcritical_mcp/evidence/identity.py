@@ -1,7 +1,6 @@
 """When two descriptions are of the same publication: by identifiers, else by title and content together.
 
-Similar meaning alone is never enough. Every rule is symmetric, so that the order of arrival does
-not matter.
+Similar meaning alone is never enough. Every rule is symmetric, so that the order of arrival does not matter.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from rapidfuzz import fuzz
 
 from deepcritical_mcp.evidence.text_agreement import COMPARED, copies, opposite_signs, same_author, same_journal
 from deepcritical_mcp.evidence.titles import (
-    NEGATIONS,
+    DENIALS,
     Likeness,
     adds_a_site,
     bare_title,
@@ -39,8 +38,8 @@ from deepcritical_mcp.urls import host_of, normalize_url
 
 LIKE_TITLE = 0.6
 """Token sort ratio from which two titles under one DOI belong to the same article."""
-TELLING_CONTENT = 80
-"""Characters from which a content tells whether two documents are the same."""
+MIN_COMPARED = 80
+"""Minimum characters of a text that shows whether two documents are the same."""
 
 Agreement = Literal["same", "like", "other", "unknown"]
 _BEST_FIRST: tuple[Agreement, ...] = ("same", "like", "other")
@@ -165,7 +164,7 @@ def opposed(one: Publication, other: Publication) -> bool:
 
 
 def _negations(text: str) -> int:
-    return len(_NEGATION.findall(text.casefold())) + sum(word in NEGATIONS for word in tokens(text))
+    return len(_NEGATION.findall(text.casefold())) + sum(word in DENIALS for word in tokens(text))
 
 
 def title_similarity(one: Identity, other: Identity) -> float:
@@ -184,13 +183,13 @@ def _contents_agree(one: Identity, other: Identity) -> Agreement:
     return "unknown"
 
 
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=500)
 def _texts_agree(one: str, other: str) -> Agreement:
     short, long = sorted((one, other), key=lambda text: (len(text), text))
     found = "same" if short in long else copies(short, long)
     if found == "same":
         return "same"
-    if len(short) < TELLING_CONTENT:
+    if len(short) < MIN_COMPARED:
         return "unknown" if found == "different" else "other"
     first, second = tokens(short[:COMPARED]), tokens(long[:COMPARED])
     if found == "contradicted" or not numbers_agree(first, second):
@@ -270,7 +269,7 @@ def _same_as_document(note: Identity, document: Identity) -> str:
     contents = [{tokens(text) for text in each.contents} for each in (note, document)]
     if not contents[0].isdisjoint(contents[1]):
         return SAME_TEXT
-    is_text = all(len(text) >= TELLING_CONTENT for each in (note, document) for text in each.contents)
+    is_text = all(len(text) >= MIN_COMPARED for each in (note, document) for text in each.contents)
     shared = next((part for part in _REGISTERED if _share(part, note, document)), "")
     if not (is_text and shared and note.title and document.title):
         return ""
@@ -278,7 +277,7 @@ def _same_as_document(note: Identity, document: Identity) -> str:
 
 
 LEVELS: tuple[str, ...] = ("pmid", "number", "doi", "document")
-"""What two descriptions of a publication may share, the most telling first."""
+"""What two descriptions of a publication may share, the most reliable first."""
 SAME_TEXT = "same content"
 SAME_DOCUMENT = "same title and content"
 
@@ -315,6 +314,15 @@ def contradict(level: str, one: Identity, other: Identity) -> bool:
     return level == "document" and (
         _are_two(one, other) or _are_separate_pages(one, other) or _titles_alike(one, other) == "other"
     )
+
+
+def tells_apart(one: Identity, other: Identity) -> bool:
+    """Whether two publications that are close in meaning are two all the same: by numbers, dates, first authors or
+    addresses, or by a number in their titles, or in their texts without these ("week 12", "week 13")."""
+    words = [each.title or tokens(" ".join(each.contents)) for each in (one, other)]
+    if len({frozenset(filter(str.isdigit, some)) for some in words}) > 1:
+        return True
+    return contradict("doi", one, other) or _are_two(one, other) or _are_separate_pages(one, other)
 
 
 def overruled(one: Identity, leader: Identity) -> Identity:
@@ -359,7 +367,8 @@ def _same_doi(one: Identity, other: Identity) -> str:
         return "same DOI"
     if _titles_alike(one, other) != "other":
         return "same DOI and a similar title"
-    if not numbers_agree(*titles) or len(set(map(_negated, titles))) > 1 or replaced(*titles) or names_a_part(*titles):
+    negations = {_negations(" ".join(title)) for title in titles}
+    if not numbers_agree(*titles) or len(negations) > 1 or replaced(*titles) or names_a_part(*titles):
         return ""
     if title_similarity(one, other) >= LIKE_TITLE:
         return "same DOI and a similar title"
@@ -386,7 +395,3 @@ def _doubt(one: Identity, other: Identity) -> str:
     if not one.title or not other.title or title_similarity(one, other) >= LIKE_TITLE:
         return ""
     return "" if is_translation(one.shown_title, other.shown_title) else ", though the titles differ: check the number"
-
-
-def _negated(title: tuple[str, ...]) -> int:
-    return _negations(" ".join(title))

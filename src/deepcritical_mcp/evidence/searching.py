@@ -28,8 +28,9 @@ EXTRA_CANDIDATES = 5
 """Places ranked with care beyond those shown: some are folded."""
 CLOSE_COVERAGE = 0.5
 """Share of a query's words, weighted by their rarity, that makes evidence close to it whatever the model says."""
-DIRECT_WEIGHT = 2.0
-"""Lowest weight of the question; each of its variants has weight 1."""
+QUESTION_WEIGHT = 2.0
+"""Lowest weight of the question; each of its variants has weight 1. Less than `search.asking.QUERY_WEIGHT`, because
+scores are summed here, not ranks: what an off-topic variant finds has low scores."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,9 @@ class Search:
         candidates = limit + len(exclude) + EXTRA_CANDIDATES
         asked = self._variants([query], vectors, candidates)[0]
         relevance = self._relevance(asked, asked.cosines or asked.words.top(candidates))
-        ranking = sorted(relevance, key=lambda id: (self._has_no_text(id), -relevance[id]))
+        ranking = sorted(
+            relevance, key=lambda id: (self._catalogue[id].publication.text.content == NO_ABSTRACT, -relevance[id])
+        )
         others = [
             id
             for id in ranking
@@ -134,9 +137,6 @@ class Search:
 
     def _is_close(self, variant: _Variant, id: str) -> bool:
         return variant.cosines.get(id, 0.0) >= self._floor or variant.words.at(id)[1] >= CLOSE_COVERAGE
-
-    def _has_no_text(self, id: str) -> bool:
-        return self._catalogue[id].publication.text.content == NO_ABSTRACT
 
     def _variants(self, texts: Sequence[str], vectors: NDArray[np.float32] | None, limit: int) -> list[_Variant]:
         count = min(max(MIN_NEAREST, 3 * limit), self._catalogue.passages)
@@ -231,7 +231,7 @@ def merge_variants(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
     Measured with paper conclusions as variants of each other: an off-topic variant costs 1 to 3 points of nDCG@10,
     against 20 to 60 with rank fusion, and a good variant gains where rank fusion loses 2.
     """
-    weights = [max(DIRECT_WEIGHT, len(scores) - 1)] + [1.0] * (len(scores) - 1)
+    weights = [max(QUESTION_WEIGHT, len(scores) - 1)] + [1.0] * (len(scores) - 1)
     total: dict[str, float] = {}
     for weight, some in zip(weights, scores, strict=True):
         for id, score in some.items():

@@ -203,10 +203,10 @@ class EvidenceStore:
             embedded = await self._embedder.publications(missing)
             return await run_sync(search.relevances, vectors[0], publications, embedded, abandon_on_cancel=True)
 
-    async def deduplicate(self, evidence: Sequence[Publication], threshold: float = 0.9) -> list[Publication]:
+    async def deduplicate(self, evidence: Sequence[Publication], threshold: float | None = None) -> list[Publication]:
         """`evidence` without duplicates, in order: descriptions of the same publication are merged into the first, and
-        those closer in meaning than `threshold` are dropped, unless identifiers differ or one negates the other. The
-        session is neither read nor changed."""
+        those at least as close in meaning as `threshold` (None = the model's `same_meaning`) are dropped, unless
+        identifiers, dates or numbers differ or one negates the other. The session is neither read nor changed."""
         vectors = await self._embedder.publications(evidence)
         return await run_sync(
             without_duplicates, evidence, vectors, threshold, self.calibration, abandon_on_cancel=True
@@ -257,8 +257,8 @@ class EvidenceStore:
 
     @property
     def lost(self) -> bool:
-        """Whether the open session turned out to be gone."""
-        return self._lost
+        """Whether the open session turned out to be gone, or must be opened again."""
+        return self._lost or not (self._space is None or self._space.usable)
 
     def attach(self, space: Space) -> None:
         """Use `space`, which is open, until `detach`."""
@@ -278,7 +278,7 @@ class EvidenceStore:
     async def _session(self) -> AsyncGenerator[tuple[Space, Catalogue]]:
         self._users += 1
         try:
-            if self._space is None or self._catalogue is None or self._lost:
+            if self._space is None or self._catalogue is None or self.lost:
                 await self._open()
             space, catalogue = self._space, self._catalogue
             if space is None or catalogue is None:
@@ -298,7 +298,7 @@ class EvidenceStore:
 
     async def _open(self) -> None:
         async with self._opening:
-            if self._space is None or self._lost:
+            if self._space is None or self.lost:
                 await self._open_session(self)
             space = self._space
             if space is not None and self._catalogue is None:

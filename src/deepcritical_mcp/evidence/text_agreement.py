@@ -12,7 +12,7 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from deepcritical_mcp.evidence.titles import NEGATIONS, changes, is_misprint, plain_letters, tokens
+from deepcritical_mcp.evidence.titles import DENIALS, changes, is_misprint, plain_letters, tokens
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.text import FUNCTION_WORDS, normalized
 
@@ -47,7 +47,7 @@ def opposite_signs(one: str, other: str) -> bool:
     return any(first[word].isdisjoint(second[word]) for word in first.keys() & second.keys())
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=1_000)
 def _signs(text: str) -> dict[str, set[str]]:
     """The signs that each word or number has."""
     plain = normalized("NFKC", _TAG.sub("", unescape(text))).translate(_DASHES).casefold()
@@ -78,7 +78,7 @@ def copies(one: str, other: str) -> Copies:
         gone, come = ([word for word in words if word not in _LABELS] for words in (change.gone, change.come))
         if "".join(gone) == "".join(come) or (change.at_end and _is_cut(gone, come)):
             continue
-        if not NEGATIONS.isdisjoint((*gone, *come)) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):
+        if not DENIALS.isdisjoint((*gone, *come)) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):
             return "contradicted"
         has_number = any(map(str.isdigit, (*gone, *come)))
         if has_number or (gone and come and not _is_respelled(gone, come)):

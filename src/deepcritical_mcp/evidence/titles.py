@@ -14,7 +14,9 @@ from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import Indel, Levenshtein
 
-from deepcritical_mcp.text import FUNCTION_WORDS, normalized
+from deepcritical_mcp.models import without_retraction_mark
+from deepcritical_mcp.spelling import GREEK_NAMES, one_spelling
+from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, FUNCTION_WORDS, NEGATIONS, normalized
 
 Likeness = Literal["same", "near", "other"]
 
@@ -26,11 +28,7 @@ LONG_WORD = 7
 """Minimum letters of a word in which one different letter may be a typo."""
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
-_GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi "
-    "psi omega"
-)
-_NAMES = {letter: f" {name} " for letter, name in zip("αβγδεζηθικλμνξοπρστυφχψω", _GREEK.split(), strict=True)} | {
+_NAMES = {letter: f" {name} " for letter, name in GREEK_NAMES.items()} | {
     "&": " and ",
     "<": " below ",
     ">": " above ",
@@ -42,22 +40,6 @@ _NUMERALS = (
     "seven seventh vii|eight eighth viii|nine ninth ix|ten tenth x|eleven eleventh xi|twelve twelfth xii|xiii|xiv|xv"
 )
 _WORDS = {word: str(number) for number, words in enumerate(_NUMERALS.split("|")) for word in words.split()}
-_WORDS["grey"] = "gray"
-# British and American spellings. Applied to both titles, so the result need not be a word.
-_SPELLINGS = (
-    (re.compile(r"ae|oe"), "e"),
-    (re.compile(r"our(?=$|s$|al|ed|ing|able)"), "or"),
-    (re.compile(r"is(?=e$|es$|ed$|er$|ing$|ation)"), "iz"),
-    (re.compile(r"ys(?=e$|es$|ed$|ing$)"), "yz"),
-    (re.compile(r"(?<=[tbv])re(?=$|s$)"), "er"),
-    (re.compile(r"ll(?=ed$|ing$|er$)"), "l"),
-    (re.compile(r"mme(?=$|s$)"), "m"),
-    (re.compile(r"ogue(?=$|s$)"), "og"),
-    (re.compile(r"sulph"), "sulf"),
-    (re.compile(r"leuco"), "leuko"),
-    (re.compile(r"^mould"), "mold"),
-    (re.compile(r"^ageing"), "aging"),
-)
 # Terms that a letter or two keep apart, and that are not misprints of one another. What begins with another letter
 # (maternal/paternal, typical/atypical), or with one of the opposite prefixes below, needs no entry.
 _OPPOSITES = tuple(
@@ -79,13 +61,12 @@ _NOTICES = re.compile(
     r"withdrawal|expression of concern|re|reply|response|comments? on|commentary on|letter to|in response|author reply|"
     r"protocol|republished|summary of|abstract)\b"
 )
-NEGATIONS = frozenset("no not non never neither nor none without cannot lack lacks lacking fail fails failed".split())
+DENIALS = NEGATIONS | frozenset("none lack lacks lacking fail fails failed".split())
 _MARKUP = re.compile(r"</?(?:i|b|u|em|strong|sub|sup|sc|span|inf)\b[^<>]{0,80}>", re.IGNORECASE)
 _END_MARK = re.compile(
     r"[\[(](?:pdf|(?:article in |in )?(?:chinese|french|german|spanish|russian|japanese|polish|italian|korean))[\])]$",
     re.IGNORECASE,
 )
-_RETRACTED_PREFIX = re.compile(r"^\W*(?:retracted|withdrawn)\b(?: article| paper)?\W*", re.IGNORECASE)
 _GENERIC = re.compile(
     r"highlights of prescribing information|(?:full )?prescribing information|package leaflet|"
     r"(?:response|reply|replies|letter|answer)s?(?: to)? (?:the )?(?:letter|editor|author|comment)\b.*|"
@@ -127,25 +108,17 @@ _NO_SITE = frozenset(
     "editorial erratum executive letter men part patient patients poster protocol reply response results retracted "
     "retraction summary supplement supplementary supporting update updated version withdrawal women".split()
 )
-_LANGUAGES = {
-    "en": "the of and in with for from on an by to is are patients study",
-    "es": "el la los las de del en con por para y una un estudio pacientes",
-    "fr": "le la les des du en et avec pour une un chez dans sur étude",
-    "de": "der die das des und bei von mit für im zur eine einer",
-    "pt": "o os as da do das dos em com por para e uma um no na",
-    "it": "il lo gli della del delle nei con per e una un nella di",
-    "nl": "de het een van en bij met voor in op te",
-}
-_WORDS_OF = {language: frozenset(words.split()) for language, words in _LANGUAGES.items()}
+_ENGLISH = "the of and in with for from on an by to is are patients study"
+_WORDS_OF = {name: {*words.split()} for name, words in {"English": _ENGLISH, **FOREIGN_FUNCTION_WORDS}.items()}
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=1_000)
 def tokens(text: str) -> tuple[str, ...]:
     """The words and numbers of a text in one spelling: no case, accents or punctuation; numerals as digits; British
     words as American ones; Greek letters by their names; letters apart from digits, so that PD-1 is PD1."""
     bare = _MARKUP.sub("", unescape(text)) if "<" in text or "&" in text else text
     plain = plain_letters("".join(_NAMES.get(letter, letter) for letter in bare.casefold()))
-    return tuple(map(_one_spelling, _TOKEN.findall(plain)))
+    return tuple(map(_token, _TOKEN.findall(plain)))
 
 
 def plain_letters(text: str) -> str:
@@ -153,15 +126,10 @@ def plain_letters(text: str) -> str:
     return "".join(letter for letter in normalized("NFKD", text.casefold()) if not unicodedata.combining(letter))
 
 
-def _one_spelling(word: str) -> str:
+def _token(word: str) -> str:
     if word.isdigit():
         return str(int(word)) if len(word) < 20 else word
-    if word in _WORDS:
-        return _WORDS[word]
-    if len(word) > 4:
-        for pattern, replacement in _SPELLINGS:
-            word = pattern.sub(replacement, word)
-    return word
+    return _WORDS.get(word) or one_spelling(word)
 
 
 def bare_title(title: str, host: str = "") -> str:
@@ -170,7 +138,7 @@ def bare_title(title: str, host: str = "") -> str:
     What follows "|" or a dash is a site's name only if it is known or shares a word with `host`.
     """
     bare = _END_MARK.sub("", _MARKUP.sub("", unescape(title).strip())).rstrip()
-    bare = _SITE_PREFIX.sub("", _RETRACTED_PREFIX.sub("", bare))
+    bare = _SITE_PREFIX.sub("", without_retraction_mark(bare))
     of_site = _SITES | {word for word in tokens(host) if len(word) > 2}
     while (end := max((found.start() for found in _SITE_SUFFIX.finditer(bare)), default=-1)) > 0:
         suffix = tokens(bare[end:])
@@ -257,7 +225,7 @@ def likeness(one: Sequence[str], other: Sequence[str]) -> Likeness:
         if gone and come:
             is_near = len(gone) == len(come) and all(map(is_misprint, gone, come))
         else:
-            is_near = at_end and _is_subtitle(gone or come)
+            is_near = at_end and len(gone or come) >= 2 and _DESIGNS.issuperset(gone or come)
         if not is_near:
             return "other"
         found = "near"
@@ -353,7 +321,7 @@ def is_misprint(one: str, other: str) -> bool:
 
 # What distinguishes the parts of one supplement, or the reports of one trial, under a single DOI.
 _PARTS = frozenset(
-    _one_spelling(word)
+    _token(word)
     for word in (
         "abstract poster op subgroup subgroups subset substudy analysis analyses secondary exploratory interim final "
         "updated update overall survival quality life results outcomes follow cost economic safety biomarker men women "
@@ -363,7 +331,7 @@ _PARTS = frozenset(
 
 # What a subtitle says of how a study was done; such a subtitle is often left out.
 _DESIGNS = frozenset(
-    _one_spelling(word)
+    _token(word)
     for word in (
         "randomized controlled clinical trial trials double single triple blind blinded masked open label placebo "
         "multicenter multicentre center prospective retrospective observational cohort case control cross sectional "
@@ -372,8 +340,3 @@ _DESIGNS = frozenset(
         "nationwide national report series experimental comparative"
     ).split()
 )
-
-
-def _is_subtitle(words: Sequence[str]) -> bool:
-    """Whether words that only one of two titles has at its end are a subtitle that says how the study was done."""
-    return len(words) >= 2 and _DESIGNS.issuperset(words)

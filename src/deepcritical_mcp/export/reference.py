@@ -17,13 +17,13 @@ from deepcritical_mcp.models import (
     AuthorName,
     Publication,
     PublicationForm,
+    retraction_label,
     status_label,
 )
 from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, normalized
 from deepcritical_mcp.urls import normalize_url
 
 _SPECIES = re.compile(r"(?<!\S)\(?[A-Z]\. [a-z]{3,}(?![^\W_])")
-_MARKED_AS_RETRACTED = re.compile(r"\W*retract(?:ed|ion)\b", re.IGNORECASE)
 _PAGES = re.compile(r"(\w+)\s*[-‐-―−]+\s*(\w+)")
 _ROMAN = re.compile(r"[ivxlc]+")
 # Letters that have no decomposition into an ASCII letter and a mark.
@@ -80,9 +80,9 @@ class Reference:
     @property
     def title(self) -> str:
         """Without the full stop at its end; with "RETRACTED: " in front where that is so."""
-        title, status = _without_stop(self.publication.title), self.publication.status
-        is_marked = status != "retracted" or _MARKED_AS_RETRACTED.match(title)
-        return title if is_marked else f"{status_label(status)}: {title}"
+        title = _without_stop(self.publication.title)
+        label = retraction_label(self.publication.status, title)
+        return f"{label}: {title}" if label else title
 
     @property
     def original_title(self) -> str:

@@ -29,10 +29,13 @@ from deepcritical_mcp.models.publication import PublicationStatus as Publication
 from deepcritical_mcp.models.publication import StatusNotice as StatusNotice
 from deepcritical_mcp.models.publication import Value as Value
 from deepcritical_mcp.models.publication import gravest as gravest
+from deepcritical_mcp.models.publication import query_problem as query_problem
+from deepcritical_mcp.models.publication import retraction_label as retraction_label
 from deepcritical_mcp.models.publication import split_name as split_name
 from deepcritical_mcp.models.publication import split_names as split_names
 from deepcritical_mcp.models.publication import status_label as status_label
 from deepcritical_mcp.models.publication import united as united
+from deepcritical_mcp.models.publication import without_retraction_mark as without_retraction_mark
 from deepcritical_mcp.models.results import AddedItem as AddedItem
 from deepcritical_mcp.models.results import AddResult as AddResult
 from deepcritical_mcp.models.results import Citation as Citation
@@ -50,10 +53,10 @@ from deepcritical_mcp.models.results import ProviderReport as ProviderReport
 from deepcritical_mcp.models.results import QueryReport as QueryReport
 from deepcritical_mcp.models.results import RejectedItem as RejectedItem
 from deepcritical_mcp.models.results import RelatedEvidence as RelatedEvidence
+from deepcritical_mcp.models.results import SearchFilter as SearchFilter
 from deepcritical_mcp.models.results import SearchResult as SearchResult
 from deepcritical_mcp.models.results import SimilarItem as SimilarItem
 from deepcritical_mcp.models.results import SourceCount as SourceCount
 from deepcritical_mcp.models.results import StatusCount as StatusCount
 from deepcritical_mcp.models.results import with_numbers_shown as with_numbers_shown
 from deepcritical_mcp.models.vancouver import vancouver as vancouver
-from deepcritical_mcp.models.vancouver import written_date as written_date

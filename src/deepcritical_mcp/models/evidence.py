@@ -23,6 +23,7 @@ from deepcritical_mcp.models.publication import (
     MergeRule,
     Paragraph,
     PartialDate,
+    PublicationStatus,
     Value,
     merge_rules,
     united,
@@ -34,6 +35,7 @@ TextKind = Literal["abstract", "full_text", "page", "note", "registration"]
 
 PREFERENCE: tuple[TextKind, ...] = ("abstract", "registration", "full_text", "page", "note")
 """Which text represents a publication if only one is shown; the user's texts always come last."""
+RECORD_KINDS: tuple[TextKind, ...] = ("abstract", "registration")
 USER = "user"
 """Provider of what the user wrote or pasted."""
 NO_ABSTRACT = "[No abstract]"
@@ -139,7 +141,12 @@ class Publication(Bibliography):
     @property
     def is_record(self) -> bool:
         """Whether a bibliographic source described it, which is more reliable than a web page or a user."""
-        return any(text.kind in ("abstract", "registration") and not text.is_users for text in self.texts)
+        return any(text.kind in RECORD_KINDS and not text.is_users for text in self.texts)
+
+    @property
+    def known_status(self) -> PublicationStatus | None:
+        """Its status; None if nobody has checked it, e.g. of a web page: that is not "ok"."""
+        return self.status if self.status != "ok" or self.status_checked != UNKNOWN_DATE else None
 
     @property
     def form(self) -> PublicationForm:

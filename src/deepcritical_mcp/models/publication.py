@@ -74,6 +74,29 @@ def gravest(statuses: Iterable[PublicationStatus]) -> PublicationStatus:
     return max(known, key=[*STATUSES].index)
 
 
+_RETRACTION_MARK = re.compile(
+    r"\W*(?:retracted|withdrawn)(?: (?:article|chapter|paper|publication))?\s*(?:[:\])]|[-–—]\s)\W*", re.IGNORECASE
+)
+
+
+def without_retraction_mark(title: str) -> str:
+    """`title` without a mark in front that publishers and PubMed write: "RETRACTED ARTICLE:", "[Retracted]"."""
+    mark = _RETRACTION_MARK.match(title)
+    return title[mark.end() :] if mark else title
+
+
+def retraction_label(status: PublicationStatus, title: str) -> str:
+    """The label of a retracted publication; "" for all others, and where the title says so itself."""
+    return STATUSES[status] if status == "retracted" and without_retraction_mark(title) == title else ""
+
+
+def query_problem(line: str) -> str:
+    """What is wrong with a query or topic, one line long; "" if nothing."""
+    if len(line) > QUERY_LIMIT:
+        return f"at most {QUERY_LIMIT:,} characters, got {len(line):,}; keep the essential terms"
+    return "" if line else "must not be blank; say what to search for"
+
+
 def _line(limit: int, empty: str = "") -> AfterValidator:
     """Cleans a value to one line of at most `limit` characters."""
     return AfterValidator(lambda value: clipped(clean_line(value) or empty, limit))

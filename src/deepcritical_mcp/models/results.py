@@ -176,7 +176,8 @@ class SearchResult(Value):
 
 
 class ExpandedQuery(Value):
-    """One proposed query for a topic."""
+    """One proposed query for a topic; `hits` is how many papers PubMed finds by `pubmed_query`, -1
+    if they were not counted."""
 
     query: str
     strategy: Literal["direct", "broader", "specific"]
@@ -184,29 +185,45 @@ class ExpandedQuery(Value):
     rationale: str
     pubmed_query: str
     source: Literal["mesh", "rules", "evidence", "sampling"]
+    hits: int = -1
 
 
 class Concept(Value):
-    """A concept of the topic, or of the session's evidence close to it, with its MeSH descriptor if known.
+    """A concept of the topic, or a term of the session's evidence close to it.
 
-    `synonym_sources` has the origin of each synonym, in the same order.
+    `kind` is "heading" or "substance" (a supplementary concept) for what MeSH has. `abbreviation_of` has the long forms
+    with their shares. `pubmed_block` finds the concept by all its names.
     """
 
     term: str
+    kind: Literal["heading", "substance", "words", "evidence"] = "words"
     mesh_id: str = ""
     mesh_term: str = ""
-    synonyms: tuple[str, ...] = ()
-    synonym_sources: tuple[Literal["mesh", "topic", "evidence", "rules"], ...] = ()
-    found_in: Literal["topic", "evidence"] = "topic"
+    entry_terms: tuple[str, ...] = ()
+    narrower: tuple[str, ...] = ()
+    broader: tuple[str, ...] = ()
+    supplementary: tuple[str, ...] = ()
+    abbreviation_of: tuple[str, ...] = ()
+    pubmed_block: str = ""
+
+
+class SearchFilter(Value):
+    """A condition for PubMed that fits the topic, to be joined to a query by AND; `source` published it."""
+
+    name: str
+    pubmed: str
+    source: str
 
 
 class Expansion(Value):
-    """Queries proposed for a topic, the direct one first."""
+    """Queries proposed for a topic, the direct one first; `translation` is how PubMed read that one."""
 
     session_id: str
     queries: tuple[ExpandedQuery, ...]
     concepts: tuple[Concept, ...] = ()
+    filters: tuple[SearchFilter, ...] = ()
     corrected_query: str = ""
+    translation: str = ""
     warnings: tuple[str, ...] = ()
     next_step: str = ""
 
@@ -329,10 +346,12 @@ class ExportResult(Value):
 
 
 class ClearResult(Value):
-    """A session that was deleted or, if `undone`, brought back, and how much evidence from which sources it holds."""
+    """A session that was deleted or, if `undone`, brought back, and how much evidence from which sources it holds;
+    if it was `damaged`, that is unknown."""
 
     session_id: str
     removed: int
+    damaged: bool = False
     undone: bool = False
     sources: tuple[SourceCount, ...] = ()
     next_step: str = ""

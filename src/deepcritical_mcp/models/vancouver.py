@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import calendar
-import re
 from collections.abc import Iterator, Sequence
 
 from deepcritical_mcp.models.evidence import Publication
 from deepcritical_mcp.models.languages import language_names
-from deepcritical_mcp.models.publication import UNKNOWN_DATE, AuthorName, status_label
+from deepcritical_mcp.models.publication import UNKNOWN_DATE, AuthorName, retraction_label
 from deepcritical_mcp.urls import host_of
 
 _SENTENCE_ENDS = (".", "?", "!", "…", ".]", "?]", "!]")
-_SAYS_RETRACTED = re.compile(r"\W*retracted(?: article| paper| publication)?\s*[:\])]", re.IGNORECASE)
 _LISTED_AUTHORS = 6
 
 
@@ -99,8 +97,7 @@ def _people(names: Sequence[AuthorName], role: str = "") -> str:
 
 def _title(publication: Publication, medium: str = "") -> str:
     title = publication.title
-    says_it = _SAYS_RETRACTED.match(title)
-    label = status_label(publication.status) if publication.status == "retracted" and not says_it else ""
+    label = retraction_label(publication.status, title)
     mark = medium + (f" [{label.capitalize()}]" if label else "")
     return _sentence(title.removesuffix(".") + mark if mark else title)
 

@@ -34,6 +34,7 @@ _INSERT = "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?,
 _DROP_EXPIRED = """
 DELETE FROM entries WHERE number < (SELECT number FROM entries WHERE stored > ? ORDER BY number LIMIT 1)
 """
+_ANY = "SELECT 1 FROM entries LIMIT 1"
 _DROP_OLDEST = """
 WITH ends(first, last) AS (SELECT (SELECT min(number) FROM entries), (SELECT max(number) FROM entries))
 DELETE FROM entries WHERE number <= (SELECT first + (last - first) / 1000 FROM ends)
@@ -105,9 +106,8 @@ class Cache:
             with connection:
                 connection.executemany(_INSERT, rows)
                 connection.execute(_DROP_EXPIRED, (self._oldest(),))
-                while _used_bytes(connection) > self._max_bytes:
-                    if not connection.execute(_DROP_OLDEST).rowcount:
-                        break
+                while _used_bytes(connection) > self._max_bytes and connection.execute(_ANY).fetchone():
+                    connection.execute(_DROP_OLDEST)
 
         if values:
             self._attempt(insert, otherwise=None, create=True)

@@ -33,6 +33,7 @@ import anyio.to_thread
 from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.net.cache import make_private_folder
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -84,7 +85,7 @@ _moment: ContextVar[float] = ContextVar("moment", default=0.0)  # monotonic; tak
 
 
 class _Line:
-    """Those who wait for a turn: a caller's calls in their order, callers in turns."""
+    """Those who wait for a turn: one caller's calls in their order, callers by turns."""
 
     def __init__(self) -> None:
         self._first = anyio.Lock()
@@ -265,16 +266,17 @@ class FilePlace:
 
     def change(self, step: Step) -> None:
         """Apply `step`; OSError if the file is not a text file or its lock does not work."""
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._path.parent)
         with self._locked():
             old = self._read()
             new = step(time.time_ns() // 1_000, old)
             if new != old:
+                self._path.touch(mode=0o600)
                 self._path.write_text(str(new))
 
     def _locked(self) -> AbstractContextManager[object]:
         """Counts attempts, not seconds: when a busy machine has stopped this process, the lock may be free by now."""
-        lock = FileLock(self._path.with_suffix(".lock"), thread_local=False)
+        lock = FileLock(self._path.with_suffix(".lock"), mode=0o600, thread_local=False)
         for _ in range(round(self._lock_timeout / LOCK_POLL)):
             with suppress(Timeout):
                 return lock.acquire(blocking=False)

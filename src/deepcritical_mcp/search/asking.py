@@ -19,7 +19,8 @@ RANK_CONSTANT = 60
 """k of reciprocal rank fusion, as Cormack, Clarke and Büttcher (SIGIR 2009) chose it."""
 
 QUERY_WEIGHT = 3.0
-"""Weight of the query itself; each variant has 1. With equal weights, variants do more harm than good."""
+"""Weight of the query itself; each variant has 1. With equal weights, variants do more harm than good. More than
+`evidence.searching.QUESTION_WEIGHT`, because the first ranks count alike however little a variant fits."""
 
 ONLY_NEW_LOOKAHEAD = 200
 """With `only_new`, how many ids beyond `max_results` are checked."""
@@ -83,9 +84,7 @@ async def ask_source(
 
 def depth(source: Source, last: int) -> int:
     """How many results of each variant are needed to rank the first `last`: whole blocks."""
-    if not source.block:
-        return last
-    return min(source.request.LAST_RESULT, math.ceil(last / source.block) * source.block)
+    return min(source.request.LAST_RESULT, math.ceil(last / source.block) * source.block) if source.block else last
 
 
 async def _ask_all(

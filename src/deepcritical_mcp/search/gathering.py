@@ -155,4 +155,4 @@ def _fetch_failure(source: Source, error: ProviderError, ids: Sequence[str], cou
 
 def _listed(source: Source, ids: Sequence[str]) -> str:
     more = f" and {len(ids) - MAX_LISTED_IDS} more" if len(ids) > MAX_LISTED_IDS else ""
-    return f"{source.id_name} {', '.join(ids[:MAX_LISTED_IDS])}{more}"
+    return source.named(f"{', '.join(ids[:MAX_LISTED_IDS])}{more}")

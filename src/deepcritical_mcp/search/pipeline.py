@@ -122,7 +122,7 @@ class SourceSearch:
         id = source.known_id(id)
         if not 1 <= max_results <= most:
             raise InvalidInputError(f"max_results: 1 to {most}, got {max_results}.")
-        query = f"{source.links[kind]} {source.id_name} {id}"
+        query = f"{source.links[kind]} {source.named(id)}"
         await progress(0.05, f"asking {source.title} for {query}")
         try:
             linked = await source.related(id, kind)
@@ -132,7 +132,7 @@ class SourceSearch:
         await progress(0.4, f"fetching {len(wanted)} of {len(linked):,} records")
         records, missing = await gather(source, wanted, session, records={}, count=len(linked), also=[id])
         if id not in records:
-            name = f"{source.id_name} {id}"
+            name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id].publication
         found = [_found(records[one], (query,)) for one in wanted if one in records]
@@ -149,7 +149,7 @@ class SourceSearch:
             errors=(*missing, *kept.errors),
             warnings=_unique(self._about(seed, id, query, len(linked), max_results), session.warnings),
             duplicates_removed=kept.merged,
-            ordered_by=f"{source.title}'s order of {query}",
+            ordered_by=f"{source.title} order of {query}",
             related=kept.related,
             providers=(ProviderReport(name=source.name, status="ok", results=len(linked)),),
         )
@@ -171,7 +171,7 @@ class SourceSearch:
         return [self._verified(id, claim, found.get(id), problem) for id, claim in claims]
 
     def _verified(self, id: str, claim: Publication, hit: Hit | None, outage: str) -> tuple[Publication, str]:
-        name = f"{self.source.id_name} {id}"
+        name = self.source.named(id)
         if not id:
             return claim, f"it has no {self.source.id_name}"
         if hit is None:
@@ -180,7 +180,7 @@ class SourceSearch:
         texts = (record.text.content, f"{record.title} {record.text.content}")
         if any(copies(claim.text.content, text) == "same" for text in texts):
             return record, ""
-        return claim, f"{self.source.title}'s record of {name} has another text"
+        return claim, f"the {self.source.title} record of {name} has another text"
 
     async def _page(self, ranking: Ranking, request: SearchRequest, session: SearchSession) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
@@ -247,7 +247,7 @@ class SourceSearch:
         """What the results are ordered by; "" if it is their relevance."""
         if self.source.scored:
             return "the provider's ranking" if any(hit.ranked for hit in hits) else ""
-        return f"{self.source.title}'s order ({request.order})" + (
+        return f"{self.source.title} order ({request.order})" + (
             ", the rankings of all queries fused" if len(request.queries) > 1 else ""
         )
 
@@ -270,7 +270,7 @@ class SourceSearch:
     def _about(self, seed: Publication, id: str, query: str, count: int, shown: int) -> Iterator[str]:
         """Remarks on a record and its links."""
         if seed.status != "ok":
-            yield f"{self.source.id_name} {id} itself is marked {status_label(seed.status)}."
+            yield f"{self.source.named(id)} itself is marked {status_label(seed.status)}."
         if not count:
             yield f"{self.source.title} lists no {query}."
         elif count > shown:

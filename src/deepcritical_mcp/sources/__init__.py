@@ -20,14 +20,13 @@ class SourceRow(NamedTuple):
     settings: str = ""
 
 
-SOURCES: tuple[SourceRow, ...] = (
-    SourceRow(
-        "deepcritical_mcp.sources.pubmed.source:PubMed",
-        "deepcritical_mcp.sources.pubmed.pubmed_settings:PubMedSettings",
-    ),
-    SourceRow(
-        "deepcritical_mcp.sources.web.chain:ProviderChain",
-        "deepcritical_mcp.sources.web.web_settings:WebSettings",
-    ),
+PUBMED = SourceRow(
+    "deepcritical_mcp.sources.pubmed.source:PubMed",
+    "deepcritical_mcp.sources.pubmed.pubmed_settings:PubMedSettings",
 )
+WEB = SourceRow(
+    "deepcritical_mcp.sources.web.chain:ProviderChain",
+    "deepcritical_mcp.sources.web.web_settings:WebSettings",
+)
+SOURCES: tuple[SourceRow, ...] = (PUBMED, WEB)
 """In the order in which they are shown and searched."""

@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from deepcritical_mcp import sources
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import MAX_VARIANTS, QUERY_LIMIT, CitationSource, ProviderReport, Publication, Value
+from deepcritical_mcp.models import MAX_VARIANTS, CitationSource, ProviderReport, Publication, Value, query_problem
 from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
@@ -71,15 +71,11 @@ class SearchRequest(Value):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not clean_line(self.query):
-            raise InvalidInputError("query is blank. Say what to search for.")
+        for name, texts in (("query", [clean_line(self.query)]), ("variants", self.queries[1:])):
+            for problem in filter(None, map(query_problem, texts)):
+                raise InvalidInputError(f"{name}: {problem}.")
         if len(self.variants) > MAX_VARIANTS:
             raise InvalidInputError(f"variants: at most {MAX_VARIANTS}, got {len(self.variants)}.")
-        for text in self.queries:
-            if len(text) > QUERY_LIMIT:
-                raise InvalidInputError(
-                    f"A query has at most {QUERY_LIMIT:,} characters, this one {len(text):,}: keep the essential terms."
-                )
         if not 1 <= self.max_results <= self.MAX_RESULTS:
             raise InvalidInputError(f"max_results: 1 to {self.MAX_RESULTS}, got {self.max_results}.")
         if self.offset < 0:
@@ -202,10 +198,11 @@ class Net:
 
 
 class MeshDescriptor(Value):
-    """A MeSH descriptor.
+    """A record of MeSH: a descriptor (a heading), or a supplementary concept (most drugs, rare diseases).
 
-    `uid` is its record number in the MeSH database, `mesh_id` the id that NLM shows (e.g. "D000544"). `parents` and
-    `children` are the record numbers of the descriptors directly above and below it at all its positions in the tree.
+    `uid` is its record number in the MeSH database, `mesh_id` the id that NLM shows ("D000544"; "C508053" for a
+    supplementary concept, which has no place in the tree). `parents` and `children` are the record numbers of the
+    descriptors directly above and below it at all its positions in the tree.
     """
 
     uid: str
@@ -216,21 +213,40 @@ class MeshDescriptor(Value):
     parents: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
 
+    @property
+    def is_supplementary(self) -> bool:
+        """Whether it is a supplementary concept."""
+        return self.mesh_id.startswith("C")
+
+    def is_of(self, branches: tuple[str, ...]) -> bool:
+        """Whether all its places in the tree are in these branches, e.g. "D" or "D27.505"; False without a place."""
+        return bool(self.tree_numbers) and all(number.startswith(branches) for number in self.tree_numbers)
+
 
 class MappedTerm(Value):
-    """Words of a query, and the MeSH headings (in lower case) that PubMed's term mapping maps them to."""
+    """Words of a query, and the names in MeSH (in lower case) that PubMed's term mapping maps them to."""
 
     text: str
     headings: tuple[str, ...]
 
 
+class Hits(Value):
+    """How many records a query finds, and the query as the source read it."""
+
+    count: int
+    translation: str = ""
+
+
 class Vocabulary(Protocol):
-    """Looks up concepts, as `sources.pubmed.mesh.MeshConcepts` does. Every method raises ProviderErrors only."""
+    """Looks up words and counts papers, as `sources.pubmed.vocabulary.PubMedVocabulary` does. Every method raises
+    ProviderErrors only."""
 
     async def corrected(self, text: str) -> str: ...
     async def mapped(self, text: str) -> tuple[MappedTerm, ...]: ...
     async def descriptors(self, headings: Sequence[str]) -> dict[str, MeshDescriptor]: ...
     async def by_uid(self, uids: Sequence[str]) -> dict[str, MeshDescriptor]: ...
+    async def texts(self, query: str, count: int) -> tuple[str, ...]: ...
+    async def hits(self, query: str) -> Hits: ...
 
 
 class Source(ABC):
@@ -284,6 +300,10 @@ class Source(ABC):
     def known_id(self, text: str) -> str:
         """An id as the source spells it, from what a caller wrote; InvalidInputError if that is not an id."""
         raise NotImplementedError
+
+    def named(self, ids: str) -> str:
+        """An id, or several, with what they are called: "PMID 7". "NCT00000007" says so itself."""
+        return ids if ids.startswith(self.id_name) else f"{self.id_name} {ids}"
 
     async def related(self, id: str, kind: str) -> Sequence[str]:
         """The ids that are linked to `id`, best first; `kind` is one of `links`."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid, record_ids
+from deepcritical_mcp.identifiers import BARE_DOI, normalize_doi, normalize_pmid, record_ids
 from deepcritical_mcp.models import (
     UNKNOWN_DATE,
     USER,
@@ -24,15 +24,17 @@ from deepcritical_mcp.models import (
     status_label,
 )
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.params import SessionId, evidence_id
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 MAX_CONTENT_LENGTH = 100_000
 MAX_CALL_LENGTH = 1_000_000
 MAX_DOI_LENGTH = 200
-_DOI = re.compile(r"10\.[0-9]{4,9}(\.[0-9]+)*/\S+")
+
+MAX_LISTED = 5
+"""Items that a warning names, at most."""
 
 
 class EvidenceItem(BaseModel):
@@ -70,7 +72,7 @@ async def add_evidence(
     publications = {index: _publication(items[index]) for index in valid}
     warnings = list[str]()
     if claimed := [index for index, one in publications.items() if one.source == "pubmed"]:
-        pubmed = (await application(ctx).services()).searches["pubmed"]
+        pubmed = await search_of(ctx, "pubmed")
         claims = [(publications[index].pmid, publications[index]) for index in claimed]
         for index, (one, problem) in zip(claimed, await pubmed.verified(claims, session.store), strict=True):
             publications[index] = _as_note(one) if problem else one
@@ -79,6 +81,11 @@ async def add_evidence(
     outcomes = await session.store.add_evidence(list(publications.values()))
     new = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "added"}
     known = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "duplicate"}
+    cited = {index: one.evidence.citation for index, one in zip(valid, outcomes, strict=True)}
+    if unchecked := [
+        f"item {index} (PMID {one.pmid})" for index, one in cited.items() if one.pmid and one.source == "web"
+    ]:
+        warnings.append(f"Not compared with PubMed: {', '.join(unchecked)}. pubmed_search by PMID fetches the records.")
     await progress(1.0, f"{len(new)} added, {len(known)} already known")
     return AddResult(
         session_id=session.store.session_id,
@@ -117,6 +124,10 @@ async def add_evidence(
 
 def _problem(item: EvidenceItem) -> str:
     """Why an item cannot be kept; "" if it can."""
+    record = evidence_id(item.content or item.pmid or item.doi) if len(item.content) <= MAX_DOI_LENGTH else ""
+    if record.startswith(("pubmed:", "doi:")):
+        query = record.removeprefix("pubmed:").removeprefix("doi:")
+        return f'there is no text, only an id: pubmed_search query="{query}" fetches the record and keeps it'
     if not clean_text(item.content):
         return "content is empty"
     if len(item.content) > MAX_CONTENT_LENGTH:
@@ -127,7 +138,7 @@ def _problem(item: EvidenceItem) -> str:
     if pmid and not normalize_pmid(pmid):
         return f"pmid {_shown(pmid)} is not a PMID"
     has_more = not unquote(clean_line(item.doi)).lower().rstrip(".,;").endswith(doi)
-    if doi and (has_more or not _DOI.fullmatch(doi) or len(doi) > MAX_DOI_LENGTH):
+    if doi and (has_more or not BARE_DOI.fullmatch(doi) or len(doi) > MAX_DOI_LENGTH):
         return f"doi {_shown(item.doi)} is not a DOI such as 10.1000/182"
     if url and not is_web_address(url):
         return f"url {_shown(url)} is not a web address (http or https)"

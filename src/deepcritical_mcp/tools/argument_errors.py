@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_NAME_LENGTH = 80
 MAX_PROBLEMS_LISTED = 5
 _EXPECTED = {"bool": "true or false", "int": "a whole number", "float": "a number", "model": "an object"}
+_EXPECTED_TYPES = {"string_type": "text", "list_type": "a list", "dict_type": "an object"}
 
 
 def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
@@ -26,7 +27,8 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
     """
     rows: dict[str, str] = {}
     for row in error.errors(include_url=False):
-        field = ".".join(str(part)[:MAX_NAME_LENGTH] for part in row["loc"])
+        parts = (f"[{part}]" if isinstance(part, int) else f".{part[:MAX_NAME_LENGTH]}" for part in row["loc"])
+        field = "".join(parts).removeprefix(".")
         if row["type"] == "extra_forbidden":
             near = suggestion(str(row["loc"][-1]), _sibling_names(row["loc"], schema or {}))
             rows[field] = f"{field} is not a known field{near}"
@@ -62,7 +64,8 @@ def _problem(row: ErrorDetails) -> str:
             return f": at least {counted(bounds['min_length'], unit)}, got {len(value) or 'none'}"
         case _:
             message = row["msg"].rstrip(".")
-            expected = _EXPECTED.get(kind.partition("_")[0]) or message.removeprefix("Input should be ")
+            known = _EXPECTED_TYPES.get(kind) or _EXPECTED.get(kind.partition("_")[0])
+            expected = known or message.removeprefix("Input should be ")
             if expected == message:
                 return ": " + message.removeprefix("Value error, ")
             return f": expected {expected}{_got(value)}"

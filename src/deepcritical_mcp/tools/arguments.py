@@ -15,19 +15,20 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools import pubmed_query
 from deepcritical_mcp.tools.argument_errors import MAX_NAME_LENGTH, MAX_PROBLEMS_LISTED, first_few, suggestion
-from deepcritical_mcp.tools.names import argument_named, is_ignorable, plain_name, switch
-from deepcritical_mcp.tools.values import coerced, is_nothing, understood
+from deepcritical_mcp.tools.names import alias, argument_named, instead, is_ignorable, plain_name, switch
+from deepcritical_mcp.tools.values import ONE_STATUS, coerced, is_nothing, understood
 
 _MAX_SHOWN = 80
 _MAX_UNKNOWN = 20
 """Unknown names of one call that are looked up; more are no mistake."""
-_WRAPPERS = re.compile("param(eter)?s|arguments|args|kwargs|inputs?|filters|options|payload|request")
+_WRAPPERS = re.compile("param(eter)?s|arguments|args|kwargs|inputs?|filters?|options|payload|request")
 _PERIODS = re.compile(
     "(publication|pub|published)(date|year|range)?|pdat|(date|year)s?(range|filter)?|period|time(frame|period|range)"
 )
 _QUERIES = re.compile("(search)?queries|querylist|searches")
 _PAGES = re.compile("(current)?page(number|num|no)?")
-_SWITCH_WORDS = {**dict.fromkeys(("true", "1", "yes", "on"), True), **dict.fromkeys(("false", "0", "no", "off"), False)}
+_SWITCH_WORDS: dict[str, bool] = dict.fromkeys("true 1 yes on only".split(), True)
+_SWITCH_WORDS.update(dict.fromkeys("false 0 no off".split(), False))
 _ENDS = ("min_date", "max_date")
 
 
@@ -46,7 +47,8 @@ def read_arguments(
         given = {name: value for name, value in arguments.items() if value is not None}
         reading.refuse([name for name in given if name not in known])
         return {name: coerced(value, known[name]) for name, value in given.items()}, []
-    later = [(name, value) for name, value in _flat(arguments, known).items() if not reading.takes(name, value)]
+    later = [(name, value) for name, value in reading.flat(arguments).items() if not reading.takes(name, value)]
+    reading.take_wishes()
     reading.refuse([name for name, value in later if not reading.takes_page(name, value)])
     return reading.values, reading.notes()
 
@@ -61,12 +63,25 @@ class _Reading:
         self._required: Sequence[str] = schema.get("required", ())
         self._given_as: dict[str, str] = {}
         self._read: list[str] = []
+        self._remarks: list[str] = []
+        self._request, self._asked = pubmed_query.Request(""), ""
 
     def notes(self) -> list[str]:
         """What was read otherwise than written, and what PubMed will not read as it was probably meant."""
         query = self.values.get("query") if self._tool == "pubmed_search" else None
         syntax = [*pubmed_query.syntax_notes(self._read_pubmed(query))] if isinstance(query, str) else []
-        return [*([f"Read {'; '.join(self._read)}."] if self._read else []), *syntax]
+        return [*([f"Read {'; '.join(self._read)}."] if self._read else []), *self._remarks, *syntax]
+
+    def flat(self, arguments: Mapping[str, object]) -> dict[str, object]:
+        """`arguments`, with those that are inside an object such as "params" next to the others."""
+        flat: dict[str, object] = {}
+        for name, value in arguments.items():
+            is_wrapper = name not in self._known and _WRAPPERS.fullmatch(plain_name(name)) is not None
+            inner = coerced(value, {"type": "object", "properties": {}}) if is_wrapper or name == "query" else None
+            is_call = isinstance(inner, dict) and (is_wrapper or "query" in inner)
+            self._remarks += [f"Read what {name} contains as arguments."] if is_call else []
+            flat |= cast("dict[str, object]", inner) if is_call else {name: value}
+        return flat
 
     def takes(self, name: str, value: object) -> bool:
         """Read one argument; False if it is not known, or is to be read later."""
@@ -84,7 +99,11 @@ class _Reading:
             return True
         if (target := switch(name, known)) and (is_on := _SWITCH_WORDS.get(str(value).strip().lower())) is not None:
             own, on = target
-            return self._set(own, on if is_on else on is False or None, name, value)
+            if own == "status" and not is_on:
+                raise InvalidInputError(f"{_written(name, value)}: {ONE_STATUS}")
+            return self._set(own, on if is_on else on is False or known[own].get("default"), name, value)
+        if self._tool == "pubmed_search" and alias(name, ["pmid"]) and (ids := _records(value)):
+            return self._set("query", pubmed_query.pubmed_terms(ids), name, value)
         if "min_date" in known and key in ("start", "from", "end", "to"):
             return self._set_end(key, name, value)
         if "min_date" in known and _PERIODS.fullmatch(key):
@@ -92,7 +111,7 @@ class _Reading:
         if not _PAGES.fullmatch(key) and (own := argument_named(name, known.keys())):
             return self._set(own, joined or value if own in ("query", "topic") else value, name, value)
         if is_ignorable(name, value):
-            self._read.append(f"{name[:MAX_NAME_LENGTH]} as nothing: there is no such argument")
+            self._remarks.append(f"Ignored {name[:MAX_NAME_LENGTH]}: {self._tool} has no such argument.")
             return True
         return "items" in known and self._set_field(name, value)
 
@@ -106,9 +125,23 @@ class _Reading:
             first, second = _written(self._given_as[name], earlier), _written(given, shown)
             raise InvalidInputError(f"{first} and {second} do not agree: pass only {name}.")
         self.values[name], self._given_as[name] = read, given
-        if given != name or clean_line(str(read)).lower() != clean_line(str(value)).lower():
-            self._read.append(f"{_written(given, shown)} as {_written(name, read)}")
+        if name in ("query", "topic") and isinstance(value, str):
+            self._request, self._asked = pubmed_query.read_request(value), value
+        if given != name or (read != [shown] and clean_line(str(read)).lower() != clean_line(str(shown)).lower()):
+            first, second = _written(given, shown), _written(name, read)
+            if first.endswith("…") and first.partition("=")[2] == second.partition("=")[2]:
+                first, second = (f"{name}=…{str(one)[-40:]}" for one in (shown, read))
+            self._read.append(f"{first} as {second if read != '' else f'no {name}'}")
+        if name in _ENDS and re.search("before|after", f"{given} {shown}".lower()):
+            self._remarks.append(f"{_written(name, read)} includes that date.")
         return True
+
+    def take_wishes(self) -> None:
+        """Read how many results, and whether the newest, the text of the query asks for."""
+        number = self._request.results
+        for name, value in (("max_results", number), ("count", number), ("sort", self._request.newest and "date")):
+            if value and name in self._known and name not in self.values:
+                self._set(name, value, "query", self._asked)
 
     def _set_period(self, name: str, value: object, ends: Sequence[object]) -> bool:
         """Read a year or a range of dates as `min_date` and `max_date`."""
@@ -136,9 +169,16 @@ class _Reading:
         if not isinstance(page, int) or not isinstance(size, int):
             return False
         if "offset" in self._known:
-            return self._set("offset", max(page - 1, 0) * size, name, value)
+            start = max(page - 1, 0) * size
+            if start and is_page:
+                gap = f"If the answer before showed fewer than {size} results, continue with its next_offset instead"
+                self._remarks.append(f"{name}={page} begins at offset={start}. {gap}: nothing is skipped then.")
+            return self._set("offset", start, name, value)
         if page > is_page:
-            most = min(size * page if is_page else size + page, self._known["max_results"]["maximum"])
+            most = self._known["max_results"]["maximum"]
+            if page >= most:
+                raise InvalidInputError(f"{self._tool} returns {most} results at most.")
+            most = min(size * page if is_page else size + page, most)
             raise InvalidInputError(f"{self._tool} has one page: pass max_results={most} instead of {name}={page}.")
         return True
 
@@ -147,7 +187,10 @@ class _Reading:
         kind = self._known["items"]
         items = cast("list[dict[str, object]]", self.values.get("items")) or [dict[str, object]()]
         own = argument_named(name, kind["items"]["properties"].keys())
-        if not own or len(items) > 1 or own in items[0]:
+        if own == "pmid" and len(_items_of(value)) > 1:
+            records = f'pubmed_search query="{pubmed_query.pubmed_terms(_records(value))}"'
+            raise InvalidInputError(f"add_evidence keeps texts, in items. {records} fetches records and keeps them.")
+        if not own or len(items) > 1 or items[0].get(own):
             return False
         self.values["items"] = understood("items", [{**items[0], own: value}], kind)
         self._read.append(f"{_written(name, value)} as {own} of an item")
@@ -155,10 +198,7 @@ class _Reading:
 
     def _read_pubmed(self, query: str) -> str:
         """Read what is special about queries to PubMed."""
-        text, count = pubmed_query.results_wanted(query)
-        if count and "max_results" not in self.values:
-            self._set("max_results", count, "query", query)
-        terms = pubmed_query.pubmed_terms(text if self._given_as.get("max_results") == "query" else query)
+        terms = pubmed_query.pubmed_terms(query)
         if terms != query:
             self._read.append(f"{_written('query', query)} as {_written('query', terms)}")
         self.values["query"] = terms
@@ -175,13 +215,10 @@ class _Reading:
 
     def _instead(self, name: str) -> str:
         if "status" in self._known and "retract" in name.lower():
-            return ': pass status="ok" or status="retracted".'
+            return f": {ONE_STATUS}"
         if "sort" in self._known and "new" in name.lower():
             return ': pass only_new=true (omits what the session has), or sort="date" (newest first).'
-        near = suggestion(name, self._known.keys())
-        if near == "." and self._tool == "pubmed_search":
-            return '. Other filters are part of the query, e.g. query="(…) AND Smith J[au]".'
-        return near
+        return instead(name, self._tool, self._known.keys()) or suggestion(name, self._known.keys())
 
 
 def _ends_of(value: object) -> Sequence[object]:
@@ -200,14 +237,10 @@ def _items_of(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
-def _flat(arguments: Mapping[str, object], known: Mapping[str, object]) -> dict[str, object]:
-    """`arguments`, with those that are inside an object such as "params" next to the others."""
-    flat: dict[str, object] = {}
-    for name, value in arguments.items():
-        is_wrapper = name not in known and _WRAPPERS.fullmatch(plain_name(name))
-        inner = coerced(value, {"type": "object", "properties": {}}) if is_wrapper else None
-        flat |= cast("dict[str, object]", inner) if isinstance(inner, dict) else {name: value}
-    return flat
+def _records(value: object) -> str:
+    """The PMIDs in `value`, as a query; "" if it has anything else."""
+    ids = [*map(str, _items_of(understood("ids", value, {"type": "array", "items": {"type": "string"}})))]
+    return ", ".join(ids) if all(one.startswith("pubmed:") for one in ids) else ""
 
 
 def _written(name: str, value: object) -> str:

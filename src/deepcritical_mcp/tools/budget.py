@@ -10,13 +10,13 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from deepcritical_mcp.excerpts import MIN_GAP, Span, first_sentences, least_telling, without
+from deepcritical_mcp.excerpts import MIN_GAP, Span, first_sentences, without, without_results
 from deepcritical_mcp.models import AddResult, Evidence, EvidenceList, EvidencePage, SearchResult, with_numbers_shown
+from deepcritical_mcp.models.evidence import RECORD_KINDS
 from deepcritical_mcp.text import clipped, counted, cut_at_sentence
 from deepcritical_mcp.tools.render import MAX_SIMILAR, to_markdown
 
 MIN_CONTENT_LENGTH = 160
-_ABSTRACTS = ("abstract", "registration")
 ROOMY = 15_000
 """Characters of text that an answer of up to ten records may have before its abstracts are cut; and from this limit on,
 what repeats the request is not shortened further."""
@@ -47,7 +47,7 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> Result
     """`result`, cut until `length(result) <= limit`; both forms of an answer show what this returns.
 
     In a search of the sources with a long answer, the longest abstracts lose sentences without results (see
-    `least_telling`). What is still over the limit: what repeats the request is shortened, then pages and full texts
+    `without_results`). What is still over the limit: what repeats the request is shortened, then pages and full texts
     from the end, and the last items are left for the next page. Only if a single item does not fit, more of it is cut.
     Each cut is named in the result together with the call that returns what is missing.
     """
@@ -72,7 +72,7 @@ def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, leng
 
 def _search(result: SearchResult, limit: int, length: Length) -> SearchResult:
     whole = result.evidence
-    items = _gists(result, limit, length) if result.providers else whole
+    items = _abridged(result, limit, length) if result.providers else whole
     result_of = partial(_result_of, result, whole)
     if _fits(result_of, limit, length)(items):
         return result if all(one is item for one, item in zip(items, whole, strict=True)) else result_of(items)
@@ -91,7 +91,7 @@ def _search(result: SearchResult, limit: int, length: Length) -> SearchResult:
         bare = _brief(result, limit).model_copy(update={"queries": (), "providers": (), "query_translation": ""})
         result_of = partial(_result_of, bare, whole, named=3)
         items = _one(whole[0], _fits(result_of, limit, length), limit)
-        items = items or [_beginning(_slim(whole[0], limit), limit // 10, gap=0)]
+        items = items or [_beginning(_with_short_citation(whole[0], limit), limit // 10, gap=0)]
     return result_of(items)
 
 
@@ -116,8 +116,8 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     return result_of(shown)
 
 
-def _gists(result: SearchResult, limit: int, length: Length) -> list[Evidence]:
-    """The evidence; as long as the answer is too long, the longest abstracts lose what tells least."""
+def _abridged(result: SearchResult, limit: int, length: Length) -> list[Evidence]:
+    """The evidence; as long as the answer is too long, the longest abstracts lose sentences without results."""
     items = list(result.evidence)
     target = min(limit, max(ROOMY, PER_RECORD * len(items)))
     excess = max(len(to_markdown(result)) - target, length(result) - limit)
@@ -131,10 +131,10 @@ def _gists(result: SearchResult, limit: int, length: Length) -> list[Evidence]:
 
 
 def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False) -> Evidence:
-    """An abstract without what tells least; with `cap`, of about so many characters."""
-    if item.kind not in _ABSTRACTS or item.content_truncated:
+    """An abstract without sentences without results; with `cap`, of about so many characters."""
+    if item.kind not in RECORD_KINDS or item.content_truncated:
         return item
-    gaps = least_telling(item.content, cap, strict=strict)
+    gaps = without_results(item.content, cap, strict=strict)
     content = without(item.content, gaps, lambda gap: _mark(item.id, gap, gap.end))
     if len(content) >= len(item.content):
         return item
@@ -142,12 +142,12 @@ def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False) -> Ev
 
 
 def _short_page(item: Evidence, cap: int) -> Evidence:
-    return item if item.kind in _ABSTRACTS else _beginning(item, cap)
+    return item if item.kind in RECORD_KINDS else _beginning(item, cap)
 
 
 def _shortened(item: Evidence, cap: int) -> Evidence:
     """`item` in about `cap` characters, if possible: an abstract without its middle, another text by its beginning."""
-    if item.kind not in _ABSTRACTS:
+    if item.kind not in RECORD_KINDS:
         return _beginning(item, cap)
     return item if len(item.content) <= cap else _without_middle(item, cap)
 
@@ -155,7 +155,7 @@ def _shortened(item: Evidence, cap: int) -> Evidence:
 def _one(item: Evidence, fits: Fits, limit: int, start: int | None = None) -> list[Evidence]:
     """`item` by as much as fits, at least by some of it if possible; with `start`, only cut at the end."""
     from_start = partial(_beginning, start=start or 0)
-    for one in (item, _slim(item, limit)):
+    for one in (item, _with_short_citation(item, limit)):
         for shorten in (_shortened, from_start) if start is None else (from_start,):
             if fits(cut := _largest_cut(one, fits, limit, shorten)):
                 return cut
@@ -169,7 +169,7 @@ def _largest_cut(
     return [shorten(item, cap)]
 
 
-def _slim(item: Evidence, limit: int) -> Evidence:
+def _with_short_citation(item: Evidence, limit: int) -> Evidence:
     """`item` with a citation that is the shorter the smaller `limit` is, without notes, details and similar ids."""
     citation = item.citation.model_copy(
         update={

@@ -14,7 +14,7 @@ from mcp.server.mcpserver import Context
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.errors import SessionNotFoundError, SessionRequiredError
+from deepcritical_mcp.errors import ConfigurationError, SessionNotFoundError, SessionRequiredError
 from deepcritical_mcp.models import Evidence, QueryReport, with_numbers_shown
 from deepcritical_mcp.progress import Progress
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.search.pipeline import SourceSearch
 
 NEW = "new"
 SSE_MESSAGES_PATH = "/messages"
@@ -92,6 +93,18 @@ async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
             with suppress(SessionNotFoundError):
                 return await registry.get(session_id, owner=caller())
     return None
+
+
+async def search_of(ctx: ToolContext, source: str) -> SourceSearch:
+    """The search of the source with that name.
+
+    Raises:
+        ConfigurationError: this server was built without it.
+    """
+    searches = (await application(ctx).services()).searches
+    if source not in searches:
+        raise ConfigurationError(f"This server does not search {source}; it has {', '.join(searches) or 'no source'}.")
+    return searches[source]
 
 
 def application(ctx: ToolContext) -> AppContext:

@@ -14,8 +14,9 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import Field
 
 from deepcritical_mcp.deadline import CLIENT_MODEL, seconds_for
+from deepcritical_mcp.errors import EvidenceStoreError
 from deepcritical_mcp.models import Expansion
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
+from deepcritical_mcp.tools.call_session import NEW, ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import Query, SessionId
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -64,15 +65,21 @@ async def expand_queries(
     count: Annotated[int, Field(ge=1, le=8)] = 3,
     session_id: SessionId = "",
 ) -> Expansion:
-    """Propose `count` queries for a research topic (direct, broader, specific), with MeSH concepts and synonyms; fewer
-    if no others are useful. Use them as queries or, with your own, as `variants` of a search."""
-    session = await session_for(ctx, session_id)
+    """Propose `count` queries for a research topic (direct, broader, specific) with numbers of papers, and its concepts
+    in MeSH with blocks to paste. Use them as queries or, with your own, as `variants` of a search."""
+    session, unused = None, ()
+    try:
+        session = await session_for(ctx, session_id)
+    except EvidenceStoreError as error:
+        if session_id not in ("", NEW):
+            raise
+        unused = (f"The session's evidence was not used: {error.message}",)
     services = await application(ctx).services()
     expansion = await services.expander.expand(
         topic,
         description=description,
         count=count,
-        store=session.store,
+        store=session.store if session else None,
         sampled=_text_of(reply),
         progress=progress_of(ctx),
     )
@@ -80,7 +87,8 @@ async def expand_queries(
         "Call pubmed_search with the first pubmed_query as query, and the others plus some of your own as variants. "
         "For web_search and semantic_search, use each query instead of pubmed_query."
     )
-    return expansion.model_copy(update={"next_step": session.next_step(step)})
+    steps = session.next_step(step) if session else step
+    return expansion.model_copy(update={"next_step": steps, "warnings": (*unused, *expansion.warnings)})
 
 
 TOOL = ToolSpec(expand_queries, "Expand queries", Expansion, hints(read_only=True, open_world=True))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from deepcritical_mcp.evidence import known_status
 from deepcritical_mcp.models import (
     UNKNOWN_DATE,
     CitationSource,
@@ -52,8 +51,8 @@ async def page_of(store: EvidenceStore, offset: int, limit: int, *, status: Stat
     everything = [*(await store.publications(await store.ids())).values()]
     sources: Counter[CitationSource] = Counter(item.source for item in everything)
     statuses: Counter[PublicationStatus] = Counter(item.status for item in everything)
-    matching = [item for item in everything if status in ("any", known_status(item))]
-    unknown = sum(known_status(item) is None for item in everything) if status == "ok" else 0
+    matching = [item for item in everything if status in ("any", item.known_status)]
+    unknown = sum(item.known_status is None for item in everything) if status == "ok" else 0
     never = [f"Never checked and left out (web pages, notes): {counted(unknown, 'item')}."] if unknown else []
     items = matching[offset : offset + limit]
     following = offset + len(items)

@@ -16,8 +16,8 @@ def rows(text: str, parts: Mapping[str, str] | None = None) -> dict[str, str]:
 
 _PARTS = {
     "query": "(user|pubmed|research)?(search|q|quer(y|ies)|question|terms?|keywords?|text|string|topic|input|prompt)+",
-    "amount": "max(imum)?|limits?|n|num(ber)?|of|k|top|how|many|count|size|per|page|ret|results?|hits?|papers?|records?"
-    "|articles?",
+    "amount": "max(imum)?|limits?|n|num(ber)?|k|top|howmany|count|size|perpage|ret|results?|hits?",
+    "things": "of|per|page|papers?|records?|articles?|items?|studies|documents?|quer(y|ies)|variants?",
     "dates": "(dates?|years?|pub(lication|lished)?|of|time)*",
     "ids": "(ids?|pmids?|uids?|identifiers?|dois?|urls?|links?|keys?)",
     "retracted": "retract(ed|ions?)(papers|articles|publications)?",
@@ -29,7 +29,7 @@ _PARTS = {
 _ALIASES = rows(
     """
     query: {query}; topic: {query}|theme; about: {query}|focus|regarding|aspect;
-    max_results: ({amount}|items?|studies|documents?)+; count: ({amount}|quer(y|ies)|variants?)+;
+    max_results: {things}*{amount}({amount}|{things})*; count: {things}*{amount}({amount}|{things})*;
     content: text|body|abstract|note|quote|passage|snippet|summary|description|excerpt|message;
     variants: (query|search|alternative|other|additional|sub|re)*(variants?|variations?|synonyms|quer(y|ies)|phrasings);
     description: (additional)?(notes|context)|background;
@@ -45,13 +45,15 @@ _ALIASES = rows(
     exclude_domains: (blocked|excluded?)(domains?|(web)?sites?); search_depth: depth|(search)?mode;
     recency: freshness|timelimit|timefilter|since|(time|date)(range|frame|period)|period;
     min_score: {score}; min_relevance: {score}; sort: (sort|order)(ing|by|order)?;
-    source: sources?(type)?|provider|database|origin; pmid: (evidence|pubmed|paper|article)?{ids}|paper|article;
+    source: sources?(type)?|provider|database|origin; pmid: (evidence|pubmed|paper|article)?{ids}|papers?|articles?;
     items: item|documents?|evidence|notes?|entries|records|(evidence)?items|docs|facts;
-    ids: (evidence|doc(ument)?|paper|article|item|record)?{ids}|references?|evidence;
+    ids: (evidence|doc(ument)?|paper|article|item|record)?{ids}|(reference|paper|article|record|result)s?|evidence;
     kind: (relation|link|text)?(types?|kinds?)|relation(ship)?|link(name)?|direction;
-    status: (status)?filter|statuses|state; detail: details?(level)?|level|verbosity|mode;
+    status: statusfilter|statuses|state; detail: details?(level)?|level|verbosity|mode;
     format: fmt|(output|export|file)?(format|type)|output|(citation)?style; url: link|uri|href|webaddress;
-    authors: author(list|s)?|creators?; title: name|heading|headline|subject
+    author: authors?|(first)?author(name)?; journal: journals?(name|title)?|ta; language: lang(uage)?s?;
+    humans_only: (only)?humans?; age_group: ages?(group|range)?; authors: author(list|s)?|creators?;
+    title: name|heading|headline|subject
     """,
     _PARTS,
 )
@@ -69,6 +71,15 @@ _IGNORED = re.compile(
     "reason(ing)?|thoughts?|thinking|explanation|explain|rationale|purpose|intent|goal|justification|dummy|meta|verbose"
     "|(toolcall|request|call|user)id|debug|stream|ret(mode|type)|usehistory|tool|email|apikey|(include|return)?abstracts?"
 )
+# What to add to a query of pubmed_search instead of an argument; the last row is for all others.
+_IN_QUERY = rows(
+    """
+    AND animals[mh]: .*(species|animals?).*; AND retracted publication[pt]: (only)?{retracted}(only)?;
+    AND Zinc[mh]: .*mesh.*; NOT Review[pt]: exclude.*types?;
+    AND 2020:3000[dp]: (last|past).*(years?|months?|days?)|recency|freshness; AND Smith J[au]: .*
+    """,
+    _PARTS,
+)
 _TOOL_ALIASES = rows(
     """
     pubmed_search: ({find}|pubmed|ncbi|medline|entrez|literature|paper|article|studies|advanced|s)+|esearch;
@@ -80,17 +91,19 @@ _TOOL_ALIASES = rows(
     export_evidence: (export|get|create|save|cite)+(bibtex|ris|csl|markdown|citations|references|bibliography|session)?;
     add_evidence: (add|save|store|create|write|insert|keep|upsert)(note|evidence|document|item|paper)?s?|notes?;
     expand_queries: (expand|generate|suggest|rewrite)(quer(y|ies))?|queryexpansion|(get)?mesh(lookup|search|terms)?;
-    clear_session: (delete|clear|remove|erase|wipe|purge|drop)(all|(current)?sessions?)?
+    clear_session: (delete|clear|remove)(all|(current)?sessions?)?
     """,
     _PARTS,
 )
-_DELETING = frozenset({"clear", "delete", "remove", "erase", "wipe", "purge", "drop"})
+_DELETING = frozenset({"clear", "delete", "remove"})
 _NEW_SESSION = re.compile(r"(?:new|start|create|open|begin|init|reset|restart|make).*session|reset|restart")
+_UNDO = re.compile(r"undo.*|undelete.*|restore.*|recover.*")
+_DELETE_ITEM = re.compile("(?:delete|clear|remove)(?:evidence|items?|notes?|papers?|articles?|documents?|records?)")
 # Words that turn an argument's meaning around: two names that differ in one of them never stand for each other.
 _POLARITY = frozenset(
     "include exclude no not without with only min max hide skip allow omit before after start end from to".split()
 )
-TYPO, SIMILAR = 0.87, 0.6
+TYPO, SIMILAR = 0.87, 0.75
 """How alike two names are, if one is the other with a typing error, and if it may stand for the other."""
 
 
@@ -118,6 +131,17 @@ def switch(name: str, known: Collection[str]) -> tuple[str, object] | None:
     return (own, False if on == "false" else on) if own in known else None
 
 
+def instead(name: str, tool: str, known: Collection[str]) -> str:
+    """The end of a sentence about an argument that `tool` lacks, if another way to the same is certain; else ""."""
+    if tool in ("list_evidence", "export_evidence") and argument_named(name, ("status", "source", "kind", "query")):
+        finder = "list_evidence" if argument_named(name, ["status"]) else "semantic_search"
+        return f": {finder} finds the items{'; pass their ids' if tool == 'export_evidence' else ''}."
+    if tool != "pubmed_search" or nearest(name, known):
+        return ""
+    added = next(text for text, it in _IN_QUERY.items() if re.fullmatch(it, plain_name(name)))
+    return f'. Other filters are part of the query, e.g. query="(…) {added}".'
+
+
 def is_ignorable(name: str, value: object) -> bool:
     """Whether an argument cannot change what a call means."""
     is_pubmed = str(value).lower() in ("pubmed", "medline")
@@ -125,9 +149,13 @@ def is_ignorable(name: str, value: object) -> bool:
 
 
 def tool_hint(name: str, tools: Collection[str]) -> str:
-    """What to call instead of the unknown tool `name`. Only who wants to delete is led to `clear_session`."""
+    """What to call instead of the unknown tool `name`. `clear_session` only for a name that says "delete"."""
     own = re.split(r"__|[./:]", name[:200])[-1]
     plain = plain_name(own)
+    if _UNDO.fullmatch(plain) and "clear_session" in tools:
+        return "To bring back a session that was deleted within a day: clear_session with its session_id and undo=true."
+    if _DELETE_ITEM.fullmatch(plain):
+        return "Single items of evidence cannot be deleted. To leave them out, name the others in ids."
     if _NEW_SESSION.fullmatch(plain):
         return 'To start a new session pass session_id="new" to a search or to add_evidence.'
     offered = tools if _DELETING & _words(own) else [tool for tool in tools if tool != "clear_session"]
@@ -144,7 +172,8 @@ def plain_name(name: str) -> str:
 
 def _alike(name: str, words: Mapping[str, str], cutoff: float) -> str:
     polarity = _POLARITY & _words(name)
-    same = [word for word, known in words.items() if polarity == _POLARITY & _words(known)]
+    long = {word: known for word, known in words.items() if len(word) > len("sort")}  # which is not "short"
+    same = [word for word, known in long.items() if polarity == _POLARITY & _words(known)]
     close = get_close_matches(plain_name(name[:80]), same, n=1, cutoff=cutoff)
     return words[close[0]] if close else ""
 

@@ -8,20 +8,20 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid, normalize_trial, record_ids
-from deepcritical_mcp.models import MAX_VARIANTS, QUERY_LIMIT, Publication, PublicationStatus, publication_id
+from deepcritical_mcp.models import MAX_VARIANTS, Publication, PublicationStatus, publication_id, query_problem
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
 
 _LINK = re.compile(r"\[([^\[\]]*)\]\((\S*)\)")
-_AROUND = "\"'`*<>.,; "
+_AROUND = "\"'`*<>.,; #“”„‘’«»＂"
+_OWN_URI = re.compile(r"\Aevidence://[^/]*/")
+_PUBMED_LABEL = re.compile(r"\A(?:pubmed|pmid) ?[/_=#] ?(?=[0-9])", re.IGNORECASE)
 
 
 def _query(value: str) -> str:
     query = clean_line(value)
-    if not query:
-        raise ValueError("must not be blank; say what to search for")
-    if len(query) > QUERY_LIMIT:
-        raise ValueError(f"at most {QUERY_LIMIT:,} characters, got {len(query):,}; keep the essential terms")
+    if problem := query_problem(query):
+        raise ValueError(problem)
     return query
 
 
@@ -29,13 +29,18 @@ def _variants(values: list[str]) -> list[str]:
     return [_query(value) for value in values if clean_line(value)]
 
 
+def unwrapped(text: str) -> str:
+    """An id without the quotes, code marks, brackets and punctuation around it."""
+    id = clean_line(text).strip(_AROUND)
+    return id.strip(f"{_AROUND}[](){{}}［］（）") if id.startswith(("[", "(", "{", "［", "（")) else id
+
+
 def evidence_id(given: str) -> str:
     """An evidence id in the session's spelling, from a PMID, DOI, trial number or URL, in whatever it is wrapped."""
     id = clean_line(given).strip(_AROUND)
     if link := _LINK.fullmatch(id):
         id = link[1] if ":" in evidence_id(link[1]) else link[2]
-    if id.startswith(("[", "(", "{")):
-        id = id.strip(f"{_AROUND}[](){{}}")
+    id = _PUBMED_LABEL.sub("pubmed:", _OWN_URI.sub("", unwrapped(id)))
     if is_web_address(id):
         ids = record_ids(id)
         page = Publication.of("page", id, provider="", source="web", title=id, url=id, pmid=ids.pmid, doi=ids.doi)
@@ -52,7 +57,7 @@ Query = Annotated[str, AfterValidator(_query)]
 Variants = Annotated[
     list[str],
     AfterValidator(_variants),
-    Field(max_length=MAX_VARIANTS, description="rephrasings of the query, also searched; results are merged"),
+    Field(max_length=MAX_VARIANTS, description="rephrasings, searched too and merged"),
 ]
 StatusFilter = Annotated[
     Literal["any", PublicationStatus],

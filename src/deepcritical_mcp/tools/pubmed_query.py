@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -13,40 +14,65 @@ from deepcritical_mcp.urls import is_web_address
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"') | dict.fromkeys("‘’", "'"))
 _LABEL = re.compile(r"\A(?:pubmed )?(?:query|search(?: query| term)?|topic)\s*[:=]\s*", re.IGNORECASE)
-_PAPERS = "(?:papers?|articles?|studies|publications?|literature|abstracts?|evidence)"
+_QUOTED_CODE = re.compile(r"(?<![\w`])`{1,3}([^`]{1,1000})`{1,3}(?![\w`])")
+_PAPERS = "(?:papers?|articles?|studies|publications?|literature|abstracts?|evidence|results?|information)"
 _ABOUT = "(?:about|on|for|regarding|concerning|related to|that discuss|discussing)"
-_POLITE = "(?:please|can you|could you|i (?:want|need|would like) to) "
-_FIND = "(?:search|look|find|get|fetch|retrieve|show|give)(?: me)?(?: for)?"
-_IN_PUBMED = "(?:search|query|look in|use)(?: in)?(?: the)? pubmed(?: database)? (?:for|about|to find)"
+_POLITE = "(?:(?:please|kindly|(?:can|could|would|will) you|i(?: want|'d like| need| would like) to|help me) )"
+_FIND = "(?:search|look|find|get|fetch|retrieve|show|give|list)(?: (?:me|us))?(?: (?:up|for))?"
+_NEED = "i (?:need|want|am looking for)"
+_PLACE = "(?:the |my |our |this |your )?(?:pubmed|medline|web|internet|google|literature|session|notes|evidence)"
+_IN_PLACE = f"(?:search|query|look in|use|check)(?: in| on)? {_PLACE}(?: database)? (?:for|about|to find)"
+_NEWEST = "(?:latest|newest|most recent)"
+_FIRST = "(?:recent|top|first|best)"
+_SOME = rf"(?: (?:the|some|any))?(?: (?:{_NEWEST}|{_FIRST}))?(?: [0-9]{{1,3}})?(?: {_NEWEST})?"
+_KIND = "(?:rcts?|(?:clinical |randomi[sz]ed )?(?:controlled )?trials?|(?:systematic )?reviews?|meta-analys[ei]s)"
 _INSTRUCTION = re.compile(
-    rf"\A(?:{_POLITE}{{0,3}}{_IN_PUBMED}(?: {_PAPERS} {_ABOUT})?"
-    rf"|{_POLITE}{{1,3}}{_FIND}(?: {_PAPERS} {_ABOUT})?|{_FIND} {_PAPERS} {_ABOUT}) ",
+    rf"\A(?:{_POLITE}{{0,3}}{_IN_PLACE}(?:{_SOME} {_PAPERS} {_ABOUT})?"
+    rf"|{_POLITE}{{0,3}}(?:{_FIND}|{_NEED}){_SOME} {_PAPERS} {_ABOUT}"
+    rf"|{_POLITE}{{0,3}}(?:{_FIND}|{_NEED}) (?:the )?(?:{_NEWEST} )?[0-9]{{1,3}}(?= {_KIND}\b)"
+    rf"|{_POLITE}{{1,3}}{_FIND}|(?:{_NEWEST} |{_FIRST} )?[0-9]{{1,3}} {_PAPERS} {_ABOUT}) ",
     re.IGNORECASE,
 )
+_UNCLEAR = re.compile(r"\A(?:please|google|(?:search|find|show|look)(?: me| up| for)?) ", re.IGNORECASE)
 _RETURN = "(?:return|give me|show me|show|limit(?:ed)? to|list|top)(?: only)?(?: the)?(?: top| first)?"
+_RESULTS = f"(?: (?:results?|hits?|{_PAPERS}))"
 _WANTED = re.compile(
-    rf"(?:(?:[,;.]| and) {_RETURN} ([0-9]{{1,3}})(?: (?:results?|hits?|{_PAPERS}))?"
-    rf"| {_RETURN} ([0-9]{{1,3}}) (?:results?|hits?|{_PAPERS}))\.?\Z",
+    rf"(?:(?:[,;.]| and) {_RETURN} ([0-9]{{1,3}}){_RESULTS}?"
+    rf"| (?:{_RETURN}|max(?:imum)?(?: of)?) ([0-9]{{1,3}}){_RESULTS}"
+    rf"|,? \((?:limit|max(?:imum)?|{_RETURN})[ :=]*([0-9]{{1,3}}){_RESULTS}?\)"
+    r"|[,;]? (?:max_?results|limit|top_k|num_results) ?[:=] ?([0-9]{1,3}))\.?\Z",
     re.IGNORECASE,
 )
+_THANKS = re.compile(r",? (?:please|thanks|thank you)[.!]?\Z", re.IGNORECASE)
 _PMID = re.compile(r"\b(?:pubmed\s?[:=]\s?|pmid\s?[:=#]?\s?)0{0,9}([1-9][0-9]{0,8})\b(?!\s?\[)", re.IGNORECASE)
+_ONE_PMID = r"(?:(?:pubmed|pmids?)(?: ?[:=#])? ?[\[(]?0{0,9}[1-9][0-9]{0,8}|[1-9][0-9]{4,8})[\])]?"
+_ONLY_PMIDS = re.compile(rf"[(\[]?(?:{_ONE_PMID}(?:[\s,;]+(?:(?:and|or)\s+)?|\Z))+", re.IGNORECASE)
 _LOWER_OR = re.compile(r"\S or \S")
 _TAG = re.compile(r"\[([^\[\]]{1,80})\]")
 
 
-def plain_text(text: str) -> str:
-    """`text` without what surrounds a query: code fences, a label, an instruction; with straight quotes,
-    on one line."""
+class Request(NamedTuple):
+    """A search for `text`, for so many results (0 if it does not say), the newest first or not."""
+
+    text: str
+    results: int = 0
+    newest: bool = False
+
+
+def read_request(text: str) -> Request:
+    """`text` without what surrounds a query: code spans, a label, an instruction, a number of results; with straight
+    quotes, on one line."""
     if len(text) > QUERY_LIMIT:
-        return text
-    straight = clean_line(text.translate(_QUOTES)).strip("` ")
-    return _INSTRUCTION.sub("", _LABEL.sub("", straight)) or straight
-
-
-def results_wanted(text: str) -> tuple[str, int]:
-    """`text` without a final ", return 5", and that number; 0 if there is none."""
-    found = _WANTED.search(text[-80:])
-    return (text[: len(text) - len(found[0])], int(found[1] or found[2])) if found else (text, 0)
+        return Request(text)
+    straight = _QUOTED_CODE.sub(r"\1", clean_line(text.translate(_QUOTES))).strip()
+    line = _THANKS.sub("", _LABEL.sub("", straight))
+    start, end = _INSTRUCTION.match(line), _WANTED.search(line[-80:])
+    said = start[0] if start else ""
+    numbers = [*(filter(None, end.groups()) if end else ()), *re.findall("[0-9]+", said)]
+    asked = line[len(said) : len(line) - len(end[0] if end else "")].strip()
+    if not asked:
+        return Request(straight)
+    return Request(asked, int(numbers[0]) if numbers else 0, re.search(_NEWEST, said, re.IGNORECASE) is not None)
 
 
 def pubmed_terms(text: str) -> str:
@@ -57,15 +83,16 @@ def pubmed_terms(text: str) -> str:
     if is_web_address(text.strip()) and " " not in text.strip():
         ids = record_ids(text.strip())
         return ids.pmid or ids.doi or text
-    with_ids = _PMID.sub(r"\1[pmid]", text)
-    if with_ids != text and not re.sub(r"\b[0-9]{1,9}\[pmid\]|[\s,;]", "", with_ids):
-        numbers = re.findall(r"\b[0-9]{1,9}\[pmid\]", with_ids)
-        return " OR ".join(numbers) if len(numbers) > 1 else numbers[0].removesuffix("[pmid]")
-    return with_ids.replace(" && ", " AND ").replace(" || ", " OR ")
+    if _ONLY_PMIDS.fullmatch(text):
+        numbers = dict.fromkeys(re.findall("[1-9][0-9]*", text))
+        return " OR ".join(f"{one}[pmid]" for one in numbers) if len(numbers) > 1 else next(iter(numbers))
+    return _PMID.sub(r"\1[pmid]", text).replace(" && ", " AND ").replace(" || ", " OR ")
 
 
 def syntax_notes(query: str) -> Iterator[str]:
     """What PubMed will not read as it was probably meant; the query is sent as it is."""
+    if words := _UNCLEAR.match(query):
+        yield f'PubMed also searches for the words "{words[0].strip()}": pass search terms only.'
     if query.count("(") != query.count(")"):
         yield "The query's brackets are not balanced: PubMed may group its terms in another way."
     if query.count('"') % 2:

@@ -6,32 +6,43 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import SearchResult
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.params import SessionId, evidence_id
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
-
-MAX_RESULTS = 100
 
 
 async def pubmed_related(
     ctx: ToolContext,
-    pmid: Annotated[str, Field(min_length=1, max_length=40)],
+    pmid: Annotated[
+        str, Field(min_length=1, max_length=200, description="or the id or DOI of a record in the session")
+    ],
     kind: Literal["similar", "cited_by", "references"] = "similar",
-    max_results: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = 10,
+    max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
     session_id: SessionId = "",
 ) -> SearchResult:
     """Find papers that PubMed links to a paper: similar papers, papers that cite it, or its references. Keeps them
     in the session."""
     session = await session_for(ctx, session_id)
-    search = (await application(ctx).services()).searches["pubmed"]
-    result = await search.related(pmid, kind, max_results, session.store, progress=progress_of(ctx))
+    search = await search_of(ctx, "pubmed")
+    held = {} if normalize_pmid(pmid) else await session.store.get([evidence_id(pmid)])
+    known = next((one.citation.pmid for one in held.values()), "")
+    if not (known or normalize_pmid(pmid)):
+        finder = f'pubmed_search with the DOI or title as query finds it, e.g. query="{clean_line(pmid)[:60]}".'
+        raise InvalidInputError(f'"{clean_line(pmid)[:40]}" is not a PMID. {finder}')
+    notes = [f"Read pmid={clean_line(pmid)} as its PMID {known}."] if known else []
+    result = await search.related(known or pmid, kind, max_results, session.store, progress=progress_of(ctx))
     if not result.evidence:
         steps = ["PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."]
     else:
-        most = min(MAX_RESULTS, result.total_found)
+        most = min(PubMedRequest.MAX_RESULTS, result.total_found)
         steps = [f"Pass max_results={most} for more." if max_results < most else "", FIND_AGAIN]
-    return result.model_copy(update={"next_step": session.next_step(*steps)})
+    update = {"next_step": session.next_step(*steps), "warnings": (*notes, *result.warnings)}
+    return result.model_copy(update=update)
 
 
 TOOL = ToolSpec(pubmed_related, "Papers linked to a paper", SearchResult, hints(open_world=True), changes_session=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest, Sort
+from deepcritical_mcp.sources.pubmed.search_filters import AgeGroup, StudyFilter
+from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
@@ -21,16 +22,22 @@ async def pubmed_search(
     variants: Variants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[
         int,
-        Field(ge=1, le=100, description="in long answers, long abstracts lose sentences without results (marked)"),
+        Field(ge=1, le=PubMedRequest.MAX_RESULTS, description="long answers shorten long abstracts (marked)"),
     ] = 10,
     offset: Annotated[int, Field(ge=0)] = 0,
-    sort: Literal["relevance", "date"] = "relevance",
+    sort: Sort = "relevance",
     min_date: DateLimit = "",
     max_date: DateLimit = "",
     publication_types: Annotated[
-        list[str], Field(max_length=20, description='any of these, e.g. "Randomized Controlled Trial"')
+        list[str], Field(max_length=20, description='e.g. "Randomized Controlled Trial"')
     ] = [],  # noqa: B006
     has_abstract: bool = False,
+    study_filter: Annotated[StudyFilter, Field(description="published search filters")] = "",
+    age_group: AgeGroup = "",
+    humans_only: bool = False,
+    author: Annotated[str, Field(description='"Smith J"')] = "",
+    journal: str = "",
+    language: str = "",
     include_retracted: Annotated[bool, Field(description="retracted papers are marked as such")] = True,
     only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
     session_id: SessionId = "",
@@ -38,7 +45,7 @@ async def pubmed_search(
     """Search PubMed with plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts with full
     citations, retractions marked, and keeps them in the session. Page with offset=next_offset."""
     session = await session_for(ctx, session_id)
-    search = (await application(ctx).services()).searches["pubmed"]
+    search = await search_of(ctx, "pubmed")
     request = PubMedRequest(
         query=query,
         variants=tuple(variants),
@@ -49,6 +56,12 @@ async def pubmed_search(
         max_date=max_date,
         publication_types=tuple(publication_types),
         has_abstract=has_abstract,
+        study_filter=study_filter,
+        age_group=age_group,
+        humans_only=humans_only,
+        author=author,
+        journal=journal,
+        language=language,
         include_retracted=include_retracted,
         only_new=only_new,
     )

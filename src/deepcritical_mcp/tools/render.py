@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 from typing import Any
 
 from pydantic import BaseModel
 
 from deepcritical_mcp.models import (
     NOTICE_LABELS,
+    SOURCE_LABELS,
     UNKNOWN_DATE,
     USER,
     AddResult,
@@ -37,7 +37,7 @@ from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.urls import is_web_address
 
 MAX_SIMILAR = 10
-_TELL_NOTHING = ("Journal Article", "Research Support")
+_TYPES_NOT_SHOWN = ("Journal Article", "Research Support")
 """Publication types that only the structured form has: nearly every record is of the first, and the others name who
 paid."""
 _MAX_REGISTRATIONS = 5
@@ -55,7 +55,11 @@ def to_markdown(result: Any) -> str:
 def _search(result: SearchResult) -> tuple[str, list[str]]:
     shown, total, many = len(result.evidence), result.total_found, len(result.queries)
     # Without providers it is the session that was searched, and `total` is all that it holds.
-    of = f"of {total:,}" if result.providers or not total else f"of the session's {_evidence_count(total)}"
+    of = (
+        f"of {counted(total, 'result')}"
+        if result.providers or not total
+        else f"of the session's {_evidence_count(total)}"
+    )
     lines = [
         f"Query translation: {inert(result.query_translation)}" if result.query_translation else "",
         "From cached results of an earlier search." if result.from_cache else "",
@@ -85,12 +89,12 @@ def _but(evidence: Sequence[Evidence]) -> str:
 def _left_out(result: SearchResult) -> str:
     """How many results are not shown, and why."""
     counts = {
-        "the same as others": result.duplicates_removed - result.already_known,
+        "merged with others": result.duplicates_removed - result.already_known,
         "already in this session": result.already_known,
         "by filters or max_results": result.left_out,
     }
     parts = [f"{count:,} {reason}" for reason, count in counts.items() if count]
-    return f"Left out: {', '.join(parts)}." if parts else ""
+    return f"Not shown: {', '.join(parts)}." if parts else ""
 
 
 def _providers(reports: Sequence[ProviderReport]) -> Iterator[str]:
@@ -104,7 +108,7 @@ def _providers(reports: Sequence[ProviderReport]) -> Iterator[str]:
 def _queries(reports: Sequence[QueryReport], *, searched: bool) -> Iterator[str]:
     """Several queries by the numbers that the evidence refers to; with `searched`, what each of them found."""
     if len(reports) > 1 and not searched:
-        yield "Earlier searches that found them:"
+        yield "Searches that found this evidence:"
     for report in reports if len(reports) > 1 else ():
         shown = f"{report.shown:,} shown" if searched else f"{report.shown:,} of these"
         found = f"{report.status}{_of(report.results)}, {shown}" if searched else shown
@@ -154,7 +158,7 @@ def _source(citation: Citation) -> Iterator[str]:
     numbers = citation.registrations[:_MAX_REGISTRATIONS]
     more = len(citation.registrations) - len(numbers)
     trial = "" if any(citation.nct in one for one in (citation.reference, *numbers)) else citation.nct
-    types = (one for one in citation.publication_types if not one.startswith(_TELL_NOTHING))
+    types = (one for one in citation.publication_types if not one.startswith(_TYPES_NOT_SHOWN))
     facts = (*types, *numbers, trial, f"and {counted(more, 'more number')}" if more else "")
     if any(facts):
         yield " · ".join(filter(None, facts))
@@ -185,27 +189,38 @@ def _expansion(result: Expansion) -> tuple[str, list[str]]:
     corrected = [f"Did you mean: {inert(result.corrected_query)}"] if result.corrected_query else []
     lines = [*corrected, *_problems((), result.warnings)]
     for number, query in enumerate(result.queries, start=1):
+        hits = "" if query.hits < 0 else f" · {counted(query.hits, 'paper')}"
         lines += [
             "",
             f"{number}. {inert(query.query)}",
-            f"   {query.strategy}, {query.reformulation}, from {query.source}: {inert(query.rationale)}",
+            f"   {query.strategy}, {query.reformulation}, from {query.source}{hits}: {inert(query.rationale)}",
             f"   PubMed: {inert(query.pubmed_query)}",
         ]
-    for place, heading in (("topic", "## Concepts"), ("evidence", "## Terms in the session's evidence")):
-        concepts = [concept for concept in result.concepts if concept.found_in == place]
-        lines += ["", heading, *map(_concept, concepts)] if concepts else []
+    lines += ["", f"PubMed reads the first as: {inert(result.translation)}"] if result.translation else []
+    of_topic = [one for one in result.concepts if one.kind != "evidence"]
+    of_evidence = [one for one in result.concepts if one.kind == "evidence"]
+    direct = result.queries[0].pubmed_query if result.queries else ""
+    for heading, concepts in (("## Concepts", of_topic), ("## Terms in the session's evidence", of_evidence)):
+        lines += ["", heading, *(line for one in concepts for line in _concept(one, direct))] if concepts else []
+    filters = [f"- {one.name}: {inert(one.pubmed)} ({one.source})" for one in result.filters]
+    lines += ["", "## Filters to add with AND", *filters] if filters else []
     return counted(len(result.queries), "query", "queries"), lines
 
 
-def _concept(concept: Concept) -> str:
+def _concept(concept: Concept, direct: str) -> list[str]:
+    """Its block is left out where the direct query has it."""
     mesh = f" = MeSH “{concept.mesh_term}” ({concept.mesh_id})" if concept.mesh_term else ""
-    by_source: dict[str, list[str]] = {}
-    for name, source in zip_longest(concept.synonyms, concept.synonym_sources, fillvalue=""):
-        by_source.setdefault(source, []).append(name)
-    synonyms = " · ".join(
-        f"{'; '.join(names)}{f' [{source}]' if source else ''}" for source, names in by_source.items()
-    )
-    return f"- {inert(f'{concept.term}{mesh}')}{f': {inert(synonyms)}' if synonyms else ''}"
+    names = {
+        "may stand for": concept.abbreviation_of,
+        "also": concept.entry_terms,
+        "broader": concept.broader,
+        "narrower": concept.narrower,
+        "substances": concept.supplementary,
+    }
+    lines = [f"  {label}: {inert('; '.join(listed))}" for label, listed in names.items() if listed]
+    is_shown = concept.pubmed_block in direct or concept.kind == "evidence"
+    block = [] if is_shown else [f"  block: {inert(concept.pubmed_block)}"]
+    return [f"- {inert(f'{concept.term}{mesh}')}", *lines, *block]
 
 
 def _added(result: AddResult) -> tuple[str, list[str]]:
@@ -247,11 +262,13 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
 def _cleared(result: ClearResult) -> tuple[str, list[str]]:
     done = "Restored" if result.undone else "Deleted"
     held = f"{_evidence_count(result.removed)}{_detail(_counts(result.sources))}"
+    if result.damaged:
+        held = "the whole session, which was damaged, so how much evidence it held is unknown"
     return f"Session {done.lower()}", [f"{done}: {held}."]
 
 
 def _counts(sources: Iterable[SourceCount]) -> str:
-    return ", ".join(f"{one.count:,} {one.source}" for one in sources)
+    return ", ".join(f"{SOURCE_LABELS[one.source]}: {one.count:,}" for one in sources)
 
 
 def _export(result: ExportResult) -> tuple[str, list[str]]:

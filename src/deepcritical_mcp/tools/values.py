@@ -12,11 +12,12 @@ from typing import Any, cast
 
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.sources.pubmed.publication_types import understood_publication_types
+from deepcritical_mcp.identifiers import SESSION_ID
+from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, understood_publication_types
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.names import alias, plain_name, rows
-from deepcritical_mcp.tools.params import evidence_id
-from deepcritical_mcp.tools.pubmed_query import plain_text
+from deepcritical_mcp.tools.params import evidence_id, unwrapped
+from deepcritical_mcp.tools.pubmed_query import read_request
 
 Schema = Mapping[str, Any]
 
@@ -45,6 +46,11 @@ _CURRENT_SESSION = frozenset({"current", "default", "string", "id", "active", "s
 _NEW_SESSION = frozenset({"new", "create", "createnew", "startnew", "anew"})
 _NUMBER = re.compile(r"(-?[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(%|results?|papers?|articles?|items?|queries)?")
 _NUMBER_WORDS = "zero one two three four five six seven eight nine ten".split()
+_NEGATED = re.compile(r"\s*(?:[-!~^≠¬]|<>|(?:not?|non|none|without|exclud(?:e|ing)|except|omit)\b)\s*", re.IGNORECASE)
+ONE_STATUS = (
+    'status keeps one status and cannot leave one out: pass status="ok" for records that were checked and have no mark '
+    "(this leaves out web pages and most notes), or no status, and heed the marks."
+)
 _MOST = frozenset({"all", "max", "maximum", "unlimited"})
 _NEXT_ID = r"(?=\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4})"
 _ID_SEPARATOR = re.compile(rf" ?[,;|] | ?[,;|]{_NEXT_ID}| (?:and )?{_NEXT_ID}", re.IGNORECASE)
@@ -117,7 +123,9 @@ def _number(name: str, value: object, schema: Schema) -> object:
             value = _NUMBER_WORDS.index(text)
         elif found := _NUMBER.fullmatch(text):
             value = float(found[1]) / (100 if found[2] == "%" else 1)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool):
+        return str(value).lower()  # not pydantic's 1 or 0
+    if not isinstance(value, int | float) or not math.isfinite(value):
         return value
     if high == 1 < value and not is_whole:
         raise InvalidInputError(f"{name}: from 0 to 1, got {value:g}. Pass for example {name}=0.5.")
@@ -129,7 +137,13 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
     if name == "format" and _key(value) == "json":
         raise InvalidInputError('format="json" can mean format="csl-json" (citations) or format="jsonl" (all fields).')
     known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one, one).split("|")}
-    return (known | {_key(one): one for one in words}).get(_key(value), value)
+    found = (known | {_key(one): one for one in words}).get(_key(value), value)
+    if name == "sort" or not (negated := _NEGATED.match(value)) or (value[0].isalpha() and found in words):
+        return found
+    if name == "status":
+        raise InvalidInputError(ONE_STATUS)
+    meant = [one for one in words if one not in ("any", known.get(_key(value[negated.end() :])))]
+    raise InvalidInputError(f'{name} cannot express "not": pass one of {", ".join(meant)}.')
 
 
 def _key(text: str) -> str:
@@ -147,6 +161,10 @@ def _items(name: str, value: object, schema: Schema) -> list[object]:
     if not isinstance(value, str):
         return [value]
     if name == "publication_types":
+        if negated := _NEGATED.match(value):
+            meant = near_publication_types(value[negated.end() :], limit=1) or [value[negated.end() :].strip()]
+            query = f'query="(…) NOT {meant[0]}[pt]"'
+            raise InvalidInputError(f"publication_types are what to find. To leave a type out pass {query}.")
         return [*understood_publication_types(value)]
     if name == "ids":
         return [] if value.strip("\"'[]() ").casefold() in ("*", "all") else [*map(evidence_id, _id_parts(value))]
@@ -164,10 +182,10 @@ def _object(value: object, schema: Schema) -> object:
     for name, field in fields.items():
         own = name if name in kinds else alias(name, kinds.keys() - fields.keys())
         if own and own not in ours:
-            ours |= {} if is_nothing(field) and own != "content" else {own: coerced(field, kinds[own])}
+            ours |= {} if is_nothing(field) and own != "content" else {own: understood(own, field, kinds[own])}
         else:
             ours[name] = field
-    return ours
+    return {"content": "", **ours} if {"pmid", "doi"} & ours.keys() else ours
 
 
 def _split(name: str, text: str) -> list[object]:
@@ -190,6 +208,13 @@ def _id_parts(text: str) -> list[str]:
     ]
 
 
+def _variant(_: str, value: str) -> str:
+    if value.strip().isdecimal() and len(value.strip()) < len("100"):
+        count = f"expand_queries count={value.strip()}"
+        raise InvalidInputError(f"variants are rephrasings of the query, not their number: {count} proposes some.")
+    return read_request(value).text
+
+
 def _date(name: str, value: str) -> str:
     if name == "max_date" and dates.is_now(value):
         return ""
@@ -201,7 +226,7 @@ def _date(name: str, value: str) -> str:
 
 
 def _session(_: str, value: str) -> str:
-    if found := re.search(r"rs_[0-9a-f]{32}", value):
+    if found := SESSION_ID.search(value):
         return found[0]
     key = plain_name(value).replace("session", "").removeprefix("this")
     return "new" if key in _NEW_SESSION else "" if key in _CURRENT_SESSION else value
@@ -217,9 +242,11 @@ def _pmid(name: str, value: str) -> str:
 
 _READERS: Mapping[str, Callable[[str, str], str]] = {
     **dict.fromkeys(("min_date", "max_date"), _date),
-    **dict.fromkeys(("query", "topic", "variants"), lambda _, value: plain_text(value)),
+    **dict.fromkeys(("query", "topic"), lambda _, value: read_request(value).text),
+    "variants": _variant,
     "session_id": _session,
     "pmid": _pmid,
+    "doi": lambda _, value: unwrapped(value),
 }
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
-from deepcritical_mcp.sources.web.web_request import WebRequest
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
+from deepcritical_mcp.sources.web.web_request import Recency, SearchDepth, WebRequest, WebTopic
+from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
 from deepcritical_mcp.tools.params import Query, SessionId, Variants
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
@@ -20,12 +20,12 @@ async def web_search(
     query: Query,
     variants: Variants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[
-        int, Field(ge=1, le=50, description="no paging; with many results the longest texts are shortened")
+        int, Field(ge=1, le=WebRequest.MAX_RESULTS, description="no paging; of many results the longest are shortened")
     ] = 10,
-    min_score: Annotated[float, Field(ge=0, le=1)] = 0.3,
-    search_depth: Literal["basic", "advanced"] = "advanced",
-    topic: Literal["general", "news"] = "general",
-    recency: Literal["any", "day", "week", "month", "year"] = "any",
+    min_score: Annotated[float, Field(ge=0, le=1)] = WebRequest.MIN_SCORE,
+    search_depth: SearchDepth = "advanced",
+    topic: WebTopic = "general",
+    recency: Recency = "any",
     include_domains: DomainList = [],  # noqa: B006
     exclude_domains: DomainList = [],  # noqa: B006
     only_new: bool = False,
@@ -34,7 +34,7 @@ async def web_search(
     """Search the web (guidelines, news, preprints, agencies) and keep the results in the session. Asks the first
     provider that is available; `providers` says which answered."""
     session = await session_for(ctx, session_id)
-    search = (await application(ctx).services()).searches["web"]
+    search = await search_of(ctx, "web")
     request = WebRequest(
         query=query,
         variants=tuple(variants),

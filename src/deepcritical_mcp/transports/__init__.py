@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 from typing import NoReturn
 
 
@@ -13,3 +14,10 @@ def exit_now(code: int) -> NoReturn:
     logging.shutdown()
     sys.stderr.flush()
     os._exit(code)
+
+
+def exit_within(seconds: float) -> None:
+    """End the process after that time at the latest, even if a thread never returns to the event loop."""
+    timer = threading.Timer(seconds, exit_now, (0,))
+    timer.daemon = True
+    timer.start()

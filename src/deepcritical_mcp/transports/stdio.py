@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from deepcritical_mcp.transports import exit_now
+from deepcritical_mcp.transports import exit_now, exit_within
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -34,6 +34,9 @@ class RepairedMessages:
     JavaScript and Python clients escape half a character that a model broke off ("\\ud83e"). The SDK rejects and drops
     such a message, so the client would never get a response.
     """
+
+    end_process = False
+    """Whether the process ends soon after the stream, even if a call's thread is blocked."""
 
     def __init__(self, messages: ContextReceiveStream[SessionMessage | Exception]) -> None:
         self._messages = messages
@@ -54,7 +57,12 @@ class RepairedMessages:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        return _repaired(await anext(self._messages))
+        try:
+            return _repaired(await anext(self._messages))
+        except StopAsyncIteration:
+            if self.end_process:
+                exit_within(SHUTDOWN_SECONDS)
+            raise
 
     async def __aenter__(self) -> Self:
         return self
@@ -71,6 +79,7 @@ def run_stdio(server: MCPServer[AppContext], app: AppContext) -> NoReturn:
     The process ends with `os._exit`, because a thread blocked in a read of stdin cannot be woken and would prevent a
     normal exit. Nothing is lost: evidence is written before it is acknowledged.
     """
+    RepairedMessages.end_process = True
     anyio.run(_serve, server, app)
     exit_now(0)
 
@@ -94,11 +103,11 @@ async def _exit_on_signal(app: AppContext) -> None:
 
 
 async def _close(app: AppContext) -> None:
-    with anyio.move_on_after(SHUTDOWN_SECONDS, shield=True):
-        try:
-            await app.aclose()
-        except Exception:
-            logger.exception("shutdown failed")
+    exit_within(SHUTDOWN_SECONDS)
+    try:
+        await app.aclose()
+    except Exception:
+        logger.exception("shutdown failed")
 
 
 def _repaired(item: SessionMessage | Exception) -> SessionMessage | Exception:

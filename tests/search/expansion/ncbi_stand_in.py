@@ -15,24 +15,26 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
-from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
+from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
 
 Answer = Callable[[Mapping[str, str]], httpx.Response]
 
 
 @dataclass(frozen=True)
 class Record:
-    """A descriptor of the MeSH database: its number (D000544 has 544), names with the heading first, and neighbors."""
+    """A record of the MeSH database: its number (D000544 has 544), names with the heading first, and neighbors; `kind`
+    is "C" for a supplementary concept."""
 
     number: int
     names: tuple[str, ...]
     tree: str
     parents: tuple[int, ...] = ()
     children: tuple[int, ...] = ()
+    kind: str = "D"
 
     @property
     def uid(self) -> str:
-        return f"68{self.number:06d}"
+        return f"{ord(self.kind)}{self.number:06d}"
 
     def summary(self) -> dict[str, object]:
         return {
@@ -40,7 +42,7 @@ class Record:
             "ds_yearintroduced": "",
             "ds_scopenote": f"What {self.names[0]} is.",
             "ds_meshterms": list(self.names),
-            "ds_meshui": f"D{self.number:06d}",
+            "ds_meshui": f"{self.kind}{self.number:06d}",
             "ds_subheading": ["therapy"],
             "ds_idxlinks": [
                 {
@@ -48,7 +50,7 @@ class Record:
                     "treenum": f"{self.tree}.{place}",
                     "children": [68_000_000 + child for child in self.children],
                 }
-                for place, parent in enumerate(self.parents or (0,))
+                for place, parent in enumerate((self.parents or (0,)) if self.tree else ())
             ],
         }
 
@@ -58,13 +60,13 @@ BIGUANIDES = Record(1645, ("Biguanides",), "D02", (0,), (8687,))
 ALZHEIMER = Record(
     544,
     ("Alzheimer Disease", "Alzheimer's Disease", "Disease, Alzheimer", "Senile Dementia", "Dementia, Presenile"),
-    "C10",
+    "C10.228",
     (3704, 24801),
     (99001,),
 )
-DEMENTIA = Record(3704, ("Dementia", "Amentia"), "C10", (1927,), (544,))
-TAUOPATHIES = Record(24801, ("Tauopathies",), "C10", (1927,), (544,))
-EARLY_ONSET = Record(99001, ("Early Onset Alzheimer Disease",), "C10", (544,))
+DEMENTIA = Record(3704, ("Dementia", "Amentia"), "C10.228", (1927,), (544,))
+TAUOPATHIES = Record(24801, ("Tauopathies",), "C10.228", (1927,), (544,))
+EARLY_ONSET = Record(99001, ("Early Onset Alzheimer Disease",), "C10.228", (544,))
 RECORDS = (METFORMIN, BIGUANIDES, ALZHEIMER, DEMENTIA, TAUOPATHIES, EARLY_ONSET)
 
 MAPPINGS = {
@@ -88,12 +90,12 @@ class NcbiStandIn:
     faults: dict[str, Answer] = field(default_factory=dict[str, Answer])
     requests: list[tuple[str, Mapping[str, str]]] = field(default_factory=list[tuple[str, Mapping[str, str]]])
 
-    def concepts(self, cache_dir: Path, *, transport: httpx.AsyncBaseTransport | None = None) -> MeshConcepts:
-        """`MeshConcepts` that ask this stand-in (or `transport`), once each time."""
+    def concepts(self, cache_dir: Path, *, transport: httpx.AsyncBaseTransport | None = None) -> PubMedVocabulary:
+        """`PubMedVocabulary` that ask this stand-in (or `transport`), once each time."""
         http = httpx.AsyncClient(transport=transport or httpx.MockTransport(self.answer))
         client = ApiClient(http, provider="pubmed", title="PubMed", retry=RetryPolicy(attempts=1))
         eutils = EUtilities(client, base_url="https://ncbi.test/entrez/eutils", email="", api_key=SecretStr(""))
-        return MeshConcepts(eutils, cache_dir=cache_dir, origin="https://ncbi.test")
+        return PubMedVocabulary(eutils, cache_dir=cache_dir, origin="https://ncbi.test")
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         utility = request.url.path.rsplit("/", 1)[-1].removesuffix(".fcgi")
@@ -105,6 +107,7 @@ class NcbiStandIn:
             "esearch": self._esearch,
             "esearch mesh": self._esearch_mesh,
             "esummary": self._esummary,
+            "efetch": lambda _: httpx.Response(200, text="<PubmedArticleSet></PubmedArticleSet>"),
         }
         return self.faults.get(name, answers[name])(params)
 
@@ -120,7 +123,12 @@ class NcbiStandIn:
     def _esearch(self, params: Mapping[str, str]) -> httpx.Response:
         words = re.findall(r"\w+", params["term"].lower())
         translations = [{"from": word, "to": self.mappings[word]} for word in words if word in self.mappings]
-        result = {"count": "120", "retmax": "0", "retstart": "0", "idlist": [], "translationset": translations}
+        count = (
+            "0"
+            if params["retmax"] != "0" or (params["term"].endswith('"[tiab]') and set(words) & {*self.spellings})
+            else "120"
+        )
+        result = {"count": count, "retmax": "0", "retstart": "0", "idlist": [], "translationset": translations}
         return _json("esearch", {"esearchresult": result | {"querytranslation": params["term"]}})
 
     def _esearch_mesh(self, params: Mapping[str, str]) -> httpx.Response:

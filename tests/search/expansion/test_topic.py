@@ -40,7 +40,9 @@ def test_every_word_of_the_topic_is_kept_but_the_request(topic: str, pubmed: str
         ("surgery without a diagnosis of cancer", 'surgery "without a diagnosis of cancer"'),
         ("no reflow and stents", '"no reflow" stents'),
         ("NO donors in asthma", "NO donors in asthma"),
-        ("metformin with or without insulin", "metformin with without insulin"),
+        ("metformin with or without insulin", "metformin"),
+        ("surgery vs no surgery for knees", "surgery for knees"),
+        ("stroke in the absence of atrial fibrillation", 'stroke in the "absence of atrial fibrillation"'),
         ("infected or not", "infected"),
     ],
 )
@@ -57,7 +59,27 @@ def test_a_negation_stays_with_what_it_negates(topic: str, pubmed: str):
     ],
 )
 def test_the_labels_of_pico_are_no_words(topic: str):
-    assert read_topic(topic).pubmed == "adults with sepsis balanced crystalloids normal saline 90-day mortality"
+    read = read_topic(topic)
+    assert (read.pubmed, read.outcome) == ("adults with sepsis balanced crystalloids normal saline", "90-day mortality")
+
+
+def test_what_a_question_says_of_an_effect_is_not_required():
+    read = read_topic("Does tamoxifen reduce recurrence in reduced ovarian reserve?")
+    assert (read.pubmed, read.verbs) == ("tamoxifen recurrence in reduced ovarian reserve", ("reduce",))
+    assert read_topic("Do they improve?").pubmed == "they improve"
+
+
+@pytest.mark.parametrize(
+    ("topic", "questions"),
+    [
+        ("What causes preeclampsia and how is it treated?", ("What causes preeclampsia", "how is it treated")),
+        ("Is aspirin safe? Does it prevent stroke?", ("Is aspirin safe", "Does it prevent stroke")),
+        ("Is aspirin safe and effective?", ()),
+        ("causes of preeclampsia and how it is treated", ()),
+    ],
+)
+def test_two_questions_are_told_apart(topic: str, questions: tuple[str, ...]):
+    assert read_topic(topic).questions == questions
 
 
 def test_a_single_label_is_a_word():

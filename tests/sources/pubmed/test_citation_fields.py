@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.evidence.identity import identity_of
-from deepcritical_mcp.models import NOTICE_LABELS, AuthorName, Publication, StatusNotice
+from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
 from deepcritical_mcp.sources.pubmed.elements import repair_letters
 from deepcritical_mcp.sources.pubmed.xml import read_records
 from tests.sources.ncbi import article, efetch, notice
@@ -326,9 +325,3 @@ def test_titles_names_and_journals_are_repair_xml_in_a_record() -> None:
     author = '<Author ValidYN="Y"><LastName>PÃ©rez</LastName><ForeName>HÃ©lder</ForeName></Author>'
     found = read(article("1", "Case of a F&#xC5;&#x93;tus.", authors=author))
     assert (found.title, found.authors) == ("Case of a Fœtus.", (AuthorName("Pérez", "Hélder"),))
-
-
-def test_the_board_names_every_kind_of_notice_as_the_server_does() -> None:
-    script = (resources.files("deepcritical_mcp.board") / "js" / "evidence.js").read_text(encoding="utf-8")
-    for kind, label in NOTICE_LABELS.items():
-        assert f'{kind}: "{label}"' in script

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
 
-from deepcritical_mcp.errors import ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName, Publication, StatusNotice
 from deepcritical_mcp.sources.pubmed.xml import Records, read_records
 from tests.sources.ncbi import article, as_xml, efetch, notice
@@ -327,6 +328,30 @@ def test_a_maintenance_page_is_an_outage():
 
 def test_markup_nested_too_deeply_costs_only_its_record():
     records = read(article("1"), article("2", "<i>" * 50_000 + "deep" + "</i>" * 50_000))
+    assert [item.pmid for item in records.publications] == ["1"]
+    assert list(records.losses) == ["2"]
+
+
+@pytest.mark.parametrize(
+    "inside",
+    ["<i>" * 2_000_000, "<a/>" * 1_500_000, "<a" + "".join(f' b{n}=""' for n in range(200_000)) + "/>"],
+    ids=["unclosed", "elements", "attributes"],
+)
+def test_markup_that_pubmed_never_sends_costs_neither_memory_nor_time(inside: str):
+    body = f"<PubmedArticleSet>{inside}</PubmedArticleSet>".encode()
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProviderResponseError, match=r"cannot be read: (it is not valid XML|.* too many)"):
+            read_records(body)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * len(body)
+
+
+def test_a_tag_with_more_attributes_than_any_costs_only_its_record():
+    many = " ".join(f'a{number}=""' for number in range(101))
+    records = read(article("1"), article("2", f"<i {many}>zinc</i>"))
     assert [item.pmid for item in records.publications] == ["1"]
     assert list(records.losses) == ["2"]
 

@@ -87,11 +87,16 @@ async def test_wrong_tokens_lock_out_who_guesses_but_not_good_tokens_from_the_sa
             await http.get("/metrics", headers={"authorization": f"Bearer {token}"})
             for token in (*(f"guess-{number}" for number in range(25)), "short", ALICE)
         ]
-        without = await http.get("/metrics")
+        without = [
+            await http.get("/metrics", headers={"authorization": header} if header else {})
+            for header in ("", "Bearer", "Basic YWxpY2U6eA==")
+        ]
     # A token that can be guessed must wait even if it is right.
     assert [answer.status_code for answer in answers] == [401] * 20 + [429] * 6 + [200]
     assert int(answers[-2].headers["retry-after"]) >= 1
-    assert without.status_code == 401
+    assert [(answer.status_code, answer.json()["error_description"]) for answer in without] == [
+        (401, "Authentication required")
+    ] * 3
 
 
 @pytest.mark.parametrize(("trusted", "last"), [("", 429), ("127.0.0.1", 401)], ids=["unknown", "trusted"])

@@ -60,6 +60,15 @@ async def test_what_is_no_json_gets_the_protocols_own_error(serving: Serving) ->
             assert answer["jsonrpc"] == "2.0"
 
 
+async def test_what_is_no_message_gets_an_error_in_plain_words(serving: Serving) -> None:
+    async with serving() as server:
+        for body in (b"[]", b'"x"', b"{}", b'{"jsonrpc": "2.0", "id": 1}', b'{"jsonrpc": "2.0", "id": 1, "method": 5}'):
+            status, answer = await post(server, body)
+            assert (status, answer["error"]["code"]) == (400, -32600), body
+            assert "not a JSON-RPC 2.0 message" in answer["error"]["message"]
+            assert "pydantic" not in str(answer)
+
+
 async def test_a_body_that_never_ends_is_given_up(serving: Serving) -> None:
     async with serving(request_timeout=0.2) as server:
         answer = await server.raw(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import socket
@@ -23,7 +24,7 @@ from deepcritical_mcp.transports.http.application import CallControl
 from deepcritical_mcp.transports.http.draining import RunningCalls
 from deepcritical_mcp.transports.http.uvicorn_server import run_http
 from tests.transports.conftest import Serving, content, error
-from tests.transports.processes import HANGING_CALL, hanging_source, serving_process
+from tests.transports.processes import HANGING_CALL, hanging_source, hung_disk, serving_process, wait_for
 
 
 async def test_a_running_call_may_finish_while_new_ones_are_refused() -> None:
@@ -136,6 +137,24 @@ def test_a_call_that_hangs_does_not_keep_the_process(tmp_path: Path) -> None:
         assert one.wait(6) == 0  # 2 seconds at most on an idle machine
         caller.join(20)
     assert "shutting_down" in answers[0]
+
+
+def test_a_blocked_thread_does_not_keep_the_process(tmp_path: Path) -> None:
+    def clear() -> None:
+        with contextlib.suppress(httpx.TransportError):  # the process ends
+            http.post("/mcp", json=call({"name": "clear_session", "arguments": {"session_id": session}}))
+
+    environment, hangs = hung_disk(tmp_path)
+    with serving_process(tmp_path, **environment) as (one, url), greeted_client_of(url) as http:
+        adding = {"items": [{"content": "Zinc heals warts."}], "session_id": "new"}
+        kept = http.post("/mcp", json=call({"name": "add_evidence", "arguments": adding}))
+        session = re.findall("rs_[0-9a-f]{32}", kept.text)[0]
+        caller = threading.Thread(target=clear)
+        caller.start()
+        wait_for(hangs.exists, one, tmp_path / "server.log")
+        one.send_signal(signal.SIGTERM)
+        assert one.wait(20) == 0  # 2 seconds on an idle machine
+        caller.join(20)
 
 
 def test_a_signal_while_evidence_is_written_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:

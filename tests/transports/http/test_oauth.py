@@ -174,6 +174,38 @@ async def test_a_key_set_without_a_usable_key_lets_nobody_in(keys: object) -> No
     assert await one.verify_token(signed()) is None
 
 
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"keys":' + b"[" * 100_000, b'{"a":' * 100_000], ids=len)
+async def test_keys_nested_too_deeply_let_nobody_in(body: bytes) -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body))
+    for jwks_url in (f"{ISSUER}/keys", ""):
+        one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=jwks_url), SERVER, transport=transport)
+        assert await one.verify_token(signed()) is None
+
+
+async def test_a_good_key_among_junk_is_used_and_only_so_many_are_read() -> None:
+    junk: list[object] = [
+        None,
+        5,
+        {},
+        {"kty": "RSA"},
+        {"kty": "RSA", "n": 5, "e": "AQAB"},
+        {"kty": "new", "kid": "one"},
+    ]
+    junk.append({"kty": "oct", "k": "AAAA", "kid": "one"})
+    same: list[object] = [{**public_key("two"), "kid": "one"}, *junk]
+    many: list[object] = [{}] * 1_000
+    for before, after, is_read in ((junk, same, True), (many, junk, False)):
+        keys = [*before, public_key("one"), *after]
+        transport = httpx.MockTransport(lambda _, keys=keys: httpx.Response(200, json={"keys": keys}))
+        one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
+        assert (await one.verify_token(signed()) is not None) is is_read
+
+
+@pytest.mark.parametrize("subject", ["", "  "])
+async def test_a_token_for_nobody_is_refused(subject: str) -> None:
+    assert await verifier(Issuer("one")).verify_token(signed({"sub": subject})) is None
+
+
 async def test_two_users_of_one_client_are_two_callers() -> None:
     one = verifier(Issuer("one"))
     first, second = await one.verify_token(signed()), await one.verify_token(signed({"sub": "user-2"}))

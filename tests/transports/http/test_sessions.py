@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from mcp_types import CallToolResult
 
 from tests.transports.conftest import Serving, content, error, text
 
-MODERN = "2026-07-28"
+MODERN, LEGACY = "2026-07-28", "2025-11-25"
 TOKENS = {"auth_tokens": "alice:alice-token-0123456789,bob:bob-token-0123456789"}
 ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
 NOTE = "Metformin lowers hepatic glucose production"
@@ -176,3 +177,22 @@ def modern_call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     }
     params = {"name": tool, "arguments": arguments, "_meta": meta}
     return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+
+
+async def test_an_idle_connection_does_not_keep_its_last_call_in_memory(serving: Serving) -> None:
+    """Each connection kept it until its next message: 20 calls of 2 MB held 200 MB for half an hour."""
+
+    def message(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+
+    def kept() -> int:
+        gc.collect()
+        return sum(type(one) is dict and "remembered" in one for one in gc.get_objects())  # pyright: ignore[reportUnknownArgumentType]
+
+    greeting = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    async with serving() as server, server.http(headers={"accept": "application/json, text/event-stream"}) as http:
+        opened = await http.post("/mcp", json=message("initialize", greeting))
+        http.headers["mcp-session-id"] = opened.headers["mcp-session-id"]
+        call = {"name": "add_evidence", "arguments": {"items": [{"remembered": [number]} for number in range(101)]}}
+        assert "at most 100 items" in (await http.post("/mcp", json=message("tools/call", call))).text
+        assert kept() == 101, "only the test's own"

@@ -3,17 +3,7 @@
 // The labels come from the server; `other` is what this page's version of it does not know.
 const SOURCES = { ...JSON.parse('@SOURCES@'), other: "Other source" };
 const STATUSES = { ...JSON.parse('@STATUSES@'), other: "OTHER NOTICE" };
-const NOTICES = {
-  retraction: "Retraction",
-  concern: "Expression of concern",
-  erratum: "Erratum",
-  update: "Newer version",
-  about: "About",
-  published: "Published as",
-  preprint: "Preprint",
-  earlier: "Earlier version",
-  republished: "Republished as",
-};
+const NOTICES = JSON.parse('@NOTICES@');
 const META_KEY = "deepcritical/board";
 
 const list = (value) => (Array.isArray(value) ? value : []);

@@ -59,10 +59,10 @@ def model_source(setting: str) -> ModelSource:
 class EmbeddingService:
     """Unit vectors for documents and queries; the dot product of two is their similarity.
 
-    Documents are split into small batches that share a few threads, in turns, so that no call shuts others out; one
-    that cannot be finished in time is refused. Queries
-    have their own threads and never wait for documents. The event loop is never blocked, and a cancelled call ends at
-    once. Every embedding method raises EmbeddingError if the model cannot be loaded or run.
+    Documents are split into small batches that take turns on a few threads, so that no call shuts others out; one that
+    cannot be finished in time is refused. Queries have their own threads and never wait for documents. The event loop
+    is never blocked, and a cancelled call ends at once. Every embedding method raises EmbeddingError if the model
+    cannot be loaded or run.
 
     Args:
         settings: the model, and the folder that caches vectors; by default the shipped model, cached in memory only.

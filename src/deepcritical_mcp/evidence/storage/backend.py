@@ -23,6 +23,8 @@ class Space(Protocol):
 
     session_id: str
     info: SessionInfo
+    usable: bool
+    """False after a failure that only opening the session again repairs."""
 
     def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
         """Everything stored, or only what was written `since` (Unix milliseconds), page by page, unordered."""
@@ -57,10 +59,7 @@ class Space(Protocol):
         ...
 
     def rest(self) -> None:
-        """Give back memory until `wake`; no other call may use the space meanwhile."""
-
-    def wake(self) -> None:
-        """Make the space ready for use."""
+        """Give back memory until it is used again; no other call may use the space meanwhile."""
 
     def delete(self) -> None:
         """Delete the session with all its evidence."""

@@ -42,17 +42,17 @@ WORDS = "-words"
 # 3.5 ms instead of 11 ms with the defaults of 100 and 1,000; stalls of 5 ms instead of 20 ms).
 _HNSW: CreateHNSWConfiguration = {"space": "cosine", "batch_size": 20, "sync_threshold": 40}
 _PART = "\n"
+DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
+_DAMAGE = ("malformed", "not a database", "corrupt")
 _REASONS = {
     "the Chroma server does not respond. Evidence stored earlier is safe; try again in a moment.": (
         "could not connect",
     ),
-    "the disk is full. Evidence stored earlier is safe; free some space and try again.": (
-        *("full", "no space", "disk i/o", "file too large"),
-    ),
+    DISK_FULL: ("full", "no space", "disk i/o", "file too large"),
     "DEEPCRITICAL_DATA_DIR must be a writable folder. Evidence stored earlier is safe.": (
         *("readonly", "read-only", "permission denied", "unable to open"),
     ),
-    "its database failed. Evidence stored earlier is safe; try again, or open a new session.": ("",),
+    "its database failed. Try again, or open a new session.": ("",),
 }
 """What is wrong, by what Chroma's message says."""
 
@@ -82,12 +82,26 @@ def translated(action: str) -> Generator[None]:
     except (ChromaError, httpx.HTTPError, OSError, ValueError, RuntimeError) as error:
         logger.warning("chroma could not %s: %s", action, type(error).__name__)
         text = "could not connect" if isinstance(error, httpx.HTTPError) else str(error).lower()
+        if any(sign in text for sign in _DAMAGE):
+            raise damaged() from error
         reason = next(reason for reason, signs in _REASONS.items() if any(sign in text for sign in signs))
         raise EvidenceStoreError(f"The evidence store could not {action}: {reason}") from error
 
 
+def damaged() -> EvidenceStoreError:
+    """The error for a session whose files cannot be read."""
+    error = EvidenceStoreError(
+        "This session is damaged: its evidence cannot be read. Delete it with clear_session, and pass "
+        'session_id="new" to continue in a fresh one.'
+    )
+    error.retryable = False
+    return error
+
+
 class ChromaSpace:
     """One session's collections; see `Space`. Vectors are cached in memory."""
+
+    usable = True
 
     def __init__(self, client: Client, session_id: str, info: SessionInfo) -> None:
         self.session_id = session_id
@@ -158,12 +172,13 @@ class ChromaSpace:
     def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
         embedded = [(item, vectors) for item, vectors in rows if vectors]
         plain = [item for item, vectors in rows if not vectors]
-        with translated("keep the evidence"):
+        with self._writing():
+            main = self._main
             if embedded:
                 ids = [_part_id(item.publication.id, part) for item, _ in embedded for part in range(item.parts)]
                 metadata = [row for item, _ in embedded for row in _rows(item)]
                 vectors = np.asarray([vector for _, some in embedded for vector in some], np.float32)
-                self._main.upsert(ids=ids, embeddings=vectors, metadatas=metadata)
+                main.upsert(ids=ids, embeddings=vectors, metadatas=metadata)
                 self._seen.update(_stacked(ids, vectors))
                 if self._words is not None:
                     self._words.delete(ids=[item.publication.id for item, _ in embedded])
@@ -175,12 +190,12 @@ class ChromaSpace:
                 )
 
     def rewrite(self, item: KeptItem) -> None:
-        with translated("keep the evidence"):
+        with self._writing():
             collection = self._main if item.embedded else self._words_collection()
             collection.update(ids=[item.publication.id], metadatas=[_row(item)])
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
-        with translated("keep the evidence"):
+        with self._writing():
             self._main.delete(ids=[_part_id(id, part) for part in parts])
             if 0 in parts and self._words is not None:
                 self._words.delete(ids=[id])
@@ -215,9 +230,6 @@ class ChromaSpace:
     def rest(self) -> None:
         self._seen.clear()
 
-    def wake(self) -> None:
-        pass
-
     def touch(self, now: float) -> None:
         self.info = replace(self.info, used=now)
         with translated("keep the session"):
@@ -228,6 +240,11 @@ class ChromaSpace:
             for name in (self.session_id + WORDS, self.session_id):
                 with contextlib.suppress(NotFoundError):
                     self._client.delete_collection(name)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[None]:
+        with translated("keep the evidence"):
+            yield
 
     @property
     def _main(self) -> Collection:

@@ -20,12 +20,21 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.chroma_space import LOCAL_BATCH, ChromaSpace, chroma_settings, translated
+from deepcritical_mcp.evidence.storage.chroma_space import (
+    DISK_FULL,
+    LOCAL_BATCH,
+    ChromaSpace,
+    chroma_settings,
+    damaged,
+    translated,
+)
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 
 MAX_OPEN = 32
 """An open session costs 9 threads and 14 file descriptors."""
+MIN_FREE = 32 * 2**20
+"""Bytes that writing leaves free on the disk: Chroma must not find it full."""
 
 
 class FolderBackend(Backend):
@@ -60,21 +69,25 @@ class FolderBackend(Backend):
         folder = self._sessions / session_id
 
         def make(client: Client) -> Space:
-            space = ChromaSpace.create(client, session_id, info)
+            space = FolderSpace.create(client, session_id, info)
             (folder / "used").write_text(info.owner, "utf-8")
             os.utime(folder / "used", (info.used, info.used))
             return space
 
         with _file_errors("open a session"):
             self._make_folders()
+            _check_space(self._sessions, "open a session")
             folder.mkdir(mode=0o700)
-            return self._opened(folder, make)
+            return self._opened(folder, make, is_new=True)
 
     def open(self, session_id: str, model: str) -> Space:
         folder = self._sessions / session_id
         if not self.has(session_id):
             raise SessionNotFoundError()
-        space = self._opened(folder, lambda client: ChromaSpace.open(client, session_id, model))
+        try:
+            space = self._opened(folder, lambda client: FolderSpace.open(client, session_id, model))
+        except SessionNotFoundError:  # `used` was written after the collection
+            raise damaged() from None
         with _file_errors("open the session"):
             space.info = replace(space.info, used=(folder / "used").stat().st_mtime)
         return space
@@ -91,7 +104,7 @@ class FolderBackend(Backend):
 
     def discard(self, session_id: str, owner: str) -> bool:
         folder = self._sessions / session_id
-        if not self.has(session_id) or (folder / "used").read_text("utf-8") != owner:
+        if not self.has(session_id) or _owner_of(folder) != owner:
             return False
         self._throw_away(session_id, owner, self._locked(folder))
         return True
@@ -101,7 +114,7 @@ class FolderBackend(Backend):
         with _file_errors("restore the session"):
             if self.has(session_id) or _was_used_before(deleted, self.now(math.inf) - self.undo_seconds):
                 return
-            if (deleted / "used").read_text("utf-8") == owner:
+            if _owner_of(deleted) == owner:
                 shutil.rmtree(folder, ignore_errors=True)  # what a call that was writing may have left there
                 deleted.rename(folder)
 
@@ -143,12 +156,15 @@ class FolderBackend(Backend):
             make_private_folder(folder)
             folder.chmod(0o700)  # version 0.1 left that to the umask
 
-    def _opened(self, folder: Path, make: Callable[[Client], Space]) -> Space:
+    def _opened(self, folder: Path, make: Callable[[Client], Space], *, is_new: bool = False) -> Space:
         if folder.name in self._open:  # left open by a call that was cancelled before it returned
             return make(self._open[folder.name][0])
         with contextlib.ExitStack() as undo:
             lock = self._locked(folder)
             undo.callback(lock.release)
+            with _file_errors("open the session"):
+                if not (is_new or _is_sound(folder / "chroma")):
+                    raise damaged()
             with translated("open the session"):
                 client = _client(folder / "chroma")
             undo.callback(client.close)
@@ -174,6 +190,8 @@ class FolderBackend(Backend):
         try:
             with _file_errors("delete the session"):
                 self._make_folders()
+                if not (folder / "used").is_file():
+                    (folder / "used").unlink(missing_ok=True)  # writing to a pipe would wait for a reader
                 (folder / "used").write_text(owner, "utf-8")
                 folder.rename(self._trash / session_id)
         finally:
@@ -185,6 +203,49 @@ class FolderBackend(Backend):
         self._vectors.close()
         (folder / "used").unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+class FolderSpace(ChromaSpace):
+    """A session in a folder. After a failed write it must be opened again: the database may still be locked by it, and
+    Chroma would wait for the lock, with the whole process, for a quarter of an hour."""
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[None]:
+        _check_space(Path(self._client.get_settings().persist_directory), "keep the evidence")
+        if not self.usable:
+            raise EvidenceStoreError(
+                "The evidence store could not keep the evidence: an earlier write failed. Try again."
+            )
+        try:
+            with super()._writing():
+                yield
+        except EvidenceStoreError:
+            self.usable = False
+            raise
+
+
+def _check_space(folder: Path, action: str) -> None:
+    with _file_errors(action):
+        if shutil.disk_usage(folder).free < MIN_FREE:
+            raise EvidenceStoreError(f"The evidence store could not {action}: {DISK_FULL}")
+
+
+def _is_sound(folder: Path) -> bool:
+    """Whether Chroma can open the folder: it would wait for ever for a pipe, and replace an empty database."""
+    database, journal = folder / "chroma.sqlite3", folder / "chroma.sqlite3-journal"
+    if not database.is_file() or not all(path.is_file() or path.is_dir() for path in folder.rglob("*")):
+        return False
+    with database.open("rb") as file:
+        head = file.read(32)  # https://www.sqlite.org/fileformat.html#the_database_header
+        size = file.seek(0, os.SEEK_END)
+    page_size, pages = int.from_bytes(head[16:18]), int.from_bytes(head[28:32])
+    return head.startswith(b"SQLite format 3\0") and (size >= page_size * pages or journal.exists())
+
+
+def _owner_of(folder: Path) -> str:
+    """The session's owner; "" if that cannot be told."""
+    used = folder / "used"
+    return used.read_text("utf-8") if used.is_file() else ""
 
 
 def _client(path: Path) -> Client:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import time
 from collections.abc import Sequence
@@ -13,11 +12,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text
 
 Vector = Sequence[float] | NDArray[np.float32]
-
-_SESSION_ID = re.compile(r"rs_[0-9a-f]{32}")
 
 
 def new_session_id() -> str:
@@ -32,7 +30,7 @@ def now() -> int:
 
 def is_session_id(text: str) -> bool:
     """Whether `text` has the form of a session id; only such text may become part of a path."""
-    return _SESSION_ID.fullmatch(text) is not None
+    return SESSION_ID.fullmatch(text) is not None
 
 
 def dumped(publication: Publication) -> str:

@@ -1,63 +1,38 @@
-"""The concepts of a topic: their names in MeSH, in the topic and in the evidence, and their neighbors in MeSH."""
+"""The concepts of a topic: what its words are called in MeSH, in papers and in the session's evidence."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Literal
 
 import anyio
 
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm
-from deepcritical_mcp.search.expansion.phrases import general_stems, natural_order, phrases, stems
+from deepcritical_mcp.search.expansion.abbreviations import (
+    MAX_LOOKED_UP,
+    Abbreviation,
+    abbreviations_of,
+    look_up_abbreviation,
+)
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name
+from deepcritical_mcp.search.expansion.phrases import general_stems, phrases, stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, read_topic
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
-from deepcritical_mcp.text import PUBMED_STOP_WORDS
+from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
-NO_VOCABULARY = "No MeSH vocabulary was available; the queries use only your words and the session's evidence."
-NOTHING_MAPPED = (
-    "PubMed maps none of the topic's words to a MeSH heading; only your words and the session's evidence were used."
-)
+NO_VOCABULARY = "Without MeSH and numbers of hits: {why}. The queries use only your words and the session's evidence."
+NOTHING_MAPPED = "MeSH has none of the topic's words; only your words and the session's evidence were used."
 MAX_CONCEPTS = 12
-MAX_SYNONYMS = 12
-_MAX_SYNONYM_LENGTH = 60
-# Maximum characters of one concept in a PubMed query; a topic rarely has more than three concepts.
-_BLOCK_CHARS = 300
-# The roots of the tree that name no subject: publication characteristics, geography, persons by occupation or age.
-_NO_SUBJECT_TREES = ("V", "Z", "M01")
+# The root of the tree that names no subject: kinds of publication.
+_NO_SUBJECT_TREES = ("V",)
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
 _MAX_WORDS_MAPPED = 40
+_MAX_PHRASE = 5
+_MAX_PHRASES = 60
 _MAX_NEIGHBORS = 60
-
-NameSource = Literal["mesh", "topic", "evidence"]
-
-
-@dataclass(frozen=True)
-class NamedConcept:
-    """Words of the topic with other names for the same concept, and where each name comes from.
-
-    `descriptor` is what PubMed maps the words to, `broader` and `narrower` its neighbors in the tree.
-    """
-
-    text: str
-    names: Mapping[str, NameSource]
-    descriptor: MeshDescriptor | None = None
-    broader: tuple[MeshDescriptor, ...] = ()
-    narrower: tuple[MeshDescriptor, ...] = ()
-
-    def block(self, *others: MeshDescriptor) -> str:
-        """The concept for PubMed: the topic's own words or any other name; with `others`, these descriptors too."""
-        headings = [self.descriptor, *others] if self.descriptor else others
-        names = [*self.names, *(name for other in others for name in synonyms(other))]
-        alternatives = [pubmed_syntax.grouped(self.text)]
-        alternatives += [pubmed_syntax.phrase(heading.name, "MeSH Terms") for heading in headings]
-        alternatives += [pubmed_syntax.phrase(name, "tiab") for name in names]
-        return pubmed_syntax.any_of(alternatives, limit=_BLOCK_CHARS)
 
 
 @dataclass(frozen=True)
@@ -65,58 +40,86 @@ class NcbiView:
     """What NCBI knows about a topic: a corrected spelling, its concepts, and a warning if something is missing."""
 
     corrected: str = ""
-    concepts: tuple[NamedConcept, ...] = ()
+    concepts: tuple[TopicConcept, ...] = ()
+    abbreviations: tuple[Abbreviation, ...] = ()
     warning: str = ""
+    is_reachable: bool = False
 
 
-async def look_up(topic: Topic, mesh: Vocabulary | None, *, seconds: float) -> NcbiView:
+async def look_up(topic: Topic, vocabulary: Vocabulary | None, *, seconds: float) -> NcbiView:
     """Ask NCBI about `topic` for at most `seconds`; what arrived by then, or before it failed, is kept."""
-    if mesh is None:
-        return NcbiView(warning=NO_VOCABULARY)
+    if vocabulary is None:
+        return NcbiView(warning=NO_VOCABULARY.format(why="NCBI is not used"))
     view = NcbiView()
     try:
         with anyio.move_on_after(seconds) as scope:
-            async for step in _steps(topic, mesh):
+            async for step in _steps(topic, vocabulary):
                 view = step
     except ProviderError as error:
-        return replace(view, warning=f"{error.message} {'' if view.concepts else NO_VOCABULARY}".strip())
+        why = error.message.rstrip(".")
+        return replace(view, warning=f"{why}." if view.concepts else NO_VOCABULARY.format(why=why))
     if scope.cancelled_caught:
-        missing = "Broader and narrower headings are missing." if view.concepts else NO_VOCABULARY
-        return replace(view, warning=f"NCBI did not answer within {seconds:.0f} seconds. {missing}")
-    return view if view.concepts else replace(view, warning=NOTHING_MAPPED)
+        late = f"NCBI did not answer within {seconds:.0f} seconds"
+        missing = f"{late}. Broader and narrower headings are missing."
+        return replace(view, warning=missing if view.concepts else NO_VOCABULARY.format(why=late))
+    return view if view.concepts or topic.syntax else replace(view, warning=NOTHING_MAPPED)
 
 
-async def _steps(topic: Topic, mesh: Vocabulary) -> AsyncIterator[NcbiView]:
+async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView]:
     """The view after each answer, more complete every time."""
     view = NcbiView()
     if not topic.syntax and len(topic.text.split()) <= _MAX_WORDS:
-        suggestion = await mesh.corrected(topic.text)
-        view = NcbiView(corrected=suggestion if _is_credible(suggestion, topic) else "")
-        yield view
-    wanted = _for_mapping(read_topic(view.corrected) if view.corrected else topic)
-    mapped = await mesh.mapped(wanted) if wanted else ()
-    headings = [heading for term in mapped for heading in term.headings]
-    if not headings:
-        return
-    found = _described(mapped, await mesh.descriptors(headings))
-    yield replace(view, concepts=tuple(found.values()))
-    uids = [uid for one in found for uid in one.parents] + [uid for one in found for uid in one.children]
-    near = await mesh.by_uid(list(dict.fromkeys(uids))[:_MAX_NEIGHBORS])
+        suggestion = await vocabulary.corrected(topic.text)
+        view = NcbiView(corrected=suggestion if await _is_credible(suggestion, topic, vocabulary) else "")
+    view = replace(view, is_reachable=True)
+    yield view
+    if view.corrected:
+        topic = read_topic(view.corrected)
+    wanted = _for_mapping(topic)
+    mapped = await vocabulary.mapped(wanted) if wanted else ()
+    short_forms = [short for short in abbreviations_of(topic) if not _is_heading(short, mapped)]
+    asked = [await look_up_abbreviation(short, topic, vocabulary) for short in short_forms[:MAX_LOOKED_UP]]
+    known = [one for one in asked if one.meanings or one.in_context]
+    view = replace(view, abbreviations=tuple(known))
+    names = dict.fromkeys(heading for term in mapped for heading in term.headings)
+    names |= dict.fromkeys(one.long_form.lower() for one in known if one.long_form)
+    names |= dict.fromkeys(() if topic.syntax else _candidates(topic))
+    records = await vocabulary.descriptors(list(names)) if names else {}
+    found = _found(topic, mapped, records, known)
+    yield replace(view, concepts=found)
+    uids = [uid for one in found if one.record for uid in (*one.record.parents, *one.record.children)]
+    near = await vocabulary.by_uid(list(dict.fromkeys(uids))[:_MAX_NEIGHBORS]) if uids else {}
     placed = [
         replace(
-            concept,
-            broader=tuple(near[uid] for uid in one.parents if uid in near),
-            narrower=tuple(near[uid] for uid in one.children if uid in near),
+            one,
+            broader=tuple(near[uid] for uid in one.record.parents if uid in near),
+            narrower=tuple(near[uid] for uid in one.record.children if uid in near),
         )
-        for one, concept in found.items()
+        if one.record
+        else one
+        for one in found
     ]
     yield replace(view, concepts=tuple(placed))
 
 
-def _is_credible(suggestion: str, topic: Topic) -> bool:
-    """Whether it keeps symbols ("AMPK") and drug names: NCBI also "corrects" rare words."""
-    names = (word for phrase in phrases(topic.subject) for word in phrase if is_symbol(word) or is_drug(word))
-    return any(phrases(suggestion)) and stems(" ".join(names)) <= stems(suggestion)
+async def _is_credible(suggestion: str, topic: Topic, vocabulary: Vocabulary) -> bool:
+    """Whether a suggested spelling keeps symbols ("AMPK"), drugs, and words that papers use: NCBI also "corrects" rare
+    ones."""
+    if not any(phrases(suggestion)):
+        return False
+    words = [word for phrase in phrases(topic.subject) for word in phrase]
+    replaced = [word for word in words if not stems(word) <= stems(suggestion)]
+    if any(is_symbol(word) or is_drug(word) for word in replaced):
+        return False
+    for word in replaced[:3]:
+        if (await vocabulary.hits(pubmed_syntax.phrase(word, "tiab"))).count >= 100:
+            return False
+    return True
+
+
+def _is_heading(short: str, mapped: Sequence[MappedTerm]) -> bool:
+    """Whether an abbreviation is itself the name of a heading that PubMed maps it to ("HIV")."""
+    return any(short.lower() == term.text.lower() and short.lower() in term.headings for term in mapped)
 
 
 def _for_mapping(topic: Topic) -> str:
@@ -127,111 +130,82 @@ def _for_mapping(topic: Topic) -> str:
     return " AND ".join(" ".join(run) for is_negated, run in runs if not is_negated)
 
 
-def _described(
-    mapped: Sequence[MappedTerm], descriptors: Mapping[str, MeshDescriptor]
-) -> dict[MeshDescriptor, NamedConcept]:
-    """One concept for each mapped term: the heading that has the term among its names, else the first.
+def _candidates(topic: Topic) -> Iterator[str]:
+    """The runs of two to five words that may be names in MeSH, the longest first; the words are in small letters."""
+    parts = [part.lower() for part in topic.parts[:_MAX_WORDS_MAPPED]]
+    spans = [
+        parts[start : start + length]
+        for length in range(_MAX_PHRASE, 1, -1)
+        for start in range(len(parts) - length + 1)
+    ]
+    fitting = [
+        " ".join(span)
+        for span in spans
+        if not {span[0], span[-1]} & QUERY_FUNCTION_WORDS and not any(part.startswith('"') for part in span)
+    ]
+    yield from fitting[:_MAX_PHRASES]
 
-    Terms that are too general, and descriptors that name no subject (countries, age groups, kinds of publication), are
-    left out.
+
+def _found(
+    topic: Topic,
+    mapped: Sequence[MappedTerm],
+    records: Mapping[str, MeshDescriptor],
+    abbreviations: Sequence[Abbreviation],
+) -> tuple[TopicConcept, ...]:
+    """The concepts of the topic, in its order: the longest phrases that are names in MeSH first, then what PubMed maps.
+
+    Left out are words too general to be a concept, and kinds of publication.
     """
-    found: dict[MeshDescriptor, NamedConcept] = {}
+    long_forms = {one.short: one for one in abbreviations}
+    options = {text: records[text] for text in _candidates(topic) if text in records} if not topic.syntax else {}
     for term in mapped:
-        known = [descriptors[heading] for heading in term.headings if heading in descriptors]
-        for one in sorted(known, key=lambda one: not _has_name(one, term.text))[:1]:
-            is_subject = not all(number.startswith(_NO_SUBJECT_TREES) for number in one.tree_numbers or ("",))
-            if is_subject and not stems(term.text) <= general_stems():
-                names: dict[str, NameSource] = dict.fromkeys(synonyms(one, term.text), "mesh")
-                found.setdefault(one, NamedConcept(term.text, names, one))
-    return found
+        known = [records[heading] for heading in term.headings if heading in records]
+        if known and term.text not in long_forms and term.text.upper() not in long_forms:
+            options.setdefault(term.text, min(known, key=lambda one: not has_name(one, term.text)))
+    found: dict[range, TopicConcept] = {}
+    taken: set[int] = set()
+
+    def take(text: str, concept: TopicConcept) -> None:
+        span = topic.find(text)
+        if topic.syntax:
+            found[range(len(found), len(found) + 1)] = concept
+        elif span and not taken & {*span}:
+            taken.update(span)
+            found[span] = replace(concept, text=" ".join(topic.parts[span.start : span.stop]))
+
+    for short, one in long_forms.items():
+        record = records.get(one.long_form.lower()) if one.long_form else None
+        take(short, TopicConcept(short, one.forms, record, abbreviation=one))
+    for text, record in sorted(options.items(), key=lambda option: -len(option[0].split())):
+        if not record.is_of(_NO_SUBJECT_TREES) and not stems(text) <= general_stems():
+            take(text, TopicConcept(text, record=record))
+    return tuple(found[span] for span in sorted(found, key=lambda span: span.start))[:MAX_CONCEPTS]
 
 
-def named_concepts(
-    topic: Topic, found: Sequence[NamedConcept], *, defined: Mapping[str, str], seen: Mapping[str, str]
-) -> list[NamedConcept]:
-    """The concepts of `topic` that have other names, in MeSH or by an abbreviation.
+def with_definitions(
+    topic: Topic, found: Sequence[TopicConcept], *, defined: Mapping[str, str], seen: Mapping[str, str]
+) -> list[TopicConcept]:
+    """`found`, and the words of the topic that have a short or a long form, in the order of the topic.
 
     If an abbreviation (short form -> long form) is `defined` in the user's own text, or `seen` in the session's
-    evidence, with another meaning than a descriptor has, the descriptor is not used.
+    evidence, with another meaning than a record of MeSH has, the record is not used.
     """
     pairs = {**seen, **defined}
 
-    def other_forms(text: str) -> dict[str, NameSource]:
-        both = [(short, pair) for short, long in pairs.items() for pair in ((short, long), (long, short))]
-        return {
-            other: "topic" if short in defined else "evidence"
-            for short, (form, other) in both
-            if stems(form) == stems(text)
-        }
+    def other_forms(text: str) -> tuple[str, ...]:
+        both = [pair for short, long in pairs.items() for pair in ((short, long), (long, short))]
+        return tuple(dict.fromkeys(other for form, other in both if stems(form) == stems(text)))
 
-    concepts: list[NamedConcept] = []
-    for one in found[:MAX_CONCEPTS]:
+    concepts: list[TopicConcept] = []
+    for one in found:
         forms = other_forms(one.text)
-        means_another = forms and one.descriptor and not any(_has_name(one.descriptor, form) for form in forms)
-        concepts.append(NamedConcept(one.text, forms) if means_another else replace(one, names={**one.names, **forms}))
-    covered = {place for concept in concepts for place in topic.find(concept.text) or ()}
+        means_another = forms and one.record and not any(has_name(one.record, form) for form in forms)
+        concepts.append(TopicConcept(one.text, forms) if means_another else replace(one, forms=(*forms, *one.forms)))
+    covered = {place for one in concepts for place in topic.find(one.text) or ()}
     # Short forms are case-sensitive.
     for form in [short for short in pairs if f" {short} " in f" {topic.words} "] + list(pairs.values()):
         span = set(topic.find(form) or ())
         if span and not covered & span:
-            concepts.append(NamedConcept(form, other_forms(form)))
-    return concepts
-
-
-def pubmed_with_blocks(topic: Topic, blocks: Mapping[str, str]) -> str:
-    """The topic for PubMed, in either spelling, with the words of each concept replaced by its block.
-
-    "" if no concept's words are adjacent in the topic, as in PubMed's syntax, which is never changed.
-    """
-    spans: dict[int, tuple[int, str]] = {}
-    taken: set[int] = set()
-    for text, block in blocks.items():
-        span = topic.find(text)
-        if span and not taken & set(span):
-            spans[span.start] = (span.stop, block)
-            taken |= set(span)
-    operands: list[str] = []
-    place = 0
-    for start, (stop, block) in sorted(spans.items()):
-        operands += [joined(topic.parts[place:start]), block]
-        place = stop
-    query = " AND ".join(filter(None, [*operands, joined(topic.parts[place:])]))
-    return topic.or_typed(query) if spans else ""
-
-
-def joined(run: Sequence[str]) -> str:
-    """Words as one operand, without what PubMed ignores at either end; "" if nothing is left."""
-    places = [place for place, word in enumerate(run) if word not in PUBMED_STOP_WORDS]
-    return pubmed_syntax.grouped(" ".join(run[places[0] : places[-1] + 1])) if places else ""
-
-
-def to_wire(concepts: Sequence[NamedConcept], terms: Sequence[EvidenceTerm]) -> tuple[Concept, ...]:
-    """The topic's concepts, those with a MeSH descriptor first, then the terms of the session's evidence."""
-    of_topic = [
-        Concept(
-            term=one.text,
-            mesh_id=one.descriptor.mesh_id if one.descriptor else "",
-            mesh_term=one.descriptor.name if one.descriptor else "",
-            synonyms=tuple(one.names),
-            synonym_sources=tuple(one.names.values()),
-        )
-        for one in sorted(concepts, key=lambda concept: concept.descriptor is None)
-    ]
-    of_evidence = [
-        Concept(term=one.term, synonyms=one.names, synonym_sources=("evidence",) * len(one.names), found_in="evidence")
-        for one in terms
-    ]
-    return (*of_topic, *of_evidence)
-
-
-def synonyms(descriptor: MeshDescriptor, text: str = "") -> tuple[str, ...]:
-    """The names of a descriptor in natural order, without those with the same stems as `text` or an earlier name."""
-    found: dict[frozenset[str], str] = {stems(text): ""}
-    for name in map(natural_order, (descriptor.name, *descriptor.entry_terms)):
-        if len(name) <= _MAX_SYNONYM_LENGTH:
-            found.setdefault(stems(name), name)
-    return tuple(name for name in found.values() if name)[:MAX_SYNONYMS]
-
-
-def _has_name(descriptor: MeshDescriptor, text: str) -> bool:
-    return any(stems(name) == stems(text) for name in (descriptor.name, *descriptor.entry_terms))
+            concepts.append(TopicConcept(form, other_forms(form)))
+            covered |= span
+    return sorted(concepts, key=lambda one: (topic.find(one.text) or range(999, 1000)).start)

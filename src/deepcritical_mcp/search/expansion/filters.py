@@ -2,54 +2,93 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Literal, NamedTuple, cast
 
+from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug
+from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
 
-QuestionKind = Literal["treatment", "diagnosis", "harm", "course", "views"]
+QuestionKind = Literal["treatment", "diagnosis", "harm", "course", "prediction", "views"]
 
-YEARS = 10
+YEARS = 5
 
 
-class Filter(NamedTuple):
-    """A condition for PubMed that a topic can be joined to by AND.
+class FittingFilter(NamedTuple):
+    """A filter that fits a topic.
 
     Attributes:
-        finds: what remains, and the filter's source.
+        filter: the condition, its name and source.
         words: the same for a web search or a search by meaning.
         mark: what in a topic shows that it has such a condition already.
-        kind: the question it fits; "" = any.
+        is_of_question: whether it belongs to what the topic asks; the others are limits.
     """
 
-    finds: str
+    filter: SearchFilter
     words: str
     mark: str
-    pubmed: str
-    kind: QuestionKind | Literal[""] = ""
+    is_of_question: bool = True
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it was published as a search filter, and is more than a limit."""
+        return self.filter in (*STUDY_FILTERS.values(), *AGE_GROUPS.values())
 
 
-# Question | what a filter finds, and its source | words | mark | condition.
-_QUESTION_FILTERS = """
-treatment | Trials only (Cochrane's filter for randomized trials, sensitivity- and precision-maximizing version, with \
-the British spelling added). | randomized controlled trial | randomized | (("randomized controlled trial"[pt] OR \
-"controlled clinical trial"[pt] OR randomized[tiab] OR randomised[tiab] OR placebo[tiab] OR \
-"clinical trials as topic"[mesh:noexp] OR randomly[tiab] OR trial[ti]) NOT (animals[mh] NOT humans[mh]))
-diagnosis | Studies of how accurate a test is (diagnosis filter of NLM's Clinical Queries, narrow). | \
-diagnostic accuracy specificity | specificity | specificity[tiab]
-harm | Studies of risk or harm (etiology filter of NLM's Clinical Queries, narrow). | relative risk cohort study | \
-cohort | ((relative[tiab] AND risk*[tiab]) OR "relative risk"[tw] OR risks[tw] OR "cohort studies"[mesh:noexp] OR \
-(cohort[tiab] AND study[tiab]) OR (cohort[tiab] AND studies[tiab]))
-course | Studies of the course over time (prognosis filter of NLM's Clinical Queries, narrow). | prognosis cohort | \
-prognos | (prognos*[tiab] OR (first[tiab] AND episode[tiab]) OR cohort[tiab])
-views | Interviews and other qualitative research (MeSH heading Qualitative Research, and its usual words). | \
-qualitative research interviews | qualitative | \
-("qualitative research"[mh] OR qualitative[tiab] OR interview*[tiab] OR "focus groups"[mh])
-treatment | Papers on harm and safety (MeSH subheading Adverse Effects, and its usual words). | \
-adverse effects safety | adverse | ("adverse effects"[sh] OR "adverse effects"[tiab] OR "adverse events"[tiab] OR \
-"side effects"[tiab] OR safety[tiab])"""
+_QUALITATIVE = SearchFilter(
+    name="Qualitative research",
+    pubmed='("qualitative research"[mh] OR qualitative[tiab] OR interview*[tiab] OR "focus groups"[mh])',
+    source="MeSH heading, and its usual words",
+)
+_ADVERSE = SearchFilter(
+    name="Harm and safety",
+    pubmed='("adverse effects"[sh] OR "adverse effects"[tiab] OR "adverse events"[tiab] OR "side effects"[tiab] OR '
+    "safety[tiab])",
+    source="MeSH subheading, and its usual words",
+)
+_ANIMALS = SearchFilter(name="Studies of animals", pubmed="animals[mh:noexp]", source="MeSH")
+# What fits a question of each kind: a filter, its words for a web search, and the mark of a topic that has it.
+_OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[SearchFilter | StudyFilter, str, str], ...]] = {
+    "treatment": (
+        ("therapy", "randomized controlled trial", "randomized"),
+        ("rct", "placebo or controlled trial", "randomized"),
+        (_ADVERSE, "adverse effects safety", "adverse"),
+    ),
+    "diagnosis": (
+        ("diagnosis", "diagnostic accuracy specificity", "specificity"),
+        ("diagnosis_broad", "sensitivity of diagnosis", "diagnosis"),
+    ),
+    "harm": (
+        ("etiology", "relative risk cohort study", "cohort"),
+        ("etiology_broad", "risk factors", "risk"),
+    ),
+    "course": (
+        ("prognosis", "prognosis cohort", "prognos"),
+        ("prognosis_broad", "follow-up mortality", "mortality"),
+    ),
+    "prediction": (
+        ("prediction", "validation of a prediction model", "validation"),
+        ("prediction_broad", "predictive score", "score"),
+    ),
+    "views": ((_QUALITATIVE, "qualitative research interviews", "qualitative"),),
+}
+# Ages as topics name them; the first that fits counts.
+_AGES = {
+    "over_80": "(?:over|above|aged|older than) (?:80|85|90)|octogenarians?|nonagenarians?|oldest old",
+    "aged": "older (?:adults|people|patients)|elderly|(?:over|above|aged) (?:60|65|70|75)|old age|geriatric",
+    "newborn": "newborns?|neonat(?:es?|al)|preterm infants?",
+    "preschool": "preschool(?:ers)?|toddlers?",
+    "infant": "infants?|babies",
+    "adolescent": "adolescen(?:ts?|ce)|teenagers?",
+    "child": "child(?:ren|hood)?|paediatric|pediatric|school(?:s|children)?",
+    "adult": "adults?",
+}
+_AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
+    cast(AgeGroup, age): re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for age, words in _AGES.items()
+}
 # What a topic is about, by the stems of its words.
 _ANIMAL_WORDS = "animal canine dog fish horse mice mouse murine pig rabbit rat rodent sheep swine veterinary zebrafish"
 _QUESTION_WORDS: Mapping[QuestionKind, str] = {
@@ -58,19 +97,19 @@ _QUESTION_WORDS: Mapping[QuestionKind, str] = {
     "psychotherapy rehabilitation saline statin stent steroid supplementation surgery treat treatment warfarin",
     "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic screening sensitivity specificity test",
     "harm": "adverse cause etiology exposure harm levels pollution poisoning risk side smoking toxicity",
-    "course": "course mortality outcome predict prognosis prognostic recurrence relapse remission survival",
-    "views": "acceptability attitude barriers beliefs burnout experience hesitancy perception perspectives preferences "
-    "qualitative satisfaction stigma views",
+    "course": "course mortality outcome prognosis prognostic recurrence relapse remission survival",
+    "prediction": "nomogram predict prediction predictor score",
+    "views": "acceptability access attitude barriers beliefs burnout experience hesitancy perception perspectives "
+    "preferences qualitative satisfaction staffing stigma views waiting",
 }
 _TREATMENT_ENDINGS = ("ectomy", "plasty", "therapy", "therapies", "vaccine", "vaccines")
 
 
-def fitting_filters(topic: Topic, *, today: date) -> Iterator[Filter]:
-    """The filters that fit `topic` and that it does not have yet: those of its question, then limits."""
-    kinds = question_kinds(topic)
-    for one in _filters(topic, today.year - YEARS):
-        is_given = one.mark in topic.syntax.lower() or stems(one.mark) <= stems(topic.subject)
-        if not is_given and (not one.kind or one.kind in kinds):
+def fitting_filters(topic: Topic, kinds: set[QuestionKind], *, today: date) -> Iterator[FittingFilter]:
+    """The filters that fit `topic` and that it does not have yet: those of its question, which is of these kinds, the
+    narrow one of each first, then limits."""
+    for one in _filters(topic, kinds, today.year - YEARS):
+        if one.mark not in topic.syntax.lower() if topic.syntax else not stems(one.mark) <= stems(topic.subject):
             yield one
 
 
@@ -84,25 +123,43 @@ def question_kinds(topic: Topic) -> set[QuestionKind]:
     kinds: set[QuestionKind] = {kind for kind, names in _QUESTION_WORDS.items() if stems(names) & asked}
     if "views" in kinds or any(word.startswith(("cost", "econom")) for word in words):
         return kinds & {"views"}
-    if any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in words):
-        kinds.add("treatment")
+    if topic.verbs or any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in words):
+        return {"treatment", *kinds - {"course"}}
     return kinds
 
 
-def _filters(topic: Topic, year: int) -> Iterator[Filter]:
-    for line in _QUESTION_FILTERS.strip().splitlines():
-        kind, finds, words, mark, pubmed = line.split(" | ")
-        yield Filter(finds, words, mark, pubmed, cast(QuestionKind, kind))
-    yield Filter("Systematic reviews only (PubMed's own filter).", "systematic review", "systematic", "systematic[sb]")
-    yield Filter(f"Published since {year} (PubMed's publication date).", f"since {year}", "[dp]", f"{year}:3000[dp]")
+def _filters(topic: Topic, kinds: set[QuestionKind], year: int) -> Iterator[FittingFilter]:
+    fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds]
+    for place in range(max(map(len, fitting), default=0)):
+        for rows in fitting:
+            for found, words, mark in rows[place : place + 1]:
+                yield FittingFilter(STUDY_FILTERS[found] if isinstance(found, str) else found, words, mark)
+    if group := _age_group(topic.subject):
+        name = AGE_GROUPS[group].name.lower()
+        yield FittingFilter(AGE_GROUPS[group], name, "[mh]" if topic.syntax else name, is_of_question=False)
+    systematic = STUDY_FILTERS["systematic_review"]
+    yield FittingFilter(systematic, "systematic review", "systematic", is_of_question=False)
+    since = f"{year}:3000[dp]"
+    recent = SearchFilter(name=f"Published since {year}", pubmed=since, source="PubMed's publication date")
+    yield FittingFilter(recent, f"since {year}", "[dp]", is_of_question=False)
+    reviews = SearchFilter(name="Reviews, to begin with", pubmed="review[pt]", source="PubMed's publication type")
+    yield FittingFilter(reviews, "overview", "review", is_of_question=False)
+    language = topic.language or "English"
+    tagged = f"{language.lower()}[la]"
+    papers = SearchFilter(name=f"Papers in {language}", pubmed=tagged, source="PubMed's language field")
+    yield FittingFilter(papers, f"in {language}", "[la]", is_of_question=False)
+    free = SearchFilter(name="Free full text", pubmed='"free full text"[sb]', source="PubMed's own filter")
+    yield FittingFilter(free, "free full text", "free full text", is_of_question=False)
     if stems(_ANIMAL_WORDS) & stems(topic.affirmed):
-        yield Filter("Papers indexed as studies of animals (MeSH).", "animal study", "animals", "animals[mh:noexp]")
+        yield FittingFilter(_ANIMALS, "animal study", "animals", is_of_question=False)
     else:
-        found = "Without papers on animals alone; those not yet indexed stay (Cochrane's form of the limit to humans)."
-        yield Filter(found, "in humans", "humans", "(all[sb] NOT (animals[mh] NOT humans[mh]))")
-    yield Filter("Reviews only, to begin with (PubMed's publication type).", "overview", "review", "review[pt]")
-    language, free = topic.language or "English", "free full text"
-    found = f"Papers in {language} (PubMed's language field)."
-    yield Filter(found, f"in {language}", "[la]", f"{language.lower()}[la]")
-    yield Filter("Papers that can be read free of charge (PubMed's own filter).", free, free, f'"{free}"[sb]')
-    yield Filter("With an abstract to read (PubMed's own filter).", "abstract", "hasabstract", "hasabstract")
+        yield FittingFilter(HUMANS, "in humans", "humans", is_of_question=False)
+    abstract = SearchFilter(name="With an abstract", pubmed="hasabstract", source="PubMed's own filter")
+    yield FittingFilter(abstract, "abstract", "hasabstract", is_of_question=False)
+
+
+def _age_group(text: str) -> AgeGroup:
+    for group, words in _AGE_WORDS.items():
+        if words.search(text):
+            return group
+    return ""

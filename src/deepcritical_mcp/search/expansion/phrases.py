@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.spelling import GREEK_NAMES, one_spelling
 from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS
 
 # Too general to be looked up in MeSH or to be followed from one paper to the next. Ambiguous words (lead, impact, near)
@@ -26,27 +27,16 @@ _GENERAL_WORDS = """
     system technique term test therapeutic therapy time tool topic treatment trial true type understanding update
     useful valid validity value women work young"""
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-‐‑'’.+·]|(?<=\d),(?=\d))[^\W_]+)*\+*|\S")
-_GREEK_NAMES = "alpha beta gamma delta epsilon zeta theta kappa lambda sigma omega".split()
-_GREEK = str.maketrans({"'": "", "’": "", **dict(zip("αβγδεζθκλσω", _GREEK_NAMES, strict=True))})
-# British spelling -> American, on words in lower case.
-_SPELLINGS = [
-    pair.split(">")
-    for pair in """aemi>emi haem>hem oedema>edema oesoph>esoph foet>fet paediatr>pediatr gynaec>gynec orthopaed>orthoped
-    rrhoea>rrhea pnoea>pnea tumour>tumor colour>color behaviour>behavior fibre>fiber anaesth>anesth caesar>cesar
-    oestr>estr coeliac>celiac aetiol>etiol sulph>sulf leucocyt>leukocyt isation>ization randomis>randomiz ageing>aging
-    signalling>signaling labelling>labeling modelling>modeling""".split()
-]
+_PLAIN = str.maketrans({"'": "", "’": "", **GREEK_NAMES})
 _PARENTHESIZED = re.compile(r"[(\[]([^()\[\]]{1,100})[)\]]")
 _MAX_CHARS_BEFORE = 200
 
 
 def stems(text: str) -> frozenset[str]:
     """The stems of the words of `text` that carry meaning, in American spelling and with Greek letters spelled out."""
-    plain = text.lower().translate(_GREEK)
-    for british, american in _SPELLINGS:
-        plain = plain.replace(british, american)
+    words = re.findall(r"\w+", text.lower().translate(_PLAIN))
     ignored = QUERY_FUNCTION_WORDS - NEGATIONS
-    return frozenset(words_of(" ".join(word for word in re.findall(r"\w+", plain) if word not in ignored)))
+    return frozenset(words_of(" ".join(one_spelling(word) for word in words if word not in ignored)))
 
 
 @cache

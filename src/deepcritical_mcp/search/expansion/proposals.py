@@ -1,33 +1,39 @@
-"""The queries proposed for a topic (direct, with other names, narrower, broader), and the choice among them.
+"""The queries proposed for a topic (direct, broader, specific), and the choice among them.
 
 By construction a specific query finds part of what the direct one finds (the direct one AND something), and a broader
-one finds at least as much (a concept's words OR other names). Filters, which need neither MeSH nor evidence, fill up.
+one finds at least as much (without a part of the direct one, or that part OR something).
 """
 
 from __future__ import annotations
 
 import math
+import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.concepts import NamedConcept, joined, pubmed_with_blocks
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, written
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm
-from deepcritical_mcp.search.expansion.filters import fitting_filters
+from deepcritical_mcp.search.expansion.filters import fitting_filters, question_kinds
+from deepcritical_mcp.search.expansion.operands import Operand, joined, operands_of
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
+from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS
 
 SEMANTIC_SHARE = 0.37
-# Best on MED (bench/expansion.py): two more names per concept, and four terms of the evidence.
-_NAMES_PER_CONCEPT = 2
+# Best on MED (bench/expansion.py): four terms of the evidence.
 _MAX_TERMS = 4
 _MAX_ADDED_WORDS = 12
-# With more children than this, none is an obvious choice.
-_MAX_CHILDREN = 3
+
+_PRONOUNS = frozenset("it its them they their this these those he she".split())
+
+_EITHER_WAY = re.compile("^with (?:and|or) without |^with/without ", re.IGNORECASE)
+_ABSENCE = re.compile("(?:without|absence of|free of|lacking) (?:an? |any )?")
 
 Reformulation = Literal["syntactic", "semantic"]
 
@@ -83,8 +89,8 @@ def _include(strategy: str, chosen: list[ExpandedQuery], rest: Sequence[Expanded
 
 
 class _Draft(NamedTuple):
-    """A proposal. A specific one is the topic AND `pubmed`; for a broader one, `pubmed` is the whole query or "".
-    `names` are added to the topic where no operators exist."""
+    """A proposal. A specific one is the direct query AND `pubmed`; for a broader one, `pubmed` is the whole query or
+    "". `names` are added where no operators exist to the topic, or to `subject` if that is not ""."""
 
     strategy: Literal["broader", "specific"]
     reformulation: Reformulation
@@ -92,14 +98,63 @@ class _Draft(NamedTuple):
     rationale: str
     names: Iterable[str]
     pubmed: str
+    subject: str = ""
 
 
-def direct_query(asked: Topic, topic: Topic) -> ExpandedQuery:
-    """The topic as the user wrote it; in PubMed also in NCBI's spelling (`topic`)."""
-    whole = asked.syntax or asked.text
+class Plan:
+    """A topic with its concepts, from which all queries are built.
+
+    Args:
+        asked: the topic as the user wrote it.
+        topic: the same in NCBI's spelling, or `asked`.
+        concepts: those of `topic`.
+    """
+
+    def __init__(self, asked: Topic, topic: Topic, concepts: Sequence[TopicConcept]) -> None:
+        self.asked, self.topic = asked, topic
+        self.concepts = concepts
+        operands = operands_of(topic, concepts)
+        self.operands = [one for one in operands if not one.is_idle] or operands
+        idle = [one.text for one in operands if one not in self.operands]
+        self.left_out = [text for text in idle if not text.isdecimal()]
+        either_way = [text for one in topic.either_way if (text := _EITHER_WAY.sub("", one)) != one]
+        numbers = [text for text in idle if text.isdecimal()]
+        self.optional = [*filter(None, [topic.outcome]), *either_way, *numbers]
+        self.direct = topic.syntax or self.query(self.operands)
+        self.kinds = question_kinds(topic)
+        if len(self.operands) == 1 and not self.kinds and (record := self.concepts[0].record if concepts else None):
+            # A disease or a drug alone: what most people want to know of it.
+            self.kinds |= {"treatment", "diagnosis"} if record.is_of(("C", "F03")) else set()
+            self.kinds |= {"treatment"} if record.is_supplementary or record.is_of(("D",)) else set()
+
+    def query(
+        self, operands: Sequence[Operand], others: Mapping[Operand, MeshDescriptor] = MappingProxyType({})
+    ) -> str:
+        """The query for these of the operands, each or one of its `others`, in the user's spelling too."""
+        core = joined(one.pubmed(others[one]) if one in others else one.pubmed() for one in operands)
+        query = self.topic.or_typed(core)
+        excluded = pubmed_syntax.any_of(map(pubmed_syntax.grouped, self.topic.excluded)) if self.topic.excluded else ""
+        return f"{pubmed_syntax.grouped(query)} NOT {excluded}" if excluded else query
+
+
+def direct_query(plan: Plan) -> ExpandedQuery:
+    """The topic as the user wrote it; in PubMed each concept by any of its names."""
+    asked, topic = plan.asked, plan.topic
+    whole = asked.syntax or (asked.subject if asked.outcome else asked.text)
     query = fit_web(whole)
+    named = [one.text for one in plan.concepts if one.record or one.forms]
+    compared = [one for one in topic.either_way if _EITHER_WAY.sub("", one) == one]
+    optional = " OR ".join([*map(pubmed_syntax.grouped, plan.optional), "all[sb]"])
     remarks = [
-        "Your query, in PubMed's syntax as you wrote it." if asked.syntax else "Your topic as you wrote it.",
+        "Your topic." if not asked.syntax else "Your query, in PubMed's syntax as you wrote it.",
+        "Mended: brackets, quotes, operators or tags that PubMed would misread." if asked.is_mended else "",
+        f"In PubMed, with the other names of {_listed(named)}." if named and not asked.syntax else "",
+        f"{_listed(plan.optional)} only ranks the papers: abstracts often leave it out." if plan.optional else "",
+        f"{_listed(topic.verbs)} left out, since papers word an effect in many ways." if topic.verbs else "",
+        f"{_listed(plan.left_out)} left out: papers on the topic need not say so." if plan.left_out else "",
+        f"{_listed(compared)} left out, since no paper has to say so." if compared else "",
+        f"Without papers that mention {_listed(topic.excluded)}." if topic.excluded else "",
+        f"{_listed(topic.negations)} must occur as a phrase." if topic.negations else "",
         "" if query == whole else "A web search uses only its beginning.",
         f"PubMed gets the topic without its last {asked.left_out} words." if asked.left_out else "",
         "In PubMed, in your spelling or NCBI's." if topic.typed else "",
@@ -109,29 +164,28 @@ def direct_query(asked: Topic, topic: Topic) -> ExpandedQuery:
         strategy="direct",
         reformulation="syntactic",
         rationale=" ".join(filter(None, remarks)),
-        pubmed_query=topic.pubmed,
-        source="rules",
+        pubmed_query=f"{pubmed_syntax.grouped(plan.direct)} AND ({optional})" if plan.optional else plan.direct,
+        source="mesh" if any(one.record for one in plan.concepts) and not asked.syntax else "rules",
     )
 
 
-def proposals(
-    topic: Topic, concepts: Sequence[NamedConcept], terms: Sequence[EvidenceTerm], *, today: date
-) -> Iterator[ExpandedQuery]:
-    """All other queries. Within each kind of reformulation, the most useful come first (bench/expansion.py).
+def proposals(plan: Plan, terms: Sequence[EvidenceTerm], *, today: date) -> Iterator[ExpandedQuery]:
+    """All other queries. Within each kind of reformulation, the most useful come first.
 
     None where PubMed or a web search could not take the whole topic, or PubMed has nothing in its script.
     """
+    topic = plan.topic
     if topic.left_out or fit_web(topic.subject) != topic.subject or topic.language == OTHER_SCRIPT:
         return
-    for draft in _drafts(topic, concepts, terms, today):
-        query = subject = topic.subject.rstrip(" ?.!")
+    for draft in _drafts(plan, terms, today):
+        query = subject = (draft.subject or topic.subject).rstrip(" ?.!")
         for name in draft.names:
             longer = f"{query} {name}"
             added = len(longer.split()) - len(subject.split())
             query = longer if fit_web(longer) == longer and added <= _MAX_ADDED_WORDS else query
         is_specific = draft.strategy == "specific"
-        pubmed = f"{pubmed_syntax.grouped(topic.pubmed)} AND {draft.pubmed}" if is_specific else draft.pubmed
-        if pubmed and len(pubmed) <= 2 * pubmed_syntax.MAX_QUERY_LENGTH:
+        pubmed = f"{pubmed_syntax.grouped(plan.direct)} AND {draft.pubmed}" if is_specific else draft.pubmed
+        if pubmed:
             yield ExpandedQuery(
                 query=query,
                 strategy=draft.strategy,
@@ -142,34 +196,104 @@ def proposals(
             )
 
 
-def _drafts(
-    topic: Topic, concepts: Sequence[NamedConcept], terms: Sequence[EvidenceTerm], today: date
-) -> Iterator[_Draft]:
+def _drafts(plan: Plan, terms: Sequence[EvidenceTerm], today: date) -> Iterator[_Draft]:
+    topic = plan.topic
     # Words alone cannot exclude what such a topic excludes, so nothing is followed or replaced.
     if not topic.has_exclusion:
-        yield from _other_names(topic, concepts)
+        yield from _each_question(plan)
+        yield from _not_mentioned(plan)
+        yield from _meanings(plan)
+        yield from _outcome(topic)
+        yield from _without_a_part(plan)
         yield from _with_terms(topic, terms)
-        yield from _narrower(topic, concepts)
-        yield from _broader(topic, concepts)
-        yield from _or_not_mentioned(topic)
+        yield from _main_topic(plan)
     remark = " A web search cannot exclude what your NOT excludes." if topic.has_exclusion else ""
-    for one in fitting_filters(topic, today=today):
-        kind = "semantic" if one.kind else "syntactic"
-        yield _Draft("specific", kind, "rules", one.finds + remark, [one.words], one.pubmed)
+    for one in fitting_filters(topic, plan.kinds, today=today):
+        kind = "semantic" if one.is_of_question else "syntactic"
+        found = f"{one.filter.name} ({one.filter.source}).{remark}"
+        yield _Draft("specific", kind, "rules", found, [one.words], one.filter.pubmed)
+    if not topic.has_exclusion and len(plan.operands) > 1:
+        yield from _broader(plan)
 
 
-def _other_names(topic: Topic, concepts: Sequence[NamedConcept]) -> Iterator[_Draft]:
-    """The topic with other names of its concepts; in PubMed, any of the names."""
-    named = [concept for concept in concepts if concept.names]
-    sources = {source for concept in named for source in concept.names.values()}
-    source = "mesh" if "mesh" in sources else "evidence" if "evidence" in sources else "rules"
-    # Names from the topic and the evidence come before those from MeSH.
-    names = [sorted(concept.names, key=lambda name: concept.names[name] == "mesh") for concept in named]
-    added = [name for some in names for name in some[:_NAMES_PER_CONCEPT]]
-    query = pubmed_with_blocks(topic, {concept.text: concept.block() for concept in named})
-    listed = ", ".join(f'"{concept.text}"' for concept in named)
-    found = f"Adds other names for {listed}, to find papers that use them."
-    yield _Draft("broader", "syntactic", source, found, added, query)
+def _each_question(plan: Plan) -> Iterator[_Draft]:
+    """One question of several: the parts of the direct query that it has."""
+    for question in plan.topic.questions:
+        words = stems(question)
+        if not _PRONOUNS.isdisjoint(question.lower().split()):
+            continue  # what it asks about is in the other question
+        asked = [one for one in plan.operands if one.is_negation or stems(one.text) & words]
+        if asked and len(asked) < len(plan.operands):
+            found = f"One of your questions alone: “{question}”."
+            yield _Draft("broader", "syntactic", "rules", found, [], plan.query(asked), question)
+
+
+def _not_mentioned(plan: Plan) -> Iterator[_Draft]:
+    """ "Without X" as the phrase, or as papers that do not mention X."""
+    for negated in (one for one in plan.operands if one.is_negation):
+        words = negated.text.strip('"')
+        absent = _ABSENCE.sub("", words)
+        others = joined(one.pubmed() for one in plan.operands if one is not negated)
+        if absent != words and others:
+            silent = f"({pubmed_syntax.grouped(others)} NOT {pubmed_syntax.grouped(absent)})"
+            query = f"{pubmed_syntax.grouped(plan.direct)} OR {silent}"
+            found = f"Papers that say “{words}”, and those that do not mention {absent} at all."
+            rest = _words([one for one in plan.operands if not one.is_negation])
+            yield _Draft("broader", "syntactic", "rules", found, [], query, f"{rest}, no {absent}")
+
+
+def _meanings(plan: Plan) -> Iterator[_Draft]:
+    """An abbreviation that stands for several things, as each of the most common ones."""
+    for one in plan.concepts:
+        if one.abbreviation and not one.abbreviation.long_form:
+            for meaning in (one.abbreviation.in_context or one.abbreviation.meanings)[:2]:
+                found = f"“{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
+                block = pubmed_syntax.any_of(written(meaning.long_form))
+                yield _Draft("specific", "syntactic", "rules", found, [meaning.long_form], block)
+
+
+def _outcome(topic: Topic) -> Iterator[_Draft]:
+    """The outcome of a PICO question as a requirement."""
+    if topic.outcome:
+        found = f"With the outcome ({topic.outcome}) required."
+        words = f"{' '.join(topic.parts)} effect on {topic.outcome}"
+        yield _Draft("specific", "syntactic", "rules", found, [], pubmed_syntax.grouped(topic.outcome), words)
+
+
+def _without_a_part(plan: Plan) -> Iterator[_Draft]:
+    """The topic without its least telling part: general words, else where and among whom a study was done. Never
+    without a negation."""
+    parts = [one for one in plan.operands if not one.is_negation]
+    general = [one for one in parts if one.is_general]
+    context = [one for one in parts[1:] if one.is_context]
+    candidates = [
+        *(general[-1:] if len(parts) > len(general) else ()),
+        *(context[-1:] if len(parts) >= 3 else ()),
+    ]
+    for one in dict.fromkeys(candidates):
+        rest = [other for other in plan.operands if other is not one]
+        found = f"Without “{one.text}”, which papers may word otherwise or leave to the full text."
+        yield _Draft("broader", "syntactic", "rules", found, [], plan.query(rest), _words(rest))
+
+
+def shorter(plan: Plan) -> Iterator[ExpandedQuery]:
+    """The topic without its last part, its last two, and so on, for a topic that PubMed has nothing on."""
+    parts = [one for one in plan.operands if not one.is_negation]
+    for kept in range(len(parts) - 1, 0, -1):
+        rest = [one for one in plan.operands if one.is_negation or one in parts[:kept]]
+        left_out = _listed(one.text for one in parts[kept:])
+        yield ExpandedQuery(
+            query=_words(rest),
+            strategy="broader",
+            reformulation="syntactic",
+            rationale=f"Without {left_out}, because PubMed has nothing on all of it.",
+            pubmed_query=plan.query(rest),
+            source="rules",
+        )
+
+
+def _words(operands: Sequence[Operand]) -> str:
+    return " ".join(one.text.strip('"') for one in operands)
 
 
 def _with_terms(topic: Topic, terms: Sequence[EvidenceTerm]) -> Iterator[_Draft]:
@@ -181,33 +305,33 @@ def _with_terms(topic: Topic, terms: Sequence[EvidenceTerm]) -> Iterator[_Draft]
         yield _Draft("specific", "semantic", "evidence", found, chosen, condition)
 
 
-def _narrower(topic: Topic, concepts: Sequence[NamedConcept]) -> Iterator[_Draft]:
-    """A concept narrowed to one of few headings below it in the MeSH tree."""
-    for concept in concepts:
-        few = concept.narrower if concept.descriptor and len(concept.descriptor.children) <= _MAX_CHILDREN else ()
-        for child in [child for child in few if not stems(child.name) & topic.negated][:2]:
-            name = natural_order(child.name)
-            block = f"({pubmed_syntax.phrase(child.name, 'MeSH Terms')} OR {pubmed_syntax.phrase(name, 'tiab')})"
-            found = f'"{concept.text}" narrowed to {child.name}, below it in the MeSH tree.'
-            yield _Draft("specific", "semantic", "mesh", found, [name], block)
+def _main_topic(plan: Plan) -> Iterator[_Draft]:
+    """A single concept as the main topic of a paper."""
+    for concept in plan.concepts if len(plan.operands) == 1 else ():
+        if concept.record and not concept.record.is_supplementary:
+            found = f"Papers whose main topic is {concept.record.name} (MeSH Major Topic)."
+            block = pubmed_syntax.phrase(concept.record.name, "MeSH Major Topic")
+            yield _Draft("specific", "syntactic", "mesh", found, ["main topic"], block)
 
 
-def _broader(topic: Topic, concepts: Sequence[NamedConcept]) -> Iterator[_Draft]:
+def _broader(plan: Plan) -> Iterator[_Draft]:
     """A concept broadened in the MeSH tree, the last concept first, because topics often start with a drug or gene."""
-    for concept in reversed(concepts):
-        for parent in concept.broader[:1]:
-            blocks = {one.text: one.block(*([parent] if one is concept else [])) for one in concepts}
-            found = f'"{concept.text}" or the broader {parent.name}, above it in the MeSH tree.'
-            name = natural_order(parent.name)
-            yield _Draft("broader", "semantic", "mesh", found, [name], pubmed_with_blocks(topic, blocks))
+    named = {one.concept.record.name for one in plan.operands if one.concept and one.concept.record}
+    for operand in reversed(plan.operands):
+        near = operand.concept.broader if operand.concept else ()
+        for parent in [one for one in near if _is_close(one) and one.name not in named][:1]:
+            query = plan.query(plan.operands, {operand: parent})
+            found = f"“{operand.text}” or the broader {parent.name}, above it in the MeSH tree."
+            name = " ".join(word.lower() if word[1:].islower() else word for word in natural_order(parent.name).split())
+            words = plan.topic.subject.replace(operand.text, f"{operand.text} or {name}")
+            yield _Draft("broader", "semantic", "mesh", found, [], query, words)
 
 
-def _or_not_mentioned(topic: Topic) -> Iterator[_Draft]:
-    """ "Without X" as the phrase, or as papers that do not mention X."""
-    for negation in topic.negations:
-        absent = joined(negation.removeprefix("without ").split())
-        others = joined([part for part in topic.parts if part != f'"{negation}"'])
-        if negation.startswith("without ") and others:
-            query = f"{pubmed_syntax.grouped(topic.pubmed)} OR ({others} NOT {absent})"
-            found = f"Papers that say “{negation}”, and those that do not mention {absent} at all."
-            yield _Draft("broader", "syntactic", "rules", found, [f"absence of {absent.strip('()')}"], query)
+def _is_close(parent: MeshDescriptor) -> bool:
+    """Whether a heading is deep enough in the tree, and of diseases, disorders or procedures: drugs of one class do
+    not stand for one another."""
+    return any(number.startswith(("C", "E", "F")) and number.count(".") >= 2 for number in parent.tree_numbers)
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"“{word}”" for word in words)

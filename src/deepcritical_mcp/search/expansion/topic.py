@@ -21,11 +21,12 @@ from deepcritical_mcp.text import (
     clean_line,
 )
 
-DESCRIPTION_LIMIT = 20_000
 # The limits of Brave Search, the strictest of the web providers.
 WEB_CHARS = 400
 WEB_WORDS = 50
 OTHER_SCRIPT = "another script"
+# Words that are English ones too say nothing of a topic's language.
+_ALSO_ENGLISH = QUERY_FUNCTION_WORDS | {"die", "men", "over"}
 # How many words a negation covers at most, itself included: "without a diagnosis of type 2 diabetes".
 _MAX_NEGATION_WORDS = 7
 
@@ -33,9 +34,20 @@ _IGNORED = rf"(?:{'|'.join(sorted(QUERY_FUNCTION_WORDS))})(?![^ ])"
 # Nothing is negated in "with or without" or at the end of a clause; "of" continues a negation ("without a diagnosis of
 # diabetes").
 _NEGATION = re.compile(
-    rf"(?<![^ ])(?<!\band )(?<!\bor )(?<!\bversus )(?<!\bvs )(?:do )?(?P<negation>{'|'.join(sorted(NEGATIONS))})"
+    r"(?<![^ ])(?<!\band )(?<!\bor )(?<!\bversus )(?<!\bvs )(?:do )?"
+    rf"(?P<negation>absence of|free of|lacking|{'|'.join(sorted(NEGATIONS))})"
     rf"(?: {_IGNORED}){{0,6}}+(?: (?:of )?(?!{_IGNORED})[^ ,]++){{1,6}}+",
     re.IGNORECASE,
+)
+_SOME_WORDS = rf"(?: (?:of )?(?!{_IGNORED})[^ ,;.?()]++){{1,6}}+"
+# What may be there or not, and what is compared with nothing ("surgery vs no surgery"): no paper has to say so.
+_EITHER_WAY = re.compile(
+    r"(?<![^ ])(?:with (?:and|or) without|with/without|(?:versus|vs\.?|or|compared (?:with|to)) (?:no|without))"
+    rf"{_SOME_WORDS}",
+    re.IGNORECASE,
+)
+_EXCLUDED = re.compile(
+    rf"\(not ([^()]{{1,80}})\)|,? (?:excluding|except(?: for)?|but not|other than)({_SOME_WORDS})", re.IGNORECASE
 )
 _REQUEST = re.compile(
     rf"^(?:find|i|i'm|looking|please|show|tell|we)(?: (?:{'|'.join(sorted(REQUEST_WORDS))}))*"
@@ -49,8 +61,24 @@ _DRUG_ENDINGS = tuple(
     rubicin sartan setron taxel thromycin tidine tinib triptan vastatin vir xaban zomib""".split()
 )
 _PICO_LABEL = re.compile(
-    r"(?<!\w)(?:[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|[Cc]ompar(?:ison|ator)|"
-    r"[Cc]ontrol|[Oo]utcomes?) ?[:=] ?"
+    r"(?<!\w)(?P<label>[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|"
+    r"[Cc]ompar(?:ison|ator)|[Cc]ontrol|[Oo]utcomes?) ?[:=] ?"
+)
+# "In adults with low back pain, does yoga compared with physiotherapy improve pain?"
+_PICO_SENTENCE = re.compile(
+    r"(?:in|among|for) (?P<P>[^,]++), (?:does|do|is|are|can|will|should) (?P<I>.{1,300}?),? "
+    r"(?:compared (?:with|to)|versus|vs\.?|rather than) (?P<C>.{1,300}?),? "
+    r"(?:affects?|changes?|decreases?|improves?|increases?|leads? to|lowers?|prevents?|reduces?|results? in) (?P<O>.+)",
+    re.IGNORECASE,
+)
+_PICO_SLASHES = re.compile(r"PICO\b[: -]*+(?P<P>[^/]++)/(?P<I>[^/]++)/(?P<C>[^/]++)/(?P<O>[^/]++)", re.IGNORECASE)
+# Where a second question begins: after a question mark, or after "and" or a semicolon before a question word.
+_NEXT_QUESTION = re.compile(
+    r"\?[ ,;]+(?=\w)|(?:;|,? and) (?=(?:how|what|which|why|when|does|do|is|are|can|should) )", re.IGNORECASE
+)
+# Papers word an effect in many ways, so that no search should require these of them.
+_EFFECT_VERBS = frozenset(
+    "affect affects decrease decreases help helps improve improves increase increases reduce reduces".split()
 )
 
 
@@ -64,6 +92,12 @@ class Topic:
             subject.
         syntax: a well-formed PubMed query if the user wrote PubMed syntax, else "".
         parts: without `syntax`, the words for PubMed in order; a negation and what it negates are one quoted part.
+        outcome: the words of a PICO question's outcome, which are not in `parts`.
+        starts: where a part of a PICO question begins in `parts`.
+        verbs: what a question says of an effect ("reduce"), which is not in `parts` either.
+        questions: the questions, if there are several.
+        either_way: what it says may be there or not, which is not in `parts`.
+        excluded: what it excludes, which is not in `parts`.
         left_out: how many words are not in `parts` because the query would be too long.
         language: "" for English or unknown; else the language it seems to be written in.
         typed: the PubMed query as the user typed it, if the topic is in NCBI's spelling; else "".
@@ -76,6 +110,12 @@ class Topic:
     left_out: int
     language: str
     typed: str = ""
+    outcome: str = ""
+    starts: frozenset[int] = frozenset()
+    verbs: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    either_way: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -109,9 +149,14 @@ class Topic:
         return " ".join(part for part in self.parts if not part.startswith('"'))
 
     @property
+    def is_mended(self) -> bool:
+        """Whether its syntax is not quite as the user wrote it."""
+        return bool(self.syntax) and self.syntax != self.text
+
+    @property
     def has_exclusion(self) -> bool:
-        """Whether its syntax excludes something, which plain words cannot express."""
-        return " NOT " in f" {self.syntax}"
+        """Whether it excludes something, which plain words cannot express."""
+        return bool(self.excluded) or " NOT " in f" {self.syntax}"
 
     def find(self, term: str) -> range | None:
         """The positions in `parts` of the words of `term`, in any case; None if they are not adjacent."""
@@ -139,9 +184,39 @@ def read_topic(topic: str) -> Topic:
     subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else _subject(text)
     if not any(phrases(subject)):
         raise InvalidInputError("The topic has no word to search for. Name the disease, drug, gene or method.")
-    parts = () if syntax else _parts(subject)
+    pico = {} if syntax else _pico(text)
+    outcome = " ".join(part for label, part in pico.items() if label.startswith("O"))
+    required = [part for label, part in pico.items() if not label.startswith("O") and any(phrases(part))]
+    if not any(phrases(outcome)) or not required:
+        outcome, required = "", [subject]
+    is_question = text.split()[0].lower() in QUESTION_WORDS
+    excluded = tuple(clean_line(one or other) for part in required for one, other in _EXCLUDED.findall(part))
+    required = [_EXCLUDED.sub(" ", part) for part in required]
+    either_way = tuple(found.strip() for part in required for found in _EITHER_WAY.findall(part))
+    required = [_EITHER_WAY.sub(" ,", part) for part in required]
+    if not any(phrases(" ".join(required))):
+        required, either_way, excluded = [subject], (), ()
+    pieces = [] if syntax else [*map(_parts, required)]
+    starts = frozenset(accumulate(map(len, pieces)))
+    parts = tuple(part for piece in pieces for part in piece)
+    verbs = tuple(part for part in parts if is_question and part.lower() in _EFFECT_VERBS)
+    others = tuple(part for part in parts if part not in verbs)
+    parts, verbs = (others, verbs) if any(phrases(" ".join(others))) else (parts, ())
     fitting = _fitting(parts, limit=pubmed_syntax.MAX_QUERY_LENGTH, max_words=len(parts))
-    return Topic(text, subject, syntax, fitting, len(parts) - len(fitting), language_of(subject))
+    return Topic(
+        text,
+        subject,
+        syntax,
+        fitting,
+        len(parts) - len(fitting),
+        language_of(subject),
+        outcome=" ".join(_parts(outcome)),
+        starts=starts,
+        verbs=verbs,
+        questions=() if syntax or pico else _questions(text),
+        either_way=() if syntax else either_way,
+        excluded=() if syntax else excluded,
+    )
 
 
 def corrected_topic(asked: Topic, spelling: str) -> Topic:
@@ -155,7 +230,8 @@ def language_of(text: str) -> str:
     if letters and sum(letter < "\u0250" or "\u0370" <= letter <= "\u03ff" for letter in letters) < len(letters) / 2:
         return OTHER_SCRIPT
     words = re.findall(r"[^\W\d_]+", text.lower())
-    counts = {name: sum(word in known.split() for word in words) for name, known in FOREIGN_FUNCTION_WORDS.items()}
+    foreign = {name: {*known.split()} - _ALSO_ENGLISH for name, known in FOREIGN_FUNCTION_WORDS.items()}
+    counts = {name: sum(word in known for word in words) for name, known in foreign.items()}
     language = max(counts, key=lambda name: counts[name])
     english = sum(word in QUERY_FUNCTION_WORDS for word in words)
     return language if counts[language] >= 2 and counts[language] > english else ""
@@ -187,9 +263,24 @@ def _fitting(words: Sequence[str], *, limit: int, max_words: int) -> tuple[str, 
 
 def _subject(text: str) -> str:
     """`text` without the labels of PICO, or without a request that ends in "papers about" and the like."""
-    if _PICO_LABEL.match(text) and len(_PICO_LABEL.findall(text)) > 1:
-        return clean_line(_PICO_LABEL.sub("", text))
-    return _REQUEST.sub("", text)
+    return clean_line("; ".join(part.strip(" ;.,") for part in _pico(text).values())) or _REQUEST.sub("", text)
+
+
+def _pico(text: str) -> dict[str, str]:
+    """The parts of a PICO question by their labels in capitals; {} if `text` is none."""
+    if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")) or _PICO_SLASHES.fullmatch(text):
+        return written.groupdict()
+    labels = list(_PICO_LABEL.finditer(text)) if _PICO_LABEL.match(text) else []
+    ends = [label.start() for label in labels[1:]] + [len(text)]
+    parts = [(label["label"].upper(), text[label.end() : end]) for label, end in zip(labels, ends, strict=False)]
+    return {name: " ; ".join(part for label, part in parts if label == name) for name, _ in parts} if parts[1:] else {}
+
+
+def _questions(text: str) -> tuple[str, ...]:
+    """The questions of a text that asks several."""
+    found = [part.strip(" ?,;") for part in _NEXT_QUESTION.split(text)]
+    is_question = text.split()[0].lower() in QUESTION_WORDS or "?" in text
+    return tuple(found) if is_question and len(found) > 1 and all(any(phrases(one)) for one in found) else ()
 
 
 def _parts(text: str) -> tuple[str, ...]:

@@ -21,6 +21,12 @@ _UNUSED = {"AffiliationInfo", "History", "ReferenceList", "Sections"}
 """What no field needs and makes up most of a record; dropped to save memory."""
 MAX_TEXT = 100_000
 """Characters of one element: many times the longest abstract."""
+MAX_TAGS = 1_000_000
+"""Of a document: 3,000 authors with their affiliations take 100,000."""
+MAX_DEPTH = 200
+MAX_ATTRIBUTES = 100
+SLICE = 65_536
+"""Bytes that are parsed at a time, while other threads wait; no tag is nearly as long."""
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&#(?:x([0-9a-f]{1,8})|([0-9]{1,10}));", re.IGNORECASE)
 # The two bytes of a Latin letter in UTF-8, each read as a character of Latin-1. After "Ã" the second one may be a sign
@@ -28,36 +34,52 @@ _REFERENCE = re.compile(r"&#(?:x([0-9a-f]{1,8})|([0-9]{1,10}));", re.IGNORECASE)
 _ENCODED_TWICE = re.compile("(?:Ã[\x80-\xbf]|[ÄÅ][\x80-\x9f])+")
 
 
-class ForbiddenEntityError(ValueError):
-    """The XML declares entities of its own. PubMed never does; an attack would."""
+class ForbiddenXmlError(ValueError):
+    """The XML has what PubMed's never has, and an attack would: it says what."""
 
 
 def parse_xml(document: bytes | str) -> Element:
     """The root element. The entities of PubMed's DTD, which is not loaded, are those of HTML, e.g. "&eacute;".
 
-    Raises expat.ExpatError if it is not well-formed, and ForbiddenEntityError if it declares entities.
+    Raises expat.ExpatError if it is not well-formed or nested too deeply, and ForbiddenXmlError.
     """
-    tree = TreeBuilder()
+    body = document.encode() if isinstance(document, str) else document
+    if body.count(b"<") > MAX_TAGS:
+        raise ForbiddenXmlError("it has too many tags")
+    tree, depth = TreeBuilder(), 0
 
     def forbid(*_: object) -> None:
-        raise ForbiddenEntityError
+        raise ForbiddenXmlError("it declares entities of its own, which PubMed never does")
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > MAX_DEPTH or len(attributes) > MAX_ATTRIBUTES:
+            raise expat.ExpatError("nested too deeply, or too many attributes")
+        tree.start(name, attributes)
 
     def resolve(name: str, is_parameter: bool) -> None:
         if not is_parameter:
             tree.data(html.unescape(f"&{name};"))
 
     def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
         element = tree.end(name)
         if name in _UNUSED:
             element.clear()
 
     parser = expat.ParserCreate("utf-8")  # whatever encoding it declares: Python cannot read some
-    parser.StartElementHandler = tree.start
+    parser.StartElementHandler = start
     parser.EndElementHandler = end
     parser.CharacterDataHandler = tree.data
     parser.EntityDeclHandler = forbid
     parser.SkippedEntityHandler = resolve
-    parser.Parse(document, True)
+    for at in range(0, len(body), SLICE):
+        if at - parser.CurrentByteIndex > SLICE:
+            raise ForbiddenXmlError("a tag has too many attributes")
+        parser.Parse(body[at : at + SLICE], False)
+    parser.Parse(b"", True)
     return tree.close()
 
 

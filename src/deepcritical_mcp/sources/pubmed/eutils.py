@@ -55,11 +55,14 @@ class EUtilities:
         sort: str = "relevance",
         mindate: str = "",
         maxdate: str = "",
+        rettype: Literal["", "count"] = "",
     ) -> ESearchAnswer:
-        """Search `db`. Dates ("YYYY[/MM[/DD]]") are those of publication; one alone leaves the other end open."""
+        """Search `db`, or only count what there is. Dates ("YYYY[/MM[/DD]]") are those of publication; one alone leaves
+        the other end open."""
         params = {"db": db, "term": term, "retstart": str(retstart), "retmax": str(retmax), "sort": sort}
         if mindate or maxdate:
             params |= {"datetype": "pdat", "mindate": mindate or "1000", "maxdate": maxdate or "3000"}
+        params |= {"rettype": rettype} if rettype else {}
 
         def read(body: bytes) -> ESearchAnswer:
             answer = read_esearch(body)

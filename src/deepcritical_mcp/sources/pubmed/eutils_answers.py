@@ -34,6 +34,8 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.text import clean_line, limited
 
 PROVIDER = "pubmed"
+MAX_SPELLING = 100_000
+"""Bytes of an answer of espell, which repeats the query."""
 MAX_QUOTE_LENGTH = 200
 MAX_MESSAGE = 4_000
 MAX_TEXT = 20_000
@@ -94,7 +96,9 @@ class ESearchAnswer(_Answer):
     """
 
     count: Annotated[int, Field(ge=0), _result("count")]
-    ids: Annotated[tuple[Number, ...], First, AfterValidator(lambda ids: tuple(dict.fromkeys(ids))), _result("idlist")]
+    ids: Annotated[
+        tuple[Number, ...], First, AfterValidator(lambda ids: tuple(dict.fromkeys(ids))), _result("idlist")
+    ] = ()
     query_translation: Annotated[BoundedLine, _result("querytranslation")] = ""
     translations: Annotated[tuple[Pair, ...], _result("translationset")] = ()
     phrases_not_found: Annotated[BoundedLines, _result("errorlist", "phrasesnotfound")] = ()
@@ -153,6 +157,8 @@ def read_elink(body: bytes, linkname: str) -> list[str]:
 def read_espell(body: bytes) -> str:
     """The corrected query of `espell`, "" if there is nothing to correct."""
     refuse_xml_errors(body)
+    if len(body) > MAX_SPELLING:
+        raise unreadable("far longer than a spelling")
     try:
         spelling: str | None = xmltodict.parse(body)["eSpellResult"]["CorrectedQuery"]
     except (ValueError, ExpatError, KeyError, TypeError) as error:  # ValueError: it declares entities

@@ -40,27 +40,26 @@ Webcast; Wit and Humor
 """
 PUBLICATION_TYPES = tuple(" ".join(_NAMES.split()).split("; "))
 
+
+def _table(text: str) -> dict[str, str]:
+    rows = (row.split(": ") for row in " ".join(text.split()).split("; "))
+    return {name: meant for meant, names in rows for name in names.split(", ")}
+
+
 # Common names that are too short or too different from PubMed's to be found by spelling.
-_COMMON_NAMES = {
-    name: meant
-    for meant, names in {
-        "Randomized Controlled Trial": ("rct", "randomized", "randomized trial", "randomized clinical trial"),
-        "Systematic Review": ("systematic", "systematic literature review"),
-        "Review": ("review article", "literature review", "narrative review"),
-        "Meta-Analysis": ("metaanalysis",),
-        "Network Meta-Analysis": ("nma",),
-        "Journal Article": ("original article", "research article", "article"),
-        "Published Erratum": ("erratum", "correction"),
-        "Case Reports": ("case study", "case series"),
-        "Observational Study": ("cohort study", "cohort", "case control study", "cross sectional study"),
-        "Retracted Publication": ("retracted",),
-        "Congress": ("conference",),
-        "Academic Dissertation": ("thesis",),
-    }.items()
-    for name in names
-}
-_LESS_PRECISE = frozenset({"Case Reports", "Observational Study", "Retracted Publication", "Congress"})
-"""Types whose common names also mean something else: suggested, never taken for the type."""
+_COMMON_NAMES = _table("""
+Randomized Controlled Trial: rct, randomized, randomized trial, randomized clinical trial; Meta-Analysis: metaanalysis;
+Network Meta-Analysis: nma; Systematic Review: systematic, systematic literature review;
+Review: review article, literature review, narrative review; Journal Article: original article, article,
+research article;
+Published Erratum: erratum, correction; Academic Dissertation: thesis
+""")
+# Names that also mean something else: the type is suggested, never taken.
+_VAGUE_NAMES = _table("""
+Case Reports: case study, case series; Retracted Publication: retracted; Congress: conference; Clinical Trial: trial;
+Observational Study: cohort study, cohort, case control study, cross sectional study; Meta-Analysis: ma;
+Systematic Review: sr
+""")
 _NEAR = 0.65
 _PHASE = re.compile(r"phase ([1-4])\b")
 _ONLY_PHASE = re.compile(r"(phase i{1,3}v?)(?: clinical)?(?: trial)?")
@@ -88,26 +87,31 @@ def understood_publication_types(text: str) -> list[str]:
 
 
 def _understood(name: str) -> str:
-    plain = _numbered(name[:200])
-    ends = (("", ""), ("s", ""), ("yses", "ysis"), ("", "s"))
-    names = [plain.removesuffix(end) + singular for end, singular in ends if plain.endswith(end)]
+    names = _numbers_of(name)
     phases = [f"clinical trial {phase[1]}" for one in names if (phase := _ONLY_PHASE.fullmatch(one))]
-    found = next(filter(None, ((_COMMON_NAMES | _BY_NAME).get(one) for one in (*names, *phases))), "")
-    return "" if found in _LESS_PRECISE and not set(names) & _BY_NAME.keys() else found
+    return next(filter(None, ((_COMMON_NAMES | _BY_NAME).get(one) for one in (*names, *phases))), "")
+
+
+def _numbers_of(name: str) -> list[str]:
+    """A name as it is, in the singular and in the plural."""
+    plain = _numbered(name[:200])
+    ends = (("", ""), ("s", ""), ("ies", "y"), ("yses", "ysis"), ("", "s"))
+    return [plain.removesuffix(end) + singular for end, singular in ends if plain.endswith(end)]
 
 
 def _numbered(name: str) -> str:
-    american = _plain(name).replace("randomis", "randomiz")
+    american = _plain(name).replace("randomis", "randomiz").replace("centre", "center")
     return _PHASE.sub(lambda match: f"phase {_ROMAN[int(match[1]) - 1]}", american)
 
 
 def near_publication_types(name: str, *, limit: int = 3) -> list[str]:
     """The types that `name` most likely stands for, best first."""
     wanted = _numbered(name)
+    if vague := next(filter(None, map(_VAGUE_NAMES.get, _numbers_of(name))), ""):
+        return [vague]
     likeness = {key: _likeness(wanted, key) for key in _BY_NAME}
     near = [key for key in sorted(likeness, key=lambda key: likeness[key], reverse=True) if max(likeness[key]) >= _NEAR]
-    meant = _understood(name) or _COMMON_NAMES.get(wanted, "")
-    return [one for one in dict.fromkeys([meant, *(_BY_NAME[key] for key in near)]) if one][:limit]
+    return [one for one in dict.fromkeys([_understood(name), *(_BY_NAME[key] for key in near)]) if one][:limit]
 
 
 def _likeness(wanted: str, name: str) -> tuple[float, float]:

@@ -12,12 +12,18 @@ from pydantic import model_validator
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.models import language_names
 from deepcritical_mcp.sources.base import Hit, SearchRequest
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, publication_type
+from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
 from deepcritical_mcp.text import clean_line, counted
 
 Sort = Literal["relevance", "date"]
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")
+
+
+MAX_TERM = 200
+"""Characters of an author's, journal's or language's name."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,14 @@ class Term:
     """The term that a filter adds to every variant; `of` gets the field's value, and "" means no term."""
 
     of: Callable[[Any], str]
+
+
+def _tagged(text: str, tag: str) -> str:
+    """A term in one field; "" for a blank one."""
+    words = clean_line(text.replace('"', " ")).rstrip(".")
+    if len(words) > MAX_TERM:
+        raise InvalidInputError(f"{tag.lower()}: at most {MAX_TERM} characters.")
+    return f'"{words}"[{tag}]' if words else ""
 
 
 def _types_term(names: Sequence[str]) -> str:
@@ -47,6 +61,7 @@ class PubMedRequest(SearchRequest):
 
     `query` and `variants` are plain words or PubMed's own syntax and reach PubMed unchanged. `min_date` and `max_date`
     are "YYYY[-MM[-DD]]", both inclusive, "" = open. A record needs one of `publication_types` (PubMed's names).
+    `author` is written as in "Smith J", `journal` as its title or abbreviation, `language` in English or as a code.
     """
 
     LAST_RESULT: ClassVar[int] = 9_998
@@ -60,6 +75,12 @@ class PubMedRequest(SearchRequest):
     max_date: str = ""
     publication_types: Annotated[tuple[str, ...], Term(_types_term)] = ()
     has_abstract: Annotated[bool, Term(lambda wanted: "hasabstract" if wanted else "")] = False
+    study_filter: Annotated[StudyFilter, Term(lambda key: STUDY_FILTERS[key].pubmed if key else "")] = ""
+    age_group: Annotated[AgeGroup, Term(lambda key: AGE_GROUPS[key].pubmed if key else "")] = ""
+    humans_only: Annotated[bool, Term(lambda wanted: HUMANS.pubmed if wanted else "")] = False
+    author: Annotated[str, Term(lambda name: _tagged(name, "Author"))] = ""
+    journal: Annotated[str, Term(lambda name: _tagged(name, "Journal"))] = ""
+    language: Annotated[str, Term(lambda name: _tagged(" ".join(language_names(name)), "Language"))] = ""
     include_retracted: bool = True
 
     @property

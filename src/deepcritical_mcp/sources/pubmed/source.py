@@ -12,7 +12,6 @@ from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.pacing import shared_pacing
-from deepcritical_mcp.net.redis_settings import RedisSettings
 from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
@@ -22,9 +21,9 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
     explain_refusal,
     unreadable,
 )
-from deepcritical_mcp.sources.pubmed.mesh import MeshConcepts
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest, Sort
 from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
+from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
 from deepcritical_mcp.sources.pubmed.xml import Records, read_records
 from deepcritical_mcp.text import clean_line
 
@@ -52,7 +51,7 @@ class PubMed(Source):
     id_name = "PMID"
     links = {kind: lists for kind, (_, lists) in _LINKS.items()}  # noqa: RUF012
 
-    def __init__(self, eutils: EUtilities, mesh: MeshConcepts | None = None) -> None:
+    def __init__(self, eutils: EUtilities, mesh: PubMedVocabulary | None = None) -> None:
         self.vocabulary = mesh
         self._eutils = eutils
 
@@ -65,7 +64,7 @@ class PubMed(Source):
             name="ncbi",
             identity=f"{ours.ncbi_base_url}\n{key}",
             folder=settings.cache_dir,
-            redis_url=settings.of(RedisSettings).redis_url.get_secret_value(),
+            redis_url=settings.redis_url.get_secret_value(),
             steps=2,  # esearch and efetch
         )
         client = ApiClient(
@@ -78,7 +77,7 @@ class PubMed(Source):
             follow_redirects=False if key else None,
         )
         eutils = EUtilities(client, base_url=ours.ncbi_base_url, email=ours.ncbi_email, api_key=ours.ncbi_api_key)
-        return cls(eutils, MeshConcepts(eutils, cache_dir=settings.cache_dir, origin=ours.ncbi_base_url))
+        return cls(eutils, PubMedVocabulary(eutils, cache_dir=settings.cache_dir, origin=ours.ncbi_base_url))
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """One page of the PMIDs that match `variant`, and how PubMed interpreted it."""

@@ -16,7 +16,7 @@ from deepcritical_mcp.errors import BlockedError, ProviderResponseError, Provide
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck
-from deepcritical_mcp.sources.web.payload import UNKNOWN, hit_of
+from deepcritical_mcp.sources.web.payload import UNKNOWN_DATE, hit_of
 from deepcritical_mcp.sources.web.provider import WebPage, WebTool
 from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
@@ -157,4 +157,4 @@ def _words(*elements: Any) -> str:
 
 def _date(*elements: Any) -> str:
     found = _DATE.search(_words(*elements))
-    return found[1] if found else UNKNOWN
+    return found[1] if found else UNKNOWN_DATE

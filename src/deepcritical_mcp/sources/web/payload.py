@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, cast
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import record_ids
-from deepcritical_mcp.models import UNKNOWN_DATE as UNKNOWN
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models import UNKNOWN_DATE, Publication
 from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.text import clean_line, clean_text, limited
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
@@ -64,7 +63,7 @@ def hit_of(
     url: str,
     content: str,
     score: float | None = None,
-    date: str = UNKNOWN,
+    date: str = UNKNOWN_DATE,
     secret: str = "",
 ) -> Hit | None:
     """A hit from a provider's plain texts, `ranked` if it has no score; None if `url` is not a web address.
@@ -155,6 +154,6 @@ def publication_date(text: str, today: datetime.date) -> str:
     """
     found = readings(text, today)
     if not found or found[0][:4] > str(today.year + 1):
-        return UNKNOWN
+        return UNKNOWN_DATE
     unit = re.search("(week|month)|year", text.lower())
     return found[0][: (7 if unit[1] else 4) if unit else None]

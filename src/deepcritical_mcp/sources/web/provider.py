@@ -20,7 +20,7 @@ from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.sources.base import Answer, Finding, Hit, Net, SourceCheck
 from deepcritical_mcp.sources.web.payload import (
     MAX_ROWS,
-    UNKNOWN,
+    UNKNOWN_DATE,
     hit_of,
     json_answer,
     number_of,
@@ -231,7 +231,7 @@ class KeyedTool(WebTool):
             url=text_of(row.get(self.url_field)),
             content=self.content(row),
             score=number_of(row.get("score")),
-            date=next((date for date in dates if date != UNKNOWN), UNKNOWN),
+            date=next((date for date in dates if date != UNKNOWN_DATE), UNKNOWN_DATE),
             secret=self._key,
         )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Value
@@ -58,13 +58,9 @@ class WebRequest(SearchRequest, WebOptions):
     MAX_RESULTS: ClassVar[int] = 50
     LAST_RESULT: ClassVar[int] = 50
 
-    min_score: float = 0.3
+    MIN_SCORE: ClassVar[float] = 0.3
 
-    @model_validator(mode="after")
-    def _check_score(self) -> Self:
-        if not 0 <= self.min_score <= 1:
-            raise InvalidInputError(f"min_score: 0 to 1, got {self.min_score:g}.")
-        return self
+    min_score: float = MIN_SCORE
 
     @property
     def options(self) -> WebOptions:

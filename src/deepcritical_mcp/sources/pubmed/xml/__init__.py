@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from xml.parsers.expat import ExpatError
 
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.pubmed.elements import ForbiddenEntityError, parse_xml, repair_xml, texts_at
+from deepcritical_mcp.sources.pubmed.elements import ForbiddenXmlError, parse_xml, repair_xml, texts_at
 from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, refuse_xml_errors, unreadable
 from deepcritical_mcp.sources.pubmed.xml.bibliography import article, book
 
@@ -41,8 +41,8 @@ def read_records(body: bytes) -> Records:
     refuse_other_data(body)
     try:
         records, broken = _split(body)
-    except ForbiddenEntityError:
-        raise unreadable("it declares entities of its own, which PubMed never does") from None
+    except ForbiddenXmlError as error:
+        raise unreadable(str(error)) from None
     publications: list[Publication] = []
     failed, deleted = list(broken), list[str]()
     for record in records:

@@ -1,8 +1,10 @@
-"""What NCBI knows about the words of a topic: spelling, term mapping, and MeSH descriptors with their names and tree.
+"""What NCBI knows about the words of a topic: spelling, term mapping, MeSH, how authors use an abbreviation, and how
+many papers a query finds.
 
-The MeSH database is searched through E-utilities (`db=mesh`): esearch finds a heading; esummary returns its names
-(`ds_meshterms`, the heading first), its id (`ds_meshui`) and its positions in the tree (`ds_idxlinks`, with the record
-numbers of the parent and the children of each position). Answers are cached on disk for a year.
+The MeSH database is searched through E-utilities (`db=mesh`): esearch finds a name; esummary returns all names of its
+record (`ds_meshterms`, the heading first), its id (`ds_meshui`) and its positions in the tree (`ds_idxlinks`, with the
+record numbers of the parent and the children of each position). Answers are cached on disk for a year, numbers of hits
+for a day.
 """
 
 from __future__ import annotations
@@ -10,32 +12,37 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import anyio.to_thread
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from deepcritical_mcp.net.cache import Cache, cache_key
-from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
+from deepcritical_mcp.sources.base import Hits, MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.xml import read_records
 from deepcritical_mcp.text import clean_line
 
 T = TypeVar("T")
 
-CACHE_FILE = "mesh-2.sqlite3"
+CACHE_FILE = "vocabulary.sqlite3"
 CACHE_BYTES = 64 * 1024 * 1024
 ONE_YEAR = 365 * 86_400.0
 """Seconds: NLM publishes a new edition of MeSH once a year."""
 
-# Automatic Term Mapping also maps to journals ("APC"), authors, substances and free text; only headings are trusted.
-_HEADING = re.compile(r'"([^"]+)"\[MeSH Terms(?::noexp)?\]', re.IGNORECASE)
-# The record number of a descriptor is its id with the letter D as its ASCII code: D000544 -> 68000544.
-_DESCRIPTOR_UID = re.compile(r"68(\d{6,})")
+# Automatic Term Mapping also maps to journals ("APC"), authors and free text; only names in MeSH are trusted.
+_HEADING = re.compile(r'"([^"]+)"\[(?:MeSH Terms(?::noexp)?|Supplementary Concept)\]', re.IGNORECASE)
+# The record number of an older record is its id with the letter as ASCII code: D000544 -> 68000544, C508053 ->
+# 67508053; that of a newer one is any number, but not one of the roots of the tree.
+_OLD_UID = re.compile(r"6[78](\d{6})")
+_ROOT_UID = re.compile(r"1\d{6}")
+_MESH_ID = re.compile(r"[CD]\d+")
 _MAX_RECORDS = 100
 
 
-class MeshConcepts(Vocabulary):
+class PubMedVocabulary(Vocabulary):
     """Looks up concepts at NCBI. Every method raises ProviderErrors only; the cache never makes a call fail.
 
     `origin`, e.g. the server's address, keeps apart the cached answers of different servers.
@@ -65,20 +72,21 @@ class MeshConcepts(Vocabulary):
                 for given, translation in answer.translations
                 if (headings := tuple(dict.fromkeys(heading.lower() for heading in _HEADING.findall(translation))))
             )
-            return {text: terms} if terms else {}
+            return {text: terms}
 
         return (await self._cached("mapping", [text], tuple[MappedTerm, ...], ask)).get(text, ())
 
     async def descriptors(self, headings: Sequence[str]) -> dict[str, MeshDescriptor]:
-        """The descriptors of `headings` (in any case), by heading as given; unknown headings are left out."""
+        """The records with these names (in any case), by name as given; unknown names are left out."""
 
-        async def ask(missing: Sequence[str]) -> dict[str, MeshDescriptor]:
-            term = " OR ".join(f'"{heading}"[MeSH Terms]' for heading in missing)
+        async def ask(missing: Sequence[str]) -> dict[str, MeshDescriptor | None]:
+            term = " OR ".join(f'"{name}"[MeSH Terms] OR "{name}"[Substance Name]' for name in missing)
             answer = await self._eutils.esearch(term, db="mesh", retmax=_MAX_RECORDS, sort="")
-            by_name = _by_name(await self._records([uid for uid in answer.ids if _DESCRIPTOR_UID.fullmatch(uid)]))
-            return {heading: by_name[heading.casefold()] for heading in missing if heading.casefold() in by_name}
+            by_name = _by_name(await self._records(answer.ids))
+            return {name: by_name.get(name.casefold()) for name in missing}
 
-        return await self._cached("heading", headings, MeshDescriptor, ask)
+        found = await self._cached("name", headings, cast(type[MeshDescriptor | None], MeshDescriptor | None), ask)
+        return {name: record for name, record in found.items() if record}
 
     async def by_uid(self, uids: Sequence[str]) -> dict[str, MeshDescriptor]:
         """Descriptors by record number; unknown numbers are left out."""
@@ -87,6 +95,26 @@ class MeshConcepts(Vocabulary):
             return {record.uid: record for record in await self._records(missing)}
 
         return await self._cached("record", uids[:_MAX_RECORDS], MeshDescriptor, ask)
+
+    async def texts(self, query: str, count: int) -> tuple[str, ...]:
+        """Titles and abstracts of the `count` best papers for a query."""
+
+        async def ask(_: Sequence[str]) -> dict[str, tuple[str, ...]]:
+            answer = await self._eutils.esearch(query, retmax=count)
+            found = (await self._eutils.efetch(answer.ids, read_records)).publications if answer.ids else ()
+            return {query: tuple(f"{one.title} {one.text.content}" for one in found)}
+
+        return (await self._cached("texts", [query], tuple[str, ...], ask))[query]
+
+    async def hits(self, query: str) -> Hits:
+        """How many papers a query finds today."""
+        today = datetime.now(UTC).date().isoformat()
+
+        async def ask(_: Sequence[str]) -> dict[str, Hits]:
+            answer = await self._eutils.esearch(query, retmax=0, rettype="count")
+            return {query: Hits(count=answer.count, translation=answer.query_translation)}
+
+        return (await self._cached(f"hits {today}", [query], Hits, ask))[query]
 
     async def _records(self, uids: Sequence[str]) -> list[MeshDescriptor]:
         if not uids:
@@ -140,13 +168,14 @@ def _descriptor(uid: str, summary: Mapping[str, object]) -> MeshDescriptor | Non
         record = _Summary.model_validate(summary)
     except ValidationError:
         return None
-    number = _DESCRIPTOR_UID.fullmatch(uid)
+    old = _OLD_UID.fullmatch(uid)
+    mesh_id = clean_line(record.ds_meshui) or (f"{chr(int(uid[:2]))}{old[1]}" if old else "")
     names = tuple(dict.fromkeys(name for term in record.ds_meshterms if (name := clean_line(term))))
-    if number is None or not names:
+    if not _MESH_ID.fullmatch(mesh_id) or not names:
         return None
     return MeshDescriptor(
         uid=uid,
-        mesh_id=clean_line(record.ds_meshui) or f"D{number[1]}",
+        mesh_id=mesh_id,
         name=names[0],
         entry_terms=names[1:],
         tree_numbers=tuple(place.treenum for place in record.ds_idxlinks if place.treenum),
@@ -156,8 +185,8 @@ def _descriptor(uid: str, summary: Mapping[str, object]) -> MeshDescriptor | Non
 
 
 def _descriptor_uids(uids: Iterable[str]) -> tuple[str, ...]:
-    """`uids` without the roots of the tree, which are not descriptors (their numbers begin with 1)."""
-    return tuple(dict.fromkeys(uid for uid in uids if _DESCRIPTOR_UID.fullmatch(uid)))
+    """`uids` without the roots of the tree, which are not descriptors."""
+    return tuple(dict.fromkeys(uid for uid in uids if uid.isdecimal() and not _ROOT_UID.fullmatch(uid)))
 
 
 def _by_name(records: Iterable[MeshDescriptor]) -> dict[str, MeshDescriptor]:

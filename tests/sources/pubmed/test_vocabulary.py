@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
-from deepcritical_mcp.sources.pubmed.mesh import CACHE_FILE, MappedTerm
+from deepcritical_mcp.sources.pubmed.vocabulary import CACHE_FILE, MappedTerm
 from tests.search.expansion.ncbi_stand_in import ALZHEIMER, DEMENTIA, METFORMIN, NcbiStandIn, Record
 
 
@@ -20,7 +20,7 @@ async def test_a_descriptor_has_its_id_names_and_neighbours(tmp_path: Path):
     assert "Senile Dementia" in descriptor.entry_terms
     assert descriptor.parents == ("68003704", "68024801")
     assert descriptor.children == ("68099001",)
-    assert descriptor.tree_numbers == ("C10.0", "C10.1")
+    assert descriptor.tree_numbers == ("C10.228.0", "C10.228.1")
 
 
 async def test_several_headings_take_one_search_and_one_summary(tmp_path: Path):
@@ -31,9 +31,10 @@ async def test_several_headings_take_one_search_and_one_summary(tmp_path: Path):
         "alzheimer disease": "D000544",
     }
     (_, search), (_, summary) = ncbi.requests
-    assert search["term"] == '"metformin"[MeSH Terms] OR "alzheimer disease"[MeSH Terms]'
+    names = ('"metformin"[MeSH Terms]', '"metformin"[Substance Name]')
+    names += ('"alzheimer disease"[MeSH Terms]', '"alzheimer disease"[Substance Name]')
+    assert search["term"] == " OR ".join(names)
     assert search["db"] == summary["db"] == "mesh"
-    assert "67000001" not in summary["id"]
 
 
 async def test_the_roots_of_the_tree_are_no_neighbours(tmp_path: Path):
@@ -64,6 +65,7 @@ async def test_only_mesh_terms_of_the_translation_are_trusted(tmp_path: Path):
     mapped = await NcbiStandIn().concepts(tmp_path).mapped("metformin AND apc AND alzheimer")
     assert mapped == (
         MappedTerm(text="metformin", headings=("metformin",)),
+        MappedTerm(text="apc", headings=("anaphase promoting complex",)),
         MappedTerm(text="alzheimer", headings=("alzheimer disease",)),
     )
 
