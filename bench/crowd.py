@@ -13,11 +13,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -32,7 +30,7 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 import httpx
 
-from load import GREETING, HEADERS, message
+from load import GREETING, HEADERS, message, started
 
 RECORDS = 10
 HEALTH_EVERY = 0.1
@@ -277,17 +275,8 @@ def server(folder: Path, stand_in: str, key: bool, **more: str) -> Generator[tup
         "HOME": str(folder),
         **more,
     }
-    log = folder / "server.log"
-    command = [sys.executable, "-m", "deepcritical_mcp", "serve", "--transport", "http", "--port", "0"]
-    with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr, env={**os.environ, **settings}) as process:
-        try:
-            while not (found := re.search(r"listens on (\S+)/mcp", log.read_text())):
-                time.sleep(0.05)
-            yield process, found[1]
-        finally:
-            process.kill()
-            lines = log.read_text().splitlines()[1:]
-            print(f"lines in the server's log: {len(lines)}", *(line[:200] for line in lines[:5]), sep="\n  ")
+    with started(folder, settings) as running:
+        yield running
 
 
 def main() -> None:

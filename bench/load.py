@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -214,6 +214,13 @@ def server(folder: Path, provider_url: str) -> Generator[tuple[subprocess.Popen[
         "DEEPCRITICAL_CONNECTION_TTL": str(TIME_TO_LIVE),
         "DEEPCRITICAL_LOG_LEVEL": "WARNING",
     }
+    with started(folder, settings) as running:
+        yield running
+
+
+@contextmanager
+def started(folder: Path, settings: Mapping[str, str]) -> Generator[tuple[subprocess.Popen[bytes], str]]:
+    """A server over HTTP with these settings, and its URL; says at the end what it logged."""
     log = folder / "server.log"
     command = [sys.executable, "-m", "deepcritical_mcp", "serve", "--transport", "http", "--port", "0"]
     with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr, env={**os.environ, **settings}) as process:

@@ -26,7 +26,7 @@ _PMC_OLD = re.compile(r"/pmc/articles/([1-9]\d{2,8})/?")
 _PMC_BY_PMID = re.compile(r"(?:/pmc)?/articles/pmid/0*([1-9]\d{0,8})/?")
 _EUROPE_PMC = re.compile(r"/(?:article|abstract)/(MED|PMC)/(?:PMC)?0*([1-9]\d{0,8})/?", re.IGNORECASE)
 SESSION_ID = re.compile("rs_[0-9a-f]{32}")
-_PREFIX = r"10\.[0-9]{4,9}(?:\.[0-9]{1,9}){0,4}+/"
+_PREFIX = r"10\.[0-9]{4,9}(?:\.[0-9]{1,9}+){0,4}/"
 _DOI = re.compile(rf"{_PREFIX}[^\s?#]+")
 
 # Publishers' pages of an article with the DOI in the path. Views such as the abstract or PDF count as the article;

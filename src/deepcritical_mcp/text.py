@@ -133,13 +133,14 @@ _TLD = r"""(?: com | org | net | edu | gov | biz | info | name | pro | web | xxx
   | l[abcikrstuvy] | m[acdeghklmnopqrstuvwxyz] | n[acefgilopruz] | p[aefghklmnrstwy] | r[eosuw] | u[agksyz] | w[fs]
   | s[abcdeghijklmnortuvxyz] | t[cdfghjklmnortvwz] | v[aceginu] | y[et] | z[amw] )"""
 """Which names linkify-it takes for a domain without "www." or a scheme."""
+# No group is possessive, here or elsewhere: Python before 3.11.5 may then miss a match.
 _ACTIVE = re.compile(
     rf"""
       (?P<url> (?<![a-z])(?:https?|ftp)://{_ADDRESS_PART}++
         | (?<![^\W_])(?:www\.|(?<![:/])//(?=[^\W_])){_ADDRESS_PART}++ )
-    | (?P<email> (?<![\w.+-])[\w.+-]++@(?:[\w-]{{1,63}}+\.(?=[\w-]))++[\w-]{{1,63}}+ )
+    | (?P<email> (?<![\w.+-])[\w.+-]++@(?:[\w-]{{1,63}}+\.(?=[\w-]))+[\w-]{{1,63}}+ )
     | (?P<domain> (?<![^\W_])(?<![.:/@-])(?![0-9]\.[0-9]\.CO;2-)
-        (?:[^\W_](?:[^\W_]|-){{0,62}}+\.(?=[^\W_]))++{_TLD}(?![^\W_]|-)(?:[:/?\#]{_ADDRESS_PART}*+)? )
+        (?:[^\W_](?:[^\W_]|-){{0,62}}\.(?=[^\W_]))+{_TLD}(?![^\W_]|-|\.[^\W_])(?:[:/?\#]{_ADDRESS_PART}*+)? )
     | (?P<escape> [\\`]                          # an escape, a code span
         | <(?=[A-Za-z/!?])                       # a tag, a comment, an autolink
         | &(?=\#?\w{{1,32}};)                      # a character that a client may decode too early

@@ -138,4 +138,5 @@ def _is_substance(record: MeshDescriptor | None) -> bool:
 
 
 def has_name(record: MeshDescriptor, text: str) -> bool:
+    """Whether a record has that name, in any form of its words."""
     return any(stems(name) == stems(text) for name in (record.name, *record.entry_terms))

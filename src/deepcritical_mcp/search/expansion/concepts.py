@@ -41,7 +41,6 @@ class NcbiView:
 
     corrected: str = ""
     concepts: tuple[TopicConcept, ...] = ()
-    abbreviations: tuple[Abbreviation, ...] = ()
     warning: str = ""
     is_reachable: bool = False
 
@@ -80,7 +79,6 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
     short_forms = [short for short in abbreviations_of(topic) if not _is_heading(short, mapped)]
     asked = [await look_up_abbreviation(short, topic, vocabulary) for short in short_forms[:MAX_LOOKED_UP]]
     known = [one for one in asked if one.meanings or one.in_context]
-    view = replace(view, abbreviations=tuple(known))
     names = dict.fromkeys(heading for term in mapped for heading in term.headings)
     names |= dict.fromkeys(one.long_form.lower() for one in known if one.long_form)
     names |= dict.fromkeys(() if topic.syntax else _candidates(topic))

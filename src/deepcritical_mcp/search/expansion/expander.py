@@ -127,12 +127,12 @@ class QueryExpander:
         with anyio.move_on_after(seconds_for(COUNTS, cap=self._settings.deadline)):
             await self._count(queries, hits)
             direct = hits.get(queries[0].pubmed_query)
+            finds_nothing = direct is not None and direct.count == 0
+            options = [*(one for one in proposed if one.strategy == "broader"), *wider] if finds_nothing else proposed
+            fill_up = proposed if finds_nothing else ()
             for _ in range(3):
-                options = proposed if direct is None or direct.count else [*_broader_ones(proposed), *wider]
                 useful = [one for one in options if one.pubmed_query not in hits or hits[one.pubmed_query].count]
-                other = choose(
-                    queries[0], [*useful, *(proposed if options is not proposed else ())], count=len(queries)
-                )
+                other = choose(queries[0], [*useful, *fill_up], count=len(queries))
                 if len(other) < len(queries) or other == queries:
                     break
                 queries = other
@@ -161,10 +161,6 @@ class QueryExpander:
 def _ignored(topic: Topic, concepts: Sequence[TopicConcept]) -> list[str]:
     known = {one.text for one in concepts if one.forms}
     return [short for short in abbreviations_of(topic) if short.lower() in PUBMED_STOP_WORDS and short not in known]
-
-
-def _broader_ones(proposed: Sequence[ExpandedQuery]) -> list[ExpandedQuery]:
-    return [one for one in proposed if one.strategy == "broader"]
 
 
 def _several(questions: Sequence[str]) -> str:

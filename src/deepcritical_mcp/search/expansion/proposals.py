@@ -146,10 +146,9 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     compared = [one for one in topic.either_way if _EITHER_WAY.sub("", one) == one]
     optional = " OR ".join([*map(pubmed_syntax.grouped, plan.optional), "all[sb]"])
     remarks = [
-        "Your topic." if not asked.syntax else "Your query, in PubMed's syntax as you wrote it.",
-        "Mended: brackets, quotes, operators or tags that PubMed would misread." if asked.is_mended else "",
+        _origin(asked),
         f"In PubMed, with the other names of {_listed(named)}." if named and not asked.syntax else "",
-        f"{_listed(plan.optional)} only ranks the papers: abstracts often leave it out." if plan.optional else "",
+        f"{_listed(plan.optional)} only ranks the papers; none has to say so." if plan.optional else "",
         f"{_listed(topic.verbs)} left out, since papers word an effect in many ways." if topic.verbs else "",
         f"{_listed(plan.left_out)} left out: papers on the topic need not say so." if plan.left_out else "",
         f"{_listed(compared)} left out, since no paper has to say so." if compared else "",
@@ -167,6 +166,16 @@ def direct_query(plan: Plan) -> ExpandedQuery:
         pubmed_query=f"{pubmed_syntax.grouped(plan.direct)} AND ({optional})" if plan.optional else plan.direct,
         source="mesh" if any(one.record for one in plan.concepts) and not asked.syntax else "rules",
     )
+
+
+def _origin(asked: Topic) -> str:
+    if not asked.syntax:
+        return "Your topic."
+    if asked.is_mended:
+        return (
+            "Your query in PubMed's syntax; brackets, quotes, operators or tags that PubMed would misread are mended."
+        )
+    return "Your query, in PubMed's syntax as you wrote it."
 
 
 def proposals(plan: Plan, terms: Sequence[EvidenceTerm], *, today: date) -> Iterator[ExpandedQuery]:
@@ -323,7 +332,10 @@ def _broader(plan: Plan) -> Iterator[_Draft]:
             query = plan.query(plan.operands, {operand: parent})
             found = f"“{operand.text}” or the broader {parent.name}, above it in the MeSH tree."
             name = " ".join(word.lower() if word[1:].islower() else word for word in natural_order(parent.name).split())
-            words = plan.topic.subject.replace(operand.text, f"{operand.text} or {name}")
+            either = f"{operand.text} or {name}"
+            words = re.sub(
+                rf"\b{re.escape(operand.text)}\b", lambda _, either=either: either, plan.topic.subject, count=1
+            )
             yield _Draft("broader", "semantic", "mesh", found, [], query, words)
 
 

@@ -36,10 +36,10 @@ _IGNORED = rf"(?:{'|'.join(sorted(QUERY_FUNCTION_WORDS))})(?![^ ])"
 _NEGATION = re.compile(
     r"(?<![^ ])(?<!\band )(?<!\bor )(?<!\bversus )(?<!\bvs )(?:do )?"
     rf"(?P<negation>absence of|free of|lacking|{'|'.join(sorted(NEGATIONS))})"
-    rf"(?: {_IGNORED}){{0,6}}+(?: (?:of )?(?!{_IGNORED})[^ ,]++){{1,6}}+",
+    rf"(?: {_IGNORED}){{0,6}}(?: (?:of )?(?!{_IGNORED})[^ ,]++){{1,6}}",
     re.IGNORECASE,
 )
-_SOME_WORDS = rf"(?: (?:of )?(?!{_IGNORED})[^ ,;.?()]++){{1,6}}+"
+_SOME_WORDS = rf"(?: (?:of )?(?!{_IGNORED})[^ ,;.?()]++){{1,6}}"
 # What may be there or not, and what is compared with nothing ("surgery vs no surgery"): no paper has to say so.
 _EITHER_WAY = re.compile(
     r"(?<![^ ])(?:with (?:and|or) without|with/without|(?:versus|vs\.?|or|compared (?:with|to)) (?:no|without))"

@@ -48,7 +48,7 @@ _REQUEST_ERRORS = re.compile(
     r"invalid|empty term|empty id|list is empty|mandatory|is omitted|retstart|retrieve dbinfo", re.IGNORECASE
 )
 _XML_ERROR = re.compile(rb"<ERROR>(.*?)(?:</ERROR>|$)", re.IGNORECASE | re.DOTALL)
-_MARKUP = re.compile(r"<[^<>]*+>|&lt;(?:(?!&[lg]t;).)*+&gt;", re.DOTALL)
+_MARKUP = re.compile(r"<[^<>]*+>|&lt;(?=((?:(?!&[lg]t;).)*))\1&gt;", re.DOTALL)
 _WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 _BACKEND = "proxy_stream()"  # the component of efetch that reports outages of its backend as HTTP 400
 _NO_POSSIBLE_ID = "id list is empty"

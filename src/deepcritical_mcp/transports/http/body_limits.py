@@ -20,7 +20,7 @@ NOT_A_MESSAGE = (
     'The body is not a JSON-RPC 2.0 message. Send one object with "jsonrpc": "2.0", "method" and, for a request, "id" '
     "(a number or a text); several messages in a list are not supported."
 )
-_STRING = re.compile(rb'"(?:[^"\\]|\\.?)*+"?', re.DOTALL)  # matches an unterminated string too, to stay linear
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*"?', re.DOTALL)  # matches an unterminated string too, to stay linear
 _DEPTH_ERROR = "recursion limit exceeded"  # raised by pydantic_core at 200 levels
 
 
