@@ -198,19 +198,23 @@ async def connect(http: httpx.AsyncClient) -> dict[str, str]:
 async def result_of(
     http: httpx.AsyncClient, headers: dict[str, str], tool: str, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    """What the tool returned; {} if the protocol refused the call."""
+    """What the tool returned; {} if the protocol refused the call, {"missing": status} if no message came."""
     sent = message("tools/call", {"name": tool, "arguments": arguments})
-    answer = (await http.post("/mcp", headers=headers, json=sent)).text
-    found = re.search(r"^(?:data: )?(\{.*)$", answer, re.MULTILINE)
-    return json.loads(found[1]).get("result", {}) if found else {}
+    answer = await http.post("/mcp", headers=headers, json=sent)
+    found = re.search(r"^(?:data: )?(\{.*)$", answer.text, re.MULTILINE)
+    return json.loads(found[1]).get("result", {}) if found else {"missing": answer.status_code}
 
 
 async def call(http: httpx.AsyncClient, headers: dict[str, str], tool: str, arguments: dict[str, Any]) -> str:
     """ "ok" or the error's text."""
     result = await result_of(http, headers, tool, arguments)
-    if not result:
-        return "refused by the protocol"
+    if not result or "missing" in result:
+        return f"no answer, HTTP {result['missing']}" if result else "refused by the protocol"
     return result["content"][0]["text"][:150] if result.get("isError") else "ok"
+
+
+def kind(said: str) -> str:
+    return said if said == "ok" else "failed" if said.startswith("no answer") else "refused"
 
 
 async def crowd(url: str, clients: int, kept: bool) -> None:
@@ -231,7 +235,7 @@ async def crowd(url: str, clients: int, kept: bool) -> None:
             for tool in ("semantic_search",) if kept else ("pubmed_search", "semantic_search"):
                 began = time.perf_counter()
                 said = await call(http, headers, tool, {"query": f"treatment of disease {clients} {number}"})
-                seconds[f"{tool} {'ok' if said == 'ok' else 'refused'}"].append(time.perf_counter() - began)
+                seconds[f"{tool} {kind(said)}"].append(time.perf_counter() - began)
                 outcomes[f"{tool}: {re.sub('[0-9.]+', 'N', said)}"] += 1
 
         ready: list[int] = []

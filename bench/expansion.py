@@ -28,7 +28,6 @@ from pathlib import Path
 from statistics import fmean
 
 import httpx
-from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
@@ -61,7 +60,7 @@ class MeshAnswers:
     def concepts(self, folder: Path) -> PubMedVocabulary:
         http = httpx.AsyncClient(transport=httpx.MockTransport(self._answer))
         client = ApiClient(http, provider="pubmed", title="PubMed")
-        eutils = EUtilities(client, base_url="http://ncbi.bench", tool="bench", email="", api_key=SecretStr(""))
+        eutils = EUtilities(client, base_url="http://ncbi.bench")
         return PubMedVocabulary(eutils, cache_dir=folder)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -179,8 +180,11 @@ async def open_and_leave(http: httpx.AsyncClient, number: int) -> str:
     return "" if '"isError":false' in kept.text.replace(" ", "") or "1 added" in kept.text else kept.text
 
 
+_ids = itertools.count(1)
+
+
 def message(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return {"jsonrpc": "2.0", "id": next(_ids), "method": method, "params": params}
 
 
 async def gauge(http: httpx.AsyncClient, name: str) -> float:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import statistics
 import subprocess
 import tempfile
@@ -24,7 +25,7 @@ from typing import Any
 import anyio
 import httpx
 
-from crowd import Server, StandIn, call, connect, note, result_of, server
+from crowd import Server, StandIn, call, connect, kind, note, result_of, server
 from load import HEADERS, memory
 
 EVERY = 30
@@ -35,6 +36,7 @@ class Soak:
 
     def __init__(self, http: httpx.AsyncClient, pause: float) -> None:
         self.outcomes: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
         self._http, self._pause = http, pause
 
     async def client(self, number: int) -> None:
@@ -87,7 +89,9 @@ class Soak:
 
     async def _call(self, headers: dict[str, str], tool: str, **arguments: Any) -> None:
         said = await call(self._http, headers, tool, arguments)
-        self.outcomes[f"{tool} {'ok' if said == 'ok' else 'refused'}"] += 1
+        self.outcomes[f"{tool} {kind(said)}"] += 1
+        if said != "ok":
+            self.reasons[f"{tool}: {re.sub('[0-9]+', 'N', said)[:100]}"] += 1
 
 
 def descriptors_and_threads(process: subprocess.Popen[bytes]) -> tuple[int, int]:
@@ -112,7 +116,8 @@ async def run(url: str, process: subprocess.Popen[bytes], options: argparse.Name
                 flush=True,
             )
         tasks.cancel_scope.cancel()
-    print(*(f"  {count:5} x {name}" for name, count in soak.outcomes.most_common()), sep="\n")
+    for counted in (soak.outcomes, soak.reasons):
+        print(*(f"  {count:5} x {name}" for name, count in counted.most_common()), sep="\n")
     minutes, *columns = zip(*rows[len(rows) // 2 - 1 :], strict=True)
     slopes = [statistics.linear_regression(minutes, column).slope for column in columns]
     print("per minute: {:+.2f} MB, {:+.2f} descriptors, {:+.2f} threads".format(*slopes))

@@ -35,8 +35,10 @@ TO_READ_CACHE = Share(0.1, 2.0)
 """After the last web provider, for cached results."""
 
 # Upper limits.
-IN_LINE = Share(0.8)
-"""To wait until a provider that limits requests per second may be asked; a call that would wait longer is refused."""
+IN_LINE = Share(0.9)
+"""To wait until a provider that limits requests per second may be asked."""
+AT_ENTRY = Share(0.8)
+"""The longest wait to expect when a call enters that line: less than the above, since a crowd slows the line down."""
 TO_EMBED = Share(0.4)
 """To embed documents; without vectors they are found by words until embedded later."""
 TO_EMBED_FOR_ANSWER = Share(0.2)

@@ -41,7 +41,8 @@ def one_spelling(word: str) -> str:
 _PAIRS = tuple(
     tuple(pair.replace("_", " ").split(">"))
     for pair in """_edema>_oedema lymphedema>lymphoedema _esophag>_oesophag _estrogen>_oestrogen _etiolog>_aetiolog
-    anesthe>anaesthe _celiac>_coeliac _cesarean>_caesarean _gynecolog>_gynaecolog _orthopedic>_orthopaedic
+    anesthe>anaesthe _celiac>_coeliac _cesarean>_caesarean _gynecolog>_gynaecolog _fecal_>_faecal_ _feces_>_faeces_
+    _orthopedic>_orthopaedic
     pediatric>paediatric _fetal_>_foetal_ _fetus>_foetus _hemo>_haemo _hemat>_haemat emia_>aemia_ emias_>aemias_
     glycemic_>glycaemic_ ischemic_>ischaemic_ uremic_>uraemic_ volemic_>volaemic_ rrhea>rrhoea pnea_>pnoea_
     tumor_>tumour_ tumors_>tumours_ color_>colour_ behavior>behaviour _fiber>_fibre _center_>_centre_

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from deepcritical_mcp.config import unknown_variables
+from deepcritical_mcp.sources.web.earlier_results import CACHE_FILE
 from tests.cli.conftest import Command
+from tests.evidence.locker import locked
 
 TYPO = "DEEPCRITICAL_TYPO is not a setting; did you mean DEEPCRITICAL_"
 COMMANDS = (("demo", "--offline"), ("doctor",), ("install", "--client", "cursor", "--yes"), ())
@@ -27,6 +31,14 @@ def test_the_server_logs_a_mistyped_setting_and_starts(command: Command):
     assert done.returncode == 0
     assert TYPO in done.stderr
     assert done.stdout == ""
+
+
+def test_cached_results_that_cannot_be_deleted_are_not_said_to_be(command: Command, tmp_path: Path):
+    sqlite3.connect(tmp_path / CACHE_FILE).close()
+    with locked(tmp_path / CACHE_FILE):
+        done = command("cache", "clear", DEEPCRITICAL_CACHE_DIR=str(tmp_path))
+    assert done.returncode == 1
+    assert "Nothing was deleted" in done.stderr
 
 
 @pytest.mark.parametrize(

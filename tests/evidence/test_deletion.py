@@ -246,6 +246,22 @@ async def test_a_clock_that_is_ahead_deletes_nothing(embedder: EmbeddingService,
         await registry.aclose()
 
 
+async def test_a_clock_that_is_behind_deletes_nothing_and_closes_nothing(
+    embedder: EmbeddingService, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path, session_ttl=HOUR)
+    mine = SessionRegistry(settings, embedder, open_backend(settings))
+    session_id = await kept(mine)
+    await mine.aclose()
+    behind = SessionRegistry(settings, embedder, open_backend(settings), clock=lambda: time.time() - HOUR)
+    await behind.sweep()
+    assert await (await behind.get(session_id)).count() == 10
+    await behind.drop(session_id)
+    await behind.sweep()
+    assert await (await behind.restore(session_id)).count() == 10
+    await behind.aclose()
+
+
 def truncated(database: Path) -> None:
     os.truncate(database, database.stat().st_size // 2)
 

@@ -313,6 +313,23 @@ async def test_an_impossible_state_counts_as_a_free_line(written: str, tmp_path:
     assert (tmp_path / "line.state").read_text() != written
 
 
+@pytest.mark.parametrize("hours", [25, -1])
+async def test_a_clock_that_jumps_neither_stops_the_requests_nor_lets_two_go_together(
+    hours: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    spacing, right, state = 0.05, time.time_ns, tmp_path / "line.state"
+    processes = [Pacing(spacing, [FilePlace(tmp_path / "line")]) for _ in range(2)]
+    with anyio.fail_after(10):
+        for jump in (0, hours * 3_600 * 10**9, 0):
+            monkeypatch.setattr(time, "time_ns", lambda jump=jump: right() + jump)
+            next_free: list[int] = []
+            for process in processes:
+                await process.acquire()
+                next_free.append(int(state.read_text()))
+            assert next_free[1] - next_free[0] >= spacing * 1e6
+            assert abs(next_free[1] * 1_000 - time.time_ns()) < A_MINUTE * 1_000
+
+
 def test_a_process_that_dies_with_the_lock_delays_no_other(tmp_path: Path):
     hold = (
         "import sys, filelock as f; lock = f.FileLock(sys.argv[1]); lock.acquire(); print('held', flush=True); input()"

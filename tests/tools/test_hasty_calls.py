@@ -73,6 +73,24 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (of_pubmed(page=3, limit=20), {"query": Q, "max_results": 20, "offset": 40}),
     (of_pubmed(page=2), {"query": Q, "offset": 10}),
     (of_pubmed(start=5), {"query": Q, "offset": 5}),
+    *(
+        (of_pubmed(age_group=written), {"query": Q, "age_group": meant})
+        for written, meant in {
+            "elderly": "aged", "older adults": "aged", "65+": "aged", "≥65": "aged", "80+": "over_80",
+            "adults": "adult", "18+": "adult", "neonates": "newborn", "babies": "infant", "toddlers": "preschool",
+            "teenagers": "adolescent", "middle-aged": "middle_aged",
+        }.items()
+    ),
+    *(
+        (of_pubmed(study_filter=written), {"query": Q, "study_filter": meant})
+        for written, meant in {
+            "RCTs": "rct", "randomised": "rct", "randomized controlled trials": "rct", "systematic review":
+            "systematic_review", "systematic reviews": "systematic_review", "diagnostic": "diagnosis", "prognostic":
+            "prognosis", "treatment": "therapy", "therapy/narrow": "therapy", "therapy/broad": "therapy_broad",
+            "aetiology": "etiology",
+        }.items()
+    ),
+    (of_pubmed(age_group="any", study_filter="all"), {"query": Q, "age_group": "", "study_filter": ""}),
     (of_pubmed(since="2015"), {"query": Q, "min_date": "2015"}),
     (of_pubmed(min_date="since 2015"), {"query": Q, "min_date": "2015"}),
     (of_pubmed(num_articles=5), {"query": Q, "max_results": 5}),
@@ -178,6 +196,8 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (of_pubmed(articles=["zinc"]), ['Unknown argument "articles"']),
     (of_pubmed(variants=3), ["expand_queries count=3"]),
     (of_pubmed(species="mouse"), ['query="(…) AND animals[mh]"']),
+    (of_pubmed(free_full_text=True), ['query="(…) AND free full text[sb]"']),
+    (of_pubmed(gender="female"), ['query="(…) AND female[mh]"']),
     (of_pubmed(last_n_years=5), ['query="(…) AND 2020:3000[dp]"']),
     (("semantic_search", {"query": Q, "filter": "pubmed"}), ['Unknown argument "filter"', "accepts query, variants"]),
     (of_pubmed(exclude_publication_types=["Review"]), ['query="(…) NOT Review[pt]"']),
@@ -187,6 +207,17 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (("pubmed_related", {"pmid": "31978945", "offset": 100}), ["100 results at most"]),
     (("semantic_search", {"query": Q, "min_relevance": 5}), ["min_relevance=0.5"]),
     (("web_search", {"query": Q, "page": 2}), ["max_results=20"]),
+    (("pubmed_search", {"query": Q, "offset": -1}), ["next_offset is -1 on the last page"]),
+    (("get_evidence", {"ids": "all"}), ["list_evidence lists the ids"]),
+    (("pubmed_search", {"query": Q, "exclude_terms": ["mice"]}), ["NOT mice"]),
+    *(
+        (of_pubmed(study_filter=written), ["publication_types=[", 'query="(…) AND', "systematic_review"])
+        for written in ("cohort", "meta-analysis", "case reports", "guideline")
+    ),
+    *(
+        (of_pubmed(age_group=written), ["young adult[mh]", "6 to 12 years", "over_80"])
+        for written in ("schoolchildren", "young adults", "pregnant", "5-10")
+    ),
 ]
 
 
@@ -284,6 +315,14 @@ async def test_deleting_without_an_exact_id_leads_to_the_id(written: str) -> Non
         text = text_of(await client.call_tool("clear_session", {"session_id": written}))
     assert "again without" not in text
     assert "list_evidence shows" in text
+
+
+async def test_deleting_without_an_id_deletes_nothing_and_says_so() -> None:
+    async with Client(fake_server()) as client:
+        for arguments in ({}, {"session_id": ""}, {"session_id": "new"}):
+            text = text_of(await client.call_tool("clear_session", arguments))
+            assert "nothing was deleted" in text
+            assert "list_evidence shows the current one" in text
 
 
 def test_a_tool_that_deletes_is_taken_literally(schemas: Schemas) -> None:

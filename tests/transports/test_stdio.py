@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.evidence.locker import locked
 from tests.transports.processes import HANGING_CALL, hanging_source, hung_disk
 
 HEAVY = (
@@ -205,6 +206,23 @@ def test_a_pipe_in_place_of_a_file_blocks_no_call(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.skipif(sys.platform == "win32", reason="locks cannot be asked for")
+def test_a_session_whose_database_is_locked_does_not_hold_up_a_ping(tmp_path: Path) -> None:
+    note = {"items": [{"content": "Zinc speeds up the repair of skin."}]}
+    with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(tmp_path / "data")) as process:
+        greet(process)
+        told(process, 2, "add_evidence", **note)
+        with locked(next(tmp_path.glob("data/sessions/*/chroma/chroma.sqlite3"))):
+            other = {"items": [{"content": "Iron is taken up in the gut."}]}
+            tell(process, {"id": 3, "method": "tools/call", "params": {"name": "add_evidence", "arguments": other}})
+            tell(process, {"id": 4, "method": "ping"})
+            assert process.stdout
+            answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+            assert [answer["id"] for answer in answers] == [4, 3]
+            assert answers[1]["result"]["structuredContent"]["error"]["code"] == "session_busy"
+        assert "failed" not in told(process, 5, "add_evidence", **other)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     with server(tmp_path) as process:

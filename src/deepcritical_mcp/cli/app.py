@@ -17,6 +17,7 @@ from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli.clients import ClientName
 from deepcritical_mcp.cli.serving import serve_stdio, server_settings
 from deepcritical_mcp.config import load_settings, plain_problem, unknown_variables
+from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.text import counted
 
 
@@ -166,4 +167,6 @@ def clear() -> None:
     from deepcritical_mcp.sources.web.earlier_results import clear_web_cache
 
     removed = clear_web_cache(load_settings().cache_dir)
+    if removed is None:
+        raise DeepCriticalError("Nothing was deleted: the file of the cached web results cannot be written now.")
     typer.echo(f"Deleted {counted(removed, 'cached search', 'cached searches')}.")

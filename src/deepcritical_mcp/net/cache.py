@@ -57,7 +57,7 @@ class Cache:
         path: the file; created by the first `put`.
         ttl: seconds that a value is kept.
         max_bytes: size of the file's used pages; the oldest values are dropped beyond it.
-        timeout: seconds to wait for another process that is writing.
+        timeout: seconds to wait for another process that is writing; after it was in vain, none until that one ends.
         now: seconds since the epoch.
     """
 
@@ -75,6 +75,7 @@ class Cache:
         self._connection: sqlite3.Connection | None = None
         self._closing: weakref.finalize[..., Cache] | None = None
         self._reported = False
+        self._is_locked = False
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
         """The values of those `keys` that are cached."""
@@ -112,8 +113,9 @@ class Cache:
         if values:
             self._attempt(insert, otherwise=None, create=True)
 
-    def clear(self) -> int:
-        """Delete everything, so that it cannot be read from the file either; returns the number of values deleted."""
+    def clear(self) -> int | None:
+        """Delete everything, so that it cannot be read from the file either; returns the number of values deleted, None
+        if that was not possible."""
 
         def delete(connection: sqlite3.Connection) -> int:
             connection.execute("PRAGMA secure_delete=ON")
@@ -122,7 +124,7 @@ class Cache:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             return count
 
-        return self._attempt(delete, otherwise=0)
+        return self._attempt(delete, otherwise=None) if self._path.is_file() else 0
 
     def close(self) -> None:
         """Close the file. A later use opens it again."""
@@ -140,10 +142,16 @@ class Cache:
                     self._disconnect()  # the file may have been deleted while it was open
                     if not create:
                         return otherwise
-                return work(self._connect())
+                found = work(self._connect())
+                if self._is_locked:
+                    self._disconnect()  # the next connection waits again
+                    self._is_locked = False
+                return found
             except (sqlite3.Error, OSError) as error:
                 self._disconnect()
-                if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+                self._is_locked = code == sqlite3.SQLITE_BUSY
+                if code in _DAMAGED:
                     self._delete_file()
                 reason = error.strerror if isinstance(error, OSError) else error
                 level = logging.DEBUG if self._reported else logging.WARNING
@@ -156,7 +164,9 @@ class Cache:
             make_private_folder(self._path.parent)
             self._path.touch(mode=0o600)
             self._path.chmod(0o600)  # version 0.1 left that to the umask
-            connection = sqlite3.connect(self._path, timeout=self._timeout, check_same_thread=False)
+            connection = sqlite3.connect(
+                self._path, timeout=0 if self._is_locked else self._timeout, check_same_thread=False
+            )
             self._connection = connection
             self._closing = weakref.finalize(self, connection.close)
             with suppress(sqlite3.OperationalError):  # no WAL here, or another process is switching to it right now

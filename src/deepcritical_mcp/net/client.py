@@ -17,7 +17,7 @@ import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.deadline import IN_LINE, TO_REPORT_FAILURE, seconds_before, seconds_for, seconds_left
+from deepcritical_mcp.deadline import AT_ENTRY, IN_LINE, TO_REPORT_FAILURE, seconds_before, seconds_for, seconds_left
 from deepcritical_mcp.errors import (
     AuthenticationError,
     ProviderError,
@@ -154,9 +154,9 @@ class ApiClient:
             raise (failures[-1] if failures else self._late()) from error
 
     async def _wait_in_line(self, limiter: Pacing, step: Literal["first", "next"]) -> None:
-        """Wait for a moment to send; what would be late is refused at once, or when the line moves too slowly."""
+        """Wait for a moment to send; what may be late is refused at once, the rest only if the line slows down."""
         wait, longest = limiter.expected_wait(step), seconds_for(IN_LINE)
-        if wait <= longest:
+        if wait <= seconds_for(AT_ENTRY):
             with anyio.move_on_after(longest):
                 return await limiter.acquire(step)
             wait = max(longest, limiter.expected_wait(step))

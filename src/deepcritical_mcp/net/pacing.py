@@ -84,6 +84,21 @@ turn_of: ContextVar[str] = ContextVar("turn_of", default="")
 _moment: ContextVar[float] = ContextVar("moment", default=0.0)  # monotonic; taken by this task for its next request
 
 
+class Slots:
+    """At most so many at the same time, callers by turns: a caller has one call at most in the line for a slot."""
+
+    def __init__(self, count: int) -> None:
+        self._free = anyio.Semaphore(count)
+        self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+
+    async def acquire(self) -> None:
+        async with self._callers.setdefault(turn_of.get(), anyio.Lock()):
+            await self._free.acquire()
+
+    def release(self) -> None:
+        self._free.release()
+
+
 class _Line:
     """Those who wait for a turn: one caller's calls in their order, callers by turns."""
 
@@ -132,6 +147,7 @@ class Pacing:
         self._turn = anyio.Lock()
         # Only one of each line waits for the turn, so the requests of calls under way do not wait for those to come.
         self._lines = {"first": _Line(), "next": _Line()}
+        self._thread = anyio.CapacityLimiter(1)  # of its own: calls at work in all others would hold up the line
 
     def expected_wait(self, step: Literal["first", "next"] = "first") -> float:
         """Seconds until a request that starts to wait now may be sent, as far as is known here."""
@@ -149,16 +165,16 @@ class Pacing:
                 await self._next_moment()
 
     async def _next_moment(self) -> None:
-        moment = await anyio.to_thread.run_sync(self._take)
+        moment = await anyio.to_thread.run_sync(self._take, limiter=self._thread)
         while moment.wait > 0:
             await anyio.sleep(moment.wait)
-            moment = await anyio.to_thread.run_sync(self._take)
+            moment = await anyio.to_thread.run_sync(self._take, limiter=self._thread)
         _moment.set(moment.at)
         try:
             await anyio.lowlevel.checkpoint_if_cancelled()
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state)
+                await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state, limiter=self._thread)
             raise
 
     async def confirm(self) -> None:
@@ -178,7 +194,7 @@ class Pacing:
         late = time.monotonic() - _moment.get()
         _moment.set(0.0)  # a redirect is another request
         if self._spacing and late > MIN_LATENESS:
-            await anyio.to_thread.run_sync(self._move, round(late * 1e6))
+            await anyio.to_thread.run_sync(self._move, round(late * 1e6), limiter=self._thread)
 
     def _take(self) -> _Moment:
         """Take this moment if it is free."""

@@ -6,7 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderResponseError, SessionFullError
+from deepcritical_mcp.errors import (
+    EvidenceStoreError,
+    ProviderError,
+    ProviderResponseError,
+    SessionBusyError,
+    SessionFullError,
+)
 from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence
 from deepcritical_mcp.search.asking import with_advice
 from deepcritical_mcp.sources.base import Fetched, Hit, Source
@@ -119,7 +125,7 @@ async def keep(
         kept = [_as_kept(outcome, score) for outcome, score in zip(outcomes, scores, strict=True)]
         others = (await known_ids(source, unrelated, records, session)).values()
         related = await session.related(query, exclude={*(item.id for item in kept), *others})
-    except (SessionFullError, EvidenceStoreError) as error:
+    except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
         errors.append(f"The results were found, but not all could be kept: {error.message}")
     by_id: dict[str, Evidence] = {}
     numbers: dict[str, set[int]] = {}

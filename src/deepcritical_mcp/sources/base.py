@@ -231,10 +231,12 @@ class MappedTerm(Value):
 
 
 class Hits(Value):
-    """How many records a query finds, and the query as the source read it."""
+    """How many records a query finds; the query as the source read it, and its phrases that the source does not have,
+    if they were asked for."""
 
     count: int
     translation: str = ""
+    unknown_phrases: tuple[str, ...] = ()
 
 
 class Vocabulary(Protocol):
@@ -246,7 +248,7 @@ class Vocabulary(Protocol):
     async def descriptors(self, headings: Sequence[str]) -> dict[str, MeshDescriptor]: ...
     async def by_uid(self, uids: Sequence[str]) -> dict[str, MeshDescriptor]: ...
     async def texts(self, query: str, count: int) -> tuple[str, ...]: ...
-    async def hits(self, query: str) -> Hits: ...
+    async def hits(self, query: str, *, as_read: bool = False) -> Hits: ...
 
 
 class Source(ABC):

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 MAX_NAME_LENGTH = 80
 MAX_PROBLEMS_LISTED = 5
+NO_ID = (
+    "session_id is required: nothing was deleted. Pass the id of the session to delete, with all it holds, as results "
+    "show it (list_evidence shows the current one). For a fresh start nothing has to be deleted: pass "
+    'session_id="new" to a search or to add_evidence.'
+)
 _EXPECTED = {"bool": "true or false", "int": "a whole number", "float": "a number", "model": "an object"}
 _EXPECTED_TYPES = {"string_type": "text", "list_type": "a list", "dict_type": "an object"}
 
@@ -36,6 +41,8 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
             words = (schema or {}).get("properties", {}).get(field, {}).get("enum", ())
             choice = f": one of {', '.join(words)}" if row["type"] == "missing" and words else ""
             rows[field] = f"{field}{_problem(row)}{choice}."
+            if row["type"] == "missing" and field == "session_id":  # only the tool that deletes requires it
+                rows[field] = NO_ID
     return InvalidInputError(first_few(list(rows.values())))
 
 

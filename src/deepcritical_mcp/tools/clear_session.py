@@ -10,14 +10,10 @@ from pydantic import AfterValidator, Field
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
 from deepcritical_mcp.models import ClearResult
 from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.argument_errors import NO_ID
 from deepcritical_mcp.tools.call_session import NEW, CallSession, ToolContext, application, caller
 from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.spec import ToolSpec, hints
-
-NO_ID = (
-    "session_id: pass the id of the session to delete, as shown in a result. All its evidence and notes are deleted. "
-    'For a fresh start nothing has to be deleted: pass session_id="new" to a search or to add_evidence.'
-)
 
 
 async def clear_session(
@@ -26,7 +22,7 @@ async def clear_session(
     undo: Annotated[bool, Field(description="bring back a session that was deleted within a day")] = False,
 ) -> ClearResult:
     """Delete a session that is no longer wanted, with all its evidence and notes. Not needed for a fresh start."""
-    if session_id in ("", NEW):
+    if session_id in ("", NEW) or session_id.isalpha() or not any(map(str.isalnum, session_id)):
         raise InvalidInputError(NO_ID)
     registry = (await application(ctx).services()).sessions
     if undo:

@@ -14,10 +14,12 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import Field
 
 from deepcritical_mcp.deadline import CLIENT_MODEL, seconds_for
-from deepcritical_mcp.errors import EvidenceStoreError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.models import Expansion
+from deepcritical_mcp.search.expansion.pubmed_syntax import uses_pubmed_syntax
 from deepcritical_mcp.tools.call_session import NEW, ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import Query, SessionId
+from deepcritical_mcp.tools.pubmed_query import syntax_notes
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 logger = logging.getLogger(__name__)
@@ -70,7 +72,7 @@ async def expand_queries(
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id)
-    except EvidenceStoreError as error:
+    except (EvidenceStoreError, SessionBusyError) as error:
         if session_id not in ("", NEW):
             raise
         unused = (f"The session's evidence was not used: {error.message}",)
@@ -88,7 +90,8 @@ async def expand_queries(
         "For web_search and semantic_search, use each query instead of pubmed_query."
     )
     steps = session.next_step(step) if session else step
-    return expansion.model_copy(update={"next_step": steps, "warnings": (*unused, *expansion.warnings)})
+    notes = syntax_notes(topic) if uses_pubmed_syntax(topic) else ()
+    return expansion.model_copy(update={"next_step": steps, "warnings": (*unused, *notes, *expansion.warnings)})
 
 
 TOOL = ToolSpec(expand_queries, "Expand queries", Expansion, hints(read_only=True, open_world=True))

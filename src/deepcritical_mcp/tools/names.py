@@ -74,7 +74,9 @@ _IGNORED = re.compile(
 # What to add to a query of pubmed_search instead of an argument; the last row is for all others.
 _IN_QUERY = rows(
     """
-    AND animals[mh]: .*(species|animals?).*; AND retracted publication[pt]: (only)?{retracted}(only)?;
+    NOT mice: (exclude|excluded|excluding|not|without|negative)(terms?|words?|keywords?|mesh)?;
+    AND animals[mh]: .*(species|animals?).*; AND free full text[sb]: .*(free|full|openaccess).*; AND female[mh]:
+    .*(sex|gender).*; AND retracted publication[pt]: (only)?{retracted}(only)?;
     AND Zinc[mh]: .*mesh.*; NOT Review[pt]: exclude.*types?;
     AND 2020:3000[dp]: (last|past).*(years?|months?|days?)|recency|freshness; AND Smith J[au]: .*
     """,
@@ -91,7 +93,7 @@ _TOOL_ALIASES = rows(
     export_evidence: (export|get|create|save|cite)+(bibtex|ris|csl|markdown|citations|references|bibliography|session)?;
     add_evidence: (add|save|store|create|write|insert|keep|upsert)(note|evidence|document|item|paper)?s?|notes?;
     expand_queries: (expand|generate|suggest|rewrite)(quer(y|ies))?|queryexpansion|(get)?mesh(lookup|search|terms)?;
-    clear_session: (delete|clear|remove)(all|(current)?sessions?)?
+    clear_session: (delete|clear)(all|(current)?sessions?)?|remove(all)?(current)?sessions?
     """,
     _PARTS,
 )
@@ -154,7 +156,7 @@ def tool_hint(name: str, tools: Collection[str]) -> str:
     plain = plain_name(own)
     if _UNDO.fullmatch(plain) and "clear_session" in tools:
         return "To bring back a session that was deleted within a day: clear_session with its session_id and undo=true."
-    if _DELETE_ITEM.fullmatch(plain):
+    if _DELETE_ITEM.fullmatch(plain) or plain == "remove":
         return "Single items of evidence cannot be deleted. To leave them out, name the others in ids."
     if _NEW_SESSION.fullmatch(plain):
         return 'To start a new session pass session_id="new" to a search or to add_evidence.'

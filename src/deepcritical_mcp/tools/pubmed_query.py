@@ -18,7 +18,7 @@ _QUOTED_CODE = re.compile(r"(?<![\w`])`{1,3}([^`]{1,1000})`{1,3}(?![\w`])")
 _PAPERS = "(?:papers?|articles?|studies|publications?|literature|abstracts?|evidence|results?|information)"
 _ABOUT = "(?:about|on|for|regarding|concerning|related to|that discuss|discussing)"
 _POLITE = "(?:(?:please|kindly|(?:can|could|would|will) you|i(?: want|'d like| need| would like) to|help me) )"
-_FIND = "(?:search|look|find|get|fetch|retrieve|show|give|list)(?: (?:me|us))?(?: (?:up|for))?"
+_FIND = "(?:search|look|find(?! out)|get|fetch|retrieve|show|give|list)(?: (?:me|us))?(?: (?:up|for))?"
 _NEED = "i (?:need|want|am looking for)"
 _PLACE = "(?:the |my |our |this |your )?(?:pubmed|medline|web|internet|google|literature|session|notes|evidence)"
 _IN_PLACE = f"(?:search|query|look in|use|check)(?: in| on)? {_PLACE}(?: database)? (?:for|about|to find)"
@@ -95,6 +95,8 @@ def syntax_notes(query: str) -> Iterator[str]:
         yield f'PubMed also searches for the words "{words[0].strip()}": pass search terms only.'
     if query.count("(") != query.count(")"):
         yield "The query's brackets are not balanced: PubMed may group its terms in another way."
+    if query.count("[") != query.count("]"):
+        yield "A [ in the query is not closed: PubMed may search for the field's name as a word."
     if query.count('"') % 2:
         yield "A quotation mark in the query is not closed: PubMed will not search for a phrase."
     for tag in dict.fromkeys(_TAG.findall(query)):

@@ -37,6 +37,7 @@ from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.urls import is_web_address
 
 MAX_SIMILAR = 10
+_MAX_TRANSLATION = 500
 _TYPES_NOT_SHOWN = ("Journal Article", "Research Support")
 """Publication types that only the structured form has: nearly every record is of the first, and the others name who
 paid."""
@@ -196,7 +197,8 @@ def _expansion(result: Expansion) -> tuple[str, list[str]]:
             f"   {query.strategy}, {query.reformulation}, from {query.source}{hits}: {inert(query.rationale)}",
             f"   PubMed: {inert(query.pubmed_query)}",
         ]
-    lines += ["", f"PubMed reads the first as: {inert(result.translation)}"] if result.translation else []
+    if 0 < len(result.translation) <= _MAX_TRANSLATION:
+        lines += ["", f"PubMed reads the first as: {inert(result.translation)}"]
     of_topic = [one for one in result.concepts if one.kind != "evidence"]
     of_evidence = [one for one in result.concepts if one.kind == "evidence"]
     direct = result.queries[0].pubmed_query if result.queries else ""

@@ -38,9 +38,24 @@ _ENUM_ALIASES = rows(
     concern: expression of concern; corrected: corrections|erratum|errata; passages: snippets|excerpts|short|brief;
     full: complete|whole|full text; basic: shallow|quick|fast; advanced: deep|thorough; general: web; day:
     1d|d|24h|24 hours|today; week: 7d|1w|w|7 days; month: 30d|1m|m|30 days; year: 365d|1y|y|12 months; any:
-    all|everything|both|anytime|any time|no filter
+    all|everything|both|anytime|any time|no filter|all ages|any age; therapy:
+    therapeutic|treatment|intervention|therapy narrow; therapy_broad: broad therapy; diagnosis: diagnostic|diagnostic
+    accuracy|diagnosis narrow; prognosis: prognostic|prognosis narrow; etiology: aetiology|causation|harm|etiology
+    narrow; prediction: clinical prediction guides|prediction model; rct: randomised|randomized|randomized
+    trial|randomised trial|randomized controlled trial|randomised controlled trial; systematic_review: systematic;
+    newborn: neonate|neonatal; infant: infancy|baby|babies; preschool: toddler|preschooler; adolescent: teen|teenager;
+    under_18: children|childhood|kids|paediatric|pediatric|under 18|0 to 18|children and adolescents;
+    adult: 18|19|18 and over|over 18; middle_aged: middle age; aged: elderly|older|older adult|older people|senior|65|65
+    and over|over 65|65 and older|geriatric; over_80: 80|80 and over|80 and older|oldest old
     """
 )
+# What to say of a word that is none of the argument's, before they are listed.
+_NO_WORD = {
+    "study_filter": 'For other types pass publication_types, e.g. publication_types=["Meta-Analysis"], or add to the '
+    'query, e.g. query="(…) AND cohort studies[mh]". The filters are',
+    "age_group": 'Other groups are part of the query, e.g. 19 to 24 years: query="(…) AND young adult[mh]". '
+    'age_group="child" is 6 to 12 years, "under_18" all below. The groups are',
+}
 _NOTHING = frozenset({"null", "none", "undefined", "nil", "n/a", "*"})
 _CURRENT_SESSION = frozenset({"current", "default", "string", "id", "active", "same", "auto", ""})
 _NEW_SESSION = frozenset({"new", "create", "createnew", "startnew", "anew"})
@@ -99,7 +114,10 @@ def understood(name: str, value: object, schema: Schema) -> object:
     if kind == "array" and (items or isinstance(plain, str)):
         if isinstance(value, str) and (not items or items == [value]):
             items = _split(name, value)
-        return [one for item in items for one in _items(name, item, schema["items"])]
+        found = [one for item in items for one in _items(name, item, schema["items"])]
+        if name == "ids" and not found and schema.get("minItems"):
+            raise InvalidInputError("ids: name the items to read. list_evidence lists the ids of all in the session.")
+        return found
     if items and (name == "pmid" or len(items) == 1):
         plain = coerced(", ".join(map(str, items)) if name == "pmid" else items[0], schema)
     if kind in ("integer", "number"):
@@ -123,6 +141,10 @@ def _number(name: str, value: object, schema: Schema) -> object:
             value = _NUMBER_WORDS.index(text)
         elif found := _NUMBER.fullmatch(text):
             value = float(found[1]) / (100 if found[2] == "%" else 1)
+    if name == "offset" and value == -1:
+        raise InvalidInputError(
+            "offset=-1: next_offset is -1 on the last page, nothing follows it. offset=0 begins again."
+        )
     if isinstance(value, bool):
         return str(value).lower()  # not pydantic's 1 or 0
     if not isinstance(value, int | float) or not math.isfinite(value):
@@ -136,8 +158,11 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
     """One of `words`, from another spelling or another name for it."""
     if name == "format" and _key(value) == "json":
         raise InvalidInputError('format="json" can mean format="csl-json" (citations) or format="jsonl" (all fields).')
-    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one, one).split("|")}
-    found = (known | {_key(one): one for one in words}).get(_key(value), value)
+    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one or "any", one).split("|")}
+    found = (known | {_key(one or "any"): one for one in words}).get(_key(value), value)
+    if found not in words and name in _NO_WORD and not _NEGATED.match(value):
+        listed = f"{_NO_WORD[name]} {', '.join(filter(None, words))}."
+        raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {listed}')
     if name == "sort" or not (negated := _NEGATED.match(value)) or (value[0].isalpha() and found in words):
         return found
     if name == "status":

@@ -28,7 +28,7 @@ async def expanded(topic: str, ncbi: NcbiStandIn, folder: Path, *, count: int = 
 
 def test_a_block_has_the_words_the_heading_and_its_names_in_both_spellings():
     record = MeshDescriptor(uid="1", mesh_id="D1", name="Leukemia", entry_terms=("Leukemias", "Leucocythaemia"))
-    assert TopicConcept("childhood leukaemia", record=record).block() == (
+    assert TopicConcept("childhood leukaemia", record=record).block == (
         '("childhood leukaemia"[tiab] OR "childhood leukemia"[tiab] OR "Leukemia"[MeSH Terms] OR "Leukemia"[tiab] OR '
         '"leukaemia"[tiab] OR "Leukemias"[tiab] OR "leukaemias"[tiab] OR "Leucocythaemia"[tiab] OR '
         '"leucocythemia"[tiab])'
@@ -117,7 +117,7 @@ async def test_the_queries_have_the_numbers_of_their_papers(tmp_path: Path):
     assert [query.hits for query in expansion.queries] == [120, 120, 120]
     assert expansion.translation == expansion.queries[0].pubmed_query
     counted = [params["term"] for _, params in ncbi.requests if params.get("rettype") == "count"]
-    assert sorted(counted) == sorted(query.pubmed_query for query in expansion.queries)
+    assert sorted(counted) == sorted(query.pubmed_query for query in expansion.queries[1:])
     asked = len(ncbi.requests)
     assert (await expanded("metformin alzheimer", ncbi, tmp_path, count=3)) == expansion
     assert len(ncbi.requests) == asked
@@ -127,7 +127,8 @@ async def test_a_count_that_does_not_come_is_left_out_and_said_so(tmp_path: Path
     ncbi = NcbiStandIn()
 
     def refuse_counts(params: Mapping[str, str]) -> httpx.Response:
-        return httpx.Response(503) if "rettype" in params else ncbi._esearch(params)  # pyright: ignore[reportPrivateUsage]
+        is_count = "rettype" in params or params["term"].startswith('("metformin"[tiab]')
+        return httpx.Response(503) if is_count else ncbi._esearch(params)  # pyright: ignore[reportPrivateUsage]
 
     ncbi.faults["esearch"] = refuse_counts
     expansion = await expanded("metformin alzheimer", ncbi, tmp_path, count=3)
@@ -160,3 +161,21 @@ async def test_the_outcome_of_a_pico_question_is_not_required_but_offered():
     assert direct.pubmed_query == f"({core}) AND ((90-day mortality) OR all[sb])"
     assert "“90-day mortality” only ranks the papers" in direct.rationale
     assert f"({core}) AND (90-day mortality)" in [query.pubmed_query for query in others]
+
+
+async def test_a_negation_that_pubmed_has_no_phrase_for_becomes_an_exclusion(tmp_path: Path):
+    ncbi = NcbiStandIn()
+
+    def without_phrase(params: Mapping[str, str]) -> httpx.Response:
+        answer = ncbi._esearch(params)  # pyright: ignore[reportPrivateUsage]
+        if '"without dementia"' not in params["term"] or "rettype" in params:
+            return answer
+        found = answer.json()
+        found["esearchresult"]["warninglist"] = {"quotedphrasesnotfound": ['"without dementia"']}
+        return httpx.Response(200, json=found)
+
+    ncbi.faults["esearch"] = without_phrase
+    expansion = await expanded("metformin without dementia", ncbi, tmp_path, count=4)
+    assert expansion.queries[0].pubmed_query.endswith(" NOT dementia")
+    assert "Without papers that mention “dementia”" in expansion.queries[0].rationale
+    assert not [query for query in expansion.queries if '"without dementia"' in query.pubmed_query]

@@ -40,3 +40,8 @@ def test_a_topic_about_animals_is_not_limited_to_humans():
     conditions = [one.filter.pubmed for one in fitting_filters(read_topic("memory in mice"), set(), today=TODAY)]
     assert "animals[mh:noexp]" in conditions
     assert not any("NOT humans" in condition for condition in conditions)
+
+
+def test_an_operation_that_has_been_done_is_not_asked_about():
+    assert question_kinds(read_topic("delirium after cardiac surgery")) == set()
+    assert question_kinds(read_topic("surgery for sciatica")) == {"treatment"}

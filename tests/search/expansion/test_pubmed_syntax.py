@@ -92,3 +92,9 @@ def test_no_text_breaks_it(text: str):
     pubmed_syntax.repair(text)
     pubmed_syntax.subjects(text)
     assert not set(pubmed_syntax.words(text)) & set('"[]()')
+
+
+def test_a_mistyped_tag_is_the_one_that_was_meant():
+    mistyped = "budesonide[tiabb] AND asthma[mesh trms]"
+    assert pubmed_syntax.repair(mistyped) == "budesonide[tiab] AND asthma[mesh terms]"
+    assert pubmed_syntax.repair("[18F]FDG AND pet[tiab]") == "18F FDG AND pet[tiab]"

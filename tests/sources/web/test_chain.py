@@ -19,6 +19,7 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.models import ProviderReport
+from deepcritical_mcp.net.pacing import Slots, turn_of
 from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
@@ -230,3 +231,21 @@ async def test_a_cancelled_query_gives_its_place_back(cache: WebCache, clock: Cl
         with anyio.move_on_after(0.01):
             await ask(tested, "q", 5)
     assert len((await ask(tested, "q", 5)).records) == 1
+
+
+async def test_a_greedy_caller_leaves_the_next_slot_to_another() -> None:
+    slots, served = Slots(1), list[str]()
+
+    async def call(caller: str) -> None:
+        turn_of.set(caller)
+        await slots.acquire()
+        served.append(caller)
+        await checkpoint()
+        slots.release()
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(call, "greedy")
+        await checkpoint()
+        tasks.start_soon(call, "good")
+    assert served.index("good") <= 3

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from urllib.parse import quote
 
 import anyio
@@ -155,3 +158,29 @@ async def test_a_page_that_breaks_off_before_its_results_is_an_error(http: httpx
     async with stand_in(Answer(200, whole.body[:150], whole.content_type)) as provider:
         with pytest.raises(ProviderError):
             await found(duckduckgo(provider.url, http), "metformin", 2)
+
+
+async def test_no_more_is_read_than_a_page_can_have(http: httpx.AsyncClient):
+    """A body without an end."""
+    sent, is_endless = 0, True
+
+    class Endless(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            nonlocal sent
+            self.send_response(200)
+            self.end_headers()
+            with suppress(ConnectionError):
+                while is_endless and sent < 1_000_000_000:
+                    self.wfile.write(b" " * 1_000_000)
+                    sent += 1_000_000
+            self.close_connection = True
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endless) as server:
+        server.daemon_threads = False  # the end waits for them
+        Thread(target=server.serve_forever).start()
+        for again in (True, False):  # primp closes the first connection when it opens the next
+            is_endless = again
+            with pytest.raises(ProviderResponseError):
+                await duckduckgo(f"http://127.0.0.1:{server.server_port}/", http).ask("zinc", 10, WebOptions())
+        server.shutdown()
+    assert sent < 200_000_000

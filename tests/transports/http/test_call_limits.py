@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import httpx2
 import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
+from starlette.types import Message, Receive, Scope, Send
 
-from deepcritical_mcp.transports.http.call_limits import RateLimit
+from deepcritical_mcp.transports.http import application
+from deepcritical_mcp.transports.http.call_limits import RateLimit, Turnstile
 from tests.transports.conftest import Serving, content, error, text
 from tests.transports.processes import serving_process
 
@@ -81,6 +84,48 @@ async def test_calls_at_once_are_bounded_and_a_finished_one_makes_room(serving: 
         server.web.gate = None
         while error_code(await client.call_tool("add_evidence", NOTE)) == "too_many_calls":
             await anyio.lowlevel.checkpoint()
+
+
+async def test_a_crowd_comes_in_one_after_the_other_so_that_no_turn_of_the_event_loop_is_long() -> None:
+    steps, at_work, most = 5, 0, 0
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal at_work, most
+        at_work += 1
+        most = max(most, at_work)
+        for _ in range(steps):
+            await anyio.lowlevel.checkpoint()
+        at_work -= 1
+
+    async def receive() -> Message:
+        return {}
+
+    async def send(message: Message) -> None:
+        pass
+
+    scope: Scope = {}
+    turnstile = Turnstile(app)
+    async with anyio.create_task_group() as tasks:
+        for _ in range(100):
+            tasks.start_soon(turnstile, scope, receive, send)
+    assert 1 <= most <= steps + 1
+
+
+async def test_memory_is_released_while_calls_run_without_a_collection_that_would_delay_them(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released: list[bool] = []
+    monkeypatch.setattr(application, "_release_memory", released.append)
+    async with serving(session_ttl=0.2) as server, server.client() as client, anyio.create_task_group() as tasks:
+        server.web.gate = anyio.Event()
+        tasks.start_soon(client.call_tool, "web_search", {"query": "metformin"})
+        await server.web.waiting.wait()
+        released.clear()
+        with anyio.move_on_after(30):
+            while len(released) < 2:  # noqa: ASYNC110
+                await anyio.sleep(0.05)
+        server.web.gate.set()
+    assert released[1:2] == [False]
 
 
 async def test_programs_of_this_machine_are_not_limited_unless_the_setting_says_so(serving: Serving) -> None:

@@ -7,6 +7,7 @@ import hmac
 import json
 import socket
 import time
+import zlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -316,3 +317,43 @@ async def test_the_server_says_where_to_get_a_token_and_takes_it(serving: Servin
         token = signed({**claims, "scope": "evidence other"})
         async with server.client(token=token) as client:
             assert content(await client.call_tool("add_evidence", {"items": [{"content": "a note"}]}))["total"] == 1
+
+
+ZEROS = b"\0" * 1_000_000
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip", "gzip, gzip", "br"])
+async def test_no_more_is_read_of_the_keys_than_a_key_set_can_hold(encoding: str) -> None:
+    """A gigabyte, as it is or packed."""
+    sent: list[int] = []
+
+    async def endless() -> AsyncGenerator[bytes]:
+        packing = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+        for _ in range(1_000):
+            chunk = ZEROS if encoding == "identity" else packing.compress(ZEROS)
+            sent.append(len(ZEROS))
+            yield chunk
+
+    headers = {} if encoding == "identity" else {"content-encoding": encoding}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, content=endless()))
+    for jwks_url in (f"{ISSUER}/keys", ""):
+        one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=jwks_url), SERVER, transport=transport)
+        assert await one.verify_token(signed()) is None
+    assert sum(sent) < 50 * len(ZEROS)
+
+
+@pytest.mark.parametrize("bits", [2_048, 65_536])
+async def test_a_key_with_private_members_costs_nothing(bits: int) -> None:
+    """A library may compute for minutes with a private exponent, while all other threads wait."""
+    number = base64.urlsafe_b64encode(((1 << bits) - 1).to_bytes(bits // 8)).decode().rstrip("=")
+    big = {"kty": "RSA", "kid": "big", "n": number, "e": "AQAB", "d": number}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"keys": [big, public_key("one")]}))
+    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
+    with anyio.fail_after(10):
+        assert await one.verify_token(signed()) is not None
+
+
+async def test_a_subject_that_is_no_text_is_no_subject() -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"keys": [public_key("one")]}))
+    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
+    assert await one.verify_token(signed({"sub": "\ud800"})) is None

@@ -13,8 +13,9 @@ import contextlib
 import json
 import logging
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 import numpy as np
@@ -112,7 +113,7 @@ class ChromaSpace:
         self._seen: dict[str, NDArray[np.float32]] = {}
 
     @classmethod
-    def create(cls, client: Client, session_id: str, info: SessionInfo) -> ChromaSpace:
+    def create(cls, client: Client, session_id: str, info: SessionInfo) -> Self:
         """A new, empty session."""
         space = cls(client, session_id, info)
         with translated("open a session"):
@@ -120,7 +121,7 @@ class ChromaSpace:
         return space
 
     @classmethod
-    def open(cls, client: Client, session_id: str, model: str) -> ChromaSpace:
+    def open(cls, client: Client, session_id: str, model: str) -> Self:
         """The session with this id; its vectors are discarded if they are not from `model`.
 
         Raises:
@@ -146,7 +147,7 @@ class ChromaSpace:
 
     def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
         if self._words is None:  # another process may have created it
-            with translated("read the session"):
+            with self._using("read the session"):
                 self._words = _find(self._client, self.session_id + WORDS)
         if self._vectors is not None:
             yield from self._pages(self._vectors, True, since)
@@ -157,7 +158,7 @@ class ChromaSpace:
         offset = 0
         where: Where | None = {"written": {"$gte": since}} if since else None
         while True:
-            with translated("read the session"):
+            with self._using("read the session"):
                 rows = collection.get(include=["metadatas"], where=where, limit=PAGE, offset=offset)["metadatas"] or []
                 if any(map(is_of_version_0_1, rows)):
                     upgrade(self._vectors, self._words, self._words_collection)
@@ -201,7 +202,7 @@ class ChromaSpace:
                 self._words.delete(ids=[id])
 
     def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None = None) -> list[list[NearPassage]]:
-        with translated("search the session"):
+        with self._using("search the session"):
             found = self._main.query(
                 query_embeddings=np.asarray(vectors, np.float32),
                 n_results=limit,
@@ -217,7 +218,7 @@ class ChromaSpace:
         unseen = [(id, count) for id, count in parts.items() if id not in self._seen or len(self._seen[id]) < count]
         if unseen:
             ids = [_part_id(id, part) for id, count in unseen for part in range(count)]
-            with translated("read the session"):
+            with self._using("read the session"):
                 found = self._main.get(ids=ids, include=["embeddings"])
             embeddings = found["embeddings"]
             self._seen.update(_stacked(found["ids"], np.asarray([] if embeddings is None else embeddings, np.float32)))
@@ -241,10 +242,11 @@ class ChromaSpace:
                 with contextlib.suppress(NotFoundError):
                     self._client.delete_collection(name)
 
-    @contextlib.contextmanager
-    def _writing(self) -> Generator[None]:
-        with translated("keep the evidence"):
-            yield
+    def _using(self, action: str) -> AbstractContextManager[None]:
+        return translated(action)
+
+    def _writing(self) -> AbstractContextManager[None]:
+        return translated("keep the evidence")
 
     @property
     def _main(self) -> Collection:

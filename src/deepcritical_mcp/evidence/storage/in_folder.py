@@ -6,10 +6,13 @@ import contextlib
 import math
 import os
 import shutil
+import struct
+import sys
+import time
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
 from chromadb.api import ServerAPI
 from chromadb.api.client import Client
@@ -31,10 +34,15 @@ from deepcritical_mcp.evidence.storage.chroma_space import (
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 
+if sys.platform != "win32":
+    import fcntl
+
 MAX_OPEN = 32
-"""An open session costs 9 threads and 14 file descriptors."""
+"""An open session costs 9 threads and 15 file descriptors."""
 MIN_FREE = 32 * 2**20
 """Bytes that writing leaves free on the disk: Chroma must not find it full."""
+LOCK_ATTEMPTS, LOCK_POLL = 20, 0.05  # seconds; how often to look whether another program has locked a database
+_LOCK_BYTES = (0x4000_0000, 512)  # offset, length: https://www.sqlite.org/fileformat.html#the_lock_byte_page
 
 
 class FolderBackend(Backend):
@@ -59,7 +67,8 @@ class FolderBackend(Backend):
         self._sessions = data_dir / "sessions"
         self._trash = data_dir / "trash"
         self._vectors = Cache(data_dir / CACHE_FILE, max_bytes=0)
-        self._open: dict[str, tuple[Client, FileLock]] = {}
+        # With a handle on the database: closing any of the process would drop Chroma's locks on the file (POSIX).
+        self._open: dict[str, tuple[Client, FileLock, BinaryIO]] = {}
 
     @classmethod
     def configured(cls, settings: Settings) -> Self | None:
@@ -68,7 +77,7 @@ class FolderBackend(Backend):
     def create(self, session_id: str, info: SessionInfo) -> Space:
         folder = self._sessions / session_id
 
-        def make(client: Client) -> Space:
+        def make(client: Client) -> FolderSpace:
             space = FolderSpace.create(client, session_id, info)
             (folder / "used").write_text(info.owner, "utf-8")
             os.utime(folder / "used", (info.used, info.used))
@@ -93,14 +102,10 @@ class FolderBackend(Backend):
         return space
 
     def release(self, space: Space) -> None:
-        client, lock = self._open.pop(space.session_id)
-        client.close()
-        lock.release()
+        self._closed(space).release()
 
     def delete(self, space: Space) -> None:
-        client, lock = self._open.pop(space.session_id)
-        client.close()
-        self._throw_away(space.session_id, space.info.owner, lock)
+        self._throw_away(space.session_id, space.info.owner, self._closed(space))
 
     def discard(self, session_id: str, owner: str) -> bool:
         folder = self._sessions / session_id
@@ -156,22 +161,36 @@ class FolderBackend(Backend):
             make_private_folder(folder)
             folder.chmod(0o700)  # version 0.1 left that to the umask
 
-    def _opened(self, folder: Path, make: Callable[[Client], Space], *, is_new: bool = False) -> Space:
+    def _opened(self, folder: Path, make: Callable[[Client], FolderSpace], *, is_new: bool = False) -> Space:
         if folder.name in self._open:  # left open by a call that was cancelled before it returned
-            return make(self._open[folder.name][0])
+            client, _, database = self._open[folder.name]
+            space = make(client)
+            space.database = database
+            return space
+        path = folder / "chroma" / "chroma.sqlite3"
         with contextlib.ExitStack() as undo:
             lock = self._locked(folder)
             undo.callback(lock.release)
             with _file_errors("open the session"):
-                if not (is_new or _is_sound(folder / "chroma")):
-                    raise damaged()
+                if not is_new:
+                    _check_database(path)
             with translated("open the session"):
-                client = _client(folder / "chroma")
+                client = _client(path.parent)
             undo.callback(client.close)
+            with _file_errors("open the session"):
+                database = undo.enter_context(path.open("rb"))
             space = make(client)
-            self._open[folder.name] = client, lock
+            space.database = database
+            self._open[folder.name] = client, lock, database
             undo.pop_all()
         return space
+
+    def _closed(self, space: Space) -> FileLock:
+        """Close an open session; returns its lock."""
+        client, lock, database = self._open.pop(space.session_id)
+        client.close()
+        database.close()
+        return lock
 
     def _locked(self, folder: Path) -> FileLock:
         lock = FileLock(folder / "lock", blocking=False, thread_local=False)
@@ -198,16 +217,26 @@ class FolderBackend(Backend):
             lock.release()
 
     def _purge(self, folder: Path) -> None:
-        """Delete a session's folder, after the cache of vectors, which has those of its texts too."""
-        self._vectors.clear()
+        """Delete a session's folder, after the cache of vectors, which has those of its texts too. If another program
+        has locked the cache, a later sweep does both."""
+        if self._vectors.clear() is not None:
+            (folder / "used").unlink(missing_ok=True)
+            shutil.rmtree(folder, ignore_errors=True)
         self._vectors.close()
-        (folder / "used").unlink(missing_ok=True)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class FolderSpace(ChromaSpace):
-    """A session in a folder. After a failed write it must be opened again: the database may still be locked by it, and
-    Chroma would wait for the lock, with the whole process, for a quarter of an hour."""
+    """A session in a folder. Chroma waits for a locked database for a quarter of an hour, when it writes with the whole
+    process: so other programs' locks are looked for first, and after a failed write, which may have left a lock, the
+    session must be opened again."""
+
+    database: BinaryIO | None = None
+
+    @contextlib.contextmanager
+    def _using(self, action: str) -> Generator[None]:
+        with super()._using(action):
+            _check_lock(self.database, to_write=False)
+            yield
 
     @contextlib.contextmanager
     def _writing(self) -> Generator[None]:
@@ -218,10 +247,34 @@ class FolderSpace(ChromaSpace):
             )
         try:
             with super()._writing():
+                _check_lock(self.database, to_write=True)
                 yield
         except EvidenceStoreError:
             self.usable = False
             raise
+
+
+def _check_lock(database: BinaryIO | None, *, to_write: bool) -> None:
+    """Raise SessionBusyError if another process keeps a lock on the database that SQLite would wait for.
+
+    This neither takes a lock nor drops one of Chroma's. Only done where `struct flock` is as below.
+    """
+    if database is None or database.closed or sys.platform not in ("darwin", "linux") or sys.maxsize < 2**32:
+        return
+    layout, at = ("qqihh", 3) if sys.platform == "darwin" else ("hhqqi0q", 0)  # struct flock of <fcntl.h>
+    values = [*_LOCK_BYTES, 0, fcntl.F_WRLCK if to_write else fcntl.F_RDLCK, os.SEEK_SET]
+    asked = struct.pack(layout, *values[3 - at :], *values[: 3 - at])
+    for _ in range(LOCK_ATTEMPTS):
+        with contextlib.suppress(OSError):  # a file system without locks
+            found = fcntl.fcntl(database, fcntl.F_GETLK, asked)
+            if struct.unpack(layout, found)[at] != fcntl.F_UNLCK:
+                time.sleep(LOCK_POLL)
+                continue
+        return
+    raise SessionBusyError(
+        "Another program, e.g. a backup, has locked this session's database. What is kept there is safe. Try again "
+        'when that program has finished, or pass "new" as session_id to open a fresh session.'
+    )
 
 
 def _check_space(folder: Path, action: str) -> None:
@@ -230,16 +283,19 @@ def _check_space(folder: Path, action: str) -> None:
             raise EvidenceStoreError(f"The evidence store could not {action}: {DISK_FULL}")
 
 
-def _is_sound(folder: Path) -> bool:
-    """Whether Chroma can open the folder: it would wait for ever for a pipe, and replace an empty database."""
-    database, journal = folder / "chroma.sqlite3", folder / "chroma.sqlite3-journal"
-    if not database.is_file() or not all(path.is_file() or path.is_dir() for path in folder.rglob("*")):
-        return False
+def _check_database(database: Path) -> None:
+    """Raise an error if Chroma cannot open the database: it would wait for ever for a pipe, replace an empty file, and
+    wait for another program's lock with the whole process."""
+    journal = database.with_name(f"{database.name}-journal")
+    if not database.is_file() or not all(path.is_file() or path.is_dir() for path in database.parent.rglob("*")):
+        raise damaged()
     with database.open("rb") as file:
+        _check_lock(file, to_write=True)
         head = file.read(32)  # https://www.sqlite.org/fileformat.html#the_database_header
         size = file.seek(0, os.SEEK_END)
     page_size, pages = int.from_bytes(head[16:18]), int.from_bytes(head[28:32])
-    return head.startswith(b"SQLite format 3\0") and (size >= page_size * pages or journal.exists())
+    if not head.startswith(b"SQLite format 3\0") or (size < page_size * pages and not journal.exists()):
+        raise damaged()
 
 
 def _owner_of(folder: Path) -> str:

@@ -10,7 +10,6 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.phrases import definitions, general_stems, stems
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.sources.base import Vocabulary
-from deepcritical_mcp.text import PUBMED_STOP_WORDS
 
 SAMPLE = 60
 """Papers read for each abbreviation."""
@@ -22,8 +21,8 @@ _MAX_CONTEXT = 6
 _MIN_DEFINED = 4
 _CLEAR, _CLEAR_ALONE = 0.6, 0.9
 """The share of one meaning from which on it is taken: among papers with the rest of the topic, and among all."""
-_LIKELY, _POSSIBLE = 0.5, 0.15
-"""The share from which on a meaning is searched too: always, and for an abbreviation that PubMed would drop."""
+_POSSIBLE = 0.15
+"""The share from which on a meaning is searched too, if none is clear."""
 
 
 class Meaning(NamedTuple):
@@ -39,10 +38,16 @@ class Abbreviation(NamedTuple):
     short: str
     meanings: tuple[Meaning, ...]
     in_context: tuple[Meaning, ...]
+    rest: frozenset[str] = frozenset()
+    """The stems of the other words of the topic."""
 
     @property
     def long_form(self) -> str:
-        """What it stands for in the topic; "" if that is unclear."""
+        """What it stands for in the topic; "" if that is unclear. A meaning that shares a word with the rest is clear
+        ("PD dialysis")."""
+        hinted = [one.long_form for one in self.meanings if stems(one.long_form) & self.rest]
+        if len(hinted) == 1 and not self.in_context:
+            return hinted[0]
         best = next(iter(self.in_context or self.meanings), Meaning("", 0.0))
         return best.long_form if best.share >= (_CLEAR if self.in_context else _CLEAR_ALONE) else ""
 
@@ -51,8 +56,7 @@ class Abbreviation(NamedTuple):
         """The long forms that a search for it should find."""
         if self.long_form:
             return (self.long_form,)
-        least = _POSSIBLE if self.short.lower() in PUBMED_STOP_WORDS else _LIKELY
-        return tuple(one.long_form for one in self.in_context or self.meanings if one.share >= least)
+        return tuple(one.long_form for one in self.in_context or self.meanings if one.share >= _POSSIBLE)
 
 
 def abbreviations_of(topic: Topic) -> list[str]:
@@ -73,7 +77,8 @@ async def look_up_abbreviation(short: str, topic: Topic, vocabulary: Vocabulary)
     rest = [part for part in topic.parts if part != short and part.isalpha() and not stems(part) <= general_stems()]
     about = f"{tagged} AND {pubmed_syntax.any_of(rest[:_MAX_CONTEXT])}"
     in_context = meanings(short, await vocabulary.texts(about, SAMPLE)) if rest else ()
-    return Abbreviation(short, meanings(short, await vocabulary.texts(tagged, SAMPLE)), in_context)
+    others = stems(" ".join(rest)) - general_stems()
+    return Abbreviation(short, meanings(short, await vocabulary.texts(tagged, SAMPLE)), in_context, others)
 
 
 def meanings(short: str, texts: Iterable[str]) -> tuple[Meaning, ...]:

@@ -16,6 +16,8 @@ from deepcritical_mcp.text import PUBMED_STOP_WORDS
 MAX_NAMES = 20
 MAX_NEIGHBORS_SHOWN = 12
 _MAX_NAME_LENGTH = 60
+# Words such as "aged" and "child" say less in a title or abstract than as a heading.
+_AGE_GROUPS = ("M01.060",)
 BLOCK_CHARS = 450
 """Maximum characters of one concept in a PubMed query."""
 # Endings after which "*" finds other forms of the word only ("inhibitor*", "disease*").
@@ -51,9 +53,10 @@ class TopicConcept:
         entries = synonyms(self.record) if self.record else ()
         return (*self.forms, *(name for name in entries if stems(name) not in own))
 
-    def block(self, *others: MeshDescriptor) -> str:
-        """The concept for PubMed; with `others`, these headings too."""
-        records = [self.record, *others] if self.record else list(others)
+    @property
+    def block(self) -> str:
+        """The concept for PubMed."""
+        records = [self.record] if self.record else []
         can_inflect = not _is_substance(self.record)
         # PubMed drops an abbreviation that is one of its stop words ("AS").
         texts = self.forms if self.forms and self.text.lower() in PUBMED_STOP_WORDS else (self.text, *self.forms)
@@ -61,27 +64,37 @@ class TopicConcept:
         alternatives = [
             *own,
             *(pubmed_syntax.phrase(one.name, tag) for one in records for tag in _tags(one)),
-            *(one for record in records for name in synonyms(record) for one in written(name)),
+            *(
+                one
+                for record in records
+                if not record.is_of(_AGE_GROUPS)
+                for name in synonyms(record)
+                for one in written(name)
+            ),
         ]
         return pubmed_syntax.any_of(_without_longer(_each_once(alternatives), own), limit=BLOCK_CHARS)
 
 
 def written(name: str, *, can_inflect: bool = False) -> list[str]:
     """A name for PubMed's titles and abstracts, in British and in American spelling; truncated if that is safe."""
-    plain = pubmed_syntax.words(name)
-    other = other_spelling(plain.lower())
-    spellings = (plain,) if other == plain.lower() else (plain, other)
     return [
         pubmed_syntax.phrase(f"{one}*" if can_inflect and one.lower().endswith(_INFLECTED) else one, "tiab")
-        for one in spellings
+        for one in spellings(name)
     ]
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """A name in British and in American spelling."""
+    plain = pubmed_syntax.words(name)
+    other = other_spelling(plain.lower())
+    return (plain,) if other == plain.lower() else (plain, other)
 
 
 def to_wire(concepts: Sequence[TopicConcept]) -> tuple[Concept, ...]:
     """The topic's concepts for clients."""
     return tuple(
         Concept(
-            term=one.text,
+            term=one.text.strip('"'),
             kind="substance" if one.record and one.record.is_supplementary else "heading" if one.record else "words",
             mesh_id=one.record.mesh_id if one.record else "",
             mesh_term=one.record.name if one.record else "",
@@ -90,7 +103,7 @@ def to_wire(concepts: Sequence[TopicConcept]) -> tuple[Concept, ...]:
             broader=tuple(record.name for record in one.broader[:MAX_NEIGHBORS_SHOWN]),
             supplementary=(one.record.name,) if one.record and one.record.is_supplementary else (),
             abbreviation_of=tuple(_meanings(one.abbreviation)) if one.abbreviation else (),
-            pubmed_block=one.block(),
+            pubmed_block=one.block,
         )
         for one in concepts
     )

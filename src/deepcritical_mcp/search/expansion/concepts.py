@@ -17,7 +17,7 @@ from deepcritical_mcp.search.expansion.abbreviations import (
     look_up_abbreviation,
 )
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name
-from deepcritical_mcp.search.expansion.phrases import general_stems, phrases, stems
+from deepcritical_mcp.search.expansion.phrases import general_stems, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, read_topic
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
@@ -27,6 +27,11 @@ NOTHING_MAPPED = "MeSH has none of the topic's words; only your words and the se
 MAX_CONCEPTS = 12
 # The root of the tree that names no subject: kinds of publication.
 _NO_SUBJECT_TREES = ("V",)
+_SPECIALTIES = ("H02",)
+_WITH_LEAD = (
+    "battery blood bone chelation contamination dust environmental exposure heavy metal paint pipe poisoning soil \
+toxicity water workers"
+)
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
 _MAX_WORDS_MAPPED = 40
@@ -56,7 +61,9 @@ async def look_up(topic: Topic, vocabulary: Vocabulary | None, *, seconds: float
                 view = step
     except ProviderError as error:
         why = error.message.rstrip(".")
-        return replace(view, warning=f"{why}." if view.concepts else NO_VOCABULARY.format(why=why))
+        if view.concepts:
+            return replace(view, warning=f"{why}.")
+        return replace(view, warning=NO_VOCABULARY.format(why=why), is_reachable=False)
     if scope.cancelled_caught:
         late = f"NCBI did not answer within {seconds:.0f} seconds"
         missing = f"{late}. Broader and narrower headings are missing."
@@ -82,6 +89,7 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
     names = dict.fromkeys(heading for term in mapped for heading in term.headings)
     names |= dict.fromkeys(one.long_form.lower() for one in known if one.long_form)
     names |= dict.fromkeys(() if topic.syntax else _candidates(topic))
+    names |= dict.fromkeys(name for negation in topic.negations for name in _names_of(negation))
     records = await vocabulary.descriptors(list(names)) if names else {}
     found = _found(topic, mapped, records, known)
     yield replace(view, concepts=found)
@@ -108,6 +116,8 @@ async def _is_credible(suggestion: str, topic: Topic, vocabulary: Vocabulary) ->
     words = [word for phrase in phrases(topic.subject) for word in phrase]
     replaced = [word for word in words if not stems(word) <= stems(suggestion)]
     if any(is_symbol(word) or is_drug(word) for word in replaced):
+        return False
+    if await vocabulary.descriptors([word.lower() for word in replaced]):
         return False
     for word in replaced[:3]:
         if (await vocabulary.hits(pubmed_syntax.phrase(word, "tiab"))).count >= 100:
@@ -144,6 +154,25 @@ def _candidates(topic: Topic) -> Iterator[str]:
     yield from fitting[:_MAX_PHRASES]
 
 
+def _names_of(negation: str) -> tuple[str, ...]:
+    """A negated phrase as the name of something ("do-not-resuscitate orders", "never smokers")."""
+    *first, last = negation.lower().split()
+    return negation.lower(), f"{'-'.join(first)} {last}", "-".join([*first, last])
+
+
+def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
+    """Whether the words mean something else than the record: the words of a name in another order are of two things
+    ("handover patient"), an adjective is no medical specialty ("pediatric"), and "lead" is the metal only among words
+    that go with it."""
+    names = [natural_order(name).lower().replace("-", " ").split() for name in (record.name, *record.entry_terms)]
+    words = text.lower().replace("-", " ").split()
+    if words not in names and sorted(words) in map(sorted, names):
+        return True
+    if record.is_of(_SPECIALTIES):
+        return not text.lower().endswith(("s", "y"))
+    return record.name == "Lead" and not stems(_WITH_LEAD) & stems(topic.subject)
+
+
 def _found(
     topic: Topic,
     mapped: Sequence[MappedTerm],
@@ -156,8 +185,10 @@ def _found(
     """
     long_forms = {one.short: one for one in abbreviations}
     options = {text: records[text] for text in _candidates(topic) if text in records} if not topic.syntax else {}
+    options |= {name: records[name] for one in topic.negations for name in _names_of(one) if name in records}
     for term in mapped:
         known = [records[heading] for heading in term.headings if heading in records]
+        known = [one for one in known if not _is_another_sense(term.text, one, topic)]
         if known and term.text not in long_forms and term.text.upper() not in long_forms:
             options.setdefault(term.text, min(known, key=lambda one: not has_name(one, term.text)))
     found: dict[range, TopicConcept] = {}

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 
 import anyio
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import COUNTS, VOCABULARY, seconds_for
-from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, ProviderError
+from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, ProviderError, SessionBusyError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.models import Concept, ExpandedQuery, Expansion
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import abbreviations_of
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, to_wire, written
+from deepcritical_mcp.search.expansion.broader import wider
 from deepcritical_mcp.search.expansion.concepts import look_up, with_definitions
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm, EvidenceView, SessionEvidence, read_evidence
 from deepcritical_mcp.search.expansion.filters import fitting_filters
 from deepcritical_mcp.search.expansion.phrases import definitions
-from deepcritical_mcp.search.expansion.proposals import Plan, choose, direct_query, proposals, shorter
+from deepcritical_mcp.search.expansion.plan import Plan
+from deepcritical_mcp.search.expansion.proposals import absent_thing, choose, direct_query, meaning_blocks, proposals
 from deepcritical_mcp.search.expansion.sampled_queries import UNREADABLE, read_reply, sampling_request
 from deepcritical_mcp.search.expansion.topic import Topic, corrected_topic, read_topic
 from deepcritical_mcp.sources.base import Hits, Vocabulary
@@ -29,6 +33,12 @@ from deepcritical_mcp.text import PUBMED_STOP_WORDS, clean_text, counted
 
 # PubMed requires every word, and more than these rarely occur in one record.
 _MAX_ADVISED_WORDS = 15
+# With fewer papers than these, what finds more is of more use than what finds less.
+_FEW = 20
+_MAX_WIDER = 8
+# A meaning of an abbreviation with a smaller share than this of what another one finds does not fit the topic.
+_RARE_MEANING = 0.2
+_INVERTED = "PubMed has no phrase {phrases} in its index and searches its words, so that what you do not want is found."
 
 
 class QueryExpander:
@@ -75,14 +85,25 @@ class QueryExpander:
         subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
         defined = definitions([asked.text, clean_text(description)])
         concepts = with_definitions(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
-        plan, today = Plan(asked, subject, concepts), datetime.now(UTC).date()
+        today = datetime.now(UTC).date()
         sampled_queries = read_reply(sampled, topic=asked.text)
-        proposed = [*sampled_queries, *proposals(plan, evidence.terms, today=today)]
-        direct = direct_query(plan)
-        queries, translation = choose(direct, proposed, count=count), ""
+
+        def proposed(plan: Plan) -> tuple[ExpandedQuery, list[ExpandedQuery]]:
+            return direct_query(plan), [*sampled_queries, *proposals(plan, evidence.terms, today=today)]
+
+        plan = Plan(asked, subject, concepts)
+        direct, others = proposed(plan)
+        queries, read, unindexed = choose(direct, others, count=count), Hits(count=-1), ""
         if ncbi.is_reachable:
             await progress(0.7, "counting what the queries find")
-            queries, translation = await self._counted(queries, proposed, [*shorter(plan)])
+            queries, read = await self._counted(queries, others, plan)
+            if unknown := _unindexed(subject, read):
+                unindexed = _INVERTED.format(phrases=", ".join(f"“{one}”" for one in unknown))
+                if (excluding := _excluding(subject, unknown)) is not subject:
+                    plan = Plan(asked, excluding, concepts)
+                    direct, others = proposed(plan)
+                    queries, read = await self._counted(choose(direct, others, count=count), others, plan)
+                    unindexed = ""
         uncounted = sum(query.hits < 0 for query in queries) if ncbi.is_reachable else 0
         words = len(asked.parts) + asked.left_out
         warnings = (
@@ -96,6 +117,7 @@ class QueryExpander:
             f"Only {len(queries)} of {count} queries: nothing else fits this topic." if len(queries) < count else "",
             _several(asked.questions),
             "PubMed finds nothing by the direct query: use a broader one." if queries[0].hits == 0 else "",
+            unindexed,
             *(
                 f"PubMed ignores the word “{short}”: write out what it stands for."
                 for short in _ignored(subject, concepts)
@@ -113,54 +135,83 @@ class QueryExpander:
             concepts=(*to_wire(concepts), *map(_of_evidence, evidence.terms)),
             filters=tuple(one.filter for one in fitting_filters(subject, plan.kinds, today=today) if one.is_published),
             corrected_query=ncbi.corrected,
-            translation=translation,
+            translation=read.translation,
             warnings=tuple(filter(None, warnings)),
         )
 
     async def _counted(
-        self, chosen: Sequence[ExpandedQuery], proposed: Sequence[ExpandedQuery], wider: Sequence[ExpandedQuery]
-    ) -> tuple[tuple[ExpandedQuery, ...], str]:
-        """`chosen` with their hits as far as PubMed counts them in time, and how it reads the first. What finds nothing
-        makes room for another of the proposals; if the first finds nothing, for what is `wider`."""
+        self, chosen: Sequence[ExpandedQuery], proposed: Sequence[ExpandedQuery], plan: Plan
+    ) -> tuple[tuple[ExpandedQuery, ...], Hits]:
+        """`chosen` with their hits as far as PubMed counts them in time, and how it reads the first. What finds
+        nothing, or an abbreviation in a meaning that is rare with the topic, makes room for another of the proposals;
+        if the first finds little, for what is wider."""
         hits: dict[str, Hits] = {}
         queries = tuple(chosen)
+        first = queries[0].pubmed_query
+        blocks = tuple(f" AND {block}" for *_, block in meaning_blocks(plan))
+        meanings = [one.pubmed_query for one in proposed if one.pubmed_query.endswith(blocks)]
         with anyio.move_on_after(seconds_for(COUNTS, cap=self._settings.deadline)):
-            await self._count(queries, hits)
-            direct = hits.get(queries[0].pubmed_query)
-            finds_nothing = direct is not None and direct.count == 0
-            options = [*(one for one in proposed if one.strategy == "broader"), *wider] if finds_nothing else proposed
-            fill_up = proposed if finds_nothing else ()
-            for _ in range(3):
-                useful = [one for one in options if one.pubmed_query not in hits or hits[one.pubmed_query].count]
-                other = choose(queries[0], [*useful, *fill_up], count=len(queries))
-                if len(other) < len(queries) or other == queries:
+            await self._count([*queries, *(one for one in proposed if one.pubmed_query in meanings)], hits)
+            options = [*proposed]
+            if first in hits and hits[first].count < _FEW:
+                options = [*(one for one in proposed if one.strategy == "broader"), *islice(wider(plan), _MAX_WIDER)]
+                options += proposed
+            if first in hits and not hits[first].count:
+                hits |= {one.pubmed_query: Hits(count=0) for one in proposed if one.strategy == "specific"}
+            for _ in range(4):
+                rivals = [hits[one].count for one in meanings if one in hits]
+                least = {one: max(rivals, default=0) * _RARE_MEANING for one in meanings}
+                useful = [
+                    one
+                    for one in options
+                    if one.pubmed_query not in hits or hits[one.pubmed_query].count > least.get(one.pubmed_query, 0)
+                ]
+                others = choose(queries[0], [*useful, *options], count=len(queries))
+                if others == queries:
                     break
-                queries = other
+                queries = others
                 await self._count(queries, hits)
         with_hits = (
             query.model_copy(update={"hits": hits[query.pubmed_query].count}) if query.pubmed_query in hits else query
             for query in queries
         )
-        return tuple(with_hits), hits[queries[0].pubmed_query].translation if queries[0].pubmed_query in hits else ""
+        return tuple(with_hits), hits[first] if first in hits else Hits(count=-1)
 
     async def _count(self, queries: Sequence[ExpandedQuery], hits: dict[str, Hits]) -> None:
         """Add to `hits` what each query finds that is not in it yet."""
         vocabulary = self._mesh
         assert vocabulary is not None
 
-        async def count(query: str) -> None:
+        async def count(query: ExpandedQuery) -> None:
             with suppress(ProviderError):
-                hits[query] = await vocabulary.hits(query)
+                found = await vocabulary.hits(query.pubmed_query, as_read=query.strategy == "direct")
+                hits[query.pubmed_query] = found
 
         async with anyio.create_task_group() as tasks:
             for one in queries:
                 if one.pubmed_query not in hits:
-                    tasks.start_soon(count, one.pubmed_query)
+                    tasks.start_soon(count, one)
 
 
 def _ignored(topic: Topic, concepts: Sequence[TopicConcept]) -> list[str]:
     known = {one.text for one in concepts if one.forms}
     return [short for short in abbreviations_of(topic) if short.lower() in PUBMED_STOP_WORDS and short not in known]
+
+
+def _unindexed(topic: Topic, read: Hits) -> list[str]:
+    """The negations that PubMed does not know as phrases, so that it would search for their words."""
+    unknown = {text.casefold() for text in read.unknown_phrases}
+    return [one for one in topic.negations if one.casefold() in unknown]
+
+
+def _excluding(topic: Topic, negations: Sequence[str]) -> Topic:
+    """The topic with what these negations name excluded; the same topic if one names nothing."""
+    text = topic.text
+    for one in negations:
+        if (absent := absent_thing(one)) and one in text:
+            text = text.replace(one, f"excluding {absent}")
+    found = read_topic(text)
+    return replace(found, typed=topic.typed) if len(found.excluded) > len(topic.excluded) else topic
 
 
 def _several(questions: Sequence[str]) -> str:
@@ -183,5 +234,5 @@ async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceVi
         return EvidenceView(), ""
     try:
         return await read_evidence(topic.subject, store), "" if store.calibration else UNCALIBRATED
-    except (EvidenceStoreError, EmbeddingError) as error:
+    except (EvidenceStoreError, SessionBusyError, EmbeddingError) as error:
         return EvidenceView(), f"The session's evidence was not used: {error.message}"

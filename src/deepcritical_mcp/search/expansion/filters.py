@@ -8,6 +8,7 @@ from datetime import date
 from typing import Literal, NamedTuple, cast
 
 from deepcritical_mcp.models import SearchFilter
+from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug
 from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
@@ -25,12 +26,16 @@ class FittingFilter(NamedTuple):
         words: the same for a web search or a search by meaning.
         mark: what in a topic shows that it has such a condition already.
         is_of_question: whether it belongs to what the topic asks; the others are limits.
+        is_best: whether it is the one to try first for its kind of question.
+        is_wide: whether it keeps so much of any search that it is only listed, not proposed.
     """
 
     filter: SearchFilter
     words: str
     mark: str
     is_of_question: bool = True
+    is_best: bool = False
+    is_wide: bool = False
 
     @property
     def is_published(self) -> bool:
@@ -52,18 +57,18 @@ _ADVERSE = SearchFilter(
 _ANIMALS = SearchFilter(name="Studies of animals", pubmed="animals[mh:noexp]", source="MeSH")
 # What fits a question of each kind: a filter, its words for a web search, and the mark of a topic that has it.
 _OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[SearchFilter | StudyFilter, str, str], ...]] = {
+    "harm": (
+        ("etiology", "relative risk cohort study", "cohort"),
+        ("etiology_broad", "risk factors", "risk"),
+    ),
     "treatment": (
         ("therapy", "randomized controlled trial", "randomized"),
         ("rct", "placebo or controlled trial", "randomized"),
         (_ADVERSE, "adverse effects safety", "adverse"),
     ),
     "diagnosis": (
-        ("diagnosis", "diagnostic accuracy specificity", "specificity"),
+        ("diagnosis", "diagnostic accuracy", "specificity"),
         ("diagnosis_broad", "sensitivity of diagnosis", "diagnosis"),
-    ),
-    "harm": (
-        ("etiology", "relative risk cohort study", "cohort"),
-        ("etiology_broad", "risk factors", "risk"),
     ),
     "course": (
         ("prognosis", "prognosis cohort", "prognos"),
@@ -77,14 +82,13 @@ _OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[SearchFilter | StudyFilter, str
 }
 # Ages as topics name them; the first that fits counts.
 _AGES = {
-    "over_80": "(?:over|above|aged|older than) (?:80|85|90)|octogenarians?|nonagenarians?|oldest old",
-    "aged": "older (?:adults|people|patients)|elderly|(?:over|above|aged) (?:60|65|70|75)|old age|geriatric",
+    "over_80": "octogenarians?|nonagenarians?|oldest old",
+    "aged": "older (?:adults|people|patients)|elderly|old age|geriatric",
     "newborn": "newborns?|neonat(?:es?|al)|preterm infants?",
     "preschool": "preschool(?:ers)?|toddlers?",
     "infant": "infants?|babies",
     "adolescent": "adolescen(?:ts?|ce)|teenagers?",
-    "child": "child(?:ren|hood)?|paediatric|pediatric|school(?:s|children)?",
-    "adult": "adults?",
+    "under_18": "child(?:ren|hood)?|paediatric|pediatric|school(?:s|children)?",
 }
 _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
     cast(AgeGroup, age): re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for age, words in _AGES.items()
@@ -92,17 +96,27 @@ _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
 # What a topic is about, by the stems of its words.
 _ANIMAL_WORDS = "animal canine dog fish horse mice mouse murine pig rabbit rat rodent sheep swine veterinary zebrafish"
 _QUESTION_WORDS: Mapping[QuestionKind, str] = {
-    "treatment": "acupuncture antagonist antibiotic anticoagulant antidepressant aspirin blocker crystalloid dialysis "
-    "drug efficacy implant inhibitor insulin intervention ketamine medication placebo probiotic prophylaxis "
-    "psychotherapy rehabilitation saline statin stent steroid supplementation surgery treat treatment warfarin",
-    "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic screening sensitivity specificity test",
-    "harm": "adverse cause etiology exposure harm levels pollution poisoning risk side smoking toxicity",
+    "treatment": "acupuncture antagonist antibiotic anticoagulant antidepressant aspirin blocker counseling "
+    "crystalloid dialysis drug efficacy exercise implant inhibitor insulin intervention ketamine medication "
+    "mindfulness placebo prevent prevention probiotic prophylaxis psychotherapy rehabilitation replacement saline "
+    "statin stent steroid supplementation surgery thrombolysis transplantation treat treatment warfarin yoga",
+    "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic differentiate distinguish rule "
+    "screening sensitivity specificity test",
+    "harm": "adverse cause etiology exposure harm levels pollution poisoning risk smoking toxicity",
     "course": "course mortality outcome prognosis prognostic recurrence relapse remission survival",
     "prediction": "nomogram predict prediction predictor score",
-    "views": "acceptability access attitude barriers beliefs burnout experience hesitancy perception perspectives "
-    "preferences qualitative satisfaction staffing stigma views waiting",
+    "views": "acceptability attitude barriers beliefs experience hesitancy perception perspectives preferences "
+    "qualitative satisfaction stigma views",
 }
-_TREATMENT_ENDINGS = ("ectomy", "plasty", "therapy", "therapies", "vaccine", "vaccines")
+# A topic with these asks of care and what it costs, not whether a treatment works.
+_OF_SERVICES = "access cost economic staffing"
+# Where or when something happens, not what is tried: "delirium after surgery".
+_SETTING = re.compile(
+    r"\b(?:after|before|during|following|in|undergoing) (?:\w+ ){0,2}?"
+    r"(?:chemotherapy|dialysis|replacement|surgery|transplantation|treatment)\b",
+    re.IGNORECASE,
+)
+_TREATMENT_ENDINGS = ("-led", "ectomy", "plasty", "siran", "therapy", "therapies", "vaccine", "vaccines")
 
 
 def fitting_filters(topic: Topic, kinds: set[QuestionKind], *, today: date) -> Iterator[FittingFilter]:
@@ -118,12 +132,19 @@ def question_kinds(topic: Topic) -> set[QuestionKind]:
 
     Views on a treatment ("vaccine hesitancy") and its costs are not questions of treatment.
     """
-    words = topic.affirmed.lower().split()
-    asked = stems(topic.affirmed)
+    words = _SETTING.sub(" ", topic.affirmed.lower()).split()
+    asked = stems(_SETTING.sub(" ", topic.affirmed))
     kinds: set[QuestionKind] = {kind for kind, names in _QUESTION_WORDS.items() if stems(names) & asked}
-    if "views" in kinds or any(word.startswith(("cost", "econom")) for word in words):
+    kinds |= {"harm"} if "side effect" in topic.affirmed.lower() else set()
+    is_of_services = stems(_OF_SERVICES) & asked or "waiting time" in topic.affirmed.lower()
+    if "views" in kinds or is_of_services:
         return kinds & {"views"}
-    if topic.verbs or any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in words):
+    if (
+        topic.verbs
+        or topic.outcome
+        or topic.sides
+        or any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in words)
+    ):
         return {"treatment", *kinds - {"course"}}
     return kinds
 
@@ -133,8 +154,10 @@ def _filters(topic: Topic, kinds: set[QuestionKind], year: int) -> Iterator[Fitt
     for place in range(max(map(len, fitting), default=0)):
         for rows in fitting:
             for found, words, mark in rows[place : place + 1]:
-                yield FittingFilter(STUDY_FILTERS[found] if isinstance(found, str) else found, words, mark)
-    if group := _age_group(topic.subject):
+                is_wide = isinstance(found, str) and found.endswith("_broad")
+                one = STUDY_FILTERS[found] if isinstance(found, str) else found
+                yield FittingFilter(one, words, mark, is_best=place == 0, is_wide=is_wide)
+    if group := "" if topic.ages else _age_group(topic.affirmed):
         name = AGE_GROUPS[group].name.lower()
         yield FittingFilter(AGE_GROUPS[group], name, "[mh]" if topic.syntax else name, is_of_question=False)
     systematic = STUDY_FILTERS["systematic_review"]
@@ -156,6 +179,18 @@ def _filters(topic: Topic, kinds: set[QuestionKind], year: int) -> Iterator[Fitt
         yield FittingFilter(HUMANS, "in humans", "humans", is_of_question=False)
     abstract = SearchFilter(name="With an abstract", pubmed="hasabstract", source="PubMed's own filter")
     yield FittingFilter(abstract, "abstract", "hasabstract", is_of_question=False)
+
+
+def age_block(text: str) -> str:
+    """People from an age on ("aged 65 and over"), by MeSH's age group and the usual words."""
+    years = int(re.findall(r"\d{2}", text)[0])
+    said = [pubmed_syntax.phrase(f"{words} {years}", "tiab") for words in ("aged", "over")]
+    older = [f"{words}[tiab]" for words in ('"older adults"', '"older people"', '"older patients"', "elderly")]
+    if years >= 60:
+        group = AGE_GROUPS["over_80" if years >= 80 else "aged"].pubmed
+        return pubmed_syntax.any_of([group, *said, f'"{years} years"[tiab]', *older])
+    group = (AGE_GROUPS["middle_aged"], AGE_GROUPS["aged"]) if years >= 40 else (AGE_GROUPS["adult"],)
+    return pubmed_syntax.any_of([*(one.pubmed for one in group), *said, f'"{years} years"[tiab]'])
 
 
 def _age_group(text: str) -> AgeGroup:

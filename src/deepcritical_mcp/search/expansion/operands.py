@@ -2,38 +2,70 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, spellings
 from deepcritical_mcp.search.expansion.phrases import general_stems, stems
-from deepcritical_mcp.search.expansion.topic import Topic
-from deepcritical_mcp.sources.base import MeshDescriptor
+from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol
 from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS
 
 _OF_CONTEXT = frozenset("among at during in on within".split())
 _SEPARATORS = NEGATIONS | frozenset(
-    """after against among and are as at be before being between by can compared comparing do does during for from had
-    has have in into is it its on or over per than that the their they this through to toward under until versus vs was
-    we were when where which while who whose with within""".split()
+    """after against among and are as at be before being between but by can compared comparing do does during for from
+    had has have in into is it its on or over per than that the their they this through to toward under until versus vs
+    was we were when where which while who whose with within""".split()
 )
+_MAIN_TOPIC_CHARS = 300
+# What is often said of drugs that somebody does not or cannot take.
+_UNTREATED = re.compile(
+    r"(?:not|never) (?:given|on|receiving|taking|treated with|using) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
+)
+_INTOLERANT = re.compile(
+    r"(?:cannot|unable to) (?:have|receive|take|tolerate|use) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
+)
+_NEVER_DONE = re.compile(r"(?:never|not) (?P<done>[^ ]{2,}(?:ed|ded|fed))", re.IGNORECASE)
+_NEVER_SMOKED = re.compile("(?:never|not) (?:been )?smok(?:ed|ers?|ing)", re.IGNORECASE)
+# Persons, geography, health care, occupations and social groups.
+_PLACES_AND_PEOPLE = ("M", "N", "Z", "I")
+_RELATIONS = frozenset("association better best effect effects relationship role".split())
+# What papers on a subject need not say of themselves, though one would not search without it.
+_ASPECTS = "impact influence qualitative"
 _PEOPLE = frozenset("individuals participants patient patients people persons subjects".split())
 
 
 @dataclass(frozen=True)
 class Operand:
     """A part of the topic's PubMed query: a concept, or a phrase in the user's words, and the word that separates it
-    from what stands `before` it. A negation is always required."""
+    from what stands `before` it. A negation is always required.
+
+    Attributes:
+        fixed: its block, if it is neither a concept nor searched as it is written.
+        is_compared: whether it is what a PICO question compares with.
+    """
 
     text: str
     concept: TopicConcept | None = None
     before: str = ""
+    fixed: str = ""
+    is_compared: bool = False
 
     @property
     def is_context(self) -> bool:
-        """Whether a preposition says that it is the place, time or people of a study."""
-        return self.before in _OF_CONTEXT
+        """Whether a preposition says that it is the place, time or people of a study; a disease or a drug is not."""
+        if self.before not in _OF_CONTEXT or self.fixed:
+            return bool(self.fixed)
+        if record := self.concept.record if self.concept else None:
+            return any(number.startswith(_PLACES_AND_PEOPLE) for number in record.tree_numbers)
+        is_place = all(word[0].isupper() and not word.isupper() for word in self.text.split())
+        return is_place or self.before == "among" or bool(stems(self.text) & general_stems())
+
+    @property
+    def is_measure(self) -> bool:
+        """Whether it is a dose, a time or another number ("every 2 hours")."""
+        return self.concept is None and not self.fixed and any(word[0].isdigit() for word in self.text.split())
 
     @property
     def is_negation(self) -> bool:
@@ -42,20 +74,48 @@ class Operand:
     @property
     def is_general(self) -> bool:
         """Whether its words alone name no subject."""
-        return self.concept is None and stems(self.text) <= general_stems()
+        return self.concept is None and not self.fixed and stems(self.text) <= general_stems() | stems(_ASPECTS)
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it is a name: of a record, a drug, a gene, or of several words."""
+        words = self.text.split()
+        has_name = self.concept is not None and bool(self.concept.record or self.concept.forms)
+        return has_name or any(is_symbol(word) or is_drug(word) for word in words) or len(self._telling) > 1
+
+    @property
+    def _telling(self) -> list[str]:
+        return [word for word in self.text.split() if stems(word) - general_stems() and not word.isdecimal()]
 
     @property
     def is_idle(self) -> bool:
-        """Whether it would only keep papers from being found: "patients", a bare number."""
-        return self.concept is None and (self.text.lower() in _PEOPLE or self.text.isdecimal())
+        """Whether it would only keep papers from being found: "patients", "effect", a bare number."""
+        return self.concept is None and (self.text.lower() in _PEOPLE | _RELATIONS or self.text.isdecimal())
 
-    def pubmed(self, *others: MeshDescriptor) -> str:
+    @property
+    def pubmed(self) -> str:
         """The operand for PubMed; the user's own words go through PubMed's mapping, unless PubMed would drop the first
         one ("use of force")."""
         if self.concept:
-            return self.concept.block(*others)
+            return self.concept.block
+        if self.fixed:
+            return self.fixed
+        if self.is_negation:
+            return _negated(self.text)
         is_lost = self.text.split()[0] in PUBMED_STOP_WORDS
         return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
+
+    def as_main_topic(self) -> str:
+        """The same among the main topics of a paper: in its title, or as a MeSH Major Topic."""
+        if not self.concept:
+            words = [word for word in self.text.split() if word.lower() not in PUBMED_STOP_WORDS]
+            return joined(pubmed_syntax.phrase(word, "ti") for word in words)
+        own = () if self.concept.forms and self.concept.text.lower() in PUBMED_STOP_WORDS else (self.concept.text,)
+        names = (*own, *self.concept.names)
+        alternatives = [pubmed_syntax.phrase(one, "ti") for name in names for one in spellings(name)]
+        if self.concept.record and not self.concept.record.is_supplementary:
+            alternatives.insert(0, pubmed_syntax.phrase(self.concept.record.name, "MeSH Major Topic"))
+        return pubmed_syntax.any_of(alternatives, limit=_MAIN_TOPIC_CHARS)
 
 
 def operands_of(topic: Topic, concepts: Iterable[TopicConcept]) -> list[Operand]:
@@ -70,7 +130,8 @@ def operands_of(topic: Topic, concepts: Iterable[TopicConcept]) -> list[Operand]
 
     def end_run() -> None:
         nonlocal run, before
-        found.extend(_phrase(run, before))
+        is_compared = 0 <= topic.comparison <= place - len(run)
+        found.extend(replace(one, is_compared=is_compared) for one in _phrase(run, before))
         run, before = [], "" if run else before
 
     while place < len(topic.parts):
@@ -80,7 +141,8 @@ def operands_of(topic: Topic, concepts: Iterable[TopicConcept]) -> list[Operand]
             end_run()
         if concept or part.startswith('"'):
             end_run()
-            found.append(Operand(concept.text if concept else part, concept, before))
+            is_compared = 0 <= topic.comparison <= place
+            found.append(Operand(concept.text if concept else part, concept, before, is_compared=is_compared))
             before = ""
         elif _separates(part):
             end_run()
@@ -90,7 +152,16 @@ def operands_of(topic: Topic, concepts: Iterable[TopicConcept]) -> list[Operand]
             run.append(part)
         place = stop
     end_run()
-    return found
+    return _set_phrase(found)
+
+
+def _set_phrase(operands: list[Operand]) -> list[Operand]:
+    """The operands; "failure to rescue" in one piece, which PubMed may know as a name."""
+    if len(operands) == 2 and operands[1].before in ("for", "to"):
+        first, last = operands
+        if not any(one.concept or one.is_general or one.is_negation or " " in one.text for one in operands):
+            return [replace(first, text=f"{first.text} {last.before} {last.text}")]
+    return operands
 
 
 def _separates(part: str) -> bool:
@@ -102,8 +173,26 @@ def _phrase(run: Sequence[str], before: str) -> list[Operand]:
     places = [place for place, word in enumerate(run) if word not in PUBMED_STOP_WORDS]
     if not places:
         return []
+    if run[0].lower() in _RELATIONS | {*_ASPECTS.split()} and run[1:2] == ["of"] and run[2:]:  # "effect of music"
+        return [Operand(run[0], before=before), *_phrase(run[2:], "")]
     start = 0 if run[1:2] == ["of"] else places[0]
     return [Operand(" ".join(run[start : places[-1] + 1]), before=before)]
+
+
+def _negated(quoted: str) -> str:
+    """A negation for PubMed: the phrase, or the other ways to say the same that papers have."""
+    words = quoted.strip('"')
+    others = ""
+    if found := _UNTREATED.fullmatch(words):
+        others = f"({pubmed_syntax.grouped(found['drug'])} AND (naive[tiab] OR untreated[tiab] OR unmedicated[tiab]))"
+    elif found := _INTOLERANT.fullmatch(words):
+        others = f"({pubmed_syntax.grouped(found['drug'])} AND (intoleran*[tiab] OR contraindicat*[tiab]))"
+    elif _NEVER_SMOKED.fullmatch(words):
+        others = '"never smokers"[tiab] OR "never smoker"[tiab] OR nonsmok*[tiab] OR "non-smok*"[tiab]'
+    elif found := _NEVER_DONE.fullmatch(words):
+        done = found["done"].lower()
+        others = f'"never {done}"[tiab] OR "not {done}"[tiab] OR "non-{done}"[tiab]'
+    return f"({quoted} OR {others})" if others else quoted
 
 
 def joined(operands: Iterable[str]) -> str:

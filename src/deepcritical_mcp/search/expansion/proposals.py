@@ -9,21 +9,23 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from types import MappingProxyType
-from typing import Literal, NamedTuple
+from itertools import pairwise
 
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
+from deepcritical_mcp.search.expansion.abbreviations import Meaning
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, written
+from deepcritical_mcp.search.expansion.broader import broader_drafts
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm
-from deepcritical_mcp.search.expansion.filters import fitting_filters, question_kinds
-from deepcritical_mcp.search.expansion.operands import Operand, joined, operands_of
-from deepcritical_mcp.search.expansion.phrases import natural_order, stems
+from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
+from deepcritical_mcp.search.expansion.operands import Operand, joined
+from deepcritical_mcp.search.expansion.phrases import stems
+from deepcritical_mcp.search.expansion.plan import EITHER_WAY, Draft, Plan, joined_words, quoted_list
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
-from deepcritical_mcp.sources.base import MeshDescriptor
-from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS
+from deepcritical_mcp.sources.pubmed.search_filters import STUDY_FILTERS
+from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS, QUESTION_WORDS
 
 SEMANTIC_SHARE = 0.37
 # Best on MED (bench/expansion.py): four terms of the evidence.
@@ -32,10 +34,11 @@ _MAX_ADDED_WORDS = 12
 
 _PRONOUNS = frozenset("it its them they their this these those he she".split())
 
-_EITHER_WAY = re.compile("^with (?:and|or) without |^with/without ", re.IGNORECASE)
-_ABSENCE = re.compile("(?:without|absence of|free of|lacking) (?:an? |any )?")
-
-Reformulation = Literal["syntactic", "semantic"]
+_ABSENCE = re.compile(
+    "(?:without|absence of|free of|lacking|(?:not|never) (?:given|on|receiving|taking|treated with|using))"
+    "(?: an?| any)? "
+)
+_MAX_MAIN_TOPICS = 3
 
 
 def semantic_count(count: int) -> int:
@@ -88,72 +91,24 @@ def _include(strategy: str, chosen: list[ExpandedQuery], rest: Sequence[Expanded
             return
 
 
-class _Draft(NamedTuple):
-    """A proposal. A specific one is the direct query AND `pubmed`; for a broader one, `pubmed` is the whole query or
-    "". `names` are added where no operators exist to the topic, or to `subject` if that is not ""."""
-
-    strategy: Literal["broader", "specific"]
-    reformulation: Reformulation
-    source: Literal["mesh", "rules", "evidence"]
-    rationale: str
-    names: Iterable[str]
-    pubmed: str
-    subject: str = ""
-
-
-class Plan:
-    """A topic with its concepts, from which all queries are built.
-
-    Args:
-        asked: the topic as the user wrote it.
-        topic: the same in NCBI's spelling, or `asked`.
-        concepts: those of `topic`.
-    """
-
-    def __init__(self, asked: Topic, topic: Topic, concepts: Sequence[TopicConcept]) -> None:
-        self.asked, self.topic = asked, topic
-        self.concepts = concepts
-        operands = operands_of(topic, concepts)
-        self.operands = [one for one in operands if not one.is_idle] or operands
-        idle = [one.text for one in operands if one not in self.operands]
-        self.left_out = [text for text in idle if not text.isdecimal()]
-        either_way = [text for one in topic.either_way if (text := _EITHER_WAY.sub("", one)) != one]
-        numbers = [text for text in idle if text.isdecimal()]
-        self.optional = [*filter(None, [topic.outcome]), *either_way, *numbers]
-        self.direct = topic.syntax or self.query(self.operands)
-        self.kinds = question_kinds(topic)
-        if len(self.operands) == 1 and not self.kinds and (record := self.concepts[0].record if concepts else None):
-            # A disease or a drug alone: what most people want to know of it.
-            self.kinds |= {"treatment", "diagnosis"} if record.is_of(("C", "F03")) else set()
-            self.kinds |= {"treatment"} if record.is_supplementary or record.is_of(("D",)) else set()
-
-    def query(
-        self, operands: Sequence[Operand], others: Mapping[Operand, MeshDescriptor] = MappingProxyType({})
-    ) -> str:
-        """The query for these of the operands, each or one of its `others`, in the user's spelling too."""
-        core = joined(one.pubmed(others[one]) if one in others else one.pubmed() for one in operands)
-        query = self.topic.or_typed(core)
-        excluded = pubmed_syntax.any_of(map(pubmed_syntax.grouped, self.topic.excluded)) if self.topic.excluded else ""
-        return f"{pubmed_syntax.grouped(query)} NOT {excluded}" if excluded else query
-
-
 def direct_query(plan: Plan) -> ExpandedQuery:
     """The topic as the user wrote it; in PubMed each concept by any of its names."""
     asked, topic = plan.asked, plan.topic
-    whole = asked.syntax or (asked.subject if asked.outcome else asked.text)
+    whole = asked.subject if asked.outcome or asked.syntax else asked.text
     query = fit_web(whole)
-    named = [one.text for one in plan.concepts if one.record or one.forms]
-    compared = [one for one in topic.either_way if _EITHER_WAY.sub("", one) == one]
+    named = [one.text.strip('"') for one in plan.concepts if one.record or one.forms]
+    compared = [one for one in topic.either_way if EITHER_WAY.sub("", one) == one]
     optional = " OR ".join([*map(pubmed_syntax.grouped, plan.optional), "all[sb]"])
     remarks = [
         _origin(asked),
-        f"In PubMed, with the other names of {_listed(named)}." if named and not asked.syntax else "",
-        f"{_listed(plan.optional)} only ranks the papers; none has to say so." if plan.optional else "",
-        f"{_listed(topic.verbs)} left out, since papers word an effect in many ways." if topic.verbs else "",
-        f"{_listed(plan.left_out)} left out: papers on the topic need not say so." if plan.left_out else "",
-        f"{_listed(compared)} left out, since no paper has to say so." if compared else "",
-        f"Without papers that mention {_listed(topic.excluded)}." if topic.excluded else "",
-        f"{_listed(topic.negations)} must occur as a phrase." if topic.negations else "",
+        f"In PubMed, with the other names of {quoted_list(named)}." if named and not asked.syntax else "",
+        f"{quoted_list(topic.ages)} by MeSH's age group and the usual words." if topic.ages else "",
+        f"{quoted_list(plan.optional)} only ranks the papers; none has to say so." if plan.optional else "",
+        f"{quoted_list(topic.verbs)} left out, since papers word an effect in many ways." if topic.verbs else "",
+        f"{quoted_list(plan.left_out)} left out: papers on the topic need not say so." if plan.left_out else "",
+        f"{quoted_list(compared)} left out, since no paper has to say so." if compared else "",
+        f"Without papers that mention {quoted_list(topic.excluded)}." if topic.excluded else "",
+        *map(_negation, (one for one in plan.operands if one.is_negation)),
         "" if query == whole else "A web search uses only its beginning.",
         f"PubMed gets the topic without its last {asked.left_out} words." if asked.left_out else "",
         "In PubMed, in your spelling or NCBI's." if topic.typed else "",
@@ -166,6 +121,12 @@ def direct_query(plan: Plan) -> ExpandedQuery:
         pubmed_query=f"{pubmed_syntax.grouped(plan.direct)} AND ({optional})" if plan.optional else plan.direct,
         source="mesh" if any(one.record for one in plan.concepts) and not asked.syntax else "rules",
     )
+
+
+def _negation(one: Operand) -> str:
+    others = ", or as papers word it" if one.pubmed != one.text else " must occur"
+    words = one.text.strip('"')
+    return "" if one.concept else f"“{words}” as a phrase{others}."
 
 
 def _origin(asked: Topic) -> str:
@@ -205,27 +166,37 @@ def proposals(plan: Plan, terms: Sequence[EvidenceTerm], *, today: date) -> Iter
             )
 
 
-def _drafts(plan: Plan, terms: Sequence[EvidenceTerm], today: date) -> Iterator[_Draft]:
+def _drafts(plan: Plan, terms: Sequence[EvidenceTerm], today: date) -> Iterator[Draft]:
     topic = plan.topic
+    broader: list[Draft] = []
     # Words alone cannot exclude what such a topic excludes, so nothing is followed or replaced.
     if not topic.has_exclusion:
         yield from _each_question(plan)
         yield from _not_mentioned(plan)
         yield from _meanings(plan)
         yield from _outcome(topic)
-        yield from _without_a_part(plan)
+        broader = broader_drafts(plan)
+        yield from broader[:1]
         yield from _with_terms(topic, terms)
+    filters = [one for one in fitting_filters(topic, plan.kinds, today=today) if not one.is_wide]
+    first = [one for one in filters if one.is_best or one.filter == STUDY_FILTERS["systematic_review"]]
+    yield from (_with_filter(one, topic) for one in first)
+    if not topic.has_exclusion:
         yield from _main_topic(plan)
+        yield from broader[1:]
+    others = [one for one in filters if one not in first and one.filter.pubmed not in plan.direct.lower()]
+    others.sort(key=lambda one: not one.is_of_question)
+    yield from (_with_filter(one, topic) for one in others)
+
+
+def _with_filter(one: FittingFilter, topic: Topic) -> Draft:
     remark = " A web search cannot exclude what your NOT excludes." if topic.has_exclusion else ""
-    for one in fitting_filters(topic, plan.kinds, today=today):
-        kind = "semantic" if one.is_of_question else "syntactic"
-        found = f"{one.filter.name} ({one.filter.source}).{remark}"
-        yield _Draft("specific", kind, "rules", found, [one.words], one.filter.pubmed)
-    if not topic.has_exclusion and len(plan.operands) > 1:
-        yield from _broader(plan)
+    kind = "semantic" if one.is_best else "syntactic"
+    found = f"{one.filter.name} ({one.filter.source}).{remark}"
+    return Draft("specific", kind, "rules", found, [one.words], one.filter.pubmed)
 
 
-def _each_question(plan: Plan) -> Iterator[_Draft]:
+def _each_question(plan: Plan) -> Iterator[Draft]:
     """One question of several: the parts of the direct query that it has."""
     for question in plan.topic.questions:
         words = stems(question)
@@ -234,116 +205,74 @@ def _each_question(plan: Plan) -> Iterator[_Draft]:
         asked = [one for one in plan.operands if one.is_negation or stems(one.text) & words]
         if asked and len(asked) < len(plan.operands):
             found = f"One of your questions alone: “{question}”."
-            yield _Draft("broader", "syntactic", "rules", found, [], plan.query(asked), question)
+            yield Draft("broader", "syntactic", "rules", found, [], plan.query(asked), question)
 
 
-def _not_mentioned(plan: Plan) -> Iterator[_Draft]:
+def absent_thing(negation: str) -> str:
+    """What is not there: "deep vein thrombosis" of "without deep vein thrombosis"; "" if nothing can be named."""
+    found = _ABSENCE.match(negation)
+    return negation[found.end() :] if found else ""
+
+
+def _not_mentioned(plan: Plan) -> Iterator[Draft]:
     """ "Without X" as the phrase, or as papers that do not mention X."""
     for negated in (one for one in plan.operands if one.is_negation):
         words = negated.text.strip('"')
-        absent = _ABSENCE.sub("", words)
-        others = joined(one.pubmed() for one in plan.operands if one is not negated)
-        if absent != words and others:
+        absent = absent_thing(words)
+        others = joined(one.pubmed for one in plan.operands if one is not negated)
+        if absent and others:
             silent = f"({pubmed_syntax.grouped(others)} NOT {pubmed_syntax.grouped(absent)})"
             query = f"{pubmed_syntax.grouped(plan.direct)} OR {silent}"
             found = f"Papers that say “{words}”, and those that do not mention {absent} at all."
-            rest = _words([one for one in plan.operands if not one.is_negation])
-            yield _Draft("broader", "syntactic", "rules", found, [], query, f"{rest}, no {absent}")
+            rest = joined_words([one for one in plan.operands if not one.is_negation])
+            yield Draft("broader", "syntactic", "rules", found, [], query, f"{rest}, no {absent}")
 
 
-def _meanings(plan: Plan) -> Iterator[_Draft]:
-    """An abbreviation that stands for several things, as each of the most common ones."""
+def meaning_blocks(plan: Plan) -> Iterator[tuple[TopicConcept, Meaning, str]]:
+    """The abbreviations that stand for several things, with each of their most common meanings and its block."""
     for one in plan.concepts:
         if one.abbreviation and not one.abbreviation.long_form:
             for meaning in (one.abbreviation.in_context or one.abbreviation.meanings)[:2]:
-                found = f"“{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
-                block = pubmed_syntax.any_of(written(meaning.long_form))
-                yield _Draft("specific", "syntactic", "rules", found, [meaning.long_form], block)
+                yield one, meaning, pubmed_syntax.any_of(written(meaning.long_form))
 
 
-def _outcome(topic: Topic) -> Iterator[_Draft]:
+def _meanings(plan: Plan) -> Iterator[Draft]:
+    """An abbreviation that stands for several things, as each of the most common ones."""
+    for one, meaning, block in meaning_blocks(plan):
+        found = f"“{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
+        yield Draft("specific", "syntactic", "rules", found, [meaning.long_form], block)
+
+
+def _outcome(topic: Topic) -> Iterator[Draft]:
     """The outcome of a PICO question as a requirement."""
     if topic.outcome:
         found = f"With the outcome ({topic.outcome}) required."
         words = f"{' '.join(topic.parts)} effect on {topic.outcome}"
-        yield _Draft("specific", "syntactic", "rules", found, [], pubmed_syntax.grouped(topic.outcome), words)
+        block = pubmed_syntax.any_of(map(pubmed_syntax.grouped, topic.outcomes))
+        yield Draft("specific", "syntactic", "rules", found, [], block, words)
 
 
-def _without_a_part(plan: Plan) -> Iterator[_Draft]:
-    """The topic without its least telling part: general words, else where and among whom a study was done. Never
-    without a negation."""
-    parts = [one for one in plan.operands if not one.is_negation]
-    general = [one for one in parts if one.is_general]
-    context = [one for one in parts[1:] if one.is_context]
-    candidates = [
-        *(general[-1:] if len(parts) > len(general) else ()),
-        *(context[-1:] if len(parts) >= 3 else ()),
-    ]
-    for one in dict.fromkeys(candidates):
-        rest = [other for other in plan.operands if other is not one]
-        found = f"Without “{one.text}”, which papers may word otherwise or leave to the full text."
-        yield _Draft("broader", "syntactic", "rules", found, [], plan.query(rest), _words(rest))
-
-
-def shorter(plan: Plan) -> Iterator[ExpandedQuery]:
-    """The topic without its last part, its last two, and so on, for a topic that PubMed has nothing on."""
-    parts = [one for one in plan.operands if not one.is_negation]
-    for kept in range(len(parts) - 1, 0, -1):
-        rest = [one for one in plan.operands if one.is_negation or one in parts[:kept]]
-        left_out = _listed(one.text for one in parts[kept:])
-        yield ExpandedQuery(
-            query=_words(rest),
-            strategy="broader",
-            reformulation="syntactic",
-            rationale=f"Without {left_out}, because PubMed has nothing on all of it.",
-            pubmed_query=plan.query(rest),
-            source="rules",
-        )
-
-
-def _words(operands: Sequence[Operand]) -> str:
-    return " ".join(one.text.strip('"') for one in operands)
-
-
-def _with_terms(topic: Topic, terms: Sequence[EvidenceTerm]) -> Iterator[_Draft]:
+def _with_terms(topic: Topic, terms: Sequence[EvidenceTerm]) -> Iterator[Draft]:
     """The topic with the best terms of the evidence, without those that it negates."""
     chosen = [term.term for term in terms if not stems(term.term) & topic.negated][:_MAX_TERMS]
     if chosen:
         condition = pubmed_syntax.any_of(pubmed_syntax.grouped(pubmed_syntax.words(name)) for name in chosen)
         found = f"With terms from the session's evidence ({', '.join(chosen)}); in PubMed, at least one of them."
-        yield _Draft("specific", "semantic", "evidence", found, chosen, condition)
+        yield Draft("specific", "semantic", "evidence", found, chosen, condition)
 
 
-def _main_topic(plan: Plan) -> Iterator[_Draft]:
-    """A single concept as the main topic of a paper."""
-    for concept in plan.concepts if len(plan.operands) == 1 else ():
-        if concept.record and not concept.record.is_supplementary:
-            found = f"Papers whose main topic is {concept.record.name} (MeSH Major Topic)."
-            block = pubmed_syntax.phrase(concept.record.name, "MeSH Major Topic")
-            yield _Draft("specific", "syntactic", "mesh", found, ["main topic"], block)
-
-
-def _broader(plan: Plan) -> Iterator[_Draft]:
-    """A concept broadened in the MeSH tree, the last concept first, because topics often start with a drug or gene."""
-    named = {one.concept.record.name for one in plan.operands if one.concept and one.concept.record}
-    for operand in reversed(plan.operands):
-        near = operand.concept.broader if operand.concept else ()
-        for parent in [one for one in near if _is_close(one) and one.name not in named][:1]:
-            query = plan.query(plan.operands, {operand: parent})
-            found = f"“{operand.text}” or the broader {parent.name}, above it in the MeSH tree."
-            name = " ".join(word.lower() if word[1:].islower() else word for word in natural_order(parent.name).split())
-            either = f"{operand.text} or {name}"
-            words = re.sub(
-                rf"\b{re.escape(operand.text)}\b", lambda _, either=either: either, plan.topic.subject, count=1
-            )
-            yield _Draft("broader", "semantic", "mesh", found, [], query, words)
-
-
-def _is_close(parent: MeshDescriptor) -> bool:
-    """Whether a heading is deep enough in the tree, and of diseases, disorders or procedures: drugs of one class do
-    not stand for one another."""
-    return any(number.startswith(("C", "E", "F")) and number.count(".") >= 2 for number in parent.tree_numbers)
-
-
-def _listed(words: Iterable[str]) -> str:
-    return ", ".join(f"“{word}”" for word in words)
+def _main_topic(plan: Plan) -> Iterator[Draft]:
+    """The subjects of the topic as the main topic of a paper."""
+    following = dict(pairwise(plan.operands))
+    cut_off = {one for one, after in following.items() if not one.concept and after.concept and not after.before}
+    subjects = [one for one in plan.parts if one.is_named and not (one.is_general or one.is_measure or one.fixed)]
+    subjects = [one for one in subjects if one not in cut_off]
+    chosen = [one for one in subjects if one.concept or not one.is_context][:_MAX_MAIN_TOPICS]
+    is_whole = len(chosen) == len(plan.operands) or len(chosen) > 1
+    if chosen and is_whole and not plan.topic.syntax and not plan.topic.language:
+        listed = " and ".join(f"“{one.text}”" for one in chosen)
+        found = f"Papers mainly on {listed}: in the title, or as a MeSH Major Topic."
+        is_question = plan.topic.subject.split()[0].lower() in QUESTION_WORDS
+        words = f"studies on {joined_words(plan.operands) if is_question else plan.topic.subject}"
+        block = pubmed_syntax.grouped(joined(one.as_main_topic() for one in chosen))
+        yield Draft("specific", "syntactic", "rules", found, [], block, words)

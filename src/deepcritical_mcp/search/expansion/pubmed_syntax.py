@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 # Maximum characters of a query built here from words; queries in PubMed's syntax are not shortened.
 MAX_QUERY_LENGTH = 1_000
@@ -36,6 +37,7 @@ _BOOLEANS = frozenset({"AND", "OR", "NOT"})
 _TOKEN = re.compile(r'"[^"]*"|\[[^\[\]]*\]|[()]|[^\s()"\[\]]+')
 # Next to a phrase, a group or a tag, which only PubMed queries have.
 _LOWER_OPERATOR = re.compile(r'(?<=["\])])\s(?:and|or|not)\s(?=\S)|(?<=\S)\s(?:and|or|not)\s(?=["(])')
+_UNCLOSED_TAG = re.compile(r"\[([A-Za-z ]{2,40}?)(?=$|[)(]| (?:AND|OR|NOT) )")
 _FANCY_QUOTES = re.compile("[“”„‟«»＂]")
 _NOT_IN_WORDS = re.compile(r"[\"\[\](){}|&~#^<>=\\;?!]|(?<!\w)[:/.,*'’+-]+|[:/.,'’]+(?!\w)|(?<=\S)[:/](?=\S)")
 _BLANKS = re.compile(r"\s+")
@@ -74,8 +76,8 @@ def repair(text: str) -> str:
     """`text` as a well-formed PubMed query; a well-formed one is unchanged.
 
     Unbalanced quotes and parentheses, empty groups, operators without operands and unknown field tags are removed (the
-    words in them stay); lower-case operators next to a group, a phrase or a tag become upper case. "" if nothing
-    is left.
+    words in them stay), mistyped tags corrected; lower-case operators next to a group, a phrase or a tag become upper
+    case. "" if nothing is left.
     """
     return " ".join(map(str, _parse(text)))
 
@@ -83,7 +85,8 @@ def repair(text: str) -> str:
 def subjects(text: str) -> list[str]:
     """The operands of a query that name its subject, as plain words without operators, excluded terms, tags or words in
     other fields."""
-    return [operand for operand in map(str.strip, _subjects(_parse(text))) if operand]
+    found = {operand.casefold(): operand for operand in map(str.strip, _subjects(_parse(text))) if operand}
+    return list(found.values())
 
 
 def words(text: str) -> str:
@@ -115,6 +118,7 @@ def _parse(text: str) -> tuple[_Node, ...]:
     straight = _BLANKS.sub(" ", _FANCY_QUOTES.sub('"', text))
     if straight.count('"') % 2:
         straight = " ".join(straight.rsplit('"', 1))
+    straight = _UNCLOSED_TAG.sub(lambda tag: f"{tag[0]}]" if is_field_tag(tag[1]) else tag[0], straight)
     raised = _LOWER_OPERATOR.sub(lambda operator: operator[0].upper(), straight)
     return _read_group(iter(_TOKEN.findall(raised)), depth=0)
 
@@ -136,7 +140,11 @@ def _read_group(tokens: Iterator[str], *, depth: int) -> tuple[_Node, ...]:
 
 
 def _add_tag(items: list[_Node], token: str) -> None:
-    """Attach a known tag to the preceding item; an unknown one is a word in brackets ("[18F]FDG")."""
+    """Attach a known tag to the preceding item, or the one that a mistyped tag is meant to be ("[tiabb]"); another is a
+    word in brackets ("[18F]FDG")."""
+    if not is_field_tag(token[1:-1]):
+        meant = get_close_matches(token[1:-1].strip().lower(), FIELD_TAGS, n=1, cutoff=0.8)
+        token = f"[{meant[0]}]" if meant else token
     if not is_field_tag(token[1:-1]):
         items.extend(_Node(word) for word in words(token).split())
     elif items and not items[-1].tag and not items[-1].is_operator:

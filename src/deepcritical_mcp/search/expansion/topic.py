@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -27,38 +27,73 @@ WEB_WORDS = 50
 OTHER_SCRIPT = "another script"
 # Words that are English ones too say nothing of a topic's language.
 _ALSO_ENGLISH = QUERY_FUNCTION_WORDS | {"die", "men", "over"}
+# One of these is enough, since English topics never have them ("de novo", "in vivo").
+_NEVER_ENGLISH = frozenset("avec bei bij chez dans della delle für mit nach naar pour und voor zur".split())
 # How many words a negation covers at most, itself included: "without a diagnosis of type 2 diabetes".
 _MAX_NEGATION_WORDS = 7
 
 _IGNORED = rf"(?:{'|'.join(sorted(QUERY_FUNCTION_WORDS))})(?![^ ])"
 # Nothing is negated in "with or without" or at the end of a clause; "of" continues a negation ("without a diagnosis of
 # diabetes").
+_CLAUSE = "(?:admitted|attending|exposed|given|living|receiving|taking|treated|undergoing)(?![^ ])"
 _NEGATION = re.compile(
     r"(?<![^ ])(?<!\band )(?<!\bor )(?<!\bversus )(?<!\bvs )(?:do )?"
-    rf"(?P<negation>absence of|free of|lacking|{'|'.join(sorted(NEGATIONS))})"
-    rf"(?: {_IGNORED}){{0,6}}(?: (?:of )?(?!{_IGNORED})[^ ,]++){{1,6}}",
+    rf"(?P<negation>absence of|free of|lacking|unable to|{'|'.join(sorted(NEGATIONS))})"
+    rf"(?: {_IGNORED}){{0,6}}(?: (?:of )?(?!{_IGNORED})[^ ,]++)"
+    rf"(?: (?:of )?(?!{_IGNORED}|{_CLAUSE})[^ ,]++){{0,5}}",
     re.IGNORECASE,
 )
 _SOME_WORDS = rf"(?: (?:of )?(?!{_IGNORED})[^ ,;.?()]++){{1,6}}"
+_FOR_WHOM = "(?: (?:among|during|for|in|of|patients|people|those|with)){0,3}"
 # What may be there or not, and what is compared with nothing ("surgery vs no surgery"): no paper has to say so.
 _EITHER_WAY = re.compile(
-    r"(?<![^ ])(?:with (?:and|or) without|with/without|(?:versus|vs\.?|or|compared (?:with|to)) (?:no|without))"
+    r"(?<![^ ])(?:with (?:and|or) without|with/without|(?:apart|aside) from|other than|"
+    rf"(?:versus|vs\.?|or|compared (?:with|to)) (?:no|without)){_FOR_WHOM}"
     rf"{_SOME_WORDS}",
     re.IGNORECASE,
 )
 _EXCLUDED = re.compile(
-    rf"\(not ([^()]{{1,80}})\)|,? (?:excluding|except(?: for)?|but not|other than)({_SOME_WORDS})", re.IGNORECASE
+    rf"\(not ([^()]{{1,80}})\)|,? (?:excluding|except(?: for)?|but not|"
+    rf"(?:apart from|aside from|other than)(?= (?:among|during|for|in) )){_FOR_WHOM}({_SOME_WORDS})",
+    re.IGNORECASE,
+)
+# "aged 65 and over", "people over 80", "75 years or older", but no range of ages.
+_AGE = r"(?:1[89]|[2-9]\d)(?! ?[-–] ?\d| (?:to|and) \d)(?: ?(?:years?|yrs?)(?: of age| old)?)?"
+_OR_OLDER = "(?:,? (?:and|or) (?:above|older|over|up))?"
+_AGED = re.compile(
+    rf"\b(?:(?:adults|individuals|patients|people|persons) |(?<=\bwomen )|(?<=\bmen ))"
+    rf"(?:who are )?(?:aged |aged over |aged at least |over |above |older than ){_AGE}{_OR_OLDER}(?!\w)"
+    rf"|\baged (?:over |at least )?{_AGE}{_OR_OLDER}(?!\w)"
+    rf"|\b(?:1[89]|[2-9]\d) (?:years?|yrs?)(?: of age)? (?:and|or) (?:above|older|over)\b",
+    re.IGNORECASE,
+)
+# "A versus B": the words next to it.
+_VERSUS = re.compile(
+    r"(?<![^ ])([^ ,;.?()]++) (?:versus|vs\.?|compared (?:with|to)) (?:the )?([^ ,;.?()]++)", re.IGNORECASE
 )
 _REQUEST = re.compile(
     rf"^(?:find|i|i'm|looking|please|show|tell|we)(?: (?:{'|'.join(sorted(REQUEST_WORDS))}))*"
     r" (?:about|concerning|for|in|on|regarding) (?=\S)",
     re.IGNORECASE,
 )
+_ASKED = re.compile(
+    r"^(?:please )?(?:(?:i|we)(?:'d| would)? (?:like|need|want|wish) to |(?:can|could) you |help me )?"
+    r"(?:check|determine|explore|find out|investigate|know|learn|see|tell me|understand) "
+    r"(?:about|how|if|what|whether|why) (?=\S)",
+    re.IGNORECASE,
+)
+# Between two subjects, as a preposition is.
+_FILLERS = re.compile(
+    r" (?:as well as|in case of|in relation to|in (?:terms|the context) of|such as|versus|vs\.?|"
+    r"with re(?:gard|spect) to) ",
+    re.IGNORECASE,
+)
+_MEASURED = re.compile(r" (?:after|at|by|over|within) (?:\w+ ){1,2}(?:days?|weeks?|months?|years?)\b", re.IGNORECASE)
 # Endings of drug names (WHO, "The use of stems in the selection of International Nonproprietary Names").
 _DRUG_ENDINGS = tuple(
     """azepam azolam caine ciclib cillin conazole coxib cycline dipine dronate dronic floxacin formin gatran gepant
     gliflozin gliptin glitazone glutide lukast mab nidazole olol oxetine parib platin prazole pril profen rafenib
-    rubicin sartan setron taxel thromycin tidine tinib triptan vastatin vir xaban zomib""".split()
+    rubicin sartan setron stat taxel tecan thromycin tide tidine tinib triptan vastatin vir xaban zomib""".split()
 )
 _PICO_LABEL = re.compile(
     r"(?<!\w)(?P<label>[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|"
@@ -78,7 +113,8 @@ _NEXT_QUESTION = re.compile(
 )
 # Papers word an effect in many ways, so that no search should require these of them.
 _EFFECT_VERBS = frozenset(
-    "affect affects decrease decreases help helps improve improves increase increases reduce reduces".split()
+    "affect affects decrease decreases help helps improve improves increase increases prevent prevents reduce "
+    "reduces".split()
 )
 
 
@@ -92,12 +128,15 @@ class Topic:
             subject.
         syntax: a well-formed PubMed query if the user wrote PubMed syntax, else "".
         parts: without `syntax`, the words for PubMed in order; a negation and what it negates are one quoted part.
-        outcome: the words of a PICO question's outcome, which are not in `parts`.
+        outcome: the words of a PICO question's outcome, which are not in `parts`; and in `outcome_text`, as written.
         starts: where a part of a PICO question begins in `parts`.
         verbs: what a question says of an effect ("reduce"), which is not in `parts` either.
         questions: the questions, if there are several.
         either_way: what it says may be there or not, which is not in `parts`.
         excluded: what it excludes, which is not in `parts`.
+        ages: the ages from which on it is about people ("aged 65 and over"), which are not in `parts`.
+        comparison: where in `parts` begins what a PICO question compares with; -1 = nowhere.
+        sides: the words before and after "versus".
         left_out: how many words are not in `parts` because the query would be too long.
         language: "" for English or unknown; else the language it seems to be written in.
         typed: the PubMed query as the user typed it, if the topic is in NCBI's spelling; else "".
@@ -111,11 +150,21 @@ class Topic:
     language: str
     typed: str = ""
     outcome: str = ""
+    outcome_text: str = ""
     starts: frozenset[int] = frozenset()
     verbs: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     either_way: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
+    ages: tuple[str, ...] = ()
+    comparison: int = -1
+    sides: tuple[str, ...] = ()
+
+    @property
+    def outcomes(self) -> list[str]:
+        """The outcomes one by one, without when they are measured."""
+        found = _MEASURED.sub(" ", self.outcome_text)
+        return [" ".join(_parts(one)) for one in re.split(r"[,;]| (?:and|or) ", found) if any(phrases(one))]
 
     @property
     def words(self) -> str:
@@ -159,12 +208,23 @@ class Topic:
         return bool(self.excluded) or " NOT " in f" {self.syntax}"
 
     def find(self, term: str) -> range | None:
-        """The positions in `parts` of the words of `term`, in any case; None if they are not adjacent."""
-        wanted = term.casefold().split()
-        parts = [part.casefold() for part in self.parts]
-        starts = (start for start in range(len(parts)) if wanted and parts[start : start + len(wanted)] == wanted)
-        start = next(starts, None)
-        return None if start is None else range(start, start + len(wanted))
+        """The positions in `parts` of the words of `term`, in any case, with or without hyphens; None if they are not
+        adjacent. A negation is one part."""
+        wanted = _unhyphenated(term)
+        parts = [*map(_unhyphenated, self.parts)]
+        for start in range(len(parts)):
+            found: list[str] = []
+            for stop in range(start, len(parts)):
+                found += parts[stop]
+                if found == wanted:
+                    return range(start, stop + 1)
+                if len(found) >= len(wanted):
+                    break
+        return None
+
+
+def _unhyphenated(text: str) -> list[str]:
+    return text.casefold().replace('"', "").replace("-", " ").split()
 
 
 def read_topic(topic: str) -> Topic:
@@ -186,22 +246,26 @@ def read_topic(topic: str) -> Topic:
         raise InvalidInputError("The topic has no word to search for. Name the disease, drug, gene or method.")
     pico = {} if syntax else _pico(text)
     outcome = " ".join(part for label, part in pico.items() if label.startswith("O"))
-    required = [part for label, part in pico.items() if not label.startswith("O") and any(phrases(part))]
+    asked = [(label, part) for label, part in pico.items() if not label.startswith("O") and any(phrases(part))]
+    asked.sort(key=lambda one: one[0].startswith("C"))  # the comparison last
+    required = [part for _, part in asked]
     if not any(phrases(outcome)) or not required:
         outcome, required = "", [subject]
-    is_question = text.split()[0].lower() in QUESTION_WORDS
+    is_question = text.split()[0].lower() in QUESTION_WORDS or _ASKED.match(text) is not None
     excluded = tuple(clean_line(one or other) for part in required for one, other in _EXCLUDED.findall(part))
     required = [_EXCLUDED.sub(" ", part) for part in required]
     either_way = tuple(found.strip() for part in required for found in _EITHER_WAY.findall(part))
     required = [_EITHER_WAY.sub(" ,", part) for part in required]
+    ages = tuple(clean_line(found[0]) for part in required for found in _AGED.finditer(part))
+    required = [_AGED.sub(" ,", part) for part in required]
     if not any(phrases(" ".join(required))):
-        required, either_way, excluded = [subject], (), ()
-    pieces = [] if syntax else [*map(_parts, required)]
-    starts = frozenset(accumulate(map(len, pieces)))
-    parts = tuple(part for piece in pieces for part in piece)
-    verbs = tuple(part for part in parts if is_question and part.lower() in _EFFECT_VERBS)
-    others = tuple(part for part in parts if part not in verbs)
-    parts, verbs = (others, verbs) if any(phrases(" ".join(others))) else (parts, ())
+        required, either_way, excluded, ages = [subject], (), (), ()
+    pieces = [] if syntax else [_parts(side) for part in required for side in _FILLERS.split(part)]
+    verbs = tuple(part for piece in pieces for part in piece if is_question and part.lower() in _EFFECT_VERBS)
+    others = [tuple(part for part in piece if part not in verbs) for piece in pieces]
+    pieces, verbs = (others, verbs) if any(phrases(" ".join(chain(*others)))) else (pieces, ())
+    ends, parts = [*accumulate(map(len, pieces))], tuple(chain(*pieces))
+    starts = frozenset(ends)
     fitting = _fitting(parts, limit=pubmed_syntax.MAX_QUERY_LENGTH, max_words=len(parts))
     return Topic(
         text,
@@ -211,11 +275,17 @@ def read_topic(topic: str) -> Topic:
         len(parts) - len(fitting),
         language_of(subject),
         outcome=" ".join(_parts(outcome)),
+        outcome_text=outcome,
         starts=starts,
         verbs=verbs,
         questions=() if syntax or pico else _questions(text),
         either_way=() if syntax else either_way,
         excluded=() if syntax else excluded,
+        ages=() if syntax else ages,
+        comparison=ends[len(asked) - 2]
+        if asked and asked[-1][0].startswith("C") and len(pieces) == len(asked) > 1
+        else -1,
+        sides=() if syntax or not (versus := _VERSUS.search(subject)) else versus.groups(),
     )
 
 
@@ -234,7 +304,8 @@ def language_of(text: str) -> str:
     counts = {name: sum(word in known for word in words) for name, known in foreign.items()}
     language = max(counts, key=lambda name: counts[name])
     english = sum(word in QUERY_FUNCTION_WORDS for word in words)
-    return language if counts[language] >= 2 and counts[language] > english else ""
+    needed = 2 if _NEVER_ENGLISH.isdisjoint(words) else 1
+    return language if counts[language] >= needed and counts[language] > english else ""
 
 
 def is_symbol(word: str) -> bool:
@@ -263,7 +334,9 @@ def _fitting(words: Sequence[str], *, limit: int, max_words: int) -> tuple[str, 
 
 def _subject(text: str) -> str:
     """`text` without the labels of PICO, or without a request that ends in "papers about" and the like."""
-    return clean_line("; ".join(part.strip(" ;.,") for part in _pico(text).values())) or _REQUEST.sub("", text)
+    return clean_line("; ".join(part.strip(" ;.,") for part in _pico(text).values())) or _ASKED.sub(
+        "", _REQUEST.sub("", text)
+    )
 
 
 def _pico(text: str) -> dict[str, str]:

@@ -41,6 +41,12 @@ def _tagged(text: str, tag: str) -> str:
     return f'"{words}"[{tag}]' if words else ""
 
 
+def _languages_term(text: str) -> str:
+    given = re.split(r"[,;|/]| (?:and|or|AND|OR) ", text if _tagged(text, "Language") else "")
+    terms = [_tagged(name, "Language") for name in dict.fromkeys(language_names(",".join(given)))]
+    return f"({' OR '.join(terms)})" if len(terms) > 1 else "".join(terms)
+
+
 def _types_term(names: Sequence[str]) -> str:
     given = [clean_line(name) for name in names if clean_line(name)]
     unknown = [name for name in given if not publication_type(name)]
@@ -80,7 +86,7 @@ class PubMedRequest(SearchRequest):
     humans_only: Annotated[bool, Term(lambda wanted: HUMANS.pubmed if wanted else "")] = False
     author: Annotated[str, Term(lambda name: _tagged(name, "Author"))] = ""
     journal: Annotated[str, Term(lambda name: _tagged(name, "Journal"))] = ""
-    language: Annotated[str, Term(lambda name: _tagged(" ".join(language_names(name)), "Language"))] = ""
+    language: Annotated[str, Term(_languages_term)] = ""
     include_retracted: bool = True
 
     @property

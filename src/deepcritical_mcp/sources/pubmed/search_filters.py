@@ -22,7 +22,7 @@ StudyFilter = Literal[
     "systematic_review",
 ]
 AgeGroup = Literal[
-    "", "newborn", "infant", "preschool", "child", "adolescent", "adult", "middle_aged", "aged", "over_80"
+    "", "newborn", "infant", "preschool", "child", "adolescent", "under_18", "adult", "middle_aged", "aged", "over_80"
 ]
 
 
@@ -35,7 +35,11 @@ therapy_broad | Therapy, broad | ((clinical[tiab] AND trial[tiab]) OR "clinical 
 diagnosis | Diagnosis, narrow | specificity[tiab]
 diagnosis_broad | Diagnosis, broad | (sensitiv*[tiab] OR "sensitivity and specificity"[mh] OR diagnose[tiab] OR \
 diagnosed[tiab] OR diagnoses[tiab] OR diagnosing[tiab] OR diagnosis[tiab] OR diagnostic[tiab] OR \
-diagnosis[mh:noexp] OR "diagnosis, differential"[mh:noexp] OR diagnosis[sh:noexp])
+diagnosis[mh:noexp] OR "diagnostic equipment"[mh:noexp] OR "diagnostic errors"[mh:noexp] OR \
+"diagnostic imaging"[mh:noexp] OR "diagnostic services"[mh:noexp] OR \
+"diagnostic techniques and procedures"[mh:noexp] OR "diagnostic tests, routine"[mh:noexp] OR \
+"diagnosis, differential"[mh:noexp] OR diagnosis[sh:noexp]) | NLM, Clinical \
+Queries, with the headings that "diagnostic *" stands for
 prognosis | Prognosis, narrow | (prognos*[tiab] OR (first[tiab] AND episode[tiab]) OR cohort[tiab])
 prognosis_broad | Prognosis, broad | (incidence[mh:noexp] OR mortality[mh] OR "follow up studies"[mh:noexp] OR \
 prognos*[tw] OR predict*[tw] OR course*[tw])
@@ -60,6 +64,7 @@ infant | Infants to 23 months | infant[mh]
 preschool | Children from 2 to 5 years | "child, preschool"[mh]
 child | Children from 6 to 12 years | child[mh:noexp]
 adolescent | Adolescents from 13 to 18 years | adolescent[mh]
+under_18 | Children and adolescents | (infant[mh] OR child[mh] OR adolescent[mh])
 adult | Adults from 19 years | adult[mh]
 middle_aged | Adults from 45 to 64 years | "middle aged"[mh]
 aged | Adults from 65 years | aged[mh]

@@ -106,15 +106,16 @@ class PubMedVocabulary(Vocabulary):
 
         return (await self._cached("texts", [query], tuple[str, ...], ask))[query]
 
-    async def hits(self, query: str) -> Hits:
-        """How many papers a query finds today."""
+    async def hits(self, query: str, *, as_read: bool = False) -> Hits:
+        """How many papers a query finds today; and, if wanted, how PubMed reads it."""
         today = datetime.now(UTC).date().isoformat()
 
         async def ask(_: Sequence[str]) -> dict[str, Hits]:
-            answer = await self._eutils.esearch(query, retmax=0, rettype="count")
-            return {query: Hits(count=answer.count, translation=answer.query_translation)}
+            answer = await self._eutils.esearch(query, retmax=0, rettype="" if as_read else "count")
+            unknown = tuple(one.strip('"') for one in answer.quoted_phrases_not_found)
+            return {query: Hits(count=answer.count, translation=answer.query_translation, unknown_phrases=unknown)}
 
-        return (await self._cached(f"hits {today}", [query], Hits, ask))[query]
+        return (await self._cached(f"hits {today}{' as read' * as_read}", [query], Hits, ask))[query]
 
     async def _records(self, uids: Sequence[str]) -> list[MeshDescriptor]:
         if not uids:

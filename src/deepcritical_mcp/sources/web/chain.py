@@ -15,6 +15,7 @@ from deepcritical_mcp.deadline import TO_READ_CACHE, even_share, seconds_before
 from deepcritical_mcp.errors import AllProvidersFailedError, ProviderError, ProviderTimeoutError
 from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.net.breaker import CircuitBreaker
+from deepcritical_mcp.net.pacing import Slots
 from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
@@ -67,7 +68,7 @@ class ProviderChain(Source):
         self._cache = cache
         self._seconds = seconds
         self._now = now
-        self._slots = {provider.name: anyio.Semaphore(concurrency) for provider in providers}
+        self._slots = {provider.name: Slots(concurrency) for provider in providers}
         self._circuits: Mapping[str, CircuitBreaker] = {
             provider.name: CircuitBreaker(provider.name, provider.title, clock=clock) for provider in providers
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -84,8 +85,8 @@ class DuckDuckGoTool(WebTool):
 
             engine = Duckduckgo(timeout=math.ceil(self._timeout))
             form = engine.build_payload(query, _WORLDWIDE, "moderate", limit or None, number)
-            response = engine.http_client.client.request(engine.search_method, self._url, data=form)
-            status, headers, text = response.status_code, response.headers, response.text
+            response = engine.http_client.client.request(engine.search_method, self._url, data=form, stream=True)
+            status, headers, text = response.status_code, response.headers, self._text(response)
         except primp.TimeoutError as error:
             raise ProviderTimeoutError(self.name, "DuckDuckGo did not answer in time.") from error
         except (ImportError, AttributeError, TypeError) as error:  # its engines are not a public interface
@@ -95,6 +96,21 @@ class DuckDuckGoTool(WebTool):
             message = f"DuckDuckGo cannot be reached ({type(error).__name__})."
             raise ProviderUnavailableError(self.name, message) from error
         return self._read(status, {str(name).lower(): str(headers[name]) for name in headers}, text)
+
+    def _text(self, response: Any) -> str:
+        """The page, of which no more is read than a page can have, nor for longer than an attempt may take."""
+        parts, size, end = list[bytes](), 0, time.monotonic() + self._timeout
+        try:
+            for part in response.iter_bytes():
+                parts.append(part)
+                size += len(part)
+                if time.monotonic() > end:
+                    raise ProviderTimeoutError(self.name, "DuckDuckGo did not answer in time.")
+                if size > _MAX_PAGE_LENGTH:
+                    break
+        finally:
+            response.close()
+        return b"".join(parts).decode("utf-8", "replace")
 
     def _read(self, status: int, headers: dict[str, str], text: str) -> WebPage:
         text = text[:_MAX_PAGE_LENGTH]

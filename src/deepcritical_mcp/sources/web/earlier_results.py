@@ -126,8 +126,8 @@ class WebCache:
         return list(islice(suitable, _MAX_CANDIDATES))
 
 
-def clear_web_cache(folder: Path) -> int:
-    """Delete all cached web results in `folder` (`settings.cache_dir`); returns their number."""
+def clear_web_cache(folder: Path) -> int | None:
+    """Delete all cached web results in `folder` (`settings.cache_dir`); returns their number, None if that failed."""
     return Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES).clear()
 
 

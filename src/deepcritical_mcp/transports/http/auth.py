@@ -7,10 +7,10 @@ import hmac
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import anyio
 import httpx
@@ -28,10 +28,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ProviderError
+from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.sources.web.payload import json_answer
 from deepcritical_mcp.transports.http.call_limits import RateLimit
 from deepcritical_mcp.transports.http.caller_context import client_address
 from deepcritical_mcp.transports.http.security import refusal
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 MAX_WRONG_TOKENS_PER_MINUTE = 20
@@ -40,11 +44,16 @@ MIN_SAFE_TOKEN_LENGTH = 20
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 KEY_TYPES = ("RSA", "EC", "OKP")
 MAX_KEYS = 1_000
+MAX_MEMBER = 1_400
+"""Characters of one member of a key: an RSA modulus of 8,192 bits has 1,366."""
+_PUBLIC_MEMBERS = ("kty", "kid", "alg", "n", "e", "crv", "x", "y")
+MAX_ANSWER_BYTES = 1024 * 1024
 KEYS_MAX_AGE = 3_600.0  # seconds
 FETCH_TIMEOUT = 5.0  # seconds for the metadata and the keys together
 MIN_FETCH_INTERVAL = 30.0  # seconds
 CLOCK_SKEW = 30  # seconds
 MAX_TOKEN_LENGTH = 16_384
+_ISSUER = ("oauth", "The OAuth issuer")
 _METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 
@@ -92,6 +101,8 @@ class OAuthVerifier:
             [settings.oauth_audience] if settings.oauth_audience else [root + end for end in ("", "/", "/mcp", "/sse")]
         )
         self._http = httpx.AsyncClient(transport=transport)
+        once = RetryPolicy(attempts=1, attempt_timeout=FETCH_TIMEOUT, max_response_bytes=MAX_ANSWER_BYTES)
+        self._api = ApiClient(self._http, provider=_ISSUER[0], title=_ISSUER[1], retry=once)
         self._clock = clock
         self._fetching = anyio.Lock()
         self._keys: dict[str, dict[str, Any]] = {}
@@ -118,7 +129,7 @@ class OAuthVerifier:
         except jwt.PyJWTError as error:
             logger.info("refused an access token: %s", type(error).__name__)
             return None
-        if not str(claims["sub"]).strip():
+        if not str(claims["sub"]).strip() or not _is_text(str(claims["sub"])):
             return None
         scope = claims.get("scope") or claims.get("scp")
         scopes = scope.split() if isinstance(scope, str) else scope
@@ -154,40 +165,36 @@ class OAuthVerifier:
         try:
             with anyio.fail_after(FETCH_TIMEOUT):
                 self._jwks_url = self._jwks_url or await self._discover()
-                answer = await self._get(self._jwks_url)
-            keys = _signing_keys(answer)
-        except (TimeoutError, httpx.HTTPError, ValueError, TypeError) as error:
+                self._keys = await self._get(self._jwks_url, _signing_keys)
+        except (TimeoutError, ProviderError, ValueError, TypeError) as error:
             # Keep the known keys: a short outage of the issuer must not lock its users out.
             logger.warning("could not fetch the OAuth issuer's keys: %s", type(error).__name__)
-            return
-        self._keys = keys
 
     async def _discover(self) -> str:
         for path in _METADATA_PATHS:
-            try:
-                metadata = await self._get(self._issuer + path)
-            except (httpx.HTTPStatusError, ValueError):
-                continue
-            if str(metadata.get("issuer", "")).rstrip("/") == self._issuer and metadata.get("jwks_uri"):
-                return str(metadata["jwks_uri"])
+            with suppress(ProviderError, ValueError):
+                metadata = await self._get(self._issuer + path, lambda answer: answer)
+                if str(metadata.get("issuer", "")).rstrip("/") == self._issuer and metadata.get("jwks_uri"):
+                    return str(metadata["jwks_uri"])
         raise ValueError("no metadata document names this issuer and a jwks_uri")
 
-    async def _get(self, url: str) -> dict[str, Any]:
-        response = await self._http.get(url, headers={"accept": "application/json"})
-        response.raise_for_status()
-        try:
-            answer = response.json()
-        except RecursionError:
-            raise ValueError("nested too deeply") from None
-        if not isinstance(answer, dict):
-            raise ValueError("not a JSON object")
-        return cast("dict[str, Any]", answer)
+    async def _get(self, url: str, read: Callable[[Mapping[str, Any]], T]) -> T:
+        headers = {"accept": "application/json"}
+        return await self._api.request("GET", url, lambda answer: read(json_answer(*_ISSUER, answer)), headers=headers)
 
 
-def _signing_keys(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _is_text(text: str) -> bool:
+    """Whether it can be encoded: JSON may contain half of a surrogate pair."""
+    with suppress(UnicodeEncodeError):
+        return bool(text.encode() or True)
+    return False
+
+
+def _signing_keys(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The usable keys of a key set by their id; of several with one id, the first.
 
-    As they were sent: a key that names no algorithm fits several, and the token says which was used.
+    Only their public members: computing with what else is sent could take minutes. A key that names no algorithm fits
+    several, and the token says which was used.
 
     Raises:
         ValueError: there is none.
@@ -195,9 +202,11 @@ def _signing_keys(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """
     keys: dict[str, dict[str, Any]] = {}
     for key in islice(cast("list[dict[str, Any]]", answer.get("keys")), MAX_KEYS):
-        with suppress(jwt.PyJWTError, AttributeError, TypeError, ValueError):
-            if jwt.PyJWK(key).key_type in KEY_TYPES and key.get("use") != "enc":
-                keys.setdefault(str(key.get("kid") or ""), key)
+        with suppress(jwt.PyJWTError, AttributeError, LookupError, TypeError, ValueError):
+            public = {name: key[name] for name in _PUBLIC_MEMBERS if name in key}
+            is_short = all(len(str(value)) <= MAX_MEMBER for value in public.values()) and len(str(key.get("e"))) <= 8
+            if is_short and jwt.PyJWK(public).key_type in KEY_TYPES and key.get("use") != "enc":
+                keys.setdefault(str(key.get("kid") or ""), public)
     if not keys:
         raise ValueError("no usable keys")
     return keys

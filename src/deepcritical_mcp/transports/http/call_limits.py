@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
+import anyio
+import anyio.lowlevel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deepcritical_mcp.config import Settings
@@ -94,6 +96,23 @@ class CallLimits:
                 f"{math.ceil(wait)} seconds. To save calls, pass several `variants` of a query in one search.",
                 retry_after=wait,
             )
+
+
+class Turnstile:
+    """ASGI middleware that lets requests in one after the other, each when the event loop has had its turn.
+
+    A crowd that comes in at once would otherwise be served in step: each turn of the loop does a part of every request,
+    and whoever asks for `/health` waits for as many such turns as the answer takes.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._one = anyio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._one:
+            await anyio.lowlevel.checkpoint()
+        await self._app(scope, receive, send)
 
 
 class RequestLimits:
