@@ -157,7 +157,8 @@ async def test_an_effect_of_something_is_the_something():
         ("I would like to find out whether yoga helps in terms of sleep", "yoga AND sleep"),
         ("hypertension except in pregnancy", "hypertension NOT pregnancy"),
         ("treatments other than surgery for sciatica", "treatments AND sciatica"),
-        ("failure to rescue", "failure to rescue"),
+        ("failure to rescue", '"failure to rescue"[tiab]'),
+        ("hospital at home for older people", '"hospital at home"[tiab] AND (older people)'),
     ],
 )
 async def test_what_surrounds_the_subject_is_not_searched(topic: str, query: str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
@@ -46,8 +46,6 @@ def _either(plan: Plan) -> Iterator[Draft]:
 def _without_a_part(plan: Plan) -> Iterator[Draft]:
     """The topic without its least telling part: general words, else where and among whom a study was done."""
     general = [one for one in plan.parts if one.is_general and (len(plan.parts) > 2 or not one.is_context)]
-    at = {one for one, after in pairwise(plan.operands) if after.before == "at"}
-    general = [one for one in general if one not in at]  # "hospital at home"
     general.sort(key=lambda one: stems(one.text) <= general_stems())  # "impact", "qualitative" first
     context = [one for one in plan.parts[1:] if one.is_context]
     measures = [one for one in plan.parts if one.is_measure and len(plan.parts) > 1]

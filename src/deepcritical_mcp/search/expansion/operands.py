@@ -56,7 +56,7 @@ class Operand:
     def is_context(self) -> bool:
         """Whether a preposition says that it is the place, time or people of a study; a disease or a drug is not."""
         if self.before not in _OF_CONTEXT or self.fixed:
-            return bool(self.fixed)
+            return self.before == "among"
         if record := self.concept.record if self.concept else None:
             return any(number.startswith(_PLACES_AND_PEOPLE) for number in record.tree_numbers)
         is_place = all(word[0].isupper() and not word.isupper() for word in self.text.split())
@@ -152,16 +152,27 @@ def operands_of(topic: Topic, concepts: Iterable[TopicConcept]) -> list[Operand]
             run.append(part)
         place = stop
     end_run()
-    return _set_phrase(found)
+    return _set_phrases(found)
 
 
-def _set_phrase(operands: list[Operand]) -> list[Operand]:
-    """The operands; "failure to rescue" in one piece, which PubMed may know as a name."""
-    if len(operands) == 2 and operands[1].before in ("for", "to"):
-        first, last = operands
-        if not any(one.concept or one.is_general or one.is_negation or " " in one.text for one in operands):
-            return [replace(first, text=f"{first.text} {last.before} {last.text}")]
-    return operands
+def _set_phrases(operands: Sequence[Operand]) -> list[Operand]:
+    """The operands, with "hospital at home" as a phrase, of which PubMed would search for the words; and "failure to
+    rescue" or "pay for performance", if that is all."""
+    found: list[Operand] = []
+    for one in operands:
+        last = found[-1] if found else None
+        is_set = one.before == "at" or (one.before in ("for", "to") and len(operands) == 2)
+        if last and is_set and all(_is_plain_word(part, one.before) for part in (last, one)):
+            text = f"{last.text} {one.before} {one.text}"
+            found[-1] = replace(last, text=text, fixed=pubmed_syntax.phrase(text, "tiab"))
+        else:
+            found.append(one)
+    return found
+
+
+def _is_plain_word(part: Operand, before: str) -> bool:
+    is_telling = before == "at" or not part.is_general
+    return is_telling and not part.concept and not part.is_negation and " " not in part.text
 
 
 def _separates(part: str) -> bool:

@@ -245,7 +245,7 @@ def _meanings(plan: Plan) -> Iterator[Draft]:
 
 def _outcome(topic: Topic) -> Iterator[Draft]:
     """The outcome of a PICO question as a requirement."""
-    if topic.outcome:
+    if topic.outcome and topic.outcomes:
         found = f"With the outcome ({topic.outcome}) required."
         words = f"{' '.join(topic.parts)} effect on {topic.outcome}"
         block = pubmed_syntax.any_of(map(pubmed_syntax.grouped, topic.outcomes))
