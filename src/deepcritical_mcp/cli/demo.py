@@ -48,7 +48,7 @@ async def _play(story: Story, settings: Settings, offline: bool, debug: bool) ->
         log = sys.stderr if debug else _log(stack)
         try:
             failed = await _research(story, screen, log, is_sample=is_sample)
-        except* (MCPError, OSError, TimeoutError) as group:
+        except* (MCPError, TimeoutError) as group:
             last = "" if debug else _last_line(log)
             raise DemoError(f"the server stopped unexpectedly. {last}".strip()) from group
     _next_steps(screen, settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partialmethod
 from typing import cast
 
@@ -19,11 +19,16 @@ from deepcritical_mcp.text import clean_line, clipped, cut_at_sentence
 _MAX_ARGUMENT_LENGTH = 44
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise  # the BrokenPipeError, where rich would end the program in whichever task prints
+
+
 class Screen:
-    """Writes to stdout."""
+    """Writes to stdout; BrokenPipeError once its reader has left, e.g. `head`."""
 
     def __init__(self) -> None:
-        self._console = Console(highlight=False)
+        self._console = _Console(highlight=False)
 
     def say(self, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
         """Print a paragraph; `hang` is the extra indentation of its second and later lines."""
@@ -64,7 +69,8 @@ class Screen:
             bar.update(task, completed=progress, total=total, description=line)
             if bar.disable and line not in lines:
                 lines.add(line)
-                self.say(f"… {line}", style="dim", indent=2)
+                with suppress(OSError):  # the next line of the demo itself meets it too
+                    self.say(f"… {line}", style="dim", indent=2)
 
         with bar:
             task = bar.add_task(title, total=None)

@@ -178,4 +178,5 @@ async def test_a_negation_that_pubmed_has_no_phrase_for_becomes_an_exclusion(tmp
     expansion = await expanded("metformin without dementia", ncbi, tmp_path, count=4)
     assert expansion.queries[0].pubmed_query.endswith(" NOT dementia")
     assert "Without papers that mention “dementia”" in expansion.queries[0].rationale
+    assert any(one.startswith("PubMed has no phrase “without dementia” in its index: ") for one in expansion.warnings)
     assert not [query for query in expansion.queries if '"without dementia"' in query.pubmed_query]

@@ -10,7 +10,7 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept
 from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import general_stems, natural_order, stems
-from deepcritical_mcp.search.expansion.plan import Draft, Plan, joined_words, quoted_list
+from deepcritical_mcp.search.expansion.plan import Draft, Origin, Plan, joined_words, quoted_list
 from deepcritical_mcp.sources.base import MeshDescriptor
 
 # "Infarction", "Necrosis": in the tree of all pathologic processes.
@@ -77,18 +77,19 @@ def wider(plan: Plan) -> Iterator[ExpandedQuery]:
         left_out = narrowing[:count]
         rest = [one for one in plan.operands if one not in left_out]
         named = quoted_list(one.text for one in plan.operands if one in left_out)
-        yield _wider(joined_words(rest), f"Without {named}, since PubMed has little on all of it.", plan.query(rest))
-    yield from (_wider(one.subject, one.rationale, one.pubmed) for one in _broadened(plan))
+        found = f"Without {named}, since PubMed has little on all of it."
+        yield _wider(joined_words(rest), found, plan.query(rest), "rules")
+    yield from (_wider(one.subject, one.rationale, one.pubmed, one.source) for one in _broadened(plan))
 
 
-def _wider(query: str, rationale: str, pubmed: str) -> ExpandedQuery:
+def _wider(query: str, rationale: str, pubmed: str, source: Origin) -> ExpandedQuery:
     return ExpandedQuery(
         query=query,
         strategy="broader",
         reformulation="syntactic",
         rationale=rationale,
         pubmed_query=pubmed,
-        source="rules",
+        source=source,
     )
 
 

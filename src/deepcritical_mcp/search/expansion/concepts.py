@@ -28,10 +28,8 @@ MAX_CONCEPTS = 12
 # The root of the tree that names no subject: kinds of publication.
 _NO_SUBJECT_TREES = ("V",)
 _SPECIALTIES = ("H02",)
-_WITH_LEAD = (
-    "battery blood bone chelation contamination dust environmental exposure heavy metal paint pipe poisoning soil \
-toxicity water workers"
-)
+_WITH_LEAD = """battery blood bone chelation contamination dust environmental exposure heavy metal paint pipe poisoning
+    soil toxicity water workers"""
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
 _MAX_WORDS_MAPPED = 40

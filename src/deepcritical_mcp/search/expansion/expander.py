@@ -24,7 +24,7 @@ from deepcritical_mcp.search.expansion.concepts import look_up, with_definitions
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm, EvidenceView, SessionEvidence, read_evidence
 from deepcritical_mcp.search.expansion.filters import fitting_filters
 from deepcritical_mcp.search.expansion.phrases import definitions
-from deepcritical_mcp.search.expansion.plan import Plan
+from deepcritical_mcp.search.expansion.plan import Plan, quoted_list
 from deepcritical_mcp.search.expansion.proposals import absent_thing, choose, direct_query, meaning_blocks, proposals
 from deepcritical_mcp.search.expansion.sampled_queries import UNREADABLE, read_reply, sampling_request
 from deepcritical_mcp.search.expansion.topic import Topic, corrected_topic, read_topic
@@ -39,6 +39,7 @@ _MAX_WIDER = 8
 # A meaning of an abbreviation with a smaller share than this of what another one finds does not fit the topic.
 _RARE_MEANING = 0.2
 _INVERTED = "PubMed has no phrase {phrases} in its index and searches its words, so that what you do not want is found."
+_EXCLUDED = "PubMed has no phrase {phrases} in its index: papers that mention the thing at all are left out instead."
 
 
 class QueryExpander:
@@ -98,12 +99,12 @@ class QueryExpander:
             await progress(0.7, "counting what the queries find")
             queries, read = await self._counted(queries, others, plan)
             if unknown := _unindexed(subject, read):
-                unindexed = _INVERTED.format(phrases=", ".join(f"“{one}”" for one in unknown))
+                unindexed = _INVERTED.format(phrases=quoted_list(unknown))
                 if (excluding := _excluding(subject, unknown)) is not subject:
                     plan = Plan(asked, excluding, concepts)
                     direct, others = proposed(plan)
                     queries, read = await self._counted(choose(direct, others, count=count), others, plan)
-                    unindexed = ""
+                    unindexed = _EXCLUDED.format(phrases=quoted_list(unknown))
         uncounted = sum(query.hits < 0 for query in queries) if ncbi.is_reachable else 0
         words = len(asked.parts) + asked.left_out
         warnings = (

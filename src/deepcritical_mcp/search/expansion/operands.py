@@ -26,7 +26,6 @@ _UNTREATED = re.compile(
 _INTOLERANT = re.compile(
     r"(?:cannot|unable to) (?:have|receive|take|tolerate|use) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
 )
-_NEVER_DONE = re.compile(r"(?:never|not) (?P<done>[^ ]{2,}(?:ed|ded|fed))", re.IGNORECASE)
 _NEVER_SMOKED = re.compile("(?:never|not) (?:been )?smok(?:ed|ers?|ing)", re.IGNORECASE)
 # Persons, geography, health care, occupations and social groups.
 _PLACES_AND_PEOPLE = ("M", "N", "Z", "I")
@@ -200,9 +199,6 @@ def _negated(quoted: str) -> str:
         others = f"({pubmed_syntax.grouped(found['drug'])} AND (intoleran*[tiab] OR contraindicat*[tiab]))"
     elif _NEVER_SMOKED.fullmatch(words):
         others = '"never smokers"[tiab] OR "never smoker"[tiab] OR nonsmok*[tiab] OR "non-smok*"[tiab]'
-    elif found := _NEVER_DONE.fullmatch(words):
-        done = found["done"].lower()
-        others = f'"never {done}"[tiab] OR "not {done}"[tiab] OR "non-{done}"[tiab]'
     return f"({quoted} OR {others})" if others else quoted
 
 

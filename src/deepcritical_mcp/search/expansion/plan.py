@@ -18,13 +18,16 @@ Reformulation = Literal["syntactic", "semantic"]
 EITHER_WAY = re.compile("^with (?:and|or) without |^with/without ", re.IGNORECASE)
 
 
+Origin = Literal["mesh", "rules", "evidence"]
+
+
 class Draft(NamedTuple):
     """A proposal. A specific one is the direct query AND `pubmed`; for a broader one, `pubmed` is the whole query or
     "". `names` are added where no operators exist to the topic, or to `subject` if that is not ""."""
 
     strategy: Literal["broader", "specific"]
     reformulation: Reformulation
-    source: Literal["mesh", "rules", "evidence"]
+    source: Origin
     rationale: str
     names: Iterable[str]
     pubmed: str

@@ -124,9 +124,9 @@ def direct_query(plan: Plan) -> ExpandedQuery:
 
 
 def _negation(one: Operand) -> str:
-    others = ", or as papers word it" if one.pubmed != one.text else " must occur"
+    others = ", or what papers say instead," if one.pubmed != one.text else ""
     words = one.text.strip('"')
-    return "" if one.concept else f"“{words}” as a phrase{others}."
+    return "" if one.concept else f"“{words}” as a phrase{others} must occur."
 
 
 def _origin(asked: Topic) -> str:

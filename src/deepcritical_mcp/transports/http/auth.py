@@ -185,9 +185,7 @@ class OAuthVerifier:
 
 def _is_text(text: str) -> bool:
     """Whether it can be encoded: JSON may contain half of a surrogate pair."""
-    with suppress(UnicodeEncodeError):
-        return bool(text.encode() or True)
-    return False
+    return text.encode(errors="ignore").decode() == text
 
 
 def _signing_keys(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
