@@ -180,3 +180,35 @@ async def test_a_negation_that_pubmed_has_no_phrase_for_becomes_an_exclusion(tmp
     assert "Without papers that mention “dementia”" in expansion.queries[0].rationale
     assert any(one.startswith("PubMed has no phrase “without dementia” in its index: ") for one in expansion.warnings)
     assert not [query for query in expansion.queries if '"without dementia"' in query.pubmed_query]
+
+
+async def test_a_negation_ends_before_a_drug(tmp_path: Path):
+    expansion = await expanded("memory without alzheimer metformin", NcbiStandIn(), tmp_path, count=3)
+    query = expansion.queries[0].pubmed_query
+    assert '"without alzheimer"' in query
+    assert '"Metformin"[MeSH Terms]' in query
+    assert expansion.queries[0].query == "memory without alzheimer metformin"
+
+
+async def test_a_phrase_in_quotes_stays_whole_around_a_concept(tmp_path: Path):
+    expansion = await expanded('"fear of metformin" in alzheimer', NcbiStandIn(), tmp_path, count=3)
+    query = expansion.queries[0].pubmed_query
+    assert query.startswith('"fear of metformin"[tiab] AND ')
+    assert "[MeSH Terms]" in query
+
+
+async def test_a_state_that_pubmed_has_no_phrase_for_is_left_out(tmp_path: Path):
+    ncbi = NcbiStandIn()
+
+    def without_phrase(params: Mapping[str, str]) -> httpx.Response:
+        answer = ncbi._esearch(params)  # pyright: ignore[reportPrivateUsage]
+        if '"not caused by statins"' not in params["term"] or "rettype" in params:
+            return answer
+        found = answer.json()
+        found["esearchresult"]["warninglist"] = {"quotedphrasesnotfound": ['"not caused by statins"']}
+        return httpx.Response(200, json=found)
+
+    ncbi.faults["esearch"] = without_phrase
+    expansion = await expanded("alzheimer not caused by statins", ncbi, tmp_path, count=3)
+    assert not [query for query in expansion.queries if "statins" in query.pubmed_query]
+    assert any("“not caused by statins”" in one and one.endswith("it is left out.") for one in expansion.warnings)

@@ -29,7 +29,8 @@ def test_the_words_of_a_topic_show_what_it_asks(topic: str, kinds: str):
 
 def test_filters_of_another_question_do_not_fit():
     found = " ".join(
-        one.filter.name for one in fitting_filters(read_topic("burnout in nurses"), {"views"}, today=TODAY)
+        one.filter.name
+        for one in fitting_filters(read_topic("burnout in nurses"), {"views"}, is_clinical=False, today=TODAY)
     )
     assert "Qualitative research" in found
     assert "Trials" not in found
@@ -37,7 +38,10 @@ def test_filters_of_another_question_do_not_fit():
 
 
 def test_a_topic_about_animals_is_not_limited_to_humans():
-    conditions = [one.filter.pubmed for one in fitting_filters(read_topic("memory in mice"), set(), today=TODAY)]
+    conditions = [
+        one.filter.pubmed
+        for one in fitting_filters(read_topic("memory in mice"), set(), is_clinical=False, today=TODAY)
+    ]
     assert "animals[mh:noexp]" in conditions
     assert not any("NOT humans" in condition for condition in conditions)
 

@@ -46,8 +46,8 @@ EXIT_WAIT = 2.0
 """Seconds that a process waits at exit for a model that is loading; the shipped one takes 0.3."""
 RETRY_SECONDS = 60.0
 """Pause after a failed load before the next attempt."""
-MEMORY_LIMIT = 32 * 1024 * 1024
-"""Bytes of vectors kept in memory: about 20,000 of the shipped model."""
+MEMORY_LIMIT = 8 * 1024 * 1024
+"""Bytes of vectors kept in memory: about 5,000 of the shipped model."""
 
 
 def model_source(setting: str) -> ModelSource:

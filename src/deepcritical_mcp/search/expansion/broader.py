@@ -45,7 +45,11 @@ def _either(plan: Plan) -> Iterator[Draft]:
 
 def _without_a_part(plan: Plan) -> Iterator[Draft]:
     """The topic without its least telling part: general words, else where and among whom a study was done."""
-    general = [one for one in plan.parts if one.is_general and (len(plan.parts) > 2 or not one.is_context)]
+    general = [
+        one
+        for one in plan.parts
+        if one.is_general and not one.is_outcome and (len(plan.parts) > 2 or not one.is_context)
+    ]
     general.sort(key=lambda one: stems(one.text) <= general_stems())  # "impact", "qualitative" first
     context = [one for one in plan.parts[1:] if one.is_context]
     measures = [one for one in plan.parts if one.is_measure and len(plan.parts) > 1]
@@ -110,8 +114,9 @@ def _broadened(plan: Plan) -> Iterator[Draft]:
 
 def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
     """Whether a heading is of diseases, disorders or operations, deep enough in the tree, and its words are among the
-    concept's own names ("Heart Failure" above "Heart Failure, Diastolic"): others are too far away, and drugs do not
-    stand for one another."""
+    concept's own names ("Heart Failure" above "Heart Failure, Diastolic"), more than one if they are in the topic
+    (not "Pain" above "Chest Pain"): others are too far away, and drugs do not stand for one another."""
     numbers = [one for one in parent.tree_numbers if one.count(".") >= 2 and not one.startswith(_ANY_PROCESS)]
     is_fitting = any(one.startswith(("C", "E04", "F")) for one in numbers)
-    return is_fitting and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))
+    is_head = " " not in parent.name and stems(parent.name) <= stems(concept.text)
+    return is_fitting and not is_head and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))

@@ -17,6 +17,7 @@ from deepcritical_mcp.search.expansion.abbreviations import (
     look_up_abbreviation,
 )
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name
+from deepcritical_mcp.search.expansion.negations import absent_thing, distributed
 from deepcritical_mcp.search.expansion.phrases import general_stems, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, read_topic
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
@@ -27,6 +28,7 @@ NOTHING_MAPPED = "MeSH has none of the topic's words; only your words and the se
 MAX_CONCEPTS = 12
 # The root of the tree that names no subject: kinds of publication.
 _NO_SUBJECT_TREES = ("V",)
+_DRUGS = ("D",)
 _SPECIALTIES = ("H02",)
 _WITH_LEAD = """battery blood bone chelation contamination dust environmental exposure heavy metal paint pipe poisoning
     soil toxicity water workers"""
@@ -40,9 +42,11 @@ _MAX_NEIGHBORS = 60
 
 @dataclass(frozen=True)
 class NcbiView:
-    """What NCBI knows about a topic: a corrected spelling, its concepts, and a warning if something is missing."""
+    """What NCBI knows about a topic: a corrected spelling, its concepts, and a warning if something is missing; and the
+    topic `reread`, if it says of words where a negation ends."""
 
     corrected: str = ""
+    reread: Topic | None = None
     concepts: tuple[TopicConcept, ...] = ()
     warning: str = ""
     is_reachable: bool = False
@@ -79,6 +83,10 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
     yield view
     if view.corrected:
         topic = read_topic(view.corrected)
+    if (reread := await _ended(topic, vocabulary)) != topic:
+        topic = reread
+        view = replace(view, reread=topic)
+        yield view
     wanted = _for_mapping(topic)
     mapped = await vocabulary.mapped(wanted) if wanted else ()
     short_forms = [short for short in abbreviations_of(topic) if not _is_heading(short, mapped)]
@@ -104,6 +112,23 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
         for one in found
     ]
     yield replace(view, concepts=tuple(placed))
+
+
+async def _ended(topic: Topic, vocabulary: Vocabulary) -> Topic:
+    """The topic with a negation ended before a drug that follows what it negates ("without diabetes SGLT2 inhibitors");
+    the same topic if there is none."""
+    text = distributed(topic.text)
+    for negation in topic.negations if not topic.syntax else ():
+        absent = absent_thing(negation)
+        if len(absent.split()) < 2 or negation not in text:
+            continue
+        *before, last = await vocabulary.mapped(absent) or [MappedTerm(text="", headings=())]
+        records = await vocabulary.descriptors([*last.headings]) if before else {}
+        is_drug_name = any(one.is_supplementary or one.is_of(_DRUGS) for one in records.values())
+        if is_drug_name and absent.lower().endswith(last.text.lower()):
+            end = len(negation) - len(last.text)
+            text = text.replace(negation, f"{negation[:end].rstrip()}, {negation[end:]}")
+    return read_topic(text) if text != distributed(topic.text) else topic
 
 
 async def _is_credible(suggestion: str, topic: Topic, vocabulary: Vocabulary) -> bool:
@@ -166,6 +191,10 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     words = text.lower().replace("-", " ").split()
     if words not in names and sorted(words) in map(sorted, names):
         return True
+    if record.name == "Acquired Immunodeficiency Syndrome" and "aids" in topic.parts:  # "visual aids"
+        return "HIV" not in topic.parts
+    if record.name == "Sensitivity and Specificity" and len(words) == 1:  # "wheat sensitivity"
+        return not {"sensitivity", "specificity"} <= {*topic.words.lower().split()}
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y"))
     return record.name == "Lead" and not stems(_WITH_LEAD) & stems(topic.subject)

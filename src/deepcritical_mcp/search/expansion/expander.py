@@ -23,9 +23,10 @@ from deepcritical_mcp.search.expansion.broader import wider
 from deepcritical_mcp.search.expansion.concepts import look_up, with_definitions
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm, EvidenceView, SessionEvidence, read_evidence
 from deepcritical_mcp.search.expansion.filters import fitting_filters
-from deepcritical_mcp.search.expansion.phrases import definitions
+from deepcritical_mcp.search.expansion.negations import absent_thing, distributed
+from deepcritical_mcp.search.expansion.phrases import definitions, phrases
 from deepcritical_mcp.search.expansion.plan import Plan, quoted_list
-from deepcritical_mcp.search.expansion.proposals import absent_thing, choose, direct_query, meaning_blocks, proposals
+from deepcritical_mcp.search.expansion.proposals import choose, direct_query, meaning_blocks, proposals
 from deepcritical_mcp.search.expansion.sampled_queries import UNREADABLE, read_reply, sampling_request
 from deepcritical_mcp.search.expansion.topic import Topic, corrected_topic, read_topic
 from deepcritical_mcp.sources.base import Hits, Vocabulary
@@ -39,6 +40,7 @@ _MAX_WIDER = 8
 # A meaning of an abbreviation with a smaller share than this of what another one finds does not fit the topic.
 _RARE_MEANING = 0.2
 _INVERTED = "PubMed has no phrase {phrases} in its index and searches its words, so that what you do not want is found."
+_DROPPED = "PubMed has no phrase {phrases} in its index and would search its words: it is left out."
 _EXCLUDED = "PubMed has no phrase {phrases} in its index: papers that mention the thing at all are left out instead."
 
 
@@ -84,6 +86,8 @@ class QueryExpander:
         ncbi = await look_up(asked, self._mesh, seconds=seconds)
         await progress(0.6, "writing queries")
         subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
+        if ncbi.reread:
+            subject = replace(ncbi.reread, typed=subject.typed)
         defined = definitions([asked.text, clean_text(description)])
         concepts = with_definitions(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
         today = datetime.now(UTC).date()
@@ -100,11 +104,11 @@ class QueryExpander:
             queries, read = await self._counted(queries, others, plan)
             if unknown := _unindexed(subject, read):
                 unindexed = _INVERTED.format(phrases=quoted_list(unknown))
-                if (excluding := _excluding(subject, unknown)) is not subject:
-                    plan = Plan(asked, excluding, concepts)
+                if (found := _without_phrases(subject, unknown)) is not subject:
+                    plan = Plan(asked, found, concepts)
                     direct, others = proposed(plan)
                     queries, read = await self._counted(choose(direct, others, count=count), others, plan)
-                    unindexed = _EXCLUDED.format(phrases=quoted_list(unknown))
+                    unindexed = (_EXCLUDED if found.excluded else _DROPPED).format(phrases=quoted_list(unknown))
         uncounted = sum(query.hits < 0 for query in queries) if ncbi.is_reachable else 0
         words = len(asked.parts) + asked.left_out
         warnings = (
@@ -134,7 +138,11 @@ class QueryExpander:
             session_id=store.session_id if store is not None else "",
             queries=queries,
             concepts=(*to_wire(concepts), *map(_of_evidence, evidence.terms)),
-            filters=tuple(one.filter for one in fitting_filters(subject, plan.kinds, today=today) if one.is_published),
+            filters=tuple(
+                one.filter
+                for one in fitting_filters(subject, plan.kinds, is_clinical=plan.is_clinical, today=today)
+                if one.is_published
+            ),
             corrected_query=ncbi.corrected,
             translation=read.translation,
             warnings=tuple(filter(None, warnings)),
@@ -205,14 +213,17 @@ def _unindexed(topic: Topic, read: Hits) -> list[str]:
     return [one for one in topic.negations if one.casefold() in unknown]
 
 
-def _excluding(topic: Topic, negations: Sequence[str]) -> Topic:
-    """The topic with what these negations name excluded; the same topic if one names nothing."""
-    text = topic.text
+def _without_phrases(topic: Topic, negations: Sequence[str]) -> Topic:
+    """The topic with what these negations name excluded, or without them if they name nothing; the same topic if it has
+    nothing else."""
+    text = distributed(topic.text)
     for one in negations:
-        if (absent := absent_thing(one)) and one in text:
-            text = text.replace(one, f"excluding {absent}")
-    found = read_topic(text)
-    return replace(found, typed=topic.typed) if len(found.excluded) > len(topic.excluded) else topic
+        absent = absent_thing(one)
+        is_state = one.split()[0].lower() in ("cannot", "never", "no", "not", "unable")
+        text = text.replace(one, f"excluding {absent}" if absent else "," if is_state else one)
+    if text == distributed(topic.text) or not any(phrases(text)):
+        return topic
+    return replace(read_topic(text), typed=topic.typed)
 
 
 def _several(questions: Sequence[str]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Literal, NamedTuple, cast
 
 from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
+from deepcritical_mcp.search.expansion.blocks import TopicConcept
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug
 from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
@@ -27,6 +28,7 @@ class FittingFilter(NamedTuple):
         mark: what in a topic shows that it has such a condition already.
         is_of_question: whether it belongs to what the topic asks; the others are limits.
         is_best: whether it is the one to try first for its kind of question.
+        is_early: whether it goes before other narrower queries.
         is_wide: whether it keeps so much of any search that it is only listed, not proposed.
     """
 
@@ -35,6 +37,7 @@ class FittingFilter(NamedTuple):
     mark: str
     is_of_question: bool = True
     is_best: bool = False
+    is_early: bool = False
     is_wide: bool = False
 
     @property
@@ -54,6 +57,11 @@ _ADVERSE = SearchFilter(
     "safety[tiab])",
     source="MeSH subheading, and its usual words",
 )
+_GUIDELINES = SearchFilter(
+    name="Guidelines",
+    pubmed='(guideline[pt] OR "practice guideline"[pt] OR "consensus statement"[pt] OR guideline*[ti])',
+    source="PubMed's publication types, and the usual word in a title",
+)
 _ANIMALS = SearchFilter(name="Studies of animals", pubmed="animals[mh:noexp]", source="MeSH")
 # What fits a question of each kind: a filter, its words for a web search, and the mark of a topic that has it.
 _OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[SearchFilter | StudyFilter, str, str], ...]] = {
@@ -63,8 +71,8 @@ _OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[SearchFilter | StudyFilter, str
     ),
     "treatment": (
         ("therapy", "randomized controlled trial", "randomized"),
-        ("rct", "placebo or controlled trial", "randomized"),
         (_ADVERSE, "adverse effects safety", "adverse"),
+        ("rct", "placebo or controlled trial", "randomized"),
     ),
     "diagnosis": (
         ("diagnosis", "diagnostic accuracy", "specificity"),
@@ -93,87 +101,129 @@ _AGES = {
 _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
     cast(AgeGroup, age): re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for age, words in _AGES.items()
 }
+# From which age to which MeSH's groups are, without those that another one includes.
+_RANGES: tuple[tuple[int, int, AgeGroup], ...] = (
+    (0, 1, "infant"),
+    (2, 5, "preschool"),
+    (6, 12, "child"),
+    (13, 18, "adolescent"),
+    (19, 44, "adult"),
+    (45, 64, "middle_aged"),
+    (65, 999, "aged"),
+)
+_ANIMAL_WORDS = re.compile(
+    r"\b(?:animals?|avian|bovine|calves|canine|cats?|cattle|chickens?|cows?|dairy|dogs?|equine|feline|fish|goats?|"
+    r"horses?|mice|mouse|murine|ovine|pigs?|piglets?|porcine|poultry|primates?|rabbits?|rats?|rodents?|sheep|swine|"
+    r"veterinary|zebrafish)\b(?!['’]?s? (?:allerg|assisted|bites?|danders?|epitheli|milk|oils?|owners?|products?|"
+    r"scratch))",
+    re.IGNORECASE,
+)
 # What a topic is about, by the stems of its words.
-_ANIMAL_WORDS = "animal canine dog fish horse mice mouse murine pig rabbit rat rodent sheep swine veterinary zebrafish"
 _QUESTION_WORDS: Mapping[QuestionKind, str] = {
     "treatment": "acupuncture antagonist antibiotic anticoagulant antidepressant aspirin blocker counseling "
-    "crystalloid dialysis drug efficacy exercise implant inhibitor insulin intervention ketamine medication "
+    "crystalloid dialysis drug efficacy exercise immunosuppression implant inhibitor insulin intervention "
+    "ketamine medication "
     "mindfulness placebo prevent prevention probiotic prophylaxis psychotherapy rehabilitation replacement saline "
     "statin stent steroid supplementation surgery thrombolysis transplantation treat treatment warfarin yoga",
-    "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic differentiate distinguish rule "
-    "screening sensitivity specificity test",
-    "harm": "adverse cause etiology exposure harm levels pollution poisoning risk smoking toxicity",
+    "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic differentiate distinguish screening specificity "
+    "test",
+    "harm": "adverse cause etiology exposure harm pollution poisoning toxicity",
     "course": "course mortality outcome prognosis prognostic recurrence relapse remission survival",
     "prediction": "nomogram predict prediction predictor score",
     "views": "acceptability attitude barriers beliefs experience hesitancy perception perspectives preferences "
     "qualitative satisfaction stigma views",
 }
+_HARM = re.compile(
+    r"\brisk (?:factors?|for|of)\b|\brisk$|\bside effects?\b|\bsmok(?:ers?|ing)\b(?! cessation)|"
+    r"\b(?:blood|exposure) levels?\b",
+    re.IGNORECASE,
+)
+_DIAGNOSIS = re.compile(r"\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b", re.IGNORECASE)
+# How something works, which is read about in reviews, not in systematic ones.
+_BASIC = re.compile(
+    r"\b(?:mechanisms?|molecular|pathogenesis|pathophysiology|pathways?|signal+ing|structures?|in vitro)\b",
+    re.IGNORECASE,
+)
+_DISEASES = ("C", "F03")
+# Drugs by their structure or origin, hormones, vitamins; therapeutics and operations.
+_TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
 # A topic with these asks of care and what it costs, not whether a treatment works.
 _OF_SERVICES = "access cost economic staffing"
 # Where or when something happens, not what is tried: "delirium after surgery".
 _SETTING = re.compile(
-    r"\b(?:after|before|during|following|in|undergoing) (?:\w+ ){0,2}?"
+    r"\b(?:(?:after|before|during|following|undergoing) (?:\w+ ){0,2}?|in (?:\w+ )?)"
     r"(?:chemotherapy|dialysis|replacement|surgery|transplantation|treatment)\b",
     re.IGNORECASE,
 )
 _TREATMENT_ENDINGS = ("-led", "ectomy", "plasty", "siran", "therapy", "therapies", "vaccine", "vaccines")
 
 
-def fitting_filters(topic: Topic, kinds: set[QuestionKind], *, today: date) -> Iterator[FittingFilter]:
+def fitting_filters(
+    topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, today: date
+) -> Iterator[FittingFilter]:
     """The filters that fit `topic` and that it does not have yet: those of its question, which is of these kinds, the
-    narrow one of each first, then limits."""
-    for one in _filters(topic, kinds, today.year - YEARS):
+    narrow one of each first, then limits; of a clinical topic, which has a disease or an operation, guidelines too."""
+    for one in _filters(topic, kinds, is_clinical, today.year - YEARS):
         if one.mark not in topic.syntax.lower() if topic.syntax else not stems(one.mark) <= stems(topic.subject):
             yield one
 
 
-def question_kinds(topic: Topic) -> set[QuestionKind]:
-    """What the topic asks about, as far as its words show; what it negates does not count.
+def question_kinds(topic: Topic, concepts: Sequence[TopicConcept] = ()) -> set[QuestionKind]:
+    """What the topic asks about, as far as its words and concepts show; what it negates does not count.
 
     Views on a treatment ("vaccine hesitancy") and its costs are not questions of treatment.
     """
-    words = _SETTING.sub(" ", topic.affirmed.lower()).split()
-    asked = stems(_SETTING.sub(" ", topic.affirmed))
+    text = _SETTING.sub(" ", topic.affirmed)
+    asked = stems(text)
     kinds: set[QuestionKind] = {kind for kind, names in _QUESTION_WORDS.items() if stems(names) & asked}
-    kinds |= {"harm"} if "side effect" in topic.affirmed.lower() else set()
-    is_of_services = stems(_OF_SERVICES) & asked or "waiting time" in topic.affirmed.lower()
-    if "views" in kinds or is_of_services:
+    kinds |= {"harm"} if _HARM.search(text) else set()
+    kinds |= {"diagnosis"} if _DIAGNOSIS.search(text) else set()
+    if "views" in kinds or stems(_OF_SERVICES) & asked or "waiting time" in text.lower():
         return kinds & {"views"}
-    if (
-        topic.verbs
-        or topic.outcome
-        or topic.sides
-        or any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in words)
-    ):
-        return {"treatment", *kinds - {"course"}}
-    return kinds
+    treatments = [one.text for one in concepts if one.record and one.record.is_of(_TREATMENTS)]
+    is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
+    compared = (one.record for one in concepts if one.record and topic.sides and {*topic.sides} & {*one.text.split()})
+    is_tried = bool(topic.sides) and not any(record.is_of(_DISEASES) for record in compared)
+    is_tried = is_tried or any(name in text for name in treatments)
+    if topic.verbs or topic.outcome or is_named or (is_tried and not kinds & {"diagnosis", "harm"}):
+        kinds |= {"treatment"}
+    return kinds - {"course"} if "treatment" in kinds else kinds
 
 
-def _filters(topic: Topic, kinds: set[QuestionKind], year: int) -> Iterator[FittingFilter]:
+def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: int) -> Iterator[FittingFilter]:
+    is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
     fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds]
     for place in range(max(map(len, fitting), default=0)):
         for rows in fitting:
             for found, words, mark in rows[place : place + 1]:
                 is_wide = isinstance(found, str) and found.endswith("_broad")
                 one = STUDY_FILTERS[found] if isinstance(found, str) else found
-                yield FittingFilter(one, words, mark, is_best=place == 0, is_wide=is_wide)
+                if is_of_animals and "NOT humans" in one.pubmed:
+                    continue
+                yield FittingFilter(one, words, mark, is_best=place == 0, is_early=place == 0, is_wide=is_wide)
     if group := "" if topic.ages else _age_group(topic.affirmed):
         name = AGE_GROUPS[group].name.lower()
         yield FittingFilter(AGE_GROUPS[group], name, "[mh]" if topic.syntax else name, is_of_question=False)
     systematic = STUDY_FILTERS["systematic_review"]
-    yield FittingFilter(systematic, "systematic review", "systematic", is_of_question=False)
+    reviews = SearchFilter(name="Reviews, to begin with", pubmed="review[pt]", source="PubMed's publication type")
+    is_basic = not kinds and _BASIC.search(topic.affirmed)
+    if is_basic:
+        yield FittingFilter(reviews, "overview", "review", is_of_question=False, is_early=True)
+    yield FittingFilter(systematic, "systematic review", "systematic", is_of_question=False, is_early=not is_basic)
+    if is_clinical and not is_of_animals and kinds & {"treatment", "diagnosis"}:
+        yield FittingFilter(_GUIDELINES, "guideline", "guideline", is_of_question=False)
     since = f"{year}:3000[dp]"
     recent = SearchFilter(name=f"Published since {year}", pubmed=since, source="PubMed's publication date")
     yield FittingFilter(recent, f"since {year}", "[dp]", is_of_question=False)
-    reviews = SearchFilter(name="Reviews, to begin with", pubmed="review[pt]", source="PubMed's publication type")
-    yield FittingFilter(reviews, "overview", "review", is_of_question=False)
+    if not is_basic:
+        yield FittingFilter(reviews, "overview", "review", is_of_question=False)
     language = topic.language or "English"
     tagged = f"{language.lower()}[la]"
     papers = SearchFilter(name=f"Papers in {language}", pubmed=tagged, source="PubMed's language field")
     yield FittingFilter(papers, f"in {language}", "[la]", is_of_question=False)
     free = SearchFilter(name="Free full text", pubmed='"free full text"[sb]', source="PubMed's own filter")
     yield FittingFilter(free, "free full text", "free full text", is_of_question=False)
-    if stems(_ANIMAL_WORDS) & stems(topic.affirmed):
+    if is_of_animals:
         yield FittingFilter(_ANIMALS, "animal study", "animals", is_of_question=False)
     else:
         yield FittingFilter(HUMANS, "in humans", "humans", is_of_question=False)
@@ -182,8 +232,15 @@ def _filters(topic: Topic, kinds: set[QuestionKind], year: int) -> Iterator[Fitt
 
 
 def age_block(text: str) -> str:
-    """People from an age on ("aged 65 and over"), by MeSH's age group and the usual words."""
-    years = int(re.findall(r"\d{2}", text)[0])
+    """People from an age on ("aged 65 and over") or of some ages, by MeSH's age groups and the usual words."""
+    years, *end = map(int, re.findall(r"\d+", text))
+    months = 12 if "month" in text.lower() else 1
+    if end:
+        said = [pubmed_syntax.phrase(f"{years}{between}{end[0]}", "tiab") for between in ("-", " to ")]
+        return pubmed_syntax.any_of([*_age_groups(years // months, end[0] // months), *said])
+    if re.search(r"\b(?:below|under|younger)\b", text, re.IGNORECASE):
+        said = [pubmed_syntax.phrase(f"{words} {years}", "tiab") for words in ("under", "younger than")]
+        return pubmed_syntax.any_of([*_age_groups(0, max(years - 1, 0) // months), *said])
     said = [pubmed_syntax.phrase(f"{words} {years}", "tiab") for words in ("aged", "over")]
     older = [f"{words}[tiab]" for words in ('"older adults"', '"older people"', '"older patients"', "elderly")]
     if years >= 60:
@@ -193,8 +250,19 @@ def age_block(text: str) -> str:
     return pubmed_syntax.any_of([*(one.pubmed for one in group), *said, f'"{years} years"[tiab]'])
 
 
+def _age_groups(first: int, last: int) -> list[str]:
+    """All of MeSH's age groups that have people of these ages."""
+    return [AGE_GROUPS[group].pubmed for start, end, group in _RANGES if first <= end and last >= start]
+
+
 def _age_group(text: str) -> AgeGroup:
+    """The age group that a topic names; of several, all children, or none if some are not children."""
+    found: list[AgeGroup] = []
     for group, words in _AGE_WORDS.items():
-        if words.search(text):
-            return group
-    return ""
+        rest = words.sub(" ", text)  # "preterm infants" are newborns
+        if rest != text:
+            found.append(group)
+        text = rest
+    if len(found) > 1:
+        return "" if {"over_80", "aged"} & {*found} else "under_18"
+    return found[0] if found else ""

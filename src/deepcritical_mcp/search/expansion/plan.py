@@ -11,10 +11,13 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept
 from deepcritical_mcp.search.expansion.filters import age_block, question_kinds
 from deepcritical_mcp.search.expansion.operands import Operand, joined, operands_of
+from deepcritical_mcp.search.expansion.phrases import phrases
 from deepcritical_mcp.search.expansion.topic import Topic
 
 Reformulation = Literal["syntactic", "semantic"]
 
+# Diseases, mental disorders, operations and care.
+_CLINICAL = ("C", "E", "F03")
 EITHER_WAY = re.compile("^with (?:and|or) without |^with/without ", re.IGNORECASE)
 
 
@@ -46,7 +49,9 @@ class Plan:
     def __init__(self, asked: Topic, topic: Topic, concepts: Sequence[TopicConcept]) -> None:
         self.asked, self.topic = asked, topic
         self.concepts = concepts
-        operands = operands_of(topic, concepts)
+        every = operands_of(topic, concepts)
+        first = {one.text.casefold(): one for one in reversed(every)}
+        operands = [one for one in every if first[one.text.casefold()] is one]
         aged = [Operand(text, before="among", fixed=age_block(text)) for text in topic.ages]
         self.operands = [*([one for one in operands if not one.is_idle] or operands), *aged]
         idle = [one.text for one in operands if one not in self.operands]
@@ -54,8 +59,10 @@ class Plan:
         either_way = [text for one in topic.either_way if (text := EITHER_WAY.sub("", one)) != one]
         numbers = [text for text in idle if text.isdecimal()]
         self.optional = [*filter(None, [topic.outcome]), *either_way, *numbers]
-        self.direct = topic.syntax or self.query(self.operands)
-        self.kinds = question_kinds(topic)
+        self.direct = topic.syntax or self.query(self.operands) or " ".join(next(phrases(topic.subject)))
+        self.kinds = question_kinds(topic, concepts)
+        records = [one.record for one in concepts if one.record]
+        self.is_clinical = any(record.is_of(_CLINICAL) for record in records)
         if len(self.operands) == 1 and not self.kinds and (record := self.concepts[0].record if concepts else None):
             # A disease or a drug alone: what most people want to know of it.
             self.kinds |= {"treatment", "diagnosis"} if record.is_of(("C", "F03")) else set()

@@ -7,7 +7,6 @@ one finds at least as much (without a part of the direct one, or that part OR so
 from __future__ import annotations
 
 import math
-import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
@@ -20,11 +19,11 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, written
 from deepcritical_mcp.search.expansion.broader import broader_drafts
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm
 from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
+from deepcritical_mcp.search.expansion.negations import absent_thing
 from deepcritical_mcp.search.expansion.operands import Operand, joined
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.plan import EITHER_WAY, Draft, Plan, joined_words, quoted_list
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
-from deepcritical_mcp.sources.pubmed.search_filters import STUDY_FILTERS
 from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS, QUESTION_WORDS
 
 SEMANTIC_SHARE = 0.37
@@ -34,11 +33,13 @@ _MAX_ADDED_WORDS = 12
 
 _PRONOUNS = frozenset("it its them they their this these those he she".split())
 
-_ABSENCE = re.compile(
-    "(?:without|absence of|free of|lacking|(?:not|never) (?:given|on|receiving|taking|treated with|using))"
-    "(?: an?| any)? "
-)
 _MAX_MAIN_TOPICS = 3
+_MAX_TITLE_WORDS = 3
+_PERSONS = ("M",)
+_MIN_LEAD = 40
+"""Characters from which on words before the question may say more than that it is one."""
+_LIKELY = 0.25
+"""Share of the papers that define an abbreviation in which a meaning is worth a query of its own."""
 
 
 def semantic_count(count: int) -> int:
@@ -99,12 +100,17 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     named = [one.text.strip('"') for one in plan.concepts if one.record or one.forms]
     compared = [one for one in topic.either_way if EITHER_WAY.sub("", one) == one]
     optional = " OR ".join([*map(pubmed_syntax.grouped, plan.optional), "all[sb]"])
+    around = [part.strip(" ,") for part in asked.text.split(asked.subject, 1)] if not asked.syntax else []
+    around = [part for part in around if _MIN_LEAD < len(part) < len(asked.text)]
     remarks = [
         _origin(asked),
         f"In PubMed, with the other names of {quoted_list(named)}." if named and not asked.syntax else "",
         f"{quoted_list(topic.ages)} by MeSH's age group and the usual words." if topic.ages else "",
         f"{quoted_list(plan.optional)} only ranks the papers; none has to say so." if plan.optional else "",
         f"{quoted_list(topic.verbs)} left out, since papers word an effect in many ways." if topic.verbs else "",
+        f"{quoted_list(around)} left out: no part of the question." if around else "",
+        f"{quoted_list(topic.tangled)} left out, since PubMed cannot search for it." if topic.tangled else "",
+        *(f"One of {quoted_list(part.text for part in one.either)} is enough." for one in plan.operands if one.either),
         f"{quoted_list(plan.left_out)} left out: papers on the topic need not say so." if plan.left_out else "",
         f"{quoted_list(compared)} left out, since no paper has to say so." if compared else "",
         f"Without papers that mention {quoted_list(topic.excluded)}." if topic.excluded else "",
@@ -178,8 +184,10 @@ def _drafts(plan: Plan, terms: Sequence[EvidenceTerm], today: date) -> Iterator[
         broader = broader_drafts(plan)
         yield from broader[:1]
         yield from _with_terms(topic, terms)
-    filters = [one for one in fitting_filters(topic, plan.kinds, today=today) if not one.is_wide]
-    first = [one for one in filters if one.is_best or one.filter == STUDY_FILTERS["systematic_review"]]
+    filters = [
+        one for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today) if not one.is_wide
+    ]
+    first = [one for one in filters if one.is_early]
     yield from (_with_filter(one, topic) for one in first)
     if not topic.has_exclusion:
         yield from _main_topic(plan)
@@ -208,31 +216,29 @@ def _each_question(plan: Plan) -> Iterator[Draft]:
             yield Draft("broader", "syntactic", "rules", found, [], plan.query(asked), question)
 
 
-def absent_thing(negation: str) -> str:
-    """What is not there: "deep vein thrombosis" of "without deep vein thrombosis"; "" if nothing can be named."""
-    found = _ABSENCE.match(negation)
-    return negation[found.end() :] if found else ""
-
-
 def _not_mentioned(plan: Plan) -> Iterator[Draft]:
     """ "Without X" as the phrase, or as papers that do not mention X."""
     for negated in (one for one in plan.operands if one.is_negation):
         words = negated.text.strip('"')
         absent = absent_thing(words)
-        others = joined(one.pubmed for one in plan.operands if one is not negated)
+        kept = [one for one in plan.operands if one is not negated]
+        others, rest = joined(one.pubmed for one in kept), joined_words(kept)
         if absent and others:
             silent = f"({pubmed_syntax.grouped(others)} NOT {pubmed_syntax.grouped(absent)})"
             query = f"{pubmed_syntax.grouped(plan.direct)} OR {silent}"
             found = f"Papers that say “{words}”, and those that do not mention {absent} at all."
-            rest = joined_words([one for one in plan.operands if not one.is_negation])
             yield Draft("broader", "syntactic", "rules", found, [], query, f"{rest}, no {absent}")
+        elif len(kept) > 1 and words.split()[0] in ("cannot", "never", "not", "unable"):
+            found = f"Whether or not papers say “{words}”."
+            yield Draft("broader", "syntactic", "rules", found, [], plan.query(kept), rest)
 
 
 def meaning_blocks(plan: Plan) -> Iterator[tuple[TopicConcept, Meaning, str]]:
     """The abbreviations that stand for several things, with each of their most common meanings and its block."""
     for one in plan.concepts:
         if one.abbreviation and not one.abbreviation.long_form:
-            for meaning in (one.abbreviation.in_context or one.abbreviation.meanings)[:2]:
+            likely = [meaning for meaning in one.abbreviation.meanings if meaning.share >= _LIKELY]
+            for meaning in (one.abbreviation.in_context or likely)[:2]:
                 yield one, meaning, pubmed_syntax.any_of(written(meaning.long_form))
 
 
@@ -247,7 +253,7 @@ def _outcome(topic: Topic) -> Iterator[Draft]:
     """The outcome of a PICO question as a requirement."""
     if topic.outcome and topic.outcomes:
         found = f"With the outcome ({topic.outcome}) required."
-        words = f"{' '.join(topic.parts)} effect on {topic.outcome}"
+        words = f"{' '.join(topic.parts)}, outcome {topic.outcome}"
         block = pubmed_syntax.any_of(map(pubmed_syntax.grouped, topic.outcomes))
         yield Draft("specific", "syntactic", "rules", found, [], block, words)
 
@@ -265,14 +271,22 @@ def _main_topic(plan: Plan) -> Iterator[Draft]:
     """The subjects of the topic as the main topic of a paper."""
     following = dict(pairwise(plan.operands))
     cut_off = {one for one, after in following.items() if not one.concept and after.concept and not after.before}
-    subjects = [one for one in plan.parts if one.is_named and not (one.is_general or one.is_measure or one.fixed)]
-    subjects = [one for one in subjects if one not in cut_off]
-    chosen = [one for one in subjects if one.concept or not one.is_context][:_MAX_MAIN_TOPICS]
-    is_whole = len(chosen) == len(plan.operands) or len(chosen) > 1
-    if chosen and is_whole and not plan.topic.syntax and not plan.topic.language:
+    is_whole_phrase = [one for one in plan.parts if one not in cut_off or one.either]
+    is_whole_phrase = [one for one in is_whole_phrase if one.concept or len(one.text.split()) <= _MAX_TITLE_WORDS]
+    subjects = [one for one in is_whole_phrase if not (one.is_general or one.is_measure or one.fixed or one.is_context)]
+    if len(subjects) < 2:  # "nursing handover in intensive care", but not "lithium in the elderly"
+        places = [one for one in is_whole_phrase if one.is_context and one.concept and one.concept.record]
+        subjects += [
+            one for one in places if one.concept and one.concept.record and not one.concept.record.is_of(_PERSONS)
+        ]
+    named = [one for one in subjects if one.is_named]
+    chosen = (named if len(named) > 1 else subjects)[:_MAX_MAIN_TOPICS]
+    is_enough = len(chosen) > 1 or len(plan.parts) == 1
+    if chosen and is_enough and not plan.topic.syntax and not plan.topic.language:
         listed = " and ".join(f"“{one.text}”" for one in chosen)
         found = f"Papers mainly on {listed}: in the title, or as a MeSH Major Topic."
-        is_question = plan.topic.subject.split()[0].lower() in QUESTION_WORDS
+        first, second, *_ = [*plan.topic.subject.lower().split(), ""]
+        is_question = first in QUESTION_WORDS and second not in NEGATIONS
         words = f"studies on {joined_words(plan.operands) if is_question else plan.topic.subject}"
         block = pubmed_syntax.grouped(joined(one.as_main_topic() for one in chosen))
         yield Draft("specific", "syntactic", "rules", found, [], block, words)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, groupby, pairwise
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
+from deepcritical_mcp.search.expansion.asked import ASKED, pico_parts, questions_in, subject_of, without_letters
+from deepcritical_mcp.search.expansion.negations import (
+    distributed,
+    quote_negations,
+    untangled,
+    without_either_way,
+    without_exclusions,
+)
 from deepcritical_mcp.search.expansion.phrases import phrases, stems
 from deepcritical_mcp.text import (
     FOREIGN_FUNCTION_WORDS,
     NEGATIONS,
-    PUBMED_STOP_WORDS,
     QUERY_FUNCTION_WORDS,
     QUESTION_WORDS,
-    REQUEST_WORDS,
     clean_line,
 )
 
@@ -28,64 +34,48 @@ OTHER_SCRIPT = "another script"
 # Words that are English ones too say nothing of a topic's language.
 _ALSO_ENGLISH = QUERY_FUNCTION_WORDS | {"die", "men", "over"}
 # One of these is enough, since English topics never have them ("de novo", "in vivo").
-_NEVER_ENGLISH = frozenset("avec bei bij chez dans della delle für mit nach naar pour und voor zur".split())
-# How many words a negation covers at most, itself included: "without a diagnosis of type 2 diabetes".
-_MAX_NEGATION_WORDS = 7
-
-_IGNORED = rf"(?:{'|'.join(sorted(QUERY_FUNCTION_WORDS))})(?![^ ])"
-# Nothing is negated in "with or without" or at the end of a clause; "of" continues a negation ("without a diagnosis of
-# diabetes").
-_CLAUSE = "(?:admitted|attending|exposed|given|living|receiving|taking|treated|undergoing)(?![^ ])"
-_NEGATION = re.compile(
-    r"(?<![^ ])(?<!\band )(?<!\bor )(?<!\bversus )(?<!\bvs )(?:do )?"
-    rf"(?P<negation>absence of|free of|lacking|unable to|{'|'.join(sorted(NEGATIONS))})"
-    rf"(?: {_IGNORED}){{0,6}}(?: (?:of )?(?!{_IGNORED})[^ ,]++)"
-    rf"(?: (?:of )?(?!{_IGNORED}|{_CLAUSE})[^ ,]++){{0,5}}",
-    re.IGNORECASE,
+_NEVER_ENGLISH = frozenset(
+    "avec bei bij chez dans della delle für mit nach naar ohne pour sans senza und voor zonder zur".split()
 )
-_SOME_WORDS = rf"(?: (?:of )?(?!{_IGNORED})[^ ,;.?()]++){{1,6}}"
-_FOR_WHOM = "(?: (?:among|during|for|in|of|patients|people|those|with)){0,3}"
-# What may be there or not, and what is compared with nothing ("surgery vs no surgery"): no paper has to say so.
-_EITHER_WAY = re.compile(
-    r"(?<![^ ])(?:with (?:and|or) without|with/without|(?:apart|aside) from|other than|"
-    rf"(?:versus|vs\.?|or|compared (?:with|to)) (?:no|without)){_FOR_WHOM}"
-    rf"{_SOME_WORDS}",
-    re.IGNORECASE,
-)
-_EXCLUDED = re.compile(
-    rf"\(not ([^()]{{1,80}})\)|,? (?:excluding|except(?: for)?|but not|"
-    rf"(?:apart from|aside from|other than)(?= (?:among|during|for|in) )){_FOR_WHOM}({_SOME_WORDS})",
-    re.IGNORECASE,
-)
-# "aged 65 and over", "people over 80", "75 years or older", but no range of ages.
+# "aged 65 and over", "people over 80", "75 years or older"; "aged 45 to 75".
 _AGE = r"(?:1[89]|[2-9]\d)(?! ?[-–] ?\d| (?:to|and) \d)(?: ?(?:years?|yrs?)(?: of age| old)?)?"
 _OR_OLDER = "(?:,? (?:and|or) (?:above|older|over|up))?"
 _AGED = re.compile(
     rf"\b(?:(?:adults|individuals|patients|people|persons) |(?<=\bwomen )|(?<=\bmen ))"
     rf"(?:who are )?(?:aged |aged over |aged at least |over |above |older than ){_AGE}{_OR_OLDER}(?!\w)"
     rf"|\baged (?:over |at least )?{_AGE}{_OR_OLDER}(?!\w)"
-    rf"|\b(?:1[89]|[2-9]\d) (?:years?|yrs?)(?: of age)? (?:and|or) (?:above|older|over)\b",
+    rf"|\b(?:1[89]|[2-9]\d) (?:years?|yrs?)(?: of age)? (?:and|or) (?:above|older|over)\b"
+    r"|\b(?:adults|boys|children|girls|infants|men|patients|people|women) (?:aged )?(?:below|under|younger than) "
+    r"(?:the age of )?\d{1,2}(?: ?(?:months?|years?|yrs?)(?: of age| old)?)?(?!\w)"
+    r"|\b(?:(?:adolescents|adults|boys|children|girls|individuals|patients|people|persons) )?(?:who are )?"
+    r"(?:aged?|ages|between the ages of) \d{1,2}(?: years?)? ?(?:to|and|-|–) ?\d{1,3}(?! ?(?:weeks?|days?))"
+    r"(?: ?(?:months?|years?|yrs?)(?: of age| old)?)?(?!\w)",
     re.IGNORECASE,
 )
 # "A versus B": the words next to it.
 _VERSUS = re.compile(
     r"(?<![^ ])([^ ,;.?()]++) (?:versus|vs\.?|compared (?:with|to)) (?:the )?([^ ,;.?()]++)", re.IGNORECASE
 )
-_REQUEST = re.compile(
-    rf"^(?:find|i|i'm|looking|please|show|tell|we)(?: (?:{'|'.join(sorted(REQUEST_WORDS))}))*"
-    r" (?:about|concerning|for|in|on|regarding) (?=\S)",
-    re.IGNORECASE,
+_QUOTED = re.compile('["“”„]([^"“”„ ,]+(?: [^"“”„ ,]+){1,7})["“”„]')
+_NEGATING = (
+    " absence of ",
+    " cannot ",
+    " except ",
+    " excluding ",
+    " free of ",
+    " never ",
+    " no ",
+    " not ",
+    " without ",
 )
-_ASKED = re.compile(
-    r"^(?:please )?(?:(?:i|we)(?:'d| would)? (?:like|need|want|wish) to |(?:can|could) you |help me )?"
-    r"(?:check|determine|explore|find out|investigate|know|learn|see|tell me|understand) "
-    r"(?:about|how|if|what|whether|why) (?=\S)",
-    re.IGNORECASE,
-)
+_OR = re.compile(" (?:or|and/or) ", re.IGNORECASE)
+_MAX_ITEM = 3
+_CONTEXT_FIRST = re.compile(r" *(?:after|among|before|during|for|following|in|with) ", re.IGNORECASE)
+_SLASH = re.compile("(?<![^ (])([a-z]{4,})/([a-z]{4,})(?![^ ,;.?)])(?<!with/without)")
 # Between two subjects, as a preposition is.
 _FILLERS = re.compile(
-    r" (?:as well as|in case of|in relation to|in (?:terms|the context) of|such as|versus|vs\.?|"
-    r"with re(?:gard|spect) to) ",
+    r",? (?:as well as|in case of|in (?:place|relation|terms|the context) (?:of|to)|instead of|rather than|such as|"
+    r"versus|vs\.?|or|and/or|with re(?:gard|spect) to) |[,:;] ",
     re.IGNORECASE,
 )
 _MEASURED = re.compile(r" (?:after|at|by|over|within) (?:\w+ ){1,2}(?:days?|weeks?|months?|years?)\b", re.IGNORECASE)
@@ -95,26 +85,10 @@ _DRUG_ENDINGS = tuple(
     gliflozin gliptin glitazone glutide lukast mab nidazole olol oxetine parib platin prazole pril profen rafenib
     rubicin sartan setron stat taxel tecan thromycin tide tidine tinib triptan vastatin vir xaban zomib""".split()
 )
-_PICO_LABEL = re.compile(
-    r"(?<!\w)(?P<label>[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|"
-    r"[Cc]ompar(?:ison|ator)|[Cc]ontrol|[Oo]utcomes?) ?[:=] ?"
-)
-# "In adults with low back pain, does yoga compared with physiotherapy improve pain?"
-_PICO_SENTENCE = re.compile(
-    r"(?:in|among|for) (?P<P>[^,]++), (?:does|do|is|are|can|will|should) (?P<I>.{1,300}?),? "
-    r"(?:compared (?:with|to)|versus|vs\.?|rather than) (?P<C>.{1,300}?),? "
-    r"(?:affects?|changes?|decreases?|improves?|increases?|leads? to|lowers?|prevents?|reduces?|results? in) (?P<O>.+)",
-    re.IGNORECASE,
-)
-_PICO_SLASHES = re.compile(r"PICO\b[: -]*+(?P<P>[^/]++)/(?P<I>[^/]++)/(?P<C>[^/]++)/(?P<O>[^/]++)", re.IGNORECASE)
-# Where a second question begins: after a question mark, or after "and" or a semicolon before a question word.
-_NEXT_QUESTION = re.compile(
-    r"\?[ ,;]+(?=\w)|(?:;|,? and) (?=(?:how|what|which|why|when|does|do|is|are|can|should) )", re.IGNORECASE
-)
 # Papers word an effect in many ways, so that no search should require these of them.
 _EFFECT_VERBS = frozenset(
-    "affect affects decrease decreases help helps improve improves increase increases prevent prevents reduce "
-    "reduces".split()
+    "affect affects decrease decreases help helps improve improves increase increases lowers prevent prevents "
+    "reduce reduces shorten shortens".split()
 )
 
 
@@ -134,9 +108,13 @@ class Topic:
         questions: the questions, if there are several.
         either_way: what it says may be there or not, which is not in `parts`.
         excluded: what it excludes, which is not in `parts`.
-        ages: the ages from which on it is about people ("aged 65 and over"), which are not in `parts`.
+        ages: the ages that it is about ("aged 65 and over"), which are not in `parts`.
         comparison: where in `parts` begins what a PICO question compares with; -1 = nowhere.
         sides: the words before and after "versus".
+        tangled: negations and conditions that no query can express, which are not in `parts`.
+        alternatives: the words before and after each "or" and each comma of a list after a colon.
+        quoted: what is in quotes, in small letters.
+        listed: the words before and after each comma of what may be a list ("A, B or C").
         left_out: how many words are not in `parts` because the query would be too long.
         language: "" for English or unknown; else the language it seems to be written in.
         typed: the PubMed query as the user typed it, if the topic is in NCBI's spelling; else "".
@@ -159,6 +137,10 @@ class Topic:
     ages: tuple[str, ...] = ()
     comparison: int = -1
     sides: tuple[str, ...] = ()
+    tangled: tuple[str, ...] = ()
+    alternatives: tuple[tuple[str, str], ...] = ()
+    listed: tuple[tuple[str, str], ...] = ()
+    quoted: frozenset[str] = frozenset()
 
     @property
     def outcomes(self) -> list[str]:
@@ -233,7 +215,7 @@ def read_topic(topic: str) -> Topic:
     Raises:
         InvalidInputError: it is blank, longer than `QUERY_LIMIT` characters, or has no word to search for.
     """
-    text = clean_line(topic)
+    text = without_letters(clean_line(topic))
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
     if len(text) > QUERY_LIMIT:
@@ -241,30 +223,37 @@ def read_topic(topic: str) -> Topic:
             f"The topic has {len(text):,} characters; the limit is {QUERY_LIMIT:,}. Keep the essential terms."
         )
     syntax = pubmed_syntax.repair(text) if pubmed_syntax.uses_pubmed_syntax(text) else ""
-    subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else _subject(text)
+    subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else subject_of(text)
     if not any(phrases(subject)):
         raise InvalidInputError("The topic has no word to search for. Name the disease, drug, gene or method.")
-    pico = {} if syntax else _pico(text)
+    pico = {} if syntax else pico_parts(text)
     outcome = " ".join(part for label, part in pico.items() if label.startswith("O"))
     asked = [(label, part) for label, part in pico.items() if not label.startswith("O") and any(phrases(part))]
     asked.sort(key=lambda one: one[0].startswith("C"))  # the comparison last
     required = [part for _, part in asked]
     if not any(phrases(outcome)) or not required:
         outcome, required = "", [subject]
-    is_question = text.split()[0].lower() in QUESTION_WORDS or _ASKED.match(text) is not None
-    excluded = tuple(clean_line(one or other) for part in required for one, other in _EXCLUDED.findall(part))
-    required = [_EXCLUDED.sub(" ", part) for part in required]
-    either_way = tuple(found.strip() for part in required for found in _EITHER_WAY.findall(part))
-    required = [_EITHER_WAY.sub(" ,", part) for part in required]
+    is_question = text.split()[0].lower() in QUESTION_WORDS or ASKED.match(text) is not None
+    is_question = is_question or " whether " in text.lower()
+    plain = [untangled(distributed(_SLASH.sub(r"\1 or \2", part))) for part in required]
+    excluding = [without_exclusions(part) for part, _ in plain]
+    either = [without_either_way(part) for part, _ in excluding]
+    required = [part for part, _ in either]
+    tangled, excluded, either_way = (
+        tuple(one for _, found in some for one in found) for some in (plain, excluding, either)
+    )
     ages = tuple(clean_line(found[0]) for part in required for found in _AGED.finditer(part))
     required = [_AGED.sub(" ,", part) for part in required]
     if not any(phrases(" ".join(required))):
-        required, either_way, excluded, ages = [subject], (), (), ()
-    pieces = [] if syntax else [_parts(side) for part in required for side in _FILLERS.split(part)]
-    verbs = tuple(part for piece in pieces for part in piece if is_question and part.lower() in _EFFECT_VERBS)
-    others = [tuple(part for part in piece if part not in verbs) for piece in pieces]
-    pieces, verbs = (others, verbs) if any(phrases(" ".join(chain(*others)))) else (pieces, ())
-    ends, parts = [*accumulate(map(len, pieces))], tuple(chain(*pieces))
+        required, tangled, either_way, excluded, ages = [subject], (), (), (), ()
+    required = [_QUOTED.sub(_set_off, part) for part in required]
+    alternatives = tuple(pair for part in required for pair in _alternatives(part))
+    listed = tuple(pair for part in required for pair in _listed(part))
+    sides = [] if syntax else [[_parts(side) for side in _FILLERS.split(part)] for part in required]
+    verbs = tuple(part for part in chain(*chain(*sides)) if is_question and part.lower() in _EFFECT_VERBS)
+    others = [[run for side in some for run in _between(side, verbs)] for some in sides]
+    sides, verbs = (others, verbs) if any(phrases(" ".join(chain(*chain(*others))))) else (sides, ())
+    ends, parts = [0, *accumulate(map(len, chain(*sides)))], tuple(chain(*chain(*sides)))
     starts = frozenset(ends)
     fitting = _fitting(parts, limit=pubmed_syntax.MAX_QUERY_LENGTH, max_words=len(parts))
     return Topic(
@@ -278,13 +267,15 @@ def read_topic(topic: str) -> Topic:
         outcome_text=outcome,
         starts=starts,
         verbs=verbs,
-        questions=() if syntax or pico else _questions(text),
+        questions=() if syntax or pico else questions_in(text),
         either_way=() if syntax else either_way,
         excluded=() if syntax else excluded,
         ages=() if syntax else ages,
-        comparison=ends[len(asked) - 2]
-        if asked and asked[-1][0].startswith("C") and len(pieces) == len(asked) > 1
-        else -1,
+        tangled=() if syntax else tangled,
+        alternatives=() if syntax else alternatives,
+        listed=() if syntax else listed,
+        quoted=frozenset() if syntax else frozenset(found[1].lower() for found in _QUOTED.finditer(subject)),
+        comparison=ends[-1 - len(sides[-1])] if asked[1:] and asked[-1][0].startswith("C") else -1,
         sides=() if syntax or not (versus := _VERSUS.search(subject)) else versus.groups(),
     )
 
@@ -299,7 +290,7 @@ def language_of(text: str) -> str:
     letters = [letter for letter in text if letter.isalpha()]
     if letters and sum(letter < "\u0250" or "\u0370" <= letter <= "\u03ff" for letter in letters) < len(letters) / 2:
         return OTHER_SCRIPT
-    words = re.findall(r"[^\W\d_]+", text.lower())
+    words = re.findall(r"[^\W\d_]{2,}", text.lower())
     foreign = {name: {*known.split()} - _ALSO_ENGLISH for name, known in FOREIGN_FUNCTION_WORDS.items()}
     counts = {name: sum(word in known for word in words) for name, known in foreign.items()}
     language = max(counts, key=lambda name: counts[name])
@@ -332,28 +323,36 @@ def _fitting(words: Sequence[str], *, limit: int, max_words: int) -> tuple[str, 
     return tuple(words[:count]) or tuple(word[:limit] for word in words[:1])
 
 
-def _subject(text: str) -> str:
-    """`text` without the labels of PICO, or without a request that ends in "papers about" and the like."""
-    return clean_line("; ".join(part.strip(" ;.,") for part in _pico(text).values())) or _ASKED.sub(
-        "", _REQUEST.sub("", text)
-    )
+def _between(words: Iterable[str], left_out: Container[str]) -> Iterator[tuple[str, ...]]:
+    """The runs of words between those that are `left_out`."""
+    runs = groupby(words, key=lambda word: word in left_out)
+    yield from (tuple(run) for is_left_out, run in runs if not is_left_out)
 
 
-def _pico(text: str) -> dict[str, str]:
-    """The parts of a PICO question by their labels in capitals; {} if `text` is none."""
-    if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")) or _PICO_SLASHES.fullmatch(text):
-        return written.groupdict()
-    labels = list(_PICO_LABEL.finditer(text)) if _PICO_LABEL.match(text) else []
-    ends = [label.start() for label in labels[1:]] + [len(text)]
-    parts = [(label["label"].upper(), text[label.end() : end]) for label, end in zip(labels, ends, strict=False)]
-    return {name: " ; ".join(part for label, part in parts if label == name) for name, _ in parts} if parts[1:] else {}
+def _set_off(found: re.Match[str]) -> str:
+    """A phrase in quotes between commas, unless it is negated."""
+    is_negated = f" {found.string[: found.start()].lower()}".endswith(_NEGATING)
+    return found[1] if is_negated else f" , {found[1]} , "
 
 
-def _questions(text: str) -> tuple[str, ...]:
-    """The questions of a text that asks several."""
-    found = [part.strip(" ?,;") for part in _NEXT_QUESTION.split(text)]
-    is_question = text.split()[0].lower() in QUESTION_WORDS or "?" in text
-    return tuple(found) if is_question and len(found) > 1 and all(any(phrases(one)) for one in found) else ()
+def _alternatives(text: str) -> Iterator[tuple[str, str]]:
+    """The words around each "or", and each comma after a colon ("antibiotics: amoxicillin, doxycycline")."""
+    before, _, after = text.rpartition(": ")
+    for some in (_OR.split(text), after.split(",") if before else ()):
+        sides = (re.findall(r"[^ ,:;.?()]+", side) for side in some)
+        yield from ((one[-1], other[0]) for one, other in pairwise(sides) if one and other)
+
+
+def _listed(text: str) -> Iterator[tuple[str, str]]:
+    """The words around the commas before an "or", which may be those of a list ("A, B or C") or end a clause."""
+    items = text.split(",")
+    if _CONTEXT_FIRST.match(text):  # "In AF, aspirin or warfarin"
+        items = items[1:]
+    is_before_or = False
+    for one, other in reversed(list(pairwise(items))):
+        is_before_or = bool(_OR.search(other)) or (is_before_or and len(other.split()) <= _MAX_ITEM)
+        if is_before_or and one.split() and other.split():
+            yield one.split()[-1], other.split()[0]
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -366,19 +365,9 @@ def _parts(text: str) -> tuple[str, ...]:
         if word.lower() not in QUESTION_WORDS or word.isupper() or following.lower() in NEGATIONS or not following:
             break
         found = found[1:]
-    all_caps = not any(letter.islower() for letter in text)
-
-    def quoted(match: re.Match[str]) -> str:
-        words = match[0].split()
-        # "NO" in mixed-case text is nitric oxide.
-        if match["negation"].isupper() and not all_caps:
-            return match[0]
-        end = min(len(words), _MAX_NEGATION_WORDS + (words[0].lower() == "do"))
-        while words[end - 1].lower() in PUBMED_STOP_WORDS:
-            end -= 1
-        return " ".join([pubmed_syntax.phrase(" ".join(words[:end])), *words[end:]])
-
-    operands = re.findall(r'"[^"]*"|[^ ,]+', _NEGATION.sub(quoted, " ".join(found)))
+    operands = re.findall(
+        r'"[^"]*"|[^ ,]+', quote_negations(" ".join(found), all_caps=not any(letter.islower() for letter in text))
+    )
     # PubMed would read "or" and "not" as operators; "versus" only contrasts.
     silent = {"or", "OR", "Or", "not", "NOT", "Not", "versus", "Versus", "vs", "Vs"}
     around = ["", *("and" if part.lower() == "and" else part for part in operands if part not in silent), ""]
