@@ -29,7 +29,7 @@ class FittingFilter(NamedTuple):
         is_of_question: whether it belongs to what the topic asks; the others are limits.
         is_best: whether it is the one to try first for its kind of question.
         is_early: whether it goes before other narrower queries.
-        is_wide: whether it keeps so much of any search that it is only listed, not proposed.
+        is_wide: whether it is only listed, not proposed: it keeps most of any search, or repeats the topic.
     """
 
     filter: SearchFilter
@@ -138,6 +138,7 @@ _HARM = re.compile(
     r"\b(?:blood|exposure) levels?\b",
     re.IGNORECASE,
 )
+_SAFETY = re.compile(r"\b(?:adverse|safety|side effects?|toxicity)\b", re.IGNORECASE)
 _DIAGNOSIS = re.compile(r"\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b", re.IGNORECASE)
 # How something works, which is read about in reviews, not in systematic ones.
 _BASIC = re.compile(
@@ -198,12 +199,14 @@ def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: in
             for found, words, mark in rows[place : place + 1]:
                 is_wide = isinstance(found, str) and found.endswith("_broad")
                 one = STUDY_FILTERS[found] if isinstance(found, str) else found
-                if is_of_animals and "NOT humans" in one.pubmed:
+                is_said = one == _ADVERSE and _SAFETY.search(topic.affirmed)
+                if is_said or (is_of_animals and "NOT humans" in one.pubmed):
                     continue
                 yield FittingFilter(one, words, mark, is_best=place == 0, is_early=place == 0, is_wide=is_wide)
     if group := "" if topic.ages else _age_group(topic.affirmed):
         name = AGE_GROUPS[group].name.lower()
-        yield FittingFilter(AGE_GROUPS[group], name, "[mh]" if topic.syntax else name, is_of_question=False)
+        mark = "[mh]" if topic.syntax else name
+        yield FittingFilter(AGE_GROUPS[group], name, mark, is_of_question=False, is_wide=True)
     systematic = STUDY_FILTERS["systematic_review"]
     reviews = SearchFilter(name="Reviews, to begin with", pubmed="review[pt]", source="PubMed's publication type")
     is_basic = not kinds and _BASIC.search(topic.affirmed)

@@ -39,7 +39,7 @@ _NEVER_SMOKED = re.compile("(?:never|not) (?:been )?smok(?:ed|ers?|ing)", re.IGN
 _BODY = ("A",)
 # Persons, geography, health care, occupations and social groups.
 _PLACES_AND_PEOPLE = ("M", "N", "Z", "I")
-_RELATIONS = frozenset("association better best effect effects relationship role".split())
+_RELATIONS = frozenset("association best better effect effective effects relationship role safe useful".split())
 # What papers on a subject need not say of themselves, though one would not search without it.
 _OUTCOMES = "incidence mortality prevalence prognosis survival"
 _ASPECTS = "impact influence qualitative"

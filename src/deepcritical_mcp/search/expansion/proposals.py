@@ -272,7 +272,7 @@ def _main_topic(plan: Plan) -> Iterator[Draft]:
     following = dict(pairwise(plan.operands))
     cut_off = {one for one, after in following.items() if not one.concept and after.concept and not after.before}
     is_whole_phrase = [one for one in plan.parts if one not in cut_off or one.either]
-    is_whole_phrase = [one for one in is_whole_phrase if one.concept or len(one.text.split()) <= _MAX_TITLE_WORDS]
+    is_whole_phrase = [one for one in is_whole_phrase if one.concept or len(stems(one.text)) <= _MAX_TITLE_WORDS]
     subjects = [one for one in is_whole_phrase if not (one.is_general or one.is_measure or one.fixed or one.is_context)]
     if len(subjects) < 2:  # "nursing handover in intensive care", but not "lithium in the elderly"
         places = [one for one in is_whole_phrase if one.is_context and one.concept and one.concept.record]
