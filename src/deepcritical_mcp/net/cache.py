@@ -57,7 +57,7 @@ class Cache:
         path: the file; created by the first `put`.
         ttl: seconds that a value is kept.
         max_bytes: size of the file's used pages; the oldest values are dropped beyond it.
-        timeout: seconds to wait for another process that is writing; after it was in vain, none until that one ends.
+        timeout: seconds to wait for another process that is writing; after a wait that failed, none until it is free.
         now: seconds since the epoch.
     """
 

@@ -163,18 +163,24 @@ async def test_the_outcome_of_a_pico_question_is_not_required_but_offered():
     assert f"({core}) AND (90-day mortality)" in [query.pubmed_query for query in others]
 
 
-async def test_a_negation_that_pubmed_has_no_phrase_for_becomes_an_exclusion(tmp_path: Path):
+def without_phrase(phrase: str) -> NcbiStandIn:
+    """NCBI without this phrase in PubMed's index."""
     ncbi = NcbiStandIn()
 
-    def without_phrase(params: Mapping[str, str]) -> httpx.Response:
+    def esearch(params: Mapping[str, str]) -> httpx.Response:
         answer = ncbi._esearch(params)  # pyright: ignore[reportPrivateUsage]
-        if '"without dementia"' not in params["term"] or "rettype" in params:
+        if f'"{phrase}"' not in params["term"] or "rettype" in params:
             return answer
         found = answer.json()
-        found["esearchresult"]["warninglist"] = {"quotedphrasesnotfound": ['"without dementia"']}
+        found["esearchresult"]["warninglist"] = {"quotedphrasesnotfound": [f'"{phrase}"']}
         return httpx.Response(200, json=found)
 
-    ncbi.faults["esearch"] = without_phrase
+    ncbi.faults["esearch"] = esearch
+    return ncbi
+
+
+async def test_a_negation_that_pubmed_has_no_phrase_for_becomes_an_exclusion(tmp_path: Path):
+    ncbi = without_phrase("without dementia")
     expansion = await expanded("metformin without dementia", ncbi, tmp_path, count=4)
     assert expansion.queries[0].pubmed_query.endswith(" NOT dementia")
     assert "Without papers that mention “dementia”" in expansion.queries[0].rationale
@@ -198,17 +204,7 @@ async def test_a_phrase_in_quotes_stays_whole_around_a_concept(tmp_path: Path):
 
 
 async def test_a_state_that_pubmed_has_no_phrase_for_is_left_out(tmp_path: Path):
-    ncbi = NcbiStandIn()
-
-    def without_phrase(params: Mapping[str, str]) -> httpx.Response:
-        answer = ncbi._esearch(params)  # pyright: ignore[reportPrivateUsage]
-        if '"not caused by statins"' not in params["term"] or "rettype" in params:
-            return answer
-        found = answer.json()
-        found["esearchresult"]["warninglist"] = {"quotedphrasesnotfound": ['"not caused by statins"']}
-        return httpx.Response(200, json=found)
-
-    ncbi.faults["esearch"] = without_phrase
+    ncbi = without_phrase("not caused by statins")
     expansion = await expanded("alzheimer not caused by statins", ncbi, tmp_path, count=3)
     assert not [query for query in expansion.queries if "statins" in query.pubmed_query]
     assert any("“not caused by statins”" in one and one.endswith("it is left out.") for one in expansion.warnings)

@@ -202,6 +202,13 @@ async def test_one_of_several_alternatives_is_enough(topic: str, query: str):
     assert query in direct.pubmed_query
 
 
+async def test_a_type_of_study_in_a_request_is_not_lost():
+    direct, *_ = (await proposed("find randomized trials of yoga for asthma")).values()
+    assert "randomized" in direct.pubmed_query
+    direct, *_ = (await proposed("I would like randomized trials of yoga for asthma")).values()
+    assert "randomized" in direct.pubmed_query + direct.rationale
+
+
 @pytest.mark.parametrize(
     ("topic", "query"),
     [
@@ -209,6 +216,8 @@ async def test_one_of_several_alternatives_is_enough(topic: str, query: str):
         ("Can I give ceftriaxone to a patient with penicillin allergy?", "ceftriaxone AND (penicillin allergy)"),
         ("Please show me studies on yoga for asthma, ideally trials from the last 5 years", "yoga AND asthma"),
         ("vitamin D does not prevent falls in older people", "(vitamin D) AND falls AND (older people)"),
+        ("Could you please find studies on yoga for asthma", "yoga AND asthma"),
+        ("asthma and yoga. Thank you", "asthma AND yoga"),
     ],
 )
 async def test_what_asks_is_no_part_of_the_question(topic: str, query: str):

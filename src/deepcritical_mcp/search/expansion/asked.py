@@ -21,13 +21,15 @@ ASKED = re.compile(
 )
 # "I am a nurse and would like to find evidence on whether …"
 _LEAD_IN = re.compile(
-    r"^(?:as an?|can you|could you|find|i|i'm|looking|please|show|tell|we)(?= )[^?]{0,200}? (?:whether|"
+    r"^(?:can you|could you|i|i'm|we|we're)(?= )[^?]{0,200}? (?:whether|"
     r"(?:evidence|information|literature|papers|publications|research|studies|trials) "
     r"(?:about|concerning|for|of|on|regarding)) (?=\S)",
     re.IGNORECASE,
 )
 _MAY_I = re.compile("^(?:can|could|do|may|must|should) (?:i|one|we|you) (?=.)", re.IGNORECASE)
-_WISH = re.compile(",? (?:if possible|ideally|please|preferably|thanks|thank you)(?![^ ,.!]).{0,200}$", re.IGNORECASE)
+_WISH = re.compile(
+    "[,.;?!] (?:if possible|ideally|please|preferably|thanks|thank you)(?![^ ,.!]).{0,200}$", re.IGNORECASE
+)
 _WHETHER = re.compile("^(?:if|whether) (?=.)", re.IGNORECASE)
 _PICO_LABEL = re.compile(
     r"(?<!\w)(?P<label>[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|"

@@ -43,7 +43,7 @@ _MAX_NEIGHBORS = 60
 @dataclass(frozen=True)
 class NcbiView:
     """What NCBI knows about a topic: a corrected spelling, its concepts, and a warning if something is missing; and the
-    topic `reread`, if it says of words where a negation ends."""
+    topic `reread`, if its terms show where a negation ends."""
 
     corrected: str = ""
     reread: Topic | None = None
@@ -185,8 +185,8 @@ def _names_of(negation: str) -> tuple[str, ...]:
 
 def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     """Whether the words mean something else than the record: the words of a name in another order are of two things
-    ("handover patient"), an adjective is no medical specialty ("pediatric"), and "lead" is the metal only among words
-    that go with it."""
+    ("handover patient"), an adjective is no medical specialty ("pediatric"), "aids" are not AIDS, "sensitivity" alone
+    is not that of a test, and "lead" is the metal only among words that go with it."""
     names = [natural_order(name).lower().replace("-", " ").split() for name in (record.name, *record.entry_terms)]
     words = text.lower().replace("-", " ").split()
     if words not in names and sorted(words) in map(sorted, names):

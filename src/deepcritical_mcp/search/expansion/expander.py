@@ -108,7 +108,8 @@ class QueryExpander:
                     plan = Plan(asked, found, concepts)
                     direct, others = proposed(plan)
                     queries, read = await self._counted(choose(direct, others, count=count), others, plan)
-                    unindexed = (_EXCLUDED if found.excluded else _DROPPED).format(phrases=quoted_list(unknown))
+                    gone = quoted_list(one for one in unknown if one not in found.negations)
+                    unindexed = (_EXCLUDED if found.excluded != subject.excluded else _DROPPED).format(phrases=gone)
         uncounted = sum(query.hits < 0 for query in queries) if ncbi.is_reachable else 0
         words = len(asked.parts) + asked.left_out
         warnings = (

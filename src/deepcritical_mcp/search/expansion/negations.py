@@ -68,6 +68,7 @@ _NEXT_ITEM = re.compile(",? (?:or|nor|and) |, ", re.IGNORECASE)
 _WORDINGS = tuple(
     (re.compile(pattern, re.IGNORECASE), plain)
     for pattern, plain in (
+        (r"(?<![^ (])((?-i:[a-z]{4,}))/((?-i:[a-z]{4,}))(?![^ ,;.?)])(?<!with/without)", r"\1 or \2"),
         (r"\bcan['’]t\b", "cannot"),
         (r"(?<=\w)n['’]t\b", " not"),
         (r"\b(?:w/o|with out)\b", "without"),

@@ -21,12 +21,12 @@ _SEPARATORS = NEGATIONS | frozenset(
     within you your""".split()
 )
 _MAIN_TOPIC_CHARS = 300
-_MEASURES = frozenset(
-    """cm daily day days every g gy h hour hours iu kg mcg mg min minutes ml mm mmol month monthly months ng times twice
-    units week weekly weeks year years µg μg""".split()
-)
 _NUMBER = re.compile(r"[\d.]+")
 _UNITS = frozenset("cm g gy iu kg mcg mg ml mm mmol ng units µg μg".split())
+_MEASURES = _UNITS | frozenset(
+    """daily day days every h hour hours min minutes month monthly months times twice week weekly weeks year
+    years""".split()
+)
 # What is often said of drugs that somebody does not or cannot take.
 _UNTREATED = re.compile(
     r"(?:not|never) (?:given|receiving|taking|treated with|using) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
@@ -40,8 +40,8 @@ _BODY = ("A",)
 # Persons, geography, health care, occupations and social groups.
 _PLACES_AND_PEOPLE = ("M", "N", "Z", "I")
 _RELATIONS = frozenset("association best better effect effective effects relationship role safe useful".split())
-# What papers on a subject need not say of themselves, though one would not search without it.
 _OUTCOMES = "incidence mortality prevalence prognosis survival"
+# What papers on a subject need not say of themselves, though one would not search without it.
 _ASPECTS = "impact influence qualitative"
 # "Return to work", "failure to rescue", "pay for performance".
 _BEFORE_TO = frozenset("ability door failure fee intention pay readiness return right time willingness".split())
@@ -252,8 +252,8 @@ def _is_whole(one: Operand) -> bool:
 
 
 def _set_phrases(operands: Sequence[Operand]) -> list[Operand]:
-    """The operands, with "hospital at home" as a phrase, of which PubMed would search for the words; and "failure to
-    rescue" or "pay for performance", if that is all."""
+    """The operands, with phrases such as "hospital at home", "failure to rescue" and "pay for performance" as one
+    operand each; of two operands alone, any two words with "to" between them ("bench to bedside")."""
     found: list[Operand] = []
     for one in operands:
         last = found[-1] if found else None
@@ -269,9 +269,9 @@ def _set_phrases(operands: Sequence[Operand]) -> list[Operand]:
 
 
 def _is_plain_word(part: Operand, may_be_general: bool) -> bool:
-    return (
-        (may_be_general or not part.is_general) and not part.concept and not part.is_negation and " " not in part.text
-    )
+    if part.concept or part.is_negation or " " in part.text:
+        return False
+    return may_be_general or not part.is_general
 
 
 def _separates(part: str) -> bool:

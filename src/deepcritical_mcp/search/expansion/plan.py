@@ -55,9 +55,9 @@ class Plan:
         aged = [Operand(text, before="among", fixed=age_block(text)) for text in topic.ages]
         self.operands = [*([one for one in operands if not one.is_idle] or operands), *aged]
         idle = [one.text for one in operands if one not in self.operands]
-        self.left_out = [text for text in idle if not text.isdecimal()]
+        self.left_out = [text for text in idle if not text[0].isdigit()]
         either_way = [text for one in topic.either_way if (text := EITHER_WAY.sub("", one)) != one]
-        numbers = [text for text in idle if text.isdecimal()]
+        numbers = [text for text in idle if text[0].isdigit()]
         self.optional = [*filter(None, [topic.outcome]), *either_way, *numbers]
         self.direct = topic.syntax or self.query(self.operands) or " ".join(next(phrases(topic.subject)))
         self.kinds = question_kinds(topic, concepts)

@@ -24,7 +24,7 @@ from deepcritical_mcp.search.expansion.operands import Operand, joined
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.plan import EITHER_WAY, Draft, Plan, joined_words, quoted_list
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
-from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS, QUESTION_WORDS
+from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS, QUESTION_WORDS, REQUEST_WORDS
 
 SEMANTIC_SHARE = 0.37
 # Best on MED (bench/expansion.py): four terms of the evidence.
@@ -36,8 +36,6 @@ _PRONOUNS = frozenset("it its them they their this these those he she".split())
 _MAX_MAIN_TOPICS = 3
 _MAX_TITLE_WORDS = 3
 _PERSONS = ("M",)
-_MIN_LEAD = 40
-"""Characters from which on words before the question may say more than that it is one."""
 _LIKELY = 0.25
 """Share of the papers that define an abbreviation in which a meaning is worth a query of its own."""
 
@@ -101,14 +99,14 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     compared = [one for one in topic.either_way if EITHER_WAY.sub("", one) == one]
     optional = " OR ".join([*map(pubmed_syntax.grouped, plan.optional), "all[sb]"])
     around = [part.strip(" ,") for part in asked.text.split(asked.subject, 1)] if not asked.syntax else []
-    around = [part for part in around if _MIN_LEAD < len(part) < len(asked.text)]
+    around = [part for part in around if {*part.lower().split()} - REQUEST_WORDS - QUERY_FUNCTION_WORDS]
     remarks = [
         _origin(asked),
         f"In PubMed, with the other names of {quoted_list(named)}." if named and not asked.syntax else "",
         f"{quoted_list(topic.ages)} by MeSH's age group and the usual words." if topic.ages else "",
         f"{quoted_list(plan.optional)} only ranks the papers; none has to say so." if plan.optional else "",
         f"{quoted_list(topic.verbs)} left out, since papers word an effect in many ways." if topic.verbs else "",
-        f"{quoted_list(around)} left out: no part of the question." if around else "",
+        f"{quoted_list(around)} left out: read as the request, not the question." if around else "",
         f"{quoted_list(topic.tangled)} left out, since PubMed cannot search for it." if topic.tangled else "",
         *(f"One of {quoted_list(part.text for part in one.either)} is enough." for one in plan.operands if one.either),
         f"{quoted_list(plan.left_out)} left out: papers on the topic need not say so." if plan.left_out else "",

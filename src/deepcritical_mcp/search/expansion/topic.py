@@ -71,7 +71,6 @@ _NEGATING = (
 _OR = re.compile(" (?:or|and/or) ", re.IGNORECASE)
 _MAX_ITEM = 3
 _CONTEXT_FIRST = re.compile(r" *(?:after|among|before|during|for|following|in|with) ", re.IGNORECASE)
-_SLASH = re.compile("(?<![^ (])([a-z]{4,})/([a-z]{4,})(?![^ ,;.?)])(?<!with/without)")
 # Between two subjects, as a preposition is.
 _FILLERS = re.compile(
     r",? (?:as well as|in case of|in (?:place|relation|terms|the context) (?:of|to)|instead of|rather than|such as|"
@@ -235,7 +234,7 @@ def read_topic(topic: str) -> Topic:
         outcome, required = "", [subject]
     is_question = text.split()[0].lower() in QUESTION_WORDS or ASKED.match(text) is not None
     is_question = is_question or " whether " in text.lower()
-    plain = [untangled(distributed(_SLASH.sub(r"\1 or \2", part))) for part in required]
+    plain = [untangled(distributed(part)) for part in required]
     excluding = [without_exclusions(part) for part, _ in plain]
     either = [without_either_way(part) for part, _ in excluding]
     required = [part for part, _ in either]
