@@ -16,6 +16,7 @@ from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, SearchResult
 from deepcritical_mcp.search.expansion import QueryExpander
+from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.handler import SearchHandler
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.base import Answer, Hit, Net, SearchRequest, Source
@@ -74,6 +75,7 @@ def fake_server(
     settings: Settings | None = None,
     profile: Profile = "research",
     embedder: Any = EMBEDDER,
+    full_texts: FullTexts | None = None,
 ) -> DeepCriticalServer:
     """A server over the real store and model, with searches that answer what they are told."""
 
@@ -87,6 +89,7 @@ def fake_server(
             searches=cast(Any, searches),
             everywhere=SearchHandler([_FakeSource(name, search) for name, search in searches.items()]),
             expander=QueryExpander(settings, None),
+            full_texts=full_texts or FullTexts((), None),
         )
 
     return DeepCriticalServer(AppContext(settings or Settings(), build=build), profile=profile)

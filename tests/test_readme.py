@@ -13,7 +13,7 @@ from deepcritical_mcp.cli.clients import McpClient, known_clients, server_entry
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.prompts import PROMPTS
-from deepcritical_mcp.sources.pubmed.source import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
+from deepcritical_mcp.sources.pubmed.ncbi import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
 from deepcritical_mcp.sources.web.chain import PROVIDERS
 from deepcritical_mcp.tools import TOOLS
 from tests.scripts import script
@@ -80,7 +80,7 @@ def test_web_providers_are_named_in_the_order_in_which_they_are_asked() -> None:
 def test_times_and_rates_are_those_of_the_code() -> None:
     assert f"Every call ends within {Settings().deadline:g} seconds" in WORDS
     rates = [f"{1 / (spacing * 0.9):.0f}" for spacing in (SPACING_WITHOUT_KEY, SPACING_WITH_KEY)]
-    assert f"allows {rates[0]} requests per second, or {rates[1]} with a free key" in WORDS
+    assert f"allows {rates[0]} requests per second, {rates[1]} with a free key" in WORDS
 
 
 def test_nothing_has_to_be_set_and_the_model_is_in_the_package() -> None:

@@ -90,7 +90,7 @@ async def test_a_small_piece_of_research_ask_keep_find_again(mode: str) -> None:
         ("pubmed_search", {"query": " \t\n"}, "must not be blank"),
         ("pubmed_search", {"query": "x" * 10_000}, "at most 4,000 characters, got 10,000"),
         ("pubmed_search", {"query": "x", "variant_list": 5}, 'did you mean "variants"?'),
-        ("add_evidence", {"items": [{"title": "x"}]}, "items[0].content is required"),
+        ("add_evidence", {"items": [{"content": 1.5, "title": {"no": "title"}}]}, "items[0].title"),
         ("pubmed_search", {"query": [1, 2]}, "query is one text"),
         ("pubmed_search", {"query": "x", "variants": ["y"] * 8}, "at most 7 items"),
         ("pubmed_search", {"query": "x", "session_id": "rs_" + "0" * 32}, "unknown or has expired"),

@@ -158,7 +158,8 @@ def test_addresses_of_two_pages_have_two(address: str, other: str):
         ("mailto:lee@example.org", "mailto:lee@example.org"),
         ("http://[::1", "http://[::1"),
         ("https://exa mple.org/a", "https://exa mple.org/a"),
-        ("https://example.org:99999/a", "https://example.org/a"),
+        ("https://example.org:99999/a", "https://example.org:99999/a"),
+        ("http://example.org:-80/a?utm_source=x", "http://example.org:-80/a?utm_source=x"),
     ],
 )
 def test_a_shown_address_is_tidy_and_still_answers(address: str, shown: str):

@@ -99,6 +99,11 @@ class Settings(BaseSettings):
     dedup_threshold: Annotated[float, Field(gt=0, le=1)] | None = Field(
         None, description="drop evidence more similar than this (0 to 1); unset = group it, drop nothing"
     )
+    ncbi_email: str = Field(
+        "",
+        validation_alias="NCBI_EMAIL",
+        description="your email address, which NCBI and Unpaywall ask for",
+    )
     redis_url: SecretStr = Field(
         SecretStr(""), description="Redis in which machines share one request rate; TLS: rediss://…?ssl_ca_certs=FILE"
     )
@@ -108,6 +113,9 @@ class Settings(BaseSettings):
     max_evidence: int = Field(10_000, ge=1, description="records in one session")
     max_result_chars: int = Field(32_000, ge=2_000, description="characters in a result, in each of its two forms")
     deadline: float = Field(45, ge=1, le=600, description="seconds after which every call has ended")
+    fetch_private: bool = Field(
+        False, description="read pages of private networks and on any port too; never on a server that others use"
+    )
     sampling: Literal["off", "on"] = Field(
         "off", description="let expand_queries ask the client's own model for queries, if it offers that"
     )
@@ -181,7 +189,8 @@ class Setting(NamedTuple):
 
 
 def every_setting() -> tuple[Setting, ...]:
-    """All settings: each source's in the order of `SOURCES`, each store's in that of `STORES`, then the core's."""
+    """All settings: each source's in the order of `SOURCES` and `FULL_TEXTS`, each store's in that of `STORES`, then
+    the core's."""
     kinds: tuple[type[BaseSettings], ...] = (*_kinds(), Settings)
     fields = ((kind, field, info) for kind in kinds for field, info in kind.model_fields.items())
     return tuple(Setting(field, _variable(field, info), info, kind) for kind, field, info in fields)
@@ -239,9 +248,10 @@ def unknown_variables() -> dict[str, str]:
 
 
 def _kinds() -> Iterator[type[OwnSettings]]:
-    """Each part's settings class, found by name: this layer lies below the parts."""
-    for table in ("deepcritical_mcp.sources:SOURCES", "deepcritical_mcp.evidence.storage:STORES"):
-        yield from (pkgutil.resolve_name(row.settings) for row in pkgutil.resolve_name(table) if row.settings)
+    """Each part's settings class, found by name: this layer lies below the parts. Two rows may share one."""
+    tables = ("sources:SOURCES", "sources:FULL_TEXTS", "evidence.storage:STORES")
+    rows = (row for table in tables for row in pkgutil.resolve_name(f"deepcritical_mcp.{table}"))
+    yield from map(pkgutil.resolve_name, dict.fromkeys(row.settings for row in rows if row.settings))
 
 
 def _variable(field: str, info: FieldInfo) -> str:

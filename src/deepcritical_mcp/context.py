@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import StoreRow
     from deepcritical_mcp.search.expansion import QueryExpander
+    from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.handler import SearchHandler
     from deepcritical_mcp.search.pipeline import SourceSearch
     from deepcritical_mcp.sources import SourceRow
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Services:
-    """What the tools call: a search for each source by its name, in the order of `SOURCES`, and one for all of them."""
+    """What the tools call: a search for each source by its name, in the order of `SOURCES`, and one for all of them;
+    what proposes queries; what reads documents."""
 
     http: httpx.AsyncClient
     embedder: EmbeddingService
@@ -37,6 +39,7 @@ class Services:
     searches: Mapping[str, SourceSearch]
     everywhere: SearchHandler
     expander: QueryExpander
+    full_texts: FullTexts
 
 
 Admission = Callable[[], AbstractAsyncContextManager[None]]
@@ -99,9 +102,13 @@ class AppContext:
 
 
 def build_services(
-    settings: Settings, *, sources: Sequence[SourceRow] | None = None, stores: Sequence[StoreRow] | None = None
+    settings: Settings,
+    *,
+    sources: Sequence[SourceRow] | None = None,
+    full_texts: Sequence[SourceRow] | None = None,
+    stores: Sequence[StoreRow] | None = None,
 ) -> Services:
-    """All services; `sources` and `stores` replace the tables. Opens no connection and loads no model yet.
+    """All services; `sources`, `full_texts` and `stores` replace the tables. Opens no connection, loads no model yet.
 
     Its imports are inside the function because they take most of a second, and `initialize` must be answered first.
     They run in one thread, because two threads that import the same modules at once may see them half initialized.
@@ -113,18 +120,22 @@ def build_services(
     from deepcritical_mcp.evidence.storage import open_backend
     from deepcritical_mcp.logs import hide_keys_in_urls
     from deepcritical_mcp.search.expansion import QueryExpander
+    from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.handler import SearchHandler
     from deepcritical_mcp.search.pipeline import SourceSearch
     from deepcritical_mcp.sources.base import Net, create_sources
+    from deepcritical_mcp.sources.full_text import create_full_texts
 
-    rows = (*(sources or ()), *(stores or ()))
+    rows = (*(sources or ()), *(full_texts or ()), *(stores or ()))
     settings = settings.including(pkgutil.resolve_name(row.settings) for row in rows if row.settings)
     hide_keys_in_urls(*settings.secrets)
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
     backend = open_backend(settings, stores)
     # Vectors are cached next to the sessions, which clears them with the sessions: elsewhere nobody would.
     embedder = EmbeddingService(settings.model_copy(update={"data_dir": None}) if backend.shared else settings)
-    built = create_sources(settings, Net(http, embedder=embedder), sources)
+    net = Net(http, embedder=embedder)
+    built = create_sources(settings, net, sources)
+    pubmed = next((one for one in built if one.name == "pubmed"), None)
     return Services(
         http=http,
         embedder=embedder,
@@ -132,4 +143,5 @@ def build_services(
         searches={source.name: SourceSearch(source, seconds=settings.deadline) for source in built},
         everywhere=SearchHandler(built, seconds=settings.deadline),
         expander=QueryExpander(settings, next((one.vocabulary for one in built if one.vocabulary), None)),
+        full_texts=FullTexts(create_full_texts(settings, net, full_texts), pubmed, seconds=settings.deadline),
     )

@@ -16,9 +16,17 @@ DeepCriticalError
 │   ├── AuthenticationError       key missing, wrong or refused
 │   ├── BlockedError              blocked as automated traffic
 │   ├── ProviderRequestError      the provider refused this request
+│   │   ├── ForbiddenAddressError     an address that is not fetched: private, another port
+│   │   ├── RobotsRefusedError        the site's robots.txt forbids it
+│   │   ├── AccessDeniedError         .status: login, subscription, or no programs
+│   │   ├── DocumentNotFoundError     nothing at this address
+│   │   ├── DocumentTooLargeError     larger than is read
+│   │   ├── DocumentTypeError         neither text nor HTML nor PDF
+│   │   └── TooManyRedirectsError     redirected too often
 │   ├── ProviderResponseError     the answer cannot be read                          retryable
 │   └── CircuitOpenError          failed repeatedly, skipped for now                 retryable
 ├── AllProvidersFailedError       .causes, in the order they were tried              retryable if one may pass
+├── UnreadableDocumentError       .is_protected, .is_too_slow; a file that is damaged, protected or takes too long
 ├── EvidenceStoreError            the store cannot be read or written
 ├── EmbeddingError                the embedding model cannot be loaded or run
 ├── DeadlineExceededError         the call took too long                             retryable
@@ -140,6 +148,42 @@ class ProviderRequestError(ProviderError, code="provider_refused"):
     """The provider refused this request, and would refuse it again."""
 
 
+class ForbiddenAddressError(ProviderRequestError, code="forbidden_address"):
+    """The address is not fetched: private or special networks, other ports, anything but http and https."""
+
+
+class RobotsRefusedError(ProviderRequestError, code="robots_refused"):
+    """The site's robots.txt does not allow programs to read this page."""
+
+
+class AccessDeniedError(ProviderRequestError, code="access_denied"):
+    """The site asks for a login or a subscription, or does not serve programs.
+
+    Attributes:
+        status: of the HTTP response: 401, 402, 403 or 451, or what a challenge was sent with.
+    """
+
+    def __init__(self, provider: str, message: str, *, status: int) -> None:
+        super().__init__(provider, message, details={"status": status})
+        self.status = status
+
+
+class DocumentNotFoundError(ProviderRequestError, code="document_not_found"):
+    """There is nothing at this address, or not any more."""
+
+
+class DocumentTooLargeError(ProviderRequestError, code="document_too_large"):
+    """The page or file is larger than is read."""
+
+
+class DocumentTypeError(ProviderRequestError, code="document_type"):
+    """The address leads to something other than text, HTML or PDF."""
+
+
+class TooManyRedirectsError(ProviderRequestError, code="too_many_redirects"):
+    """The address redirects more often than is followed."""
+
+
 class ProviderResponseError(ProviderError, code="provider_response", retryable=True):
     """The answer is not what the provider's API specifies."""
 
@@ -169,6 +213,23 @@ class AllProvidersFailedError(DeepCriticalError, code="all_providers_failed", re
 def _cause(error: DeepCriticalError) -> dict[str, object]:
     provider = {"provider": error.provider} if isinstance(error, ProviderError) else {}
     return {**provider, "code": error.code, "message": error.message}
+
+
+class UnreadableDocumentError(DeepCriticalError, code="unreadable_document"):
+    """A page or file cannot be read: it is damaged, or protected, or takes too long.
+
+    Attributes:
+        is_protected: whether a password is needed.
+        is_too_slow: whether its reader ran out of time, so that nothing is known about its text.
+    """
+
+    def __init__(
+        self, message: str, *, is_protected: bool = False, is_too_slow: bool = False, retryable: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.is_protected = is_protected
+        self.is_too_slow = is_too_slow
+        self.retryable = retryable
 
 
 class EvidenceStoreError(DeepCriticalError, code="evidence_store", retryable=True):

@@ -25,6 +25,8 @@ _PUBMED_BY_QUERY = ("pubmed.ncbi.nlm.nih.gov", "ncbi.nlm.nih.gov/pubmed", "ncbi.
 _PMC_OLD = re.compile(r"/pmc/articles/([1-9]\d{2,8})/?")
 _PMC_BY_PMID = re.compile(r"(?:/pmc)?/articles/pmid/0*([1-9]\d{0,8})/?")
 _EUROPE_PMC = re.compile(r"/(?:article|abstract)/(MED|PMC)/(?:PMC)?0*([1-9]\d{0,8})/?", re.IGNORECASE)
+_PREPRINT = re.compile(r"/(?:article|abstract)/PPR/?(?:PPR)?([0-9]{1,9})/?", re.IGNORECASE)
+_BARE_PREPRINT = re.compile(r"PPR ?:? ?([0-9]{1,9})", re.IGNORECASE)
 SESSION_ID = re.compile("rs_[0-9a-f]{32}")
 _PREFIX = r"10\.[0-9]{4,9}(?:\.[0-9]{1,9}+){0,4}/"
 _DOI = re.compile(rf"{_PREFIX}[^\s?#]+")
@@ -78,7 +80,10 @@ _ISRCTN_DOI = re.compile(r"10\.1186/(ISRCTN\d{5,10})", re.IGNORECASE)
 _PII = re.compile(r"(?:^|&)pii=(S[\dX()-]+)(?:&|$)")
 _TERM = re.compile(r"(?:^|&)(?:term|list_uids)=0*([1-9]\d{0,8})(?:&|$)")
 _ARTID = re.compile(r"(?:^|&)artid=(?:PMC)?([1-9]\d{2,8})(?:&|$)", re.IGNORECASE)
-_BARE_TRIAL = re.compile(r"(?:nct\s*:\s*)?(NCT\d{8}|ISRCTN\d{5,10})", re.IGNORECASE)
+_BARE_TRIAL = re.compile(r"(?:nct:)?(?:(NCT):?([0-9]{8})|(ISRCTN):?([0-9]{5,10}))", re.IGNORECASE)
+_MAX_TRIAL_LENGTH = 60
+_ARXIV = re.compile(r"arxiv ?: ?((?:[a-z.-]{2,20}/)?[0-9]{4}\.?[0-9]{3,5})(?:v[0-9]{1,3})?", re.IGNORECASE)
+_BARE_PMCID = re.compile(r"(?:pmcid ?:? ?)?pmc ?:? ?0{0,9}([1-9][0-9]{0,9})(?:\.[0-9]{1,2})?", re.IGNORECASE)
 _PLOS = re.compile(r"(?:^|&)id=(10\.1371/[\w./-]+)")
 
 
@@ -136,6 +141,13 @@ def _from_europe_pmc(path: str) -> RecordIds:
     return RecordIds(pmcid=found[1].upper()) if found else RecordIds()
 
 
+def preprint_number(text: str) -> str:
+    """Europe PMC's number of a preprint, "PPR1036674", from the address of its page or as people write it; else ""."""
+    is_page = host_of(text) == "europepmc.org"
+    found = _PREPRINT.fullmatch(urlsplit(clean_url(text)).path) if is_page else _BARE_PREPRINT.fullmatch(text.strip())
+    return f"PPR{found[1]}" if found else ""
+
+
 def _publishers_doi(host: str, path: str, query: str) -> str:
     if found := _BY_DOI.fullmatch(path):
         return found[1]
@@ -165,6 +177,12 @@ def normalize_doi(doi: str) -> str:
     return found[0].rstrip(".,;") if found else bare
 
 
+def arxiv_doi(text: str) -> str:
+    """The DOI of "arXiv:2301.00001v2"; "" for anything else."""
+    found = _ARXIV.fullmatch(text.strip())
+    return f"10.48550/arxiv.{found[1].lower()}" if found else ""
+
+
 def is_preprint_doi(doi: str) -> bool:
     """Whether a normalized DOI is a preprint server's (bioRxiv, medRxiv, Research Square, arXiv and so on)."""
     return _PREPRINT_DOI.match(doi) is not None
@@ -176,7 +194,13 @@ def normalize_pmid(pmid: str) -> str:
     return found[1] if found else ""
 
 
+def normalize_pmcid(pmcid: str) -> str:
+    """E.g. "PMC12" also from "PMCID: PMC12", "pmc:12" or "pmc12.1"; "" if it is not a PMCID."""
+    found = _BARE_PMCID.fullmatch(pmcid.strip())
+    return f"PMC{found[1]}" if found else ""
+
+
 def normalize_trial(number: str) -> str:
-    """A trial's registration number in capitals, also from "nct:NCT00000009"; "" if it is not one."""
-    found = _BARE_TRIAL.fullmatch(number.strip())
-    return found[1].upper() if found else ""
+    """A trial's number in capitals, also from "nct:NCT00000009" or "NCT 0000 0009"; "" if it is not one."""
+    found = _BARE_TRIAL.fullmatch("".join(number.split())) if len(number) <= _MAX_TRIAL_LENGTH else None
+    return "".join(filter(None, found.groups())).upper() if found else ""

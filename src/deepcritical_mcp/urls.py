@@ -211,17 +211,12 @@ def _address(url: str) -> _Address | None:
     try:
         parts = urlsplit(url)
         scheme, host = parts.scheme.lower(), _ascii_host(parts.hostname or "")
-        port = _port(parts.netloc)
+        port = parts.port
     except ValueError:
         return None
     if scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(host):
         return None
     return _Address(scheme, host, port, *(part.replace(" ", "%20") for part in parts[2:]))
-
-
-def _port(netloc: str) -> int | None:
-    digits = netloc.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
-    return int(digits) if digits.isascii() and digits.isdecimal() and int(digits) < 65_536 else None
 
 
 def _ascii_host(host: str) -> str:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.models import CitationSource, Publication, PublicationStatus, TextKind, split_name
+from deepcritical_mcp.models import CitationSource, Publication, PublicationStatus, Text, TextKind, split_name
+from deepcritical_mcp.reading import Section, assembled
 
 
 def piece(
@@ -49,6 +50,37 @@ def piece(
         found_by=tuple(found_by),
         keywords=tuple(keywords),
     )
+
+
+def paper(
+    sections: Sequence[Section],
+    title: str = "A paper",
+    *,
+    pmid: str = "",
+    abstract: str = "",
+    kind: TextKind = "full_text",
+) -> Publication:
+    """A publication with a full text, and an abstract if one is given."""
+    content, parts = assembled(sections)
+    whole = Text(kind=kind, content=content, provider="test", parts=parts)
+    bare = Publication.of(kind, content, provider="test", source="pubmed", title=title, pmid=pmid)
+    own = (Text(kind="abstract", content=abstract, provider="test"),) if abstract else ()
+    return bare.model_copy(update={"texts": (*own, whole)})
+
+
+def long_sections(topic: str, count: int) -> list[Section]:
+    """Sections "Methods" and "Results" with `count` paragraphs each that only numbers tell apart."""
+    return [
+        Section(
+            f"s{number}",
+            [f"In step {at} of the {title.lower()}, {topic} was {word} again. " + FILLER for at in range(count)],
+            path=(title,),
+        )
+        for number, title, word in ((1, "Methods", "weighed"), (2, "Results", "found"))
+    ]
+
+
+FILLER = "The animals were housed in groups of four and had free access to food. " * 4
 
 
 class Clock:

@@ -6,6 +6,7 @@ import pytest
 
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.sentence_ranking import best_answers, score_sentences
+from deepcritical_mcp.excerpts import quoted
 from tests.evidence.stand_ins import HashingModel
 
 
@@ -23,4 +24,4 @@ async def test_an_effect_level_is_found_however_it_is_written(sentence: str) -> 
     model.missing = True
     text = f"Rats were fed for two years. {sentence} Weights did not change."
     scores = await score_sentences(PassageEmbedder(model), "NOAEL", [text])
-    assert sentence in best_answers([("id", text)], scores, 100)["id"][1]
+    assert sentence in quoted(text, best_answers([("id", text)], scores, 100)["id"][1])

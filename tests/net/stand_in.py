@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import struct
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -56,7 +57,7 @@ class StandIn:
 
 
 @asynccontextmanager
-async def stand_in(*answers: Answer) -> AsyncGenerator[StandIn]:
+async def stand_in(*answers: Answer, tls: ssl.SSLContext | None = None) -> AsyncGenerator[StandIn]:
     """A running stand-in, by default with an empty answer."""
     over = asyncio.Event()
     at_work: set[asyncio.Task[None]] = set()
@@ -81,7 +82,7 @@ async def stand_in(*answers: Answer) -> AsyncGenerator[StandIn]:
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     try:
         provider.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         yield provider

@@ -13,6 +13,7 @@ import httpx
 from pydantic import SecretStr
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.sources.base import Completer
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.eutils_answers import explain_refusal
 from deepcritical_mcp.sources.pubmed.source import PubMed
@@ -187,6 +188,13 @@ def eutilities(
     return EUtilities(client, base_url=url, email=email, api_key=SecretStr(key))
 
 
-def pubmed(url: str, http: httpx.AsyncClient, *, key: str = "", retry: RetryPolicy = PATIENT) -> PubMed:
+def pubmed(
+    url: str,
+    http: httpx.AsyncClient,
+    *,
+    key: str = "",
+    retry: RetryPolicy = PATIENT,
+    completer: Completer | None = None,
+) -> PubMed:
     """PubMed that is not spaced and tries again at once."""
-    return PubMed(eutilities(url, http, key=key, retry=retry))
+    return PubMed(eutilities(url, http, key=key, retry=retry), completer=completer)

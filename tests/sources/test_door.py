@@ -30,6 +30,7 @@ SECRET = "toy-key-0123456789"
 @pytest.fixture
 def toys_among_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "SOURCES", (ROW,))
+    monkeypatch.setattr(sources, "FULL_TEXTS", ())
 
 
 @pytest.fixture

@@ -203,7 +203,6 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (of_pubmed(exclude_publication_types=["Review"]), ['query="(…) NOT Review[pt]"']),
     (("export_evidence", {"format": "ris", "status": "ok"}), ["list_evidence", "ids"]),
     (("list_evidence", {"source": "pubmed"}), ["semantic_search"]),
-    (("add_evidence", {"pmids": ["31978945", "20358181"]}), ['pubmed_search query="31978945[pmid] OR 20358181[pmid]"']),
     (("pubmed_related", {"pmid": "31978945", "offset": 100}), ["100 results at most"]),
     (("semantic_search", {"query": Q, "min_relevance": 5}), ["min_relevance=0.5"]),
     (("web_search", {"query": Q, "page": 2}), ["max_results=20"]),
@@ -280,18 +279,19 @@ def test_a_vague_publication_type_leads_to_one_type(written: str, told: str) -> 
     assert near_publication_types(written) == [told]
 
 
-async def test_ids_alone_are_no_evidence_but_lead_to_the_search_that_fetches_them() -> None:
+async def test_ids_alone_fetch_their_records() -> None:
     async with Client(fake_server()) as client:
         calls: list[dict[str, object]] = [
-            {"items": ["PMID: 8998951"]}, {"items": ["8998951"]}, {"items": [{"pmid": "8998951"}]}
+            {"items": ["PMID: 8998951"]}, {"items": ["8998951"]}, {"items": [{"pmid": "8998951"}]},
+            {"pmids": ["8998951", "8998952"]}, {"pmid": 8998951},
         ]  # fmt: skip
         answers = [await client.call_tool("add_evidence", call) for call in calls]
         missing = text_of(await client.call_tool("add_evidence", {"items": [{"title": "T"}]}))
         wrong = text_of(await client.call_tool("add_evidence", {"items": [{"content": {"a": 1}}]}))
     for answer in answers:
         assert (answer.structured_content or {})["total"] == 0
-        assert 'pubmed_search query="8998951"' in text_of(answer)
-    assert "items[0].content is required" in missing
+        assert "REJECTED, nobody has a record of" in text_of(answer)  # these services have no PubMed
+    assert "REJECTED, content is empty: pass content, or one of pmid, doi, pmcid, nct, url" in missing
     assert "items[0].content: expected text, got an object" in wrong
 
 

@@ -206,6 +206,7 @@ def _services(settings: Settings, web: WebStandIn, embedder: WordEmbedder) -> Se
         searches={"web": cast("Any", web)},
         everywhere=unused,
         expander=unused,
+        full_texts=unused,
     )
 
 

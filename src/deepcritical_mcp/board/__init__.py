@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError
-from deepcritical_mcp.export import export_entries
+from deepcritical_mcp.export import export_entries, quotable, without_full_texts
 from deepcritical_mcp.models import NOTICE_LABELS, SOURCE_LABELS, STATUSES, Evidence, Publication
 from deepcritical_mcp.text import clean_line
 
@@ -79,7 +79,12 @@ def board_report(
     `evidence` is the same as their session shows them, with links and notes; without it, each stands alone. Without
     `places` there is no map. `created`, for the footer, says when and how it was created.
     """
-    evidence = evidence or [Evidence.of(publication) for publication in publications]
+    quotes = {one.id_of(text): quotable(text).content for one in publications for text in one.texts if text.parts}
+    publications = [without_full_texts(one) for one in publications]
+    evidence = [
+        item.model_copy(update={"content": quotes[item.id], "content_truncated": True}) if item.id in quotes else item
+        for item in evidence or map(Evidence.of, publications)
+    ]
     shown = {"session_id": session_id, "evidence": [item.model_dump(mode="json") for item in evidence]}
     result = {"structuredContent": shown, "_meta": board_meta(session_id, evidence, places or {})}
     exports = {"ris": export_entries(publications, "ris"), "bibtex": export_entries(publications, "bibtex")}

@@ -39,6 +39,7 @@ from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.net.pacing import RedisPlace
 from deepcritical_mcp.sources import SourceRow
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, SourceKind, State, create_sources
+from deepcritical_mcp.sources.full_text import create_full_texts
 
 Area = Literal["", "model", "store"] | SourceKind
 CHECK_TIMEOUT = 12.0
@@ -190,15 +191,22 @@ async def _store(settings: Settings, embedder: EmbeddingService) -> Finding:
 
 
 async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -> list[Check]:
-    """The checks of the sources in `rows`, of `SOURCES` by default, in that order."""
+    """The checks of the sources in `rows`, in that order; by default of `SOURCES` and `FULL_TEXTS`."""
     try:
         http = httpx.AsyncClient(timeout=httpx.Timeout(7.0, connect=5.0), follow_redirects=True)
     except (ValueError, ImportError, httpx.InvalidURL) as error:
         finding = f"the proxy setting cannot be used ({type(error).__name__})"
         return [Check("Proxy", "broken", finding, "Correct HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or unset them.")]
     async with http:
-        built = create_sources(settings, Net(http, retry=_ONCE), rows)
-        return await asyncio.gather(*(_run(check, one.kind) for one in built for check in one.checks()))
+        net = Net(http, retry=_ONCE)
+        running = [
+            _run(check, one.kind if check.searches else "")
+            for one in create_sources(settings, net, rows)
+            for check in one.checks()
+        ]
+        if rows is None:
+            running += [_run(check) for one in create_full_texts(settings, net) for check in one.checks()]
+        return await asyncio.gather(*running)
 
 
 def _proxies() -> list[Check]:

@@ -24,7 +24,6 @@ from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.storage import in_memory_only
 from deepcritical_mcp.sources import PUBMED
-from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 
 _READ_TIMEOUT = 90.0
@@ -64,7 +63,7 @@ async def _is_sample(screen: Screen, settings: Settings, offline: bool) -> bool:
     if not offline:
         logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the screen says what went wrong
         async with screen.working("checking whether PubMed can be reached"):
-            [pubmed] = await checks.sources(settings, [PUBMED])
+            pubmed, *_ = await checks.sources(settings, [PUBMED])
         if pubmed.state != "broken":
             screen.say("PubMed answers: searching the real PubMed and the real web.", style="green")
             return False
@@ -110,7 +109,7 @@ def _last_line(log: IO[str]) -> str:
 
 
 def _next_steps(screen: Screen, settings: Settings) -> None:
-    screen.step(9, "Use it in your own client")
+    screen.step(10, "Use it in your own client")
     clients = known_clients()
     here = [client for client in clients if client.is_installed] or list(clients[:1])
     for client in here:
@@ -124,7 +123,7 @@ def _next_steps(screen: Screen, settings: Settings) -> None:
         screen.verbatim(server_snippet(client))
     if others := [client.name for client in clients if client not in here]:
         screen.say(f"Other clients: install --client {', '.join(others)}", style="dim", indent=2)
-    if not settings.of(PubMedSettings).ncbi_email:
+    if not settings.ncbi_email:
         screen.say("NCBI asks for your email address: set NCBI_EMAIL.", style="dim", indent=2)
     screen.say("If something does not work, check every component:", indent=2)
     screen.verbatim(f"    {shell_command()} doctor")

@@ -10,7 +10,7 @@ from mcp_types import TextContent
 from pydantic import BaseModel
 
 from deepcritical_mcp.cli.screen import Screen
-from deepcritical_mcp.models import AddResult, Expansion, SearchResult
+from deepcritical_mcp.models import AddResult, Document, Evidence, Expansion, SearchResult
 from deepcritical_mcp.text import clean_line, counted
 
 _SAMPLES_ONLY = (
@@ -70,10 +70,12 @@ class DemoSession:
         self._screen.step(3, "The literature")
         found = await self._call(SearchResult, "pubmed_search", query=query, variants=variants, max_results=5)
         self._show_found(found, "Sample records" if self._is_sample else "Records in PubMed")
+        papers = found.evidence if found else ()
         self._screen.step(4, "The web")
         found = await self._call(SearchResult, "web_search", query=query, max_results=3)
         self._show_found(found, "Sample pages" if self._is_sample else "Pages")
-        self._screen.step(5, "Everything found, searched by meaning")
+        await self._read(next((one for one in papers if one.citation.pmcid), papers[0] if papers else None), story)
+        self._screen.step(6, "Everything found, searched by meaning")
         if found := await self._recall(query=story.question, max_results=3):
             self._screen.success(f"{counted(found.total_found, 'record is', 'records are')} kept in this session.")
         await self._own_note(story)
@@ -87,15 +89,31 @@ class DemoSession:
         self._show_remarks((), expansion.warnings)
         return [query.query for query in expansion.queries] or [question]
 
+    async def _read(self, paper: Evidence | None, story: Story) -> None:
+        self._screen.step(5, "A paper, beyond its abstract")
+        if paper is None:
+            self._screen.warning("There is no paper to read.")
+            return
+        document = await self._call(Document, "get_full_text", id=paper.id, question=story.question)
+        if document is None:
+            return
+        if document.status == "full_text":
+            parts, tables = counted(len(document.outline), "section"), counted(len(document.tables), "table")
+            self._screen.success(f"{parts} and {tables}, from {document.provider}.")
+        else:
+            self._screen.warning(f"No full text: {document.status.replace('_', ' ')}.")
+        self._screen.passages(document.passages[:2])
+        self._show_remarks(document.errors, document.warnings)
+
     async def _own_note(self, story: Story) -> None:
-        self._screen.step(6, "Your own note")
+        self._screen.step(7, "Your own note")
         items = [{"title": story.note_title, "content": story.note}]
         added = await self._call(AddResult, "add_evidence", items=items)
         for one in added.added if added else ():
             self._screen.success(f"Kept as {one.id}.")
-        self._screen.step(7, "Found again by meaning")
+        self._screen.step(8, "Found again by meaning")
         await self._recall(query=story.recall, source="user", max_results=1)
-        self._screen.step(8, "Adding the same note again")
+        self._screen.step(9, "Adding the same note again")
         again = await self._call(AddResult, "add_evidence", items=items)
         for twin in again.duplicates if again else ():
             self._screen.success(f"Recognized as a duplicate of {twin.duplicate_of} ({twin.reason}).")

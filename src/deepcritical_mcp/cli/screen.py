@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partialmethod
 from typing import cast
@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.rule import Rule
 from rich.text import Text
 
-from deepcritical_mcp.models import UNKNOWN_DATE, Evidence, Expansion, status_label
+from deepcritical_mcp.models import UNKNOWN_DATE, DocumentPassage, Evidence, Expansion, status_label
 from deepcritical_mcp.text import clean_line, clipped, cut_at_sentence
 
 _MAX_ARGUMENT_LENGTH = 44
@@ -99,6 +99,12 @@ class Screen:
             self.say(origin, style="dim", indent=5)
             if with_content:
                 self.say(f"“{cut_at_sentence(clean_line(item.content), 220)}”", indent=5)
+
+    def passages(self, passages: Sequence[DocumentPassage]) -> None:
+        """Print passages of a text, each with the section that it stands in."""
+        for one in passages:
+            self.say(" > ".join(filter(None, (one.anchor, *one.section))), style="dim", indent=2)
+            self.say(f"“{cut_at_sentence(clean_line(one.text), 220)}”", indent=5)
 
     def _print(self, text: Text, *, indent: int = 0, hang: int = 0) -> None:
         """Wrap here, because the console would pad every line with spaces."""

@@ -6,13 +6,13 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue, Match, Placement
-from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.clustering import Cluster, Member, combined
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import (
@@ -26,17 +26,20 @@ from deepcritical_mcp.evidence.identity import (
 )
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
+from deepcritical_mcp.evidence.units import Layout, has_other_texts
 from deepcritical_mcp.models import Evidence, Publication, merged, united
 
 SAME_TITLE = 0.9
 """Lowest token sort ratio of titles at which two publications close in meaning are versions of one another."""
 MAX_NEIGHBORS = 10
 """How many stored passages near a new one are examined."""
+CROWDED = 5
+"""How many times as many, where passages of long texts are among them."""
 
 
 @dataclass(frozen=True)
 class NewPublication:
-    """A publication to add, with the vectors of its passages; () if it is already known, or without a model."""
+    """A publication to add, with the vectors of its first passages; () if it is already known, or without a model."""
 
     publication: Publication
     vectors: Sequence[Vector] = ()
@@ -86,7 +89,8 @@ class Batch:
     """One batch to add to a session; without a space, nothing is stored beyond the catalogue.
 
     Attributes:
-        changed: the ids of stored publications whose texts changed, so that they must be embedded again.
+        changed: the ids of stored publications whose texts changed, so that they must be embedded again from the
+            first one on. Of others that lack vectors, the first ones are right.
     """
 
     def __init__(
@@ -139,14 +143,15 @@ class Batch:
                 self._space.rewrite(self._catalogue[id])
 
     def _neighbors(self, publications: Sequence[NewPublication]) -> list[dict[str, float]]:
-        embedded = [index for index, new in enumerate(publications) if new.vectors]
+        embedded = [index for index, new in enumerate(publications) if new.vectors and _is_compared(new.publication)]
         near: list[dict[str, float]] = [{} for _ in publications]
-        limit = min(MAX_NEIGHBORS, self._catalogue.passages)
+        count = MAX_NEIGHBORS * (CROWDED if self._catalogue.has_long_texts else 1)
+        limit = min(count, self._catalogue.passages)
         if embedded and limit and self._space is not None:
             found = self._space.nearest([publications[index].vectors[0] for index in embedded], limit)
             for index, rows in zip(embedded, found, strict=True):
                 for row in rows:
-                    if row.id in self._catalogue:
+                    if row.id in self._catalogue and row.part < self._catalogue.layout(row.id).short:
                         near[index][row.id] = max(row.cosine, near[index].get(row.id, -1.0))
         return near
 
@@ -156,7 +161,9 @@ class Batch:
             return self._merge_into(new.publication, place.match)
         if place.match is not None:
             return Decision(self._apply(new, place), place.match, separates=place.separates)
-        staged = {id: vectors for id, vectors in self._new.items() if new.vectors and vectors}
+        is_compared = bool(new.vectors) and _is_compared(new.publication)
+        others = {id: vectors for id, vectors in self._new.items() if is_compared and vectors}
+        staged = {id: vectors for id, vectors in others.items() if self._catalogue.layout(id).short}
         cosines = {id: float(np.dot(_array(new.vectors[0]), _array(some[0]))) for id, some in staged.items()}
         # A neighbor may have been given another id within this batch.
         similarities = _Similarities((self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items())
@@ -248,16 +255,28 @@ class Batch:
             return
         else:
             earlier = before.publication.id
-            if earlier in self.changed or passages(item.publication) != passages(before.publication):
+            valid = self._valid(before, item)
+            if earlier in self.changed or not valid:
                 self.changed.add(id)
-            if earlier != id:
-                self._new[id] = vectors = self._vectors_of(before)
+            elif valid < before.parts:
+                self._removed[earlier] = max(before.parts, self._removed.get(earlier, 0))
+                item = replace(item, parts=valid)
+            if earlier != id or id in self._new:
+                self._new[id] = vectors = self._vectors_of(before)[: item.parts]
                 item = replace(item, parts=max(len(vectors), 1), embedded=bool(vectors))
-            elif id not in self._new:
+            else:
                 self._rewritten[id] = None
         self._catalogue.put(replace(item, written=self._now))
         if before is not None and before.publication.id != id:
             self._remove(before)
+
+    def _valid(self, before: KeptItem, item: KeptItem) -> int:
+        """How many of the stored vectors, from the first on, are of the same passages as before."""
+        if not has_other_texts(before.publication, item.publication):
+            return before.parts
+        old, new = self._catalogue.layout(before.publication.id).passages, Layout.of(item.publication).passages
+        same = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
+        return min(sum(1 for _ in same), before.parts)
 
     def _vectors_of(self, item: KeptItem) -> Sequence[Vector]:
         id = item.publication.id
@@ -324,6 +343,11 @@ class _Similarities(dict[str, float]):
 
 def _is_version(one: Identity, other: Identity) -> bool:
     return conflict(one, other) and title_similarity(one, other) >= SAME_TITLE
+
+
+def _is_compared(publication: Publication) -> bool:
+    """Whether its first vector tells what it is about: that of a passage of a long text does not."""
+    return any(not text.parts for text in publication.texts)
 
 
 def _array(vector: Vector) -> NDArray[np.float32]:

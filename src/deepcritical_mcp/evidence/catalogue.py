@@ -6,13 +6,12 @@ import threading
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from deepcritical_mcp.evidence.chunking import indexed_text
 from deepcritical_mcp.evidence.clustering import Cluster, Member, MemberIndex, best_match, clusters_of, joined_by
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores
-from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
+from deepcritical_mcp.evidence.units import Layout, Missing, WordScores, has_other_texts, is_passage, unit_of, words_in
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
 
@@ -64,6 +63,8 @@ class Catalogue:
         self._items: dict[str, KeptItem] = {}
         self._members = MemberIndex()
         self._words = LexicalIndex()
+        self._passage_words = LexicalIndex(b=0.0)
+        self._layouts: dict[str, Layout] = {}
         self._links: dict[str, dict[str, None]] = {}
         self._waiting: dict[str, None] = {}
         self.next_order = 0  # the next free position in insertion order
@@ -96,17 +97,24 @@ class Catalogue:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
         them."""
         publication, id = item.publication, item.publication.id
-        members, words = tuple(map(Member.of, item.members)), words_of(indexed_text(publication))
+        members, known = tuple(map(Member.of, item.members)), self._items.get(id)
+        is_other = known is None or has_other_texts(known.publication, publication)
+        layout = Layout.of(publication) if is_other else self._layouts[id]
+        words = words_in(publication, layout) if is_other else {}
         with self._lock:
             earlier = self._items.get(id)
             self.passages += _vectors(item) - _vectors(earlier)
             self._items[id] = item
-            if item.embedded:
+            if item.embedded and item.parts >= len(layout.passages):
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
             self._members.put(id, members)
-            self._words.add(id, words)
+            if is_other:
+                self._forget_words(id)
+                self._layouts[id] = layout
+                for unit, some in words.items():
+                    (self._passage_words if is_passage(unit) else self._words).add(unit, some)
             if item.given:
                 for stale in self._earlier(id, members):
                     self._drop(stale)
@@ -125,7 +133,23 @@ class Catalogue:
         self.passages -= _vectors(self._items.pop(id, None))
         self._waiting.pop(id, None)
         self._members.put(id, ())
+        self._forget_words(id)
+        self._layouts.pop(id, None)
+
+    def _forget_words(self, id: str) -> None:
         self._words.remove(id)
+        if (layout := self._layouts.get(id)) is not None:
+            for part in range(layout.short, len(layout.passages)):
+                self._passage_words.remove(unit_of(id, part, layout.short))
+
+    def layout(self, id: str) -> Layout:
+        """The passages of a stored publication."""
+        return self._layouts[id]
+
+    @property
+    def has_long_texts(self) -> bool:
+        """Whether any text has parts."""
+        return len(self._passage_words) > 0
 
     def _earlier(self, id: str, members: Cluster) -> list[str]:
         """Other publications that consist of the same members, before others joined them."""
@@ -226,8 +250,38 @@ class Catalogue:
         return [item.publication.id for item in sorted(self._items.values(), key=lambda item: item.order)]
 
     def waiting(self) -> list[str]:
-        """The ids without vectors yet."""
+        """The ids of which some passages have no vectors yet."""
         return list(self._waiting)
+
+    def missing(self, ids: Iterable[str], limit: int) -> list[Missing]:
+        """The next passages of these ids that have no vectors yet, about `limit` in all."""
+        found: list[Missing] = []
+        for id in ids:
+            item, layout = self._items.get(id), self._layouts.get(id)
+            if limit > 0 and item is not None and layout is not None:
+                start = item.parts if item.embedded else 0
+                if some := layout.passages[start : start + limit]:
+                    found.append(Missing(item.publication, start, some))
+                    limit -= len(some)
+        return found
+
+    def extend(self, space: Space, rows: Sequence[tuple[Missing, Sequence[Vector]]]) -> None:
+        """Store the vectors of passages that were missing; those of texts that have changed meanwhile are dropped."""
+        whole: list[tuple[KeptItem, Sequence[Vector]]] = []
+        for (publication, start, _), vectors in rows:
+            entry = self._items.get(publication.id)
+            if entry is None or has_other_texts(entry.publication, publication) or _vectors(entry) != start:
+                continue
+            item = replace(entry, parts=start + len(vectors), embedded=True, written=now())
+            if start:
+                space.extend(item, vectors)
+                self.put(item)
+            else:
+                whole.append((item, vectors))
+        if whole:
+            space.write(whole)
+            for item, _ in whole:
+                self.put(item)
 
     def where(self, condition: Callable[[Publication], bool]) -> list[str]:
         """The ids of the publications that satisfy `condition`."""
@@ -275,10 +329,10 @@ class Catalogue:
         id = next(id for id, some in members.items() if other in some)
         return Match(id, title_similarity(new, other.identity) if reason == SAME_DOCUMENT else 1.0, reason)
 
-    def by_words(self, query: str) -> LexicalScores:
+    def by_words(self, query: str) -> WordScores:
         """See `LexicalIndex.score`."""
         with self._lock:
-            return self._words.score(query)
+            return WordScores(self._words.score(query), self._passage_words.score(query))
 
 
 def _written(item: KeptItem | None) -> int:

@@ -73,7 +73,7 @@ class Identity:
         is_note: whether it is what the user says, perhaps about the publication whose numbers it bears.
         is_print: whether its URL leads to the PDF or print view of a page.
         is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
-        contents: what its texts say; none when that is nothing.
+        contents: what its texts say, of a full text its beginning; none when that is nothing.
         keys: what it can be looked up by: numbers, id, and how its title begins and ends (words may be cut, or
             misspelled, or a site's name added, on one side). Two that are the same share one.
     """
@@ -121,7 +121,9 @@ def identity_of(publication: Publication) -> Identity:
         is_print=bool(_PRINT_VIEW.search(url)),
         is_document=publication.is_users and publication.source == "web",
         contents=tuple(
-            text.content for text in publication.texts if text.content not in (NO_ABSTRACT, publication.title)
+            text.content[:COMPARED] if text.parts else text.content
+            for text in publication.texts
+            if text.content not in (NO_ABSTRACT, publication.title)
         ),
         keys=frozenset((known | ends | {"id": id}).items()),
     )
@@ -157,7 +159,7 @@ def conflict(one: Identity, other: Identity) -> bool:
 
 def opposed(one: Publication, other: Publication) -> bool:
     """Whether two nearly equal texts differ in a negation ("X is essential", "X is not essential")."""
-    texts = one.text.content, other.text.content
+    texts = [each.text.content[:COMPARED] if each.text.parts else each.text.content for each in (one, other)]
     return _negations(one.title) != _negations(other.title) or (
         _negations(texts[0]) != _negations(texts[1]) and fuzz.ratio(texts[0].casefold(), texts[1].casefold()) >= 85
     )

@@ -19,6 +19,9 @@ from deepcritical_mcp.evidence.stemming import words_of
 
 K1 = 1.2
 B = 0.75
+"""How much the length of a document counts, for abstracts and notes."""
+SCANNED = 100_000
+"""Postings that are searched one by one; of more, most are kept in order."""
 STRICTNESS = 3.0
 """How strongly a document is penalized for having only some of a short query's words."""
 
@@ -76,9 +79,14 @@ def hybrid_score(cosine: float, lexical: float, coverage: float, terms: int, wor
 
 class LexicalIndex:
     """The postings of one session: hashed words, the documents (as slots) that have them, and how often, in three long
-    columns, because an array for each word would take six times the memory. Not thread-safe."""
+    columns, because an array for each word would take six times the memory. Not thread-safe.
 
-    def __init__(self) -> None:
+    Args:
+        b: BM25's parameter, how much the length of a document counts, 0..1; 0 for passages of one length.
+    """
+
+    def __init__(self, b: float = B) -> None:
+        self._b = b
         self._slots: dict[str, int] = {}
         self._ids: list[str] = []
         self._lengths = array("f")
@@ -87,6 +95,11 @@ class LexicalIndex:
         self._hashes = array("q")
         self._slots_of = array("I")
         self._counts = array("I")
+        self._sorted: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._order: NDArray[np.uint32] = np.zeros(0, np.uint32)
+
+    def __len__(self) -> int:
+        return len(self._slots)
 
     def add(self, document: str, words: Counter[str]) -> None:
         """Index `document` under its words; replaces earlier ones."""
@@ -109,7 +122,8 @@ class LexicalIndex:
     def score(self, query: str) -> LexicalScores:
         """Score every document for a query."""
         words = words_of(query)
-        found = {word: self._living(word) for word in words}
+        alive = np.array(self._alive, np.bool_)
+        found = {word: self._living(word, alive) for word in words}
         total = len(self._slots)
         rarities = {
             word: count * np.log1p((total - len(found[word][0]) + 0.5) / (len(found[word][0]) + 0.5))
@@ -118,7 +132,7 @@ class LexicalIndex:
         highest = max(sum(rarities.values()), 1e-9)
         # BM25's length normalization: what is added to a word's count in the denominator, per document.
         lengths = np.array(self._lengths) / max(self._words / max(total, 1), 1.0)
-        norms = K1 * (1 - B + B * lengths)
+        norms = K1 * (1 - self._b + self._b * lengths)
         scores, coverage = np.zeros(len(self._ids)), np.zeros(len(self._ids))
         for word, (slots, counts) in found.items():
             share = rarities[word] / highest
@@ -126,10 +140,20 @@ class LexicalIndex:
             coverage[slots] += share
         return LexicalScores(scores, coverage, self._ids, self._slots, len(words))
 
-    def _living(self, word: str) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
+    def _living(self, word: str, alive: NDArray[np.bool_]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """The documents that have `word`, and how often."""
         # Nothing may hold on to a view of a column, which cannot grow meanwhile.
-        at = np.flatnonzero(np.asarray(self._hashes) == hash(word))
+        at = self._postings(hash(word))
         slots, counts = np.asarray(self._slots_of)[at], np.asarray(self._counts)[at]
-        living = np.array(self._alive, np.bool_)[slots]
+        living = alive[slots]
         return slots[living], counts[living].astype(np.float64)
+
+    def _postings(self, word: int) -> NDArray[np.int64]:
+        """Where the postings of a hashed word are, in order: most of them are looked up, the latest are searched."""
+        if len(self._hashes) - len(self._order) > max(SCANNED, len(self._order) // 4):
+            order = np.argsort(np.asarray(self._hashes), kind="stable")
+            self._sorted, self._order = np.asarray(self._hashes)[order], order.astype(np.uint32)
+        known = len(self._order)
+        start, end = np.searchsorted(self._sorted, word, "left"), np.searchsorted(self._sorted, word, "right")
+        latest = np.flatnonzero(np.asarray(self._hashes)[known:] == word) + known
+        return np.concatenate((self._order[start:end].astype(np.int64), latest))

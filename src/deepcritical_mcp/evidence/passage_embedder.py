@@ -10,7 +10,7 @@ from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.chunking import passages
+from deepcritical_mcp.evidence.chunking import passages, short_passages
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED, Calibration
 from deepcritical_mcp.evidence.storage.rows import Vector
 from deepcritical_mcp.models import Publication
@@ -64,9 +64,13 @@ class PassageEmbedder:
         """The vectors of sentences; None without a model."""
         return await self._or_none(self._embedder.vectors(texts))
 
-    async def publications(self, publications: Sequence[Publication]) -> list[Sequence[Vector]]:
-        """The vectors of each publication's passages; () without a model."""
-        texts = await run_sync(_texts, publications, abandon_on_cancel=True)
+    async def publications(self, publications: Sequence[Publication], room: int = 0) -> list[Sequence[Vector]]:
+        """The vectors of each publication's first passages, at least one; () without a model.
+
+        These are all passages, as long as those of long texts are at most `room` in all; else only those of its texts
+        without parts.
+        """
+        texts = await run_sync(_texts, publications, room, abandon_on_cancel=True)
         vectors = await self.sentences([text for some in texts for text in some]) if texts else None
         if vectors is None:
             return [() for _ in publications]
@@ -83,5 +87,11 @@ class PassageEmbedder:
         return found
 
 
-def _texts(publications: Sequence[Publication]) -> list[list[str]]:
-    return [[passage.content for passage in passages(publication)] for publication in publications]
+def _texts(publications: Sequence[Publication], room: int) -> list[list[str]]:
+    texts: list[list[str]] = []
+    for publication in publications:
+        whole, short = passages(publication), len(short_passages(publication))
+        fits = len(whole) - short <= room
+        room -= len(whole) - short if fits else 0
+        texts.append([passage.content for passage in (whole if fits else whole[: max(short, 1)])])
+    return texts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
@@ -10,13 +11,24 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence import EVERYTHING, Scope
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import Passage, indexed_text, own_title, passages
+from deepcritical_mcp.evidence.chunking import Passage, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score
+from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score
+from deepcritical_mcp.evidence.passage_quotes import with_neighbors
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import Vector
-from deepcritical_mcp.models import NO_ABSTRACT, Evidence, Publication, RelatedEvidence, status_label
+from deepcritical_mcp.evidence.units import WordScores, split_unit, unit_of
+from deepcritical_mcp.evidence.within import CLOSE_COVERAGE, best_within
+from deepcritical_mcp.models import (
+    NO_ABSTRACT,
+    DocumentPassage,
+    Evidence,
+    Publication,
+    RelatedEvidence,
+    Text,
+    status_label,
+)
 from deepcritical_mcp.text import cut_at_sentence
 
 SNIPPET_LENGTH = 240
@@ -26,8 +38,12 @@ MIN_WORD_CANDIDATES = 10
 """Least number of items that a search by words looks at."""
 EXTRA_CANDIDATES = 5
 """Places ranked with care beyond those shown: some are folded."""
-CLOSE_COVERAGE = 0.5
-"""Share of a query's words, weighted by their rarity, that makes evidence close to it whatever the model says."""
+MAX_OF_ONE = 3
+"""Items of one publication in an answer."""
+CROWDED = 2
+"""How many times as many passages a search by meaning looks at where there are long texts."""
+SHOWN_LENGTH = 600
+"""Characters of a passage with its neighbors."""
 QUESTION_WEIGHT = 2.0
 """Lowest weight of the question; each of its variants has weight 1. Less than `search.asking.QUERY_WEIGHT`, because
 scores are summed here, not ranks: what an off-topic variant finds has low scores."""
@@ -38,7 +54,8 @@ class Found:
     """What a search of a session found.
 
     Attributes:
-        evidence: best first.
+        evidence: best first; of a text with parts, each of its passages (at most three of a publication), quoted with
+            its neighbors, under the id of the text.
         parts: the part of its text that is closest to the query: all of it, or one chunk of a long one.
         close: whether any of it is close to the query; True without a calibration.
     """
@@ -54,29 +71,32 @@ class Found:
 
 @dataclass
 class _Variant:
-    """One variant of the query: its word scores, its vector (None without a model), the cosines found, and the nearest
-    passage of each publication, if known."""
+    """One variant of the query: its word scores, its vector (None without a model), the cosines found by unit, and the
+    nearest passage of each unit, if known."""
 
-    words: LexicalScores
+    words: WordScores
     vector: NDArray[np.float32] | None
     weight: float
     cosines: dict[str, float] = field(default_factory=dict[str, float])
     parts: dict[str, int] = field(default_factory=dict[str, int])
 
-    def enter(self, id: str, part: int, cosine: float) -> None:
-        """Note how close a passage is, if none of the publication's is closer."""
-        if cosine > self.cosines.get(id, -2.0):
-            self.cosines[id], self.parts[id] = cosine, part
+    def enter(self, unit: str, part: int, cosine: float) -> None:
+        """Note how close a passage is, if none of the unit's is closer."""
+        if cosine > self.cosines.get(unit, -2.0):
+            self.cosines[unit], self.parts[unit] = cosine, part
 
-    def score(self, id: str, cosine: float | None = None) -> float:
-        """The score of `id` with its cosine, or this one; its word score stands in for a missing cosine."""
-        lexical, coverage = self.words.at(id)
-        near = self.cosines.get(id, lexical) if cosine is None else cosine
+    def score(self, unit: str, cosine: float | None = None) -> float:
+        """The score of `unit` with its cosine, or this one; its word score stands in for a missing cosine."""
+        lexical, coverage = self.words.at(unit)
+        near = self.cosines.get(unit, lexical) if cosine is None else cosine
         return hybrid_score(near, lexical, coverage, self.words.terms, self.weight)
 
 
 class Search:
-    """A search in one session, among the evidence in `scope`."""
+    """A search in one session, among the evidence in `scope`.
+
+    What is ranked are units (see `units`): publications with all their short texts, and passages of long texts.
+    """
 
     def __init__(
         self, space: Space, catalogue: Catalogue, calibration: Calibration | None, scope: Scope = EVERYTHING
@@ -86,19 +106,49 @@ class Search:
         self._weight = calibration.words_weight if calibration else EVEN_WORDS_WEIGHT
         self._floor = calibration.nothing_close if calibration else 0.0
         self._scope = scope
-        self._only = None if scope == EVERYTHING else catalogue.where(scope.includes)
+        self._only = None if scope == EVERYTHING else self._in_scope()
 
     def best(
         self, variants: Sequence[str], vectors: NDArray[np.float32] | None, limit: int, min_relevance: float
     ) -> Found:
         """See `EvidenceStore.search`; `vectors` are the variants', None without a model."""
         asked = self._variants(variants, vectors, limit)
+        chosen, relevance = self._chosen(asked, limit, min_relevance)
+        if len(chosen) < limit and self._catalogue.has_long_texts and vectors is not None:
+            # The nearest passages were all of a few papers: compare everything.
+            self._only = self._in_scope()
+            self._enter_scope(asked, vectors)
+            chosen, relevance = self._chosen(asked, limit, min_relevance)
+        close = vectors is None or not chosen or any(self._is_close(variant, id) for variant in asked for id in chosen)
+        shown = self._shown(chosen, relevance, asked[0])
+        parts = [one.content if one.anchor else self._part(id, asked[0]) for id, one in zip(chosen, shown, strict=True)]
+        return Found(tuple(shown), tuple(parts), close)
+
+    def _chosen(
+        self, asked: Sequence[_Variant], limit: int, min_relevance: float
+    ) -> tuple[list[str], Mapping[str, float]]:
+        """The units to show, best first, and the relevance of all that were found."""
         ranking = self._ranked(asked, limit + EXTRA_CANDIDATES)
         relevance = self._relevance(asked[0], ranking)
-        chosen = self._folded([id for id in ranking if relevance[id] >= min_relevance], limit)
-        close = vectors is None or not chosen or any(self._is_close(variant, id) for variant in asked for id in chosen)
-        parts = tuple(self._part(id, asked[0]) for id in chosen)
-        return Found(tuple(self._shown(chosen, relevance, asked[0])), parts, close)
+        return self._folded([id for id in ranking if relevance[id] >= min_relevance], limit), relevance
+
+    def within(
+        self,
+        id: str,
+        text: Text,
+        question: str,
+        vector: NDArray[np.float32] | None,
+        limit: int,
+        abstract: Sequence[tuple[Passage, Vector]] = (),
+    ) -> tuple[DocumentPassage, ...]:
+        """See `EvidenceStore.best_passages`; `vector` is the question's, None without a model; `abstract` are passages
+        to rank besides those of the text, with their vectors."""
+        numbered = [row for row in enumerate(self._catalogue.layout(id).passages) if row[1].text == text]
+        vectors = self._vectors([id]).get(id, ()) if vector is not None else ()
+        known = [own for _, own in abstract] + [vectors[number] for number, _ in numbered if number < len(vectors)]
+        cosines = [] if vector is None else [float(np.dot(vector, one)) for one in known]
+        passages = [passage for passage, _ in abstract] + [passage for _, passage in numbered]
+        return best_within(passages, question, cosines, limit, self._floor)
 
     def closest(
         self,
@@ -112,15 +162,11 @@ class Search:
         candidates = limit + len(exclude) + EXTRA_CANDIDATES
         asked = self._variants([query], vectors, candidates)[0]
         relevance = self._relevance(asked, asked.cosines or asked.words.top(candidates))
-        ranking = sorted(
-            relevance, key=lambda id: (self._catalogue[id].publication.text.content == NO_ABSTRACT, -relevance[id])
-        )
-        others = [
-            id
-            for id in ranking
-            if relevance[id] >= min_relevance and exclude.isdisjoint((id, *self._catalogue.links(id)))
-        ]
-        return tuple(map(_in_brief, self._shown(self._folded(others, limit), relevance, asked)))
+        texts = {unit: self._passage(unit, asked).text.content for unit in relevance}
+        ranking = sorted(relevance, key=lambda unit: (texts[unit] == NO_ABSTRACT, -relevance[unit]))
+        close = [(unit, split_unit(unit)[0]) for unit in ranking if relevance[unit] >= min_relevance]
+        others = [unit for unit, id in close if exclude.isdisjoint((id, *self._catalogue.links(id)))]
+        return tuple(map(_in_brief, self._shown(self._folded(others, limit, of_one=1), relevance, asked)))
 
     def has_vectors(self, id: str) -> bool:
         """Whether the session holds the vectors of that evidence."""
@@ -130,7 +176,10 @@ class Search:
         self, query: NDArray[np.float32], evidence: Sequence[Publication], missing: Sequence[Sequence[Vector]]
     ) -> list[float]:
         """The similarity of each publication to `query`; `missing` has the vectors of those not stored, in order."""
-        kept = self._vectors({item.id for item in evidence})
+        kept = {
+            id: vectors[: self._catalogue.layout(id).short or None]
+            for id, vectors in self._vectors({item.id for item in evidence}).items()
+        }
         others = iter(missing)
         vectors = [kept[item.id] if item.id in kept else next(others) for item in evidence]
         return [_clipped(_best_cosine(query, some)) for some in vectors]
@@ -139,7 +188,8 @@ class Search:
         return variant.cosines.get(id, 0.0) >= self._floor or variant.words.at(id)[1] >= CLOSE_COVERAGE
 
     def _variants(self, texts: Sequence[str], vectors: NDArray[np.float32] | None, limit: int) -> list[_Variant]:
-        count = min(max(MIN_NEAREST, 3 * limit), self._catalogue.passages)
+        crowd = CROWDED if self._catalogue.has_long_texts else 1
+        count = min(crowd * max(MIN_NEAREST, 3 * limit), self._catalogue.passages)
         known = [None] * len(texts) if vectors is None or not count else list(vectors)
         words = [self._catalogue.by_words(text) for text in texts]
         asked = [_Variant(some, vector, self._weight) for some, vector in zip(words, known, strict=True)]
@@ -151,18 +201,32 @@ class Search:
             found = self._space.nearest(list(vectors), count, self._scope.source)
             for variant, rows in zip(asked, found, strict=True):
                 for row in rows:
-                    if row.id in self._catalogue:  # a row under an earlier id may have outlived its renaming
-                        variant.enter(*row)
+                    # A row under an earlier id, or of an earlier text, may have outlived it.
+                    if row.id in self._catalogue and row.part < self._catalogue[row.id].parts:
+                        variant.enter(self._unit(row.id, row.part), row.part, row.cosine)
         return asked
+
+    def _unit(self, id: str, part: int) -> str:
+        return unit_of(id, part, self._catalogue.layout(id).short)
+
+    def _in_scope(self) -> list[str]:
+        """The units of which a text is in scope."""
+        units: dict[str, None] = {}
+        for id in self._catalogue.where(self._scope.includes):
+            for part, passage in enumerate(self._catalogue.layout(id).passages):
+                if self._scope.includes_text(passage.text):
+                    units[self._unit(id, part)] = None
+        return list(units)
 
     def _enter_scope(self, asked: Sequence[_Variant], queries: NDArray[np.float32]) -> None:
         """Compare every passage in scope with every variant."""
-        for id, vectors in self._vectors(self._only or ()).items():
-            some = passages(self._catalogue[id].publication)[: len(vectors)]
-            for variant, cosines in zip(asked, queries @ vectors.T, strict=True):
+        ids = dict.fromkeys(split_unit(unit)[0] for unit in self._only or ())
+        for id, vectors in self._vectors(ids).items():
+            some = self._catalogue.layout(id).passages[: len(vectors)]
+            for variant, cosines in zip(asked, (queries @ vectors.T).tolist(), strict=True):
                 for part, (passage, cosine) in enumerate(zip(some, cosines, strict=False)):
                     if self._scope.includes_text(passage.text):
-                        variant.enter(id, part, float(cosine))
+                        variant.enter(self._unit(id, part), part, cosine)
 
     def _ranked(self, asked: Sequence[_Variant], depth: int) -> list[str]:
         """The candidates of all variants, best first."""
@@ -179,17 +243,25 @@ class Search:
         scores = {id: variant.score(id) for id in variant.cosines}
         far = [id for id in variant.words.top(max(MIN_WORD_CANDIDATES, depth), self._only) if id not in scores]
         self._measure([variant], _contenders(variant, far, scores, depth))
-        found = [id for id in far if id in variant.cosines or variant.vector is None or not self.has_vectors(id)]
+        found = [id for id in far if id in variant.cosines or variant.vector is None or not self._has_vector(id)]
         return scores | {id: variant.score(id) for id in found}
 
     def _measure(self, asked: Sequence[_Variant], ids: Collection[str]) -> None:
         """Add the missing cosines of every variant to these ids."""
         unknown = {id for id in ids if any(id not in variant.cosines for variant in asked)}
-        vectors = self._vectors(unknown) if asked[0].vector is not None else {}
-        for variant in asked:
-            if variant.vector is not None:
-                for id in vectors.keys() - variant.cosines.keys():
-                    variant.cosines[id] = _best_cosine(variant.vector, vectors[id])
+        vectors = self._vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
+        for unit in unknown:
+            id, part = split_unit(unit)
+            some = (
+                vectors.get(id, ())[: self._catalogue.layout(id).short] if part < 0 else vectors.get(id, ())[part:][:1]
+            )
+            for variant in asked:
+                if variant.vector is not None and len(some) and unit not in variant.cosines:
+                    variant.cosines[unit] = _best_cosine(variant.vector, some)
+
+    def _has_vector(self, unit: str) -> bool:
+        id, part = split_unit(unit)
+        return self.has_vectors(id) and part < self._catalogue[id].parts
 
     def _vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         return self._space.vectors({id: self._catalogue[id].parts for id in ids if self.has_vectors(id)})
@@ -197,23 +269,38 @@ class Search:
     def _relevance(self, question: _Variant, ids: Iterable[str]) -> dict[str, float]:
         return {id: _clipped(question.cosines.get(id, question.words.at(id)[0])) for id in ids}
 
-    def _folded(self, ranking: Sequence[str], limit: int) -> list[str]:
-        """The best of each group of nearly identical publications."""
-        shown: dict[str, None] = {}
-        for id in ranking:
-            if len(shown) < limit and not any(other in shown for other in self._catalogue.links(id)):
-                shown[id] = None
-        return list(shown)
+    def _folded(self, ranking: Sequence[str], limit: int, of_one: int = MAX_OF_ONE) -> list[str]:
+        """The best of each group of nearly identical publications, at most `of_one` units of a publication."""
+        shown: list[str] = []
+        counts: Counter[str] = Counter()
+        for unit in ranking:
+            id = split_unit(unit)[0]
+            if len(shown) == limit:
+                break
+            if counts[id] < of_one and (
+                id in counts or not any(other in counts for other in self._catalogue.links(id))
+            ):
+                shown.append(unit)
+                counts[id] += 1
+        return shown
 
     def _shown(self, ids: Sequence[str], relevance: Mapping[str, float], asked: _Variant) -> list[Evidence]:
         """Each publication, showing the text that matched best."""
-        items = [self._catalogue.shown(self._catalogue[id].publication, self._passage(id, asked).text) for id in ids]
-        return [item.model_copy(update={"relevance": relevance[id]}) for id, item in zip(ids, items, strict=True)]
+        found = {id: self._passage(id, asked) for id in ids}
+        items: list[Evidence] = []
+        for unit, passage in found.items():
+            item = self._catalogue.shown(self._catalogue[split_unit(unit)[0]].publication, passage.text)
+            items.append(item.model_copy(update={"relevance": relevance[unit], **_place(passage, found.values())}))
+        return items
 
-    def _passage(self, id: str, asked: _Variant) -> Passage:
-        some = passages(self._catalogue[id].publication)
+    def _passage(self, unit: str, asked: _Variant) -> Passage:
+        id, part = split_unit(unit)
+        layout = self._catalogue.layout(id)
+        if part >= 0:
+            return layout.passages[part]
+        some = layout.passages[: layout.short]
         first = next((at for at, one in enumerate(some) if self._scope.includes_text(one.text)), 0)
-        return some[min(asked.parts.get(id, first), len(some) - 1)]
+        return some[min(asked.parts.get(unit, first), len(some) - 1)]
 
     def _part(self, id: str, asked: _Variant) -> str:
         """The passage closest to the query, without the title in front of it."""
@@ -249,17 +336,37 @@ def shared_words(query: str, evidence: Sequence[Publication]) -> list[float]:
 
 
 def _best(scores: Mapping[str, float], depth: int) -> list[str]:
-    return sorted(scores, key=lambda id: -scores[id])[:depth]
+    """The best units of the best `depth` publications; `MAX_OF_ONE` of each."""
+    counts: Counter[str] = Counter()
+    best: list[str] = []
+    for unit in sorted(scores, key=lambda unit: -scores[unit]):
+        id = split_unit(unit)[0]
+        if len(counts) == depth and id not in counts:
+            break
+        if counts[id] < MAX_OF_ONE:
+            best.append(unit)
+        counts[id] += 1
+    return best
 
 
 def _contenders(variant: _Variant, far: Collection[str], scores: Mapping[str, float], depth: int) -> set[str]:
     """Those of `far` that could be among the best `depth`, given that their cosine is at most that of the farthest
     passage found."""
-    if len(scores) < depth:
+    best = _best(scores, depth)
+    if len({split_unit(unit)[0] for unit in best}) < depth:
         return set(far)
-    lowest = scores[_best(scores, depth)[-1]]
+    lowest = scores[best[-1]]
     cosine = min(variant.cosines.values())
     return {id for id in far if variant.score(id, cosine) > lowest}
+
+
+def _place(passage: Passage, others: Collection[Passage]) -> dict[str, object]:
+    """What distinguishes the evidence of a passage of a long text from that of the text."""
+    if passage.part is None:
+        return {}
+    content, anchor = with_neighbors(passage, SHOWN_LENGTH, others)
+    is_cut = len(content) < len(passage.text.content)
+    return {"content": content, "content_truncated": is_cut, "section": passage.part.path, "anchor": anchor}
 
 
 def _best_cosine(query: NDArray[np.float32], vectors: Iterable[Vector]) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
@@ -17,16 +17,22 @@ from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import Span, best_sentences, quoted, sentences
 from deepcritical_mcp.models import Evidence
-from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS
+from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, cut_at_sentence
 
 MAX_EMBEDDED = 300
 """Sentences of one call that are compared by meaning; of more, those with the most of the question's words."""
 ENOUGH_WORDS = 0.6
 """Share of the question's words, weighted by their rarity, with which a sentence answers whatever the model says."""
+ENOUGH_ALONE = 0.3
+"""The same where the model says nothing, because it is busy or missing."""
 SHORT_OVERRUN = 50
 """Characters by which a passage may be longer than asked for before it is worth a gap."""
+MAX_BEGINNING = 8_000
+"""Characters of a text in a list of the session's evidence."""
 NEARLY_BEST = 0.6
 """Share of the best sentence's score down to which others are quoted with it."""
+
+KeyT = TypeVar("KeyT", bound=Hashable)
 
 _NO_SUBJECT = NEGATIONS | QUESTION_WORDS | CONJUNCTIONS
 _ABBREVIATION = re.compile(r"\b[A-Z][A-Z0-9]+s?\b")
@@ -59,13 +65,14 @@ async def score_sentences(embedder: PassageEmbedder, question: str, texts: Seque
     flat = [sentence for some in found for sentence in some]
     cosines = await _cosines(embedder, question, flat, words)
     short = _abbreviations(question)
+    enough = ENOUGH_WORDS if cosines else ENOUGH_ALONE
 
     def score(number: int, by_meaning: bool) -> SentenceScore:
         lexical, coverage = words.at(str(number))
         cosine = cosines.get(number)
         total = hybrid_score(lexical if cosine is None else cosine, lexical, coverage, words.terms, weight)
         is_exact = bool(short & _abbreviations(flat[number]))
-        answers = is_exact or coverage >= ENOUGH_WORDS or (by_meaning and (cosine or 0.0) >= close)
+        answers = is_exact or coverage >= enough or (by_meaning and (cosine or 0.0) >= close)
         return SentenceScore(total + is_exact, answers)
 
     numbers = iter(range(len(flat)))
@@ -111,39 +118,43 @@ def _abbreviations(text: str) -> set[str]:
     return known | {found.removesuffix("s") for found in _ABBREVIATION.findall(text)}
 
 
-def _answering(text: str, scores: Sequence[SentenceScore], length: int) -> tuple[str, float]:
-    """The sentences of `text` that answer, in order with gaps marked, about `length` characters, and the score of the
-    best; "" if none answers."""
+def _answering(text: str, scores: Sequence[SentenceScore], length: int) -> tuple[list[Span], float]:
+    """The sentences of `text` that answer, best first, about `length` characters, and the score of the best."""
     good = [(score.total, span) for span, score in zip(sentences(text), scores, strict=True) if score.answers]
     if not good:
-        return "", 0.0
+        return [], 0.0
     good.sort(key=lambda row: -row[0])
     best, room = good[0][0], length
-    chosen: set[Span] = set()
+    chosen: list[Span] = []
     for score, span in good:
         if not chosen or (score >= NEARLY_BEST * best and span.length <= room):
-            chosen.add(span)
+            chosen.append(span)
             room -= span.length
-    return quoted(text, chosen), best
+    return chosen, best
 
 
 def best_answers(
-    rows: Sequence[tuple[str, str]], scores: Sequence[Sequence[SentenceScore]], length: int
-) -> dict[str, tuple[int, str]]:
-    """For each id in `rows`, which pair ids and texts, the row that answers best and the sentences that do, about
-    `length` characters."""
-    best: dict[str, tuple[float, int, str]] = {}
-    for at, ((id, text), some) in enumerate(zip(rows, scores, strict=True)):
-        brief, score = _answering(text, some, length)
-        if id not in best or score > best[id][0]:
-            best[id] = score, at, brief
-    return {id: (at, brief) for id, (_, at, brief) in best.items()}
+    rows: Sequence[tuple[KeyT, str]], scores: Sequence[Sequence[SentenceScore]], length: int
+) -> dict[KeyT, tuple[int, list[Span]]]:
+    """For each key in `rows`, which pair keys and texts, the row that answers best and the sentences that do, best
+    first, about `length` characters; [] if none does."""
+    best: dict[KeyT, tuple[float, int, list[Span]]] = {}
+    for at, ((key, text), some) in enumerate(zip(rows, scores, strict=True)):
+        chosen, score = _answering(text, some, length)
+        if key not in best or score > best[key][0]:
+            best[key] = score, at, chosen
+    return {key: (at, chosen) for key, (_, at, chosen) in best.items()}
 
 
 def by_part(item: Evidence, brief: str) -> Evidence:
     """`item` by a part of its text."""
     cut = brief != item.content
     return item.model_copy(update={"content": brief, "content_truncated": cut}) if cut else item
+
+
+def beginning(item: Evidence) -> Evidence:
+    """`item`; a long text by its beginning."""
+    return by_part(item, cut_at_sentence(item.content, MAX_BEGINNING))
 
 
 async def shortened(embedder: PassageEmbedder, question: str, texts: Mapping[str, int]) -> dict[str, str]:

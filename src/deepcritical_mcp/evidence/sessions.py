@@ -27,7 +27,8 @@ SWEEPS_PER_TTL = 24
 REST_AFTER = 300.0
 """Seconds after which an idle session gives back the memory of its indexes."""
 MAX_INDEXED = 10_000
-"""Publications whose indexes stay in memory, of all sessions together; 12 kB each."""
+"""Publications, or passages, whose indexes stay in memory, of all sessions together; 12 kB each. A single session may
+have more."""
 
 
 class SessionRegistry:
@@ -253,8 +254,8 @@ class SessionRegistry:
     async def _free_memory(self, now: float) -> None:
         awake = size = 0
         for session in [session for session in reversed(self._sessions.values()) if session.store.awake]:
-            awake, size = awake + 1, size + session.store.size
-            if awake > self._backend.max_awake or size > MAX_INDEXED or session.used < now - REST_AFTER:
+            awake, size = awake + 1, size + session.store.indexed
+            if awake > self._backend.max_awake or (awake > 1 and size > MAX_INDEXED) or session.used < now - REST_AFTER:
                 await session.store.rest()
 
     async def _make_room(self) -> None:
@@ -293,6 +294,7 @@ class SessionRegistry:
         await self._detach(session, self._backend.delete)
 
     async def _detach(self, session: _OpenSession, work: Callable[[Space], None]) -> None:
+        await session.store.settle()
         session.store.detach()
         del self._sessions[session.store.session_id]
         with anyio.CancelScope(shield=True):

@@ -5,35 +5,46 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from typing import Literal, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
-from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionFullError, SessionNotFoundError
+from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence import EVERYTHING, Scope
-from deepcritical_mcp.evidence.adding import (
-    AddOutcome,
-    Batch,
-    Decision,
-    NewPublication,
-    outcomes_of,
-    without_duplicates,
-)
+from deepcritical_mcp.evidence.adding import AddOutcome, without_duplicates
+from deepcritical_mcp.evidence.anchors import with_anchor, with_sections
+from deepcritical_mcp.evidence.answering import TextPlace, searched_at
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import indexed_text
+from deepcritical_mcp.evidence.chunking import everything_said
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
+from deepcritical_mcp.evidence.indexing import Indexing, unfinished
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.projection import Point, project
 from deepcritical_mcp.evidence.searching import Found, Search, shared_words
-from deepcritical_mcp.evidence.sentence_ranking import best_answers, by_part, missing_terms, score_sentences, shortened
+from deepcritical_mcp.evidence.sentence_ranking import (
+    beginning,
+    best_answers,
+    by_part,
+    missing_terms,
+    score_sentences,
+    shortened,
+)
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import Vector
-from deepcritical_mcp.models import CitationSource, Evidence, Publication, RelatedEvidence, Text, split_text_id
+from deepcritical_mcp.evidence.within import abstract_of
+from deepcritical_mcp.evidence.writing import Writer, batches, identified
+from deepcritical_mcp.excerpts import quoted
+from deepcritical_mcp.models import (
+    CitationSource,
+    DocumentPassage,
+    Evidence,
+    Publication,
+    RelatedEvidence,
+    Text,
+)
 
-EMBEDDED_AT_ONCE = 64
 READ_AT_ONCE = 200
 
 T = TypeVar("T")
@@ -60,15 +71,22 @@ class EvidenceStore:
         self.session_id = session_id
         self._embedder = PassageEmbedder(embedder)
         self._open_session = open_session
-        self._batch = batch
         self._shared = shared
-        self._max_evidence = max_evidence
-        self._dedup_threshold = dedup_threshold
         self._space: Space | None = None
         self._catalogue: Catalogue | None = None
         self._opening = anyio.Lock()
         self._writing = anyio.Lock()
         self._mutex = threading.Lock()
+        self._indexing = Indexing(self._embedder, batch=batch, session=self._session, write=self._write_alone)
+        self._writer = Writer(
+            self._embedder,
+            self._indexing,
+            self._write,
+            self._writing,
+            batch=batch,
+            max_evidence=max_evidence,
+            dedup_threshold=dedup_threshold,
+        )
         self._users = 0
         self._size = 0
         self.awake = False
@@ -95,14 +113,16 @@ class EvidenceStore:
                     await run_sync(self._space.rest)
 
     @property
+    def indexed(self) -> int:
+        """The number of vectors or publications whose indexes are in memory, whichever is greater."""
+        return max(self.size, self._catalogue.passages if self._catalogue is not None else 0)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings to include in results from this session."""
         warnings = [self._embedder.warning] if self._embedder.warning else []
-        waiting = len(self._catalogue.waiting()) if self._catalogue is not None and not self._embedder.failure else 0
-        if waiting:
-            warnings.append(
-                f"{waiting} item{' is' if waiting == 1 else 's are'} found by words only until embedded again."
-            )
+        if self._catalogue is not None and not self._embedder.failure:
+            warnings += unfinished(self._catalogue)
         return tuple(warnings)
 
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
@@ -113,16 +133,8 @@ class EvidenceStore:
         Raises:
             SessionFullError: not all fit; `details["kept"]` holds the ids of those that were added.
         """
-        decisions: list[Decision] = []
         async with self._session() as (space, catalogue):
-            for block in _batches(publications, EMBEDDED_AT_ONCE):
-                vectors = await self._vectors_of_unknown(block, catalogue)
-                for rows in _batches(list(zip(block, vectors, strict=True)), self._batch):
-                    decisions += await self._add_batch(space, catalogue, [NewPublication(*row) for row in rows])
-            outcomes = outcomes_of(decisions, catalogue)
-        if left_out := sum(decision.full for decision in decisions):
-            raise self._full(outcomes, left_out)
-        return outcomes
+            return await self._writer.add(publications, space, catalogue)
 
     async def search_similar(
         self,
@@ -157,31 +169,76 @@ class EvidenceStore:
         async with self._session() as (space, catalogue):
             asked = [query, *variants]
             vectors = await self._embedder.queries(asked)
-            with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
-                await self._embed_waiting(space, catalogue)
+            self._indexing.start(catalogue)
+            await self._indexing.wait(seconds_for(TO_EMBED_FOR_ANSWER))
             search = Search(space, catalogue, self.calibration, scope)
             return await run_sync(search.best, asked, vectors, max_results, min_relevance, abandon_on_cancel=True)
+
+    async def sections(self, found: Found) -> list[Evidence]:
+        """The evidence of a search, passages of long texts by the sections that they belong to; see `with_sections`."""
+        async with self._session() as (_, catalogue):
+            return with_sections(found.evidence, [_found(catalogue, item.id) for item in found.evidence])
+
+    async def best_passages(self, id: str, question: str, limit: int = 3) -> tuple[DocumentPassage, ...]:
+        """The passages of a stored text that answer `question` best, by meaning and by words alike, best first; rows
+        of a table with its caption and header. () for an unknown id. `id` is the text's, see `Publication.id_of`."""
+        async with self._session() as (space, catalogue):
+            if (found := _found(catalogue, id)) is None:
+                return ()
+            publication, text = found
+            vectors = await self._embedder.queries([question])
+            if vectors is not None:
+                with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
+                    await self._indexing.complete([publication.id], (space, catalogue))
+            vector = None if vectors is None else vectors[0]
+            search = Search(space, catalogue, self.calibration)
+            abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)
+            asked = (publication.id, text, question, vector, limit, abstract)
+            return await run_sync(search.within, *asked, abandon_on_cancel=True)
+
+    async def text(self, id: str) -> tuple[Publication, Text] | None:
+        """The stored text with that id (see `Publication.id_of`), and the publication that it belongs to."""
+        async with self._session() as (_, catalogue):
+            return _found(catalogue, id)
 
     async def passages(self, query: str, found: Found, lengths: Sequence[int]) -> tuple[Evidence, ...]:
         """The evidence of a search, each by the sentences that answer `query` best: about as many characters as
         `lengths` says, verbatim, with gaps marked."""
-        briefs = await shortened(self._embedder, query, dict(zip(found.parts, lengths, strict=True)))
+        # A table stays whole: rows are no sentences.
+        texts = {
+            part: len(part) if "\n|" in part else length for part, length in zip(found.parts, lengths, strict=True)
+        }
+        briefs = await shortened(self._embedder, query, texts)
         parts = zip(found.evidence, found.parts, strict=True)
-        return tuple(by_part(piece, briefs.get(part, part)) for piece, part in parts)
+        async with self._session() as (_, catalogue):
+            return tuple(
+                with_anchor(by_part(piece, briefs.get(part, part)), _found(catalogue, piece.id))
+                for piece, part in parts
+            )
 
     async def answers(
-        self, question: str, ids: Sequence[str], length: int
-    ) -> tuple[dict[str, Evidence], dict[str, set[str]]]:
-        """The evidence of those ids, each by the sentences that answer `question` ("" if none does); and the terms of
-        the question that each of them does not contain."""
+        self, question: str, places: Sequence[TextPlace], length: int
+    ) -> tuple[dict[TextPlace, list[Evidence]], dict[str, set[str]]]:
+        """The evidence at those places, each by the sentences that answer `question`, a text with parts by each part
+        that answers; and the terms of the question that each of the publications does not contain, by id. Places that
+        the session does not have are left out."""
         async with self._session() as (_, catalogue):
-            held = catalogue.find(ids)
-            rows = [(id, text) for id, publication in held.items() for text in publication.texts]
-            scores = await score_sentences(self._embedder, question, [text.content for _, text in rows])
-            briefs = best_answers([(id, text.content) for id, text in rows], scores, length)
-            lacking = {id: missing_terms(question, indexed_text(held[id])) for id in briefs}
-            found = {id: by_part(catalogue.shown(held[id], rows[at][1]), brief) for id, (at, brief) in briefs.items()}
-            return found, lacking
+            held = catalogue.find([place.id for place in places])
+            rows = [
+                (place, one)
+                for place in places
+                if (publication := held.get(place.id))
+                for one in searched_at(publication, publication.text_with(place.id), place)
+            ]
+            contents = [(place, one.content) for place, one in rows]
+            scores = await score_sentences(self._embedder, question, [content for _, content in contents])
+            found: dict[TextPlace, list[Evidence]] = {place: [] for place in places if place.id in held}
+            for place, (at, chosen) in best_answers(contents, scores, length).items():
+                brief = quoted(contents[at][1], chosen) if chosen else ""
+                for one in rows[at][1].answers(chosen, brief) if chosen else ():
+                    item = by_part(catalogue.shown(held[place.id], one.text), one.content)
+                    found[place].append(item.model_copy(update={"section": one.section, "anchor": one.anchor}))
+            return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical
@@ -228,7 +285,7 @@ class EvidenceStore:
         async with self._session() as (space, catalogue):
             embedded = [id for id in dict.fromkeys(ids) if id in catalogue and catalogue[id].embedded][:limit]
             found: dict[str, list[float]] = {}
-            for some in _batches(embedded, READ_AT_ONCE):
+            for some in batches(embedded, READ_AT_ONCE):
                 rows = await run_sync(space.vectors, dict.fromkeys(some, 1), abandon_on_cancel=True)
                 found.update((id, vectors[0].tolist()) for id, vectors in rows.items())
             points = await run_sync(project, list(found.values()), abandon_on_cancel=True)
@@ -237,13 +294,14 @@ class EvidenceStore:
     async def known(self, publications: Sequence[Publication]) -> list[str]:
         """For each publication, its id in the session; "" if the session does not have it."""
         async with self._session() as (_, catalogue):
-            return await run_sync(_identify, catalogue, publications, abandon_on_cancel=True)
+            return await run_sync(identified, catalogue, publications, abandon_on_cancel=True)
 
     async def page(self, offset: int, limit: int) -> list[Evidence]:
-        """At most `limit` items from `offset` on, in insertion order."""
+        """At most `limit` items from `offset` on, in insertion order; of a long text its beginning."""
         async with self._session() as (_, catalogue):
             ids = catalogue.ids()[offset : offset + limit]
-            return list((await run_sync(_shown, catalogue, ids, abandon_on_cancel=True)).values())
+            shown = await run_sync(_shown, catalogue, ids, abandon_on_cancel=True)
+            return [beginning(item) for item in shown.values()]
 
     async def ids(self) -> list[str]:
         """All ids in insertion order."""
@@ -263,6 +321,10 @@ class EvidenceStore:
     def attach(self, space: Space) -> None:
         """Use `space`, which is open, until `detach`."""
         self._space, self._catalogue, self._lost = space, None, False
+
+    async def settle(self) -> None:
+        """End the background work, before the space is closed."""
+        await self._indexing.stop(self._mutex)
 
     def detach(self) -> None:
         """Stop using the open space; the next call opens it again."""
@@ -305,21 +367,6 @@ class EvidenceStore:
                 self.awake = True
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
 
-    async def _add_batch(self, space: Space, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision]:
-        batch = Batch(
-            space,
-            catalogue,
-            calibration=self.calibration,
-            max_evidence=self._max_evidence,
-            dedup_threshold=self._dedup_threshold,
-        )
-        async with self._writing:
-            decisions = await self._write(lambda: batch.add(new))
-            if batch.changed:
-                await self._embed_again([catalogue[id].publication for id in sorted(batch.changed)], space, catalogue)
-                await self._write(batch.link_changed)
-        return decisions
-
     async def _write(self, work: Callable[[], T]) -> T:
         """Do `work` in a worker thread, which finishes even if the call is cancelled; after a failure, the session is
         read again."""
@@ -333,51 +380,17 @@ class EvidenceStore:
         with self._mutex:  # the work of a cancelled call may not have ended yet
             return work()
 
-    async def _vectors_of_unknown(
-        self, publications: Sequence[Publication], catalogue: Catalogue
-    ) -> list[Sequence[Vector]]:
-        known = await run_sync(_identify, catalogue, publications, abandon_on_cancel=True)
-        unknown = [publication for publication, id in zip(publications, known, strict=True) if not id]
-        embedded = iter(await self._embedder.publications(unknown))
-        return [() if id else next(embedded) for id in known]
-
-    async def _embed_waiting(self, space: Space, catalogue: Catalogue) -> None:
-        """Embed some of the publications stored without a model, or with another one."""
-        waiting = [] if self._embedder.failure else catalogue.waiting()[:EMBEDDED_AT_ONCE]
-        if waiting:
-            await self._embed_again([catalogue[id].publication for id in waiting], space, catalogue)
-
-    async def _embed_again(self, publications: Sequence[Publication], space: Space, catalogue: Catalogue) -> None:
-        """Embed the current texts of stored publications; without a model, their old vectors stay."""
-        vectors = await self._embedder.publications(publications)
-        rows = [(one, some) for one, some in zip(publications, vectors, strict=True) if some]
-        for batch in _batches(rows, self._batch):
-            await self._write(lambda batch=batch: catalogue.embed_again(space, batch))
-
-    def _full(self, outcomes: Sequence[AddOutcome], left_out: int) -> SessionFullError:
-        added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
-        return SessionFullError(
-            f"The session is full: it holds {self._max_evidence:,} items. {len(added)} new items from this call were "
-            f'kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
-            details={"kept": added, "left_out": left_out},
-        )
+    async def _write_alone(self, work: Callable[[], None]) -> None:
+        async with self._writing:
+            await self._write(work)
 
 
 def _shown(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:
-    texts = {id: (found, _text(found, id)) for id, found in catalogue.find(ids).items()}
+    texts = {id: (found, found.text_with(id)) for id, found in catalogue.find(ids).items()}
     return {id: catalogue.shown(found, text) for id, (found, text) in texts.items() if text}
 
 
-def _text(publication: Publication, id: str) -> Text | None:
-    """The text that `id` means; None if there is none of that number."""
-    number = split_text_id(id)[1] if id != publication.id else 1
-    return publication.texts[number - 1] if 1 <= number <= len(publication.texts) else None
-
-
-def _identify(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:
-    places = map(catalogue.place, publications)
-    return [place.match.id if place.match else "" for place in places]
-
-
-def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
+def _found(catalogue: Catalogue, id: str) -> tuple[Publication, Text] | None:
+    publication = catalogue.find([id]).get(id)
+    text = publication.text_with(id) if publication else None
+    return (publication, text) if publication and text else None

@@ -11,6 +11,8 @@ from pydantic import ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import bibtex, csl, markdown, ris
+from deepcritical_mcp.export.licence import quotable as quotable
+from deepcritical_mcp.export.licence import without_full_texts as without_full_texts
 from deepcritical_mcp.export.reference import Reference, references
 from deepcritical_mcp.export.reference import with_notes as with_notes
 from deepcritical_mcp.models import Publication
@@ -59,10 +61,11 @@ def export_part(
 
     The caller has applied `listed` and, except for `jsonl`, `with_notes`. Each part is a file of its own; keys and
     numbers are those of the whole export, so that parts can be combined. Citation keys (BibTeX, CSL-JSON) depend only
-    on the publication and on what precedes it, so that they stay when a session grows.
+    on the publication and on what precedes it, so that they stay when a session grows. Of full texts there is no more
+    than may be repeated.
     """
     file, entries, length = EXPORT_FILES[format], list[str](), 0
-    for reference in references(publications, start):
+    for reference in references(map(without_full_texts, publications), start):
         text = file.entry(reference)
         length += len(text) + len(file.separator)
         if entries and length + len(file.head) + len(file.tail) > limit:

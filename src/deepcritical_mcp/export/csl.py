@@ -70,7 +70,7 @@ def _note(reference: Reference) -> str:
     languages = language_names(reference.publication.language)
     said = f"Text in {' and '.join(languages)}. " if len(languages) > 1 else ""
     said += "Some authors before the last are left out." if ET_AL in reference.publication.authors else ""
-    note = clean_line(" ".join((*reference.notes, said))).replace("{:", "{ :")
+    note = clean_line(" ".join((*reference.notes, *reference.licences, said))).replace("{:", "{ :")
     return f"Note. {note}" if _OVERRIDING.match(note) else note
 
 

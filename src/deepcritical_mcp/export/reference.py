@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from deepcritical_mcp.export.licence import quotable, read_texts
 from deepcritical_mcp.identifiers import normalize_doi, record_ids
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
@@ -163,8 +164,19 @@ class Reference:
     @property
     def abstract(self) -> str:
         """What the source says, "" where that is only the title again."""
-        texts = [one.content for one in self.publication.texts if not one.is_users and one.content != NO_ABSTRACT]
+        read = [one for one in self.publication.texts if not one.is_users and one.kind != "full_text"]
+        texts = [quotable(one).content for one in read if one.content != NO_ABSTRACT]
         return texts[0] if texts and texts[0].rstrip(".") != self.publication.title.rstrip(".") else ""
+
+    @property
+    def licences(self) -> tuple[str, ...]:
+        """Of each text that was read whole, what it may be used for, a sentence each."""
+        return tuple(
+            f"{one.kind.replace('_', ' ').capitalize()} ({one.provider}): licence "
+            + ", ".join(filter(None, (one.licence.rstrip(".") or "unknown", one.url)))
+            + "."
+            for one in read_texts(self.publication)
+        )
 
     @property
     def user_notes(self) -> str:

@@ -35,7 +35,7 @@ def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
     yield "DB", "PubMed" if publication.pmid else ""
     yield "UR", reference.url
     yield "N1", f"Original title: {reference.original_title}" if publication.vernacular_title else ""
-    yield from (("N1", note) for note in (*reference.notes, reference.remark))
+    yield from (("N1", note) for note in (*reference.notes, *reference.licences, reference.remark))
     yield "AB", reference.abstract
     # Zotero splits keywords at semicolons.
     yield from (("KW", keyword.replace(";", ",")) for keyword in reference.keywords)

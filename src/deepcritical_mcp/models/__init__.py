@@ -1,5 +1,12 @@
 """The frozen values of the package; field names are the wire names."""
 
+from deepcritical_mcp.models.document import Attempt as Attempt
+from deepcritical_mcp.models.document import AttemptStatus as AttemptStatus
+from deepcritical_mcp.models.document import Document as Document
+from deepcritical_mcp.models.document import DocumentPassage as DocumentPassage
+from deepcritical_mcp.models.document import DocumentStatus as DocumentStatus
+from deepcritical_mcp.models.document import OutlineEntry as OutlineEntry
+from deepcritical_mcp.models.document import TableEntry as TableEntry
 from deepcritical_mcp.models.evidence import AHEAD_OF_PRINT as AHEAD_OF_PRINT
 from deepcritical_mcp.models.evidence import NO_ABSTRACT as NO_ABSTRACT
 from deepcritical_mcp.models.evidence import PREPRINT as PREPRINT
@@ -14,6 +21,17 @@ from deepcritical_mcp.models.evidence import publication_id as publication_id
 from deepcritical_mcp.models.evidence import split_text_id as split_text_id
 from deepcritical_mcp.models.languages import language_names as language_names
 from deepcritical_mcp.models.languages import language_tag as language_tag
+from deepcritical_mcp.models.parts import ANCHOR as ANCHOR
+from deepcritical_mcp.models.parts import NOT_OWN as NOT_OWN
+from deepcritical_mcp.models.parts import PARAGRAPH_BREAK as PARAGRAPH_BREAK
+from deepcritical_mcp.models.parts import ParagraphAnchor as ParagraphAnchor
+from deepcritical_mcp.models.parts import Part as Part
+from deepcritical_mcp.models.parts import PartKind as PartKind
+from deepcritical_mcp.models.parts import own_length as own_length
+from deepcritical_mcp.models.parts import own_spans as own_spans
+from deepcritical_mcp.models.parts import section_of as section_of
+from deepcritical_mcp.models.parts import split_paragraph_anchor as split_paragraph_anchor
+from deepcritical_mcp.models.parts import with_descendants as with_descendants
 from deepcritical_mcp.models.publication import MAX_VARIANTS as MAX_VARIANTS
 from deepcritical_mcp.models.publication import NO_TITLE as NO_TITLE
 from deepcritical_mcp.models.publication import NOTICE_LABELS as NOTICE_LABELS
@@ -36,6 +54,8 @@ from deepcritical_mcp.models.publication import split_names as split_names
 from deepcritical_mcp.models.publication import status_label as status_label
 from deepcritical_mcp.models.publication import united as united
 from deepcritical_mcp.models.publication import without_retraction_mark as without_retraction_mark
+from deepcritical_mcp.models.record_links import RecordLink as RecordLink
+from deepcritical_mcp.models.record_links import status_from_links as status_from_links
 from deepcritical_mcp.models.results import AddedItem as AddedItem
 from deepcritical_mcp.models.results import AddResult as AddResult
 from deepcritical_mcp.models.results import Citation as Citation

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.identifiers import normalize_doi
+from deepcritical_mcp.models.parts import Part
 from deepcritical_mcp.models.publication import (
     FINER_DATE,
     FIRST,
@@ -24,6 +25,7 @@ from deepcritical_mcp.models.publication import (
     Paragraph,
     PartialDate,
     PublicationStatus,
+    Url,
     Value,
     merge_rules,
     united,
@@ -49,11 +51,23 @@ _WEB_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
 
 class Text(Value):
-    """One text of a publication. Texts of different kinds, and the user's own, never overwrite each other."""
+    """One text of a publication. Texts of different kinds, and the user's own, never overwrite each other.
+
+    Attributes:
+        parts: of a full text or page, its parts in order, which cover all of `content`; () for others. A text with
+            parts consists of paragraphs with `PARAGRAPH_BREAK` between them; titles of sections stand in `parts` only.
+        licence: as its source says it, e.g. "https://creativecommons.org/licenses/by/4.0/"; "" if unknown.
+        url: where this copy was read, if that is not the publication's own address.
+        is_ocr: whether it was read from scanned pages by a machine, so that it may contain errors.
+    """
 
     kind: TextKind
     content: Annotated[str, AfterValidator(clean_text), Field(min_length=1)]
     provider: Line = ""
+    parts: tuple[Part, ...] = ()
+    licence: Line = ""
+    url: Url = ""
+    is_ocr: bool = False
 
     @property
     def is_users(self) -> bool:
@@ -62,7 +76,8 @@ class Text(Value):
 
 
 def _merged_texts(first: Sequence[Text], second: Sequence[Text]) -> tuple[Text, ...]:
-    """All texts of both. Of two with the same kind and origin, the longer one is kept; all notes are kept."""
+    """All texts of both. Of two with the same kind and origin, the one with parts is kept, then the longer one; all
+    notes are kept."""
     kept: dict[tuple[object, ...], Text] = {}
     for text in (*first, *second):
         is_kept_apart = text.kind == "note" or (text.is_users and text.kind == "page")
@@ -73,8 +88,8 @@ def _merged_texts(first: Sequence[Text], second: Sequence[Text]) -> tuple[Text, 
     )
 
 
-def _fullness(text: Text) -> tuple[bool, int, str]:
-    return text.content != NO_ABSTRACT, len(text.content), text.content
+def _fullness(text: Text) -> tuple[bool, bool, bool, int, str]:
+    return text.content != NO_ABSTRACT, bool(text.parts), not text.is_ocr, len(text.content), text.content
 
 
 class Publication(Bibliography):
@@ -137,6 +152,11 @@ class Publication(Bibliography):
         """The id under which one of its texts is read: its own for the first one, "pubmed:1~2" for the second."""
         place = self.texts.index(text) if text in self.texts else 0
         return f"{self.id}~{place + 1}" if place else self.id
+
+    def text_with(self, id: str) -> Text | None:
+        """The text whose id, made by `id_of`, that is; None if there is none of that number."""
+        number = split_text_id(id)[1] if id != self.id else 1
+        return self.texts[number - 1] if 1 <= number <= len(self.texts) else None
 
     @property
     def is_record(self) -> bool:

@@ -57,12 +57,15 @@ class Evidence(Value):
     """An item of evidence as clients see it: one text of a publication, and where it comes from.
 
     `found_by` are numbers of `queries` in the same result; `get_evidence` alone has `details`, what else a record says.
+    A passage of a longer text has the titles that it stands under, `section`, and an `anchor` that leads to it.
     """
 
     id: str
     kind: TextKind = "abstract"
     content: Annotated[str, AfterValidator(clean_text), Field(min_length=1)]
     content_truncated: bool = False
+    section: tuple[str, ...] = ()
+    anchor: str = ""
     citation: Citation
     relevance: Relevance = 0.0
     provider: str = ""
@@ -289,7 +292,8 @@ class EvidenceList(Value):
 
 
 class EvidenceSummary(Value):
-    """One line about an item of evidence: where its status was announced, and on which day (UTC) it was checked."""
+    """One line about an item of evidence: where its status was announced, and on which day (UTC) it was checked;
+    `full_text` is the id of its full text, "" if the session has none."""
 
     id: str
     title: str
@@ -299,6 +303,7 @@ class EvidenceSummary(Value):
     status: PublicationStatus
     status_notices: tuple[StatusNotice, ...] = ()
     status_checked: str = UNKNOWN_DATE
+    full_text: str = ""
 
 
 class StatusCount(Value):

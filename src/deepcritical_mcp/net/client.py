@@ -20,6 +20,7 @@ from deepcritical_mcp._version import __version__
 from deepcritical_mcp.deadline import AT_ENTRY, IN_LINE, TO_REPORT_FAILURE, seconds_before, seconds_for, seconds_left
 from deepcritical_mcp.errors import (
     AuthenticationError,
+    BlockedError,
     ProviderError,
     ProviderRequestError,
     ProviderResponseError,
@@ -74,6 +75,7 @@ class ApiClient:
         explain: reads a response other than 2xx whose body says more than its status; returns the error it means, or
             None if the status says it all.
         follow_redirects: False where a redirect would carry a key elsewhere; None = as `http` is configured.
+        keyless: whether the provider has no keys at all, so that a refusal means that it has blocked this network.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class ApiClient:
         limiter: Pacing | None = None,
         explain: Callable[[httpx.Response], ProviderError | None] | None = None,
         follow_redirects: bool | None = None,
+        keyless: bool = False,
     ) -> None:
         hide_keys_in_urls()
         self.provider = provider
@@ -94,6 +97,7 @@ class ApiClient:
         self._retry = retry or RetryPolicy()
         self._limiter = limiter
         self._explain = explain
+        self._keyless = keyless
         self._redirects = httpx.USE_CLIENT_DEFAULT if follow_redirects is None else follow_redirects
 
     async def request(
@@ -245,6 +249,9 @@ class ApiClient:
             raise RateLimitError(
                 self.provider, f"{self.title}'s rate limit has been reached (HTTP 429). {again}", retry_after=wait
             )
+        if status in (401, 403) and self._keyless:
+            message = f"{self.title} refused access (HTTP {status}): it may have blocked this network for a while."
+            raise BlockedError(self.provider, message)
         if status in (401, 403):
             raise AuthenticationError(self.provider, f"{self.title} refused access (HTTP {status}). Check its API key.")
         if status in (402, 432, 433):

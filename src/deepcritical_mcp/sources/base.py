@@ -12,6 +12,7 @@ from pydantic import model_validator
 
 from deepcritical_mcp import sources
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import MAX_VARIANTS, CitationSource, ProviderReport, Publication, Value, query_problem
 from deepcritical_mcp.text import clean_line
 
@@ -160,12 +161,14 @@ class SourceCheck:
         examine: checks it with the cheapest possible request; raises DeepCriticalError if it is broken.
         advice: what to do then.
         key_variable: the environment variable to correct if the key is refused; "" if no key is sent.
+        searches: whether searching works if this does.
     """
 
     title: str
     examine: Callable[[], Awaitable[Finding]]
     advice: str = CHECK_THE_NETWORK
     key_variable: str = ""
+    searches: bool = True
 
 
 class QueryCalibration(Protocol):
@@ -251,6 +254,20 @@ class Vocabulary(Protocol):
     async def hits(self, query: str, *, as_read: bool = False) -> Hits: ...
 
 
+class Completed(Protocol):
+    """Identifiers of several documents, in order."""
+
+    @property
+    def ids(self) -> Sequence[RecordIds]: ...
+
+
+class Completer(Protocol):
+    """Completes identifiers, as NCBI's ID converter does; raises only ProviderError."""
+
+    async def convert(self, ids: Sequence[RecordIds]) -> Completed: ...
+    def check(self) -> SourceCheck: ...
+
+
 class Source(ABC):
     """A source of evidence. Its methods raise only ProviderError or AllProvidersFailedError; an outage is never an
     empty answer.
@@ -268,6 +285,7 @@ class Source(ABC):
         id_name: what an id is called, e.g. "PMID".
         links: kinds of links between records, each with what it lists, e.g. "articles similar to".
         vocabulary: what query expansion looks concepts up in; None if the source has none.
+        completer: finds the source's ids of documents known by other identifiers; None if there is no such service.
     """
 
     name: str
@@ -281,6 +299,7 @@ class Source(ABC):
     id_name: str = "id"
     links: Mapping[str, str] = {}
     vocabulary: Vocabulary | None = None
+    completer: Completer | None = None
 
     @classmethod
     @abstractmethod

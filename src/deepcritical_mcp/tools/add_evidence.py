@@ -10,7 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.identifiers import BARE_DOI, normalize_doi, normalize_pmid, record_ids
+from deepcritical_mcp.identifiers import (
+    BARE_DOI,
+    RecordIds,
+    normalize_doi,
+    normalize_pmcid,
+    normalize_pmid,
+    normalize_trial,
+    record_ids,
+)
 from deepcritical_mcp.models import (
     UNKNOWN_DATE,
     USER,
@@ -23,8 +31,10 @@ from deepcritical_mcp.models import (
     split_names,
     status_label,
 )
+from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
-from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, search_of, session_for
+from deepcritical_mcp.tools.document_ids import read_document_id
 from deepcritical_mcp.tools.params import SessionId, evidence_id
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
@@ -42,7 +52,7 @@ class EvidenceItem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    content: str
+    content: str = ""
     title: str = ""
     url: str = ""
     source: Literal["pubmed", "web", "user"] = "user"
@@ -50,6 +60,8 @@ class EvidenceItem(BaseModel):
     authors: list[str] = []
     pmid: str = ""
     doi: str = ""
+    pmcid: str = ""
+    nct: str = ""
 
 
 async def add_evidence(
@@ -57,21 +69,31 @@ async def add_evidence(
     items: Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)],
     session_id: SessionId = "",
 ) -> AddResult:
-    """Keep your own notes, quotes or documents in the session, to be found by semantic_search. Items that
-    the session already has are recognized, not stored twice."""
+    """Keep your own notes, quotes or documents in the session, to be found by semantic_search. An item without content,
+    but with pmid, doi, pmcid, nct or url, fetches that record or page. Items that the session already has are
+    recognized, not stored twice."""
     if sum(len(item.content) + len(item.title) + sum(map(len, item.authors)) for item in items) > MAX_CALL_LENGTH:
         raise InvalidInputError(
             f"items: at most {MAX_CALL_LENGTH:,} characters in one call; nothing was added. Send them in several calls."
         )
     session = await session_for(ctx, session_id)
-    problems = [_problem(item) for item in items]
-    valid = [index for index, problem in enumerate(problems) if not problem]
-    reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     progress = progress_of(ctx)
+    problems = {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
+    wanted = {index: one for index, item in enumerate(items) if index not in problems and (one := _wanted(item))}
+    reader = (await application(ctx).services()).full_texts
+    fetched = await reader.fetch([*wanted.values()], session.store, progress=progress) if wanted else []
+    problems |= {index: one for index, one in zip(wanted, fetched, strict=True) if isinstance(one, str)}
+    records = {index: one for index, one in zip(wanted, fetched, strict=True) if not isinstance(one, str)}
+    valid = [index for index in range(len(items)) if index not in problems]
+    reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
-    publications = {index: _publication(items[index]) for index in valid}
-    warnings = list[str]()
-    if claimed := [index for index, one in publications.items() if one.source == "pubmed"]:
+    publications = {index: records.get(index) or _publication(items[index]) for index in valid}
+    warnings = [
+        f"Item {index}: its content is only an id, so that record was fetched."
+        for index in records
+        if clean_text(items[index].content)
+    ]
+    if claimed := [index for index, one in publications.items() if one.source == "pubmed" and index not in records]:
         pubmed = await search_of(ctx, "pubmed")
         claims = [(publications[index].pmid, publications[index]) for index in claimed]
         for index, (one, problem) in zip(claimed, await pubmed.verified(claims, session.store), strict=True):
@@ -81,7 +103,7 @@ async def add_evidence(
     outcomes = await session.store.add_evidence(list(publications.values()))
     new = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "added"}
     known = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "duplicate"}
-    cited = {index: one.evidence.citation for index, one in zip(valid, outcomes, strict=True)}
+    cited = {index: one.evidence.citation for index, one in zip(valid, outcomes, strict=True) if index not in records}
     if unchecked := [
         f"item {index} (PMID {one.pmid})" for index, one in cited.items() if one.pmid and one.source == "web"
     ]:
@@ -101,7 +123,7 @@ async def add_evidence(
             for index, one in new.items()
             for id, similarity in one.folds
         ),
-        rejected=tuple(RejectedItem(index=index, reason=one) for index, one in enumerate(problems) if one),
+        rejected=tuple(RejectedItem(index=index, reason=one) for index, one in sorted(problems.items())),
         warnings=(
             *warnings,
             *(
@@ -113,7 +135,7 @@ async def add_evidence(
         total=await session.store.count(),
         next_step=session.next_step(
             "".join(f"Item {at}: date {_shown(items[at].date)} read as {_date(items[at])}. " for at in reread).rstrip(),
-            "Correct the rejected items and send them again." if any(problems) else "",
+            "Correct the rejected items and send them again." if problems else "",
             "Items that were merged before turned out to be different publications and are separate now."
             if any(one.separates for one in outcomes)
             else "",
@@ -124,12 +146,9 @@ async def add_evidence(
 
 def _problem(item: EvidenceItem) -> str:
     """Why an item cannot be kept; "" if it can."""
-    record = evidence_id(item.content or item.pmid or item.doi) if len(item.content) <= MAX_DOI_LENGTH else ""
-    if record.startswith(("pubmed:", "doi:")):
-        query = record.removeprefix("pubmed:").removeprefix("doi:")
-        return f'there is no text, only an id: pubmed_search query="{query}" fetches the record and keeps it'
-    if not clean_text(item.content):
-        return "content is empty"
+    numbers = (item.pmid, item.doi, item.pmcid, item.nct, item.url)
+    if not clean_text(item.content) and not any(map(clean_line, numbers)):
+        return "content is empty: pass content, or one of pmid, doi, pmcid, nct, url to fetch a record"
     if len(item.content) > MAX_CONTENT_LENGTH:
         return f"content has {len(item.content):,} characters; the limit is {MAX_CONTENT_LENGTH:,}, so split it"
     doi, pmid, url = normalize_doi(clean_line(item.doi)), clean_line(item.pmid), clean_line(item.url)
@@ -137,12 +156,34 @@ def _problem(item: EvidenceItem) -> str:
         return f"date {_shown(item.date)} is not YYYY, YYYY-MM or YYYY-MM-DD"
     if pmid and not normalize_pmid(pmid):
         return f"pmid {_shown(pmid)} is not a PMID"
+    if clean_line(item.pmcid) and not normalize_pmcid(clean_line(item.pmcid)):
+        return f"pmcid {_shown(item.pmcid)} is not a PMCID such as PMC1790863"
+    if clean_line(item.nct) and not normalize_trial(clean_line(item.nct)):
+        return f"nct {_shown(item.nct)} is not a trial's number such as NCT00000620"
     has_more = not unquote(clean_line(item.doi)).lower().rstrip(".,;").endswith(doi)
     if doi and (has_more or not BARE_DOI.fullmatch(doi) or len(doi) > MAX_DOI_LENGTH):
         return f"doi {_shown(item.doi)} is not a DOI such as 10.1000/182"
     if url and not is_web_address(url):
         return f"url {_shown(url)} is not a web address (http or https)"
     return ""
+
+
+def _wanted(item: EvidenceItem) -> DocumentId | None:
+    """The record or page to fetch for an item without a text, or with an id in its place; None for others."""
+    content = clean_line(item.content)
+    if content:
+        is_id = len(content) <= MAX_DOI_LENGTH and evidence_id(content).startswith(("pubmed:", "doi:"))
+        return read_document_id(content)[0] if is_id and not is_web_address(content) else None
+    url = clean_url(clean_line(item.url))
+    own = RecordIds(
+        pmid=normalize_pmid(clean_line(item.pmid)),
+        pmcid=normalize_pmcid(clean_line(item.pmcid)),
+        doi=normalize_doi(clean_line(item.doi)),
+        nct=normalize_trial(clean_line(item.nct)),
+    )
+    ids = own if any(own) else record_ids(url)
+    name = next(filter(None, (*ids, url)))
+    return DocumentId(name, evidence_id(ids.pmid or ids.doi or ids.nct or url), ids, url)
 
 
 def _date(item: EvidenceItem) -> str:
@@ -177,7 +218,8 @@ def _publication(item: EvidenceItem) -> Publication:
         authors=tuple(name for author in map(clean_line, item.authors) for name in split_names(author)),
         pmid=normalize_pmid(clean_line(item.pmid)) or ids.pmid,
         doi=normalize_doi(clean_line(item.doi)) or ids.doi,
-        pmcid=ids.pmcid,
+        pmcid=normalize_pmcid(clean_line(item.pmcid)) or ids.pmcid,
+        nct=normalize_trial(clean_line(item.nct)),
     )
 
 

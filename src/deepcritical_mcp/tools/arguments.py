@@ -16,7 +16,7 @@ from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools import pubmed_query
 from deepcritical_mcp.tools.argument_errors import MAX_NAME_LENGTH, MAX_PROBLEMS_LISTED, first_few, suggestion
 from deepcritical_mcp.tools.names import alias, argument_named, instead, is_ignorable, plain_name, switch
-from deepcritical_mcp.tools.values import ONE_STATUS, coerced, is_nothing, understood
+from deepcritical_mcp.tools.values import ONE_STATUS, coerced, is_nothing, is_url, understood
 
 _MAX_SHOWN = 80
 _MAX_UNKNOWN = 20
@@ -30,6 +30,8 @@ _PAGES = re.compile("(current)?page(number|num|no)?")
 _SWITCH_WORDS: dict[str, bool] = dict.fromkeys("true 1 yes on only".split(), True)
 _SWITCH_WORDS.update(dict.fromkeys("false 0 no off".split(), False))
 _ENDS = ("min_date", "max_date")
+_NUMBERS = ("pmid", "doi", "pmcid", "nct", "url")
+"""What fetches an item's record."""
 
 
 def read_arguments(
@@ -187,9 +189,13 @@ class _Reading:
         kind = self._known["items"]
         items = cast("list[dict[str, object]]", self.values.get("items")) or [dict[str, object]()]
         own = argument_named(name, kind["items"]["properties"].keys())
-        if own == "pmid" and len(_items_of(value)) > 1:
-            records = f'pubmed_search query="{pubmed_query.pubmed_terms(_records(value))}"'
-            raise InvalidInputError(f"add_evidence keeps texts, in items. {records} fetches records and keeps them.")
+        several = _items_of(value)
+        if own and (pages := several or [value]) and all(isinstance(one, str) and is_url(one) for one in pages):
+            own = "url"
+        if own in _NUMBERS and several[1:] and items == [{}]:
+            self.values["items"] = understood("items", [{own: one} for one in several], kind)
+            self._read.append(f"{_written(name, value)} as {len(several)} items")
+            return True
         if not own or len(items) > 1 or items[0].get(own):
             return False
         self.values["items"] = understood("items", [{**items[0], own: value}], kind)

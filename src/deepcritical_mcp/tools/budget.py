@@ -11,9 +11,18 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel
 
 from deepcritical_mcp.excerpts import MIN_GAP, Span, first_sentences, without, without_results
-from deepcritical_mcp.models import AddResult, Evidence, EvidenceList, EvidencePage, SearchResult, with_numbers_shown
+from deepcritical_mcp.models import (
+    AddResult,
+    Document,
+    Evidence,
+    EvidenceList,
+    EvidencePage,
+    SearchResult,
+    with_numbers_shown,
+)
 from deepcritical_mcp.models.evidence import RECORD_KINDS
 from deepcritical_mcp.text import clipped, counted, cut_at_sentence
+from deepcritical_mcp.tools.document_budget import fit_document, largest, short_citation
 from deepcritical_mcp.tools.render import MAX_SIMILAR, to_markdown
 
 MIN_CONTENT_LENGTH = 160
@@ -26,7 +35,7 @@ SHORT_TEXT = 1_500
 """Characters to which a page or a full text is shortened at most, while other records are shown next to it."""
 MAX_NOTES, MAX_DETAILS, MAX_NOTE_LENGTH = 3, 20, 300
 MAX_QUERY_LENGTH, MAX_TRANSLATION_LENGTH, MAX_REMARK_LENGTH, MAX_ID_LENGTH = 200, 2_000, 500, 100
-MAX_REMARKS, MAX_REFERENCE_LENGTH = 20, 500
+MAX_REMARKS = 20
 """Limits for what a result repeats of its request, when the result is too long."""
 ResultT = TypeVar("ResultT", bound=BaseModel)
 Length = Callable[[Any], int]
@@ -60,6 +69,8 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> Result
             fitting = _fewer(partial(_page_of, result), 1, len(result.items), limit, length)
         case AddResult():
             fitting = _fewer(partial(_pairs_of, result), 0, len(result.similar), limit, length)
+        case Document():
+            fitting = fit_document(result, limit, cast("Callable[[Document], int]", length))
         case _:
             return result
     return cast("ResultT", fitting)
@@ -171,15 +182,7 @@ def _largest_cut(
 
 def _with_short_citation(item: Evidence, limit: int) -> Evidence:
     """`item` with a citation that is the shorter the smaller `limit` is, without notes, details and similar ids."""
-    citation = item.citation.model_copy(
-        update={
-            "title": clipped(item.citation.title, limit // 20),
-            "reference": clipped(item.citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
-            **dict.fromkeys(("journal", "url"), ""),
-            **dict.fromkeys(("authors", "publication_types", "mesh_terms", "keywords", "registrations"), ()),
-            "status_notices": item.citation.status_notices[:1],
-        }
-    )
+    citation = short_citation(item.citation, limit)
     return item.model_copy(update={"citation": citation, "similar": (), "notes": (), "details": ()})
 
 
@@ -197,10 +200,15 @@ def _mark(id: str, gap: Span, end: int | None = None) -> str:
     return f'[… {gap.length:,} characters left out: get_evidence ids=["{reading}"] …]'
 
 
+def _left(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
+    """The ids of what is not shown, of passages with their anchors."""
+    return [f"{item.id}@{item.anchor}" if item.anchor else item.id for item in whole[len(shown) :]]
+
+
 def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Evidence]) -> EvidenceList:
     """`result` with only the items `shown`."""
     notes = _remarks(whole, shown)
-    if left := [item.id for item in whole[len(shown) :]]:
+    if left := _left(whole, shown):
         notes.append(f"{counted(len(left), 'more does', 'more do')} not fit here: get_evidence ids={json.dumps(left)}.")
     return result.model_copy(
         update={
@@ -216,7 +224,7 @@ def _result_of(
 ) -> SearchResult:
     """`result` with only the items `shown`; the next page starts after the last, or `named` of the others are named."""
     notes, update = _remarks(whole, shown), dict[str, object]()
-    if left := [item.id for item in whole[len(shown) :]]:
+    if left := _left(whole, shown):
         more = ", and so on: list_evidence has all ids" if len(left) > named else ""
         call = f"get_evidence ids={json.dumps(left[:named])}{more}"
         if result.offsets and shown:
@@ -302,14 +310,3 @@ def _page_of(page: EvidencePage, count: int) -> EvidencePage:
     left = len(page.items) - count
     end = page.next_offset if page.next_offset >= 0 else page.matching or page.total
     return page.model_copy(update={"items": page.items[:count], "next_offset": end - left} if left else {})
-
-
-def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
-    """The largest number in low..high that fits; `low` if none does."""
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -15,7 +15,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import ConfigurationError, SessionNotFoundError, SessionRequiredError
-from deepcritical_mcp.models import Evidence, QueryReport, with_numbers_shown
+from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.progress import Progress
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class CallSession:
         items = list(evidence)
         kept = await self.store.publications(await self.store.ids())
         totals = Counter(query for one in kept.values() for query in one.found_by)
-        latest = [kept[item.id].found_by[-MAX_FOUND_BY:] if item.id in kept else () for item in items]
+        owners = [item.id if item.id in kept else split_text_id(item.id)[0] for item in items]
+        latest = [kept[id].found_by[-MAX_FOUND_BY:] if id in kept else () for id in owners]
         numbers: dict[str, int] = {}
         for query in (query for queries in latest for query in queries):
             numbers.setdefault(query, len(numbers) + 1)

@@ -17,10 +17,11 @@ from deepcritical_mcp.export import ExportFormat, export_part, listed, with_note
 from deepcritical_mcp.export.reference import ET_AL
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, ExportResult, Publication
 from deepcritical_mcp.text import counted, cut_at_sentence
-from deepcritical_mcp.tools.budget import MIN_CONTENT_LENGTH, largest
+from deepcritical_mcp.tools.budget import MIN_CONTENT_LENGTH
 from deepcritical_mcp.tools.call_session import MAX_FOUND_BY, ToolContext, application, session_for
+from deepcritical_mcp.tools.document_budget import largest
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import SessionId, evidence_id
+from deepcritical_mcp.tools.params import SessionId, evidence_id, split_place
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
@@ -37,7 +38,7 @@ async def export_evidence(
     """Export the session's evidence as text for Zotero, EndNote, pandoc or a program. A long export comes in parts:
     continue with offset=next_offset."""
     session = await session_for(ctx, session_id, may_open=False)
-    wanted = list(dict.fromkeys(map(evidence_id, ids)))
+    wanted = list(dict.fromkeys(evidence_id(split_place(one)[0]) for one in ids))
     everything = await session.store.publications(await session.store.ids())
     found = await session.store.publications(wanted) if wanted else everything
     cited = everything if format == "jsonl" else await to_thread.run_sync(with_notes, everything.values())
@@ -72,6 +73,9 @@ async def export_evidence(
         f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; a "
         "larger DEEPCRITICAL_MAX_RESULT_CHARS exports it whole."
         if loss
+        else "",
+        "Full texts are not exported, only their licence and the beginning; get_full_text reads them."
+        if format in ("jsonl", "markdown") and any(text.parts for one in publications for text in one.texts)
         else "",
         f"{counted(unnamed, 'more id is', 'more ids are')} not in this session." if unnamed else "",
     )

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import QUERY_LIMIT, UNKNOWN_DATE, Evidence, EvidenceList, Publication
+from deepcritical_mcp.evidence.anchors import excerpt, no_such_part
+from deepcritical_mcp.evidence.answering import TextPlace
+from deepcritical_mcp.models import (
+    NO_ABSTRACT,
+    NOT_OWN,
+    QUERY_LIMIT,
+    UNKNOWN_DATE,
+    Evidence,
+    EvidenceList,
+    Publication,
+    Text,
+    own_length,
+    section_of,
+)
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import SessionId, evidence_id
+from deepcritical_mcp.tools.params import SessionId, evidence_id, split_place
+from deepcritical_mcp.tools.sections import ABSTRACT
 from deepcritical_mcp.tools.spec import ToolSpec, hints
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 ANSWER_LENGTH = 1_000
 """Characters quoted of each text that answers `about`."""
@@ -23,14 +39,17 @@ _DETAILS = (
     "electronic_date publication_stage substances grants conflict_of_interest"
 ).split()
 """The fields of a record that no other answer shows."""
-_PART = re.compile(r"(?P<id>.*)@(?P<start>[0-9]{1,9})-(?P<end>[0-9]{0,9})", re.DOTALL)
 
 
 async def get_evidence(
     ctx: ToolContext,
     ids: Annotated[
         list[str],
-        Field(min_length=1, max_length=50, description='e.g. "pubmed:12345"; "pubmed:12345@400-900": these characters'),
+        Field(
+            min_length=1,
+            max_length=50,
+            description='e.g. "pubmed:12345"; "pubmed:12345@400-900": these characters; "pubmed:1~2@s3.2": a section',
+        ),
     ],
     about: Annotated[
         str,
@@ -42,44 +61,124 @@ async def get_evidence(
 ) -> EvidenceList:
     """Whole texts of evidence in the session, by id; or, with `about`, verbatim quotations from them."""
     session = await session_for(ctx, session_id, may_open=False)
-    parts = list(dict.fromkeys(_part(text.strip(), offset) for text in ids))
-    wanted = list(dict.fromkeys(id for id, _, _ in parts))
+    store = session.store
+    parts = list(dict.fromkeys([await _of_right_text(_part(text, offset), store) for text in ids]))
+    problems = {part: problem for part in parts if (problem := await _problem(part, store))}
+    if len(problems) == len(parts):
+        raise InvalidInputError(" ".join(problems.values()))
+    wrong = [part.name for part in problems]
+    parts = [part for part in parts if part not in problems]
     if about:
-        found, lacking = await session.store.answers(about, wanted, ANSWER_LENGTH)
-        silent = [id for id, item in found.items() if not item.content]
+        places = list(dict.fromkeys(TextPlace(part.id, part.anchor) for part in parts))
+        answers, lacking = await store.answers(about, places, ANSWER_LENGTH)
+        silent = [f"{id}@{anchor}" if anchor else id for (id, anchor), items in answers.items() if not items]
         nothing = (
             f"No sentence matched in {', '.join(silent)}; it may use other words: read the whole text, without about."
             if silent
             else ""
         )
         absent = (f"{id} does not contain {', '.join(sorted(terms))}." for id, terms in lacking.items() if terms)
-        quotations = [item.model_copy(update={"notes": ()}) for item in found.values() if item.content]
-        step = " ".join(filter(None, (*absent, nothing)))
-        listed = await _listed(session, quotations, [id for id in wanted if id not in found], step)
-        return listed.model_copy(update={"warnings": session.store.warnings})
-    found = await session.store.get(wanted)
-    records = await session.store.publications(wanted)
+        quotations = [item.model_copy(update={"notes": ()}) for items in answers.values() for item in items]
+        lost = [place.id for place in places if place not in answers]
+        listed = await _listed(session, quotations, lost, wrong, *problems.values(), *absent, nothing)
+        return listed.model_copy(update={"warnings": store.warnings})
+    wanted = list(dict.fromkeys(part.id for part in parts))
+    found = await store.get(wanted)
+    records = await store.publications(wanted)
     found = {id: item.model_copy(update={"details": _details(records[id], item.id)}) for id, item in found.items()}
-    held = [(found[id], start, end) for id, start, end in parts if id in found]
-    items = [_between(item, start, end) if start or end is not None else item for item, start, end in held]
-    listed = await _listed(session, items, [id for id in wanted if id not in found])
-    return listed.model_copy(update={"offset": offset, "starts": tuple(start for _, start, _ in held)})
+    held = [await _read(found[part.id], part, store) for part in parts if part.id in found]
+    lost = [id for id in wanted if id not in found]
+    listed = await _listed(session, [item for item, _ in held], lost, wrong, *problems.values())
+    return listed.model_copy(update={"offset": offset, "starts": tuple(start for _, start in held)})
 
 
-def _part(text: str, offset: int) -> tuple[str, int, int | None]:
-    """The id, start and end in "pubmed:1@400-900" or "pubmed:1@400-"; without them, the text from `offset` on."""
-    if part := _PART.fullmatch(text):
-        return evidence_id(part["id"]), int(part["start"]), int(part["end"]) if part["end"] else None
-    return evidence_id(text), offset, None
+class _Part(NamedTuple):
+    """What is asked for of a text: its characters from `start` up to `end`, of all of it or what `anchor` leads to."""
+
+    id: str
+    start: int = 0
+    end: int | None = None
+    anchor: str = ""
+
+    @property
+    def name(self) -> str:
+        """How it was asked for."""
+        if self.anchor:
+            return f"{self.id}@{self.anchor}"
+        return self.id if self.end is None else f"{self.id}@{self.start}-{self.end}"
+
+
+def _part(text: str, offset: int) -> _Part:
+    """The part that "pubmed:1@400-900", "pubmed:1@400-" or "pubmed:1~2@s3.2" means; without any of these, the text from
+    `offset` on."""
+    id, place = split_place(text)
+    if place[:1].isdigit():
+        start, _, end = place.partition("-")
+        return _Part(evidence_id(id), int(start), int(end) if end else None)
+    return _Part(evidence_id(id), offset, anchor=place)
+
+
+async def _of_right_text(part: _Part, store: EvidenceStore) -> _Part:
+    """`part` under the id of the text that its anchor is of: the abstract, or the publication's only text with parts
+    if it was asked for under another one."""
+    found = await store.text(part.id) if part.anchor else None
+    if found is None:
+        return part
+    publication, text = found
+    if part.anchor == ABSTRACT:
+        of_record = (one.kind == "abstract" and not one.is_users for one in publication.texts)
+        number = next((at for at, is_it in enumerate(of_record, 1) if is_it), 0)
+        if number and publication.texts[number - 1].content != NO_ABSTRACT:
+            return part._replace(id=f"{publication.id}~{number}", anchor="")
+    with_parts = [one for one in publication.texts if one.parts]
+    if not text.parts and len(with_parts) == 1:
+        return part._replace(id=publication.id_of(with_parts[0]))
+    return part
+
+
+async def _problem(part: _Part, store: EvidenceStore) -> str:
+    """Why there is nothing to read at `part` of a text of the session; "" if there is something."""
+    found = await store.text(part.id)
+    if found is None:
+        return ""
+    read = excerpt(found[1], part.anchor) if part.anchor else None
+    if part.anchor and read is None:
+        return no_such_part(part.id, found[1], part.anchor)
+    length = len(read.content if read else found[1].content)
+    if part.start and part.start >= length:
+        return f"{part.id} has {length:,} characters; nothing follows character {part.start:,}."
+    if part.end is not None and part.end <= part.start:
+        return f"{part.id}@{part.start}-{part.end}: the end must be greater than the start."
+    return ""
+
+
+async def _read(item: Evidence, part: _Part, store: EvidenceStore) -> tuple[Evidence, int]:
+    """What `part` says of `item`, and where it begins in the whole text."""
+    found = await store.text(part.id) if part.anchor else None
+    read = excerpt(found[1], part.anchor) if found else None
+    if found is None or read is None:
+        item = item if part.anchor else await _of_one_hand(item, part.start, store)
+        return _between(item, part.start, part.end) if part.start or part.end is not None else item, part.start
+    placed = {"section": section_of(read.part), "anchor": part.anchor, "notes": (), "details": _licence(found[1])}
+    whole = item.model_copy(update={"content": read.content, **placed})
+    return _between(whole, part.start, None) if part.start else whole, read.start + part.start
+
+
+async def _of_one_hand(item: Evidence, start: int, store: EvidenceStore) -> Evidence:
+    """`item`, whose content ends with the paper's own text; from there on, its section says whose it is."""
+    found = await store.text(item.id)
+    parts = found[1].parts if found else ()
+    own = own_length(parts, len(item.content))
+    if own >= len(item.content):
+        return item
+    if start >= own:
+        return item.model_copy(update={"section": section_of([part for part in parts if part.start <= start][-1])})
+    rest = f'{NOT_OWN}: what follows character {own:,}; get_evidence ids=["{item.id}@{own}-"].'
+    return item.model_copy(update={"content": item.content[:own].rstrip(), "details": (*item.details, rest)})
 
 
 def _between(item: Evidence, start: int, end: int | None) -> Evidence:
     """Part of the content, without the notes and details, which were shown with its beginning."""
-    length = len(item.content)
-    if start >= length:
-        raise InvalidInputError(f"{item.id} has {length:,} characters; nothing follows character {start:,}.")
-    if end is not None and end <= start:
-        raise InvalidInputError(f"{item.id}@{start}-{end}: the end must be greater than the start.")
     return item.model_copy(update={"content": item.content[start:end], "notes": (), "details": ()})
 
 
@@ -89,7 +188,9 @@ def _details(record: Publication, shown: str) -> tuple[str, ...]:
     texts = {name: value if isinstance(value, str) else "; ".join(map(str, value)) for name, value in values.items()}
     labels = {name: name.upper() if len(name) == 4 else name.replace("_", " ").capitalize() for name in _DETAILS}
     others = [text for text in record.texts if text.kind != "note" and record.id_of(text) != shown]
+    licence = next((_licence(text) for text in record.texts if record.id_of(text) == shown), ())
     return (
+        *licence,
         *(f"{labels[name]}: {text}" for name, text in texts.items() if text not in ("", UNKNOWN_DATE)),
         *(
             f'Another text, {text.kind} ({len(text.content):,} characters): get_evidence ids=["{record.id_of(text)}"]'
@@ -98,8 +199,13 @@ def _details(record: Publication, shown: str) -> tuple[str, ...]:
     )
 
 
+def _licence(text: Text) -> tuple[str, ...]:
+    """What a text that was read whole may be used for, as a line."""
+    return (f"Licence: {text.licence or 'unknown'}",) if text.kind == "full_text" and not text.is_users else ()
+
+
 async def _listed(
-    session: CallSession, items: Sequence[Evidence], missing: Sequence[str], step: str = ""
+    session: CallSession, items: Sequence[Evidence], missing: Sequence[str], wrong: Sequence[str], *steps: str
 ) -> EvidenceList:
     evidence, queries = await session.with_queries(items)
     lost = "The missing ids are not in this session: search for it again, or look for its id with list_evidence."
@@ -109,8 +215,8 @@ async def _listed(
         session_id=session.store.session_id,
         evidence=evidence,
         queries=queries,
-        missing=tuple(missing),
-        next_step=session.next_step(step, lost if missing else ""),
+        missing=(*missing, *wrong),
+        next_step=session.next_step(*steps, lost if missing else ""),
     )
 
 

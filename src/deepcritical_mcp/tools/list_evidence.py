@@ -79,7 +79,9 @@ def _none(everything: Sequence[Publication], status: str) -> str:
 
 
 def _summary(item: Publication) -> EvidenceSummary:
-    return EvidenceSummary.model_validate({name: getattr(item, name) for name in EvidenceSummary.model_fields})
+    read = next((item.id_of(one) for one in item.texts if one.kind == "full_text"), "")
+    known = {name: getattr(item, name) for name in EvidenceSummary.model_fields.keys() - {"full_text"}}
+    return EvidenceSummary.model_validate({**known, "full_text": read})
 
 
 TOOL = ToolSpec(list_evidence, "List the session's evidence", EvidencePage, hints(read_only=True))

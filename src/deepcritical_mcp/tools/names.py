@@ -23,6 +23,7 @@ _PARTS = {
     "retracted": "retract(ed|ions?)(papers|articles|publications)?",
     "score": "(min(imum)?|threshold|score|relevance|similarity|cutoff)+",
     "find": "search|query|find|lookup",
+    "get": "get|fetch|read|retrieve|show|view|open|load",
     "paper": "(pubmed)?(abstract|paper|article|document|evidence|item|study|studies|record)(s|details|metadata)?",
 }
 # Our names: what models call them, without case and punctuation. If a tool has two matching ones, the first one wins.
@@ -51,6 +52,8 @@ _ALIASES = rows(
     kind: (relation|link|text)?(types?|kinds?)|relation(ship)?|link(name)?|direction;
     status: statusfilter|statuses|state; detail: details?(level)?|level|verbosity|mode;
     format: fmt|(output|export|file)?(format|type)|output|(citation)?style; url: link|uri|href|webaddress;
+    id: (evidence|doc(ument)?|pubmed|pmc|paper|article|text)?{ids}|pmcids?|nct(id|number)?|href|paper|article;
+    question: {query}|about|focus|ask(ing)?|aspect; sections: sections?(names?|titles?|ids?)?|parts?|anchors?|chapters?;
     author: authors?|(first)?author(name)?; journal: journals?(name|title)?|ta; language: lang(uage)?s?;
     humans_only: (only)?humans?; age_group: ages?(group|range)?; authors: author(list|s)?|creators?;
     title: name|heading|headline|subject
@@ -85,7 +88,8 @@ _IN_QUERY = rows(
 _TOOL_ALIASES = rows(
     """
     pubmed_search: ({find}|pubmed|ncbi|medline|entrez|literature|paper|article|studies|advanced|s)+|esearch;
-    get_evidence: (get|fetch|read|retrieve|show|view|open|load)({paper}|(full)?text|details|pubmed)?|efetch|esummary;
+    get_full_text: ({get}|download)+({paper}|pmc|the)*((full)?text|pdf|html|page|url)s?|fulltext|extract|scrape;
+    get_evidence: {get}({paper}|(full)?text|details|pubmed)?|efetch|esummary;
     web_search: ({find})?(google|bing|web|internet|duckduckgo|tavily|brave)({find})?;
     pubmed_related: ({find}|get)?(related|similar|citing|citations?|citedby|references?)(papers|articles)?|elink;
     semantic_search: (vector|similarity|embedding|memory|session)({find})|({find})(session|notes?|memory|evidence);

@@ -7,14 +7,30 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid, normalize_trial, record_ids
-from deepcritical_mcp.models import MAX_VARIANTS, Publication, PublicationStatus, publication_id, query_problem
+from deepcritical_mcp.identifiers import (
+    arxiv_doi,
+    normalize_doi,
+    normalize_pmcid,
+    normalize_pmid,
+    normalize_trial,
+    record_ids,
+)
+from deepcritical_mcp.models import (
+    ANCHOR,
+    MAX_VARIANTS,
+    Publication,
+    PublicationStatus,
+    publication_id,
+    query_problem,
+    split_text_id,
+)
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
 
 _LINK = re.compile(r"\[([^\[\]]*)\]\((\S*)\)")
 _AROUND = "\"'`*<>.,; #“”„‘’«»＂"
 _OWN_URI = re.compile(r"\Aevidence://[^/]*/")
+_PLACE = re.compile(rf"(?P<id>.*[^/])@(?P<place>{ANCHOR}|[0-9]{{1,9}}-[0-9]{{0,9}})", re.DOTALL | re.IGNORECASE)
 _PUBMED_LABEL = re.compile(r"\A(?:pubmed|pmid) ?[/_=#] ?(?=[0-9])", re.IGNORECASE)
 
 
@@ -35,8 +51,15 @@ def unwrapped(text: str) -> str:
     return id.strip(f"{_AROUND}[](){{}}［］（）") if id.startswith(("[", "(", "{", "［", "（")) else id
 
 
+def split_place(given: str) -> tuple[str, str]:
+    """The id in "pubmed:1~2@s3.2" or "pubmed:1@400-900", and the anchor or the characters; "" for no place."""
+    match = _PLACE.fullmatch(given.strip().strip("\"'`"))
+    return (match["id"], match["place"].lower()) if match else (given, "")
+
+
 def evidence_id(given: str) -> str:
-    """An evidence id in the session's spelling, from a PMID, DOI, trial number or URL, in whatever it is wrapped."""
+    """An evidence id in the session's spelling, from a PMID, PMCID, DOI, trial number or URL, in whatever it is
+    wrapped."""
     id = clean_line(given).strip(_AROUND)
     if link := _LINK.fullmatch(id):
         id = link[1] if ":" in evidence_id(link[1]) else link[2]
@@ -49,7 +72,10 @@ def evidence_id(given: str) -> str:
         return f"pubmed:{pmid}"
     if trial := normalize_trial(id):
         return f"nct:{trial}"
-    doi = normalize_doi(id)
+    own = split_text_id(id)[0]
+    if pmcid := normalize_pmcid(own):
+        return f"pmc:{pmcid}{id.removeprefix(own)}"
+    doi = arxiv_doi(id) or normalize_doi(id)
     return f"doi:{doi}" if doi.startswith("10.") else id
 
 

@@ -20,6 +20,9 @@ from deepcritical_mcp.models import (
     Citation,
     ClearResult,
     Concept,
+    Document,
+    DocumentPassage,
+    DocumentStatus,
     Evidence,
     EvidenceList,
     EvidencePage,
@@ -31,9 +34,11 @@ from deepcritical_mcp.models import (
     SearchResult,
     SourceCount,
     StatusNotice,
+    split_text_id,
     status_label,
 )
 from deepcritical_mcp.text import counted, inert
+from deepcritical_mcp.tools.quoting import quote_lines, quoted_passage
 from deepcritical_mcp.urls import is_web_address
 
 MAX_SIMILAR = 10
@@ -71,14 +76,16 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         *_problems(result.errors, result.warnings),
     ]
     lines = list(filter(None, lines))
+    first: dict[str, int] = {}
     for number, item in enumerate(result.evidence, start=1):
-        lines += ["", *_item(number, item, of=many)]
+        lines += ["", *_item(number, item, of=many, same_as=first.setdefault(split_text_id(item.id)[0], number))]
     if result.related:
         lines += ["", "## Already in this session, close in meaning"]
     for related in result.related:
         lines.append(f"- {inert(related.title)} ({inert(related.id)}, relevance {related.relevance:.3f})")
-        lines += _quote(related.snippet, "  ")
-    return f"{shown} {of} for: {inert(result.query)}", lines
+        lines += quote_lines(related.snippet, "  ")
+    what = counted(shown, "passage") if any(item.anchor for item in result.evidence) else f"{shown}"
+    return f"{what} {of} for: {inert(result.query)}", lines
 
 
 def _but(evidence: Sequence[Evidence]) -> str:
@@ -124,8 +131,9 @@ def _evidence_list(result: EvidenceList) -> tuple[str, list[str]]:
     return _evidence_count(len(result.evidence)), lines
 
 
-def _item(number: int, item: Evidence, *, of: int, start: int = 0) -> list[str]:
-    """An item of evidence; `of` is the number of queries to which its `found_by` refers."""
+def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int = 0) -> list[str]:
+    """An item of evidence; `of` is the number of queries to which its `found_by` refers, `same_as` that of the item
+    which has shown its citation already."""
     citation = item.citation
     mark = f"**{status_label(citation.status)}{_notices(citation)}** " if citation.status != "ok" else ""
     facts = [
@@ -135,17 +143,24 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0) -> list[str]:
         if "~" in item.id
         else "",
         f"via {inert(item.provider)}" if item.provider and (not citation.pmid or item.kind != "abstract") else "",
+        f"section {inert(' > '.join(item.section))}" if any(item.section) else "",
+        f"at {inert(item.anchor)}" if item.anchor else "",
         f"found by {', '.join(map(str, item.found_by))}" if of > 1 and item.found_by else "",
-        f"from character {start:,}" if start else "",
+        f"from character {start:,}" if start and not item.anchor else "",
     ]
     lines = [f"## {number}. {mark}{inert(citation.title)}", *map(inert, _source(citation))]
+    if 0 < same_as < number:
+        lines = [f"## {number}. {mark}The same publication as {same_as}"]
     lines.append(" · ".join(filter(None, facts)))
-    if item.similar:
+    if item.similar and not 0 < same_as < number:
         more = f" and {len(item.similar) - MAX_SIMILAR} more" if len(item.similar) > MAX_SIMILAR else ""
         lines.append(f"Says nearly the same: {', '.join(map(inert, item.similar[:MAX_SIMILAR]))}{more}")
-    lines += [*_quote(item.content), *(f"- {inert(line)}" for line in item.details)]
-    for note in item.notes:
-        lines += ["The user's note:", *_quote(note)]
+    lines += [
+        *(quoted_passage if item.anchor else quote_lines)(item.content),
+        *(f"- {inert(line)}" for line in item.details),
+    ]
+    for note in () if 0 < same_as < number else item.notes:
+        lines += ["The user's note:", *quote_lines(note)]
     return lines
 
 
@@ -252,7 +267,8 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
     for item in result.items:
         mark = f"**{status_label(item.status)}** " if item.status != "ok" else ""
         about = f", note on {inert(item.about)}" if item.about else ""
-        lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)} ({item.date}){about}")
+        read = f", full text {inert(item.full_text)}" if item.full_text else ""
+        lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)} ({item.date}){about}{read}")
         if item.status != "ok":
             lines += [f"  {inert(_notice(notice))}" for notice in item.status_notices]
             lines += [f"  checked: {item.status_checked}"] if item.status_checked != UNKNOWN_DATE else []
@@ -279,16 +295,61 @@ def _export(result: ExportResult) -> tuple[str, list[str]]:
     return f"{counted(result.count, 'record')} as {result.format}", lines
 
 
+_DOCUMENT_HEADINGS: Mapping[DocumentStatus, str] = {
+    "full_text": "",
+    "abstract_only": "Abstract only, no full text found",
+    "not_allowed": "No full text: not allowed",
+    "not_found": "Not found",
+    "no_text": "No readable text",
+}
+
+
+def _document(result: Document) -> tuple[str, list[str]]:
+    citation, heading = result.citation, _DOCUMENT_HEADINGS[result.status]
+    if result.status != "full_text" and any(one.status == "failed" for one in result.attempts):
+        heading = "No full text yet, not every provider answered"
+    mark = f"{status_label(citation.status)}{_notices(citation)}: " if citation.status != "ok" else ""
+    is_whole = result.status == "full_text"
+    facts = [
+        inert(result.id),
+        result.kind.replace("_", " ") if is_whole else "",
+        f"via {inert(result.provider)}" if result.provider else "",
+        f"licence: {inert(result.licence or 'unknown')}" if is_whole else "",
+        inert(result.url),
+    ]
+    asked = [one for one in result.attempts if one.status == "failed" or not is_whole]
+    lines = [
+        *_problems(result.errors, result.warnings),
+        *(map(inert, _source(citation)) if citation.title and citation.reference else ()),
+        " · ".join(filter(None, facts)),
+        *(f"Asked {inert(one.provider)}: {one.status.replace('_', ' ')}{_detail(one.detail)}" for one in asked),
+    ]
+    lines = list(filter(None, lines))
+    if result.outline:
+        lines += ["", "## Outline (anchor, title, characters)"]
+        for entry in result.outline:
+            title = entry.section[-1] if entry.section else "(untitled)"
+            indent = "  " * max(0, len(entry.section) - 1)
+            lines.append(f"{indent}- {inert(entry.anchor)} {inert(title)} ({entry.characters:,})")
+    if result.tables:
+        lines += ["", "## Tables", *(f"- {inert(one.anchor)}: {inert(one.caption)}" for one in result.tables)]
+    for passage in result.passages:
+        lines += ["", *_passage(passage)]
+    return f"{mark}{f'{heading}: ' if heading else ''}{inert(citation.title)}", lines
+
+
+def _passage(passage: DocumentPassage) -> list[str]:
+    relevance = f" · relevance {passage.relevance:.3f}" if passage.relevance else ""
+    path = f" {inert(' › '.join(passage.section))}" if passage.section else ""
+    return [f"## {inert(passage.anchor)}{path}{relevance}".strip(), *quoted_passage(passage.text)]
+
+
 def _missing(ids: Sequence[str]) -> list[str]:
     return [f"Not in this session: {', '.join(map(inert, ids))}"] if ids else []
 
 
 def _problems(errors: Iterable[str], warnings: Iterable[str]) -> list[str]:
     return [*(f"ERROR: {inert(error)}" for error in errors), *(f"Note: {inert(warning)}" for warning in warnings)]
-
-
-def _quote(text: str, indent: str = "") -> list[str]:
-    return [f"{indent}> {line}" for line in inert(text).split("\n")]
 
 
 def _of(results: int) -> str:
@@ -311,5 +372,6 @@ _FORMS: Mapping[type[BaseModel], Callable[[Any], tuple[str, list[str]]]] = {
     EvidencePage: _page,
     ExportResult: _export,
     ClearResult: _cleared,
+    Document: _document,
 }
 """The heading and the lines of each kind of result."""

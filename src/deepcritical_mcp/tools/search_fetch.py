@@ -47,7 +47,7 @@ class DocumentMetadata(Value):
     doi: str
 
 
-class Document(Value):
+class FetchedDocument(Value):
     """One result with its full content."""
 
     id: str
@@ -69,7 +69,7 @@ async def search(ctx: ToolContext, query: Query) -> SearchHits:
     return SearchHits(results=tuple(hits), errors=found.errors)
 
 
-async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_length=2_000)]) -> Document:
+async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_length=2_000)]) -> FetchedDocument:
     """The full text of a search result, by its id."""
     session_id, _, evidence_id = clean_line(id).partition("/")
     if not evidence_id:
@@ -82,7 +82,7 @@ async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_len
     if item is None:
         raise InvalidInputError("id: no such result in its session. Search again.")
     citation = item.citation
-    return Document(
+    return FetchedDocument(
         id=id,
         title=_title(citation),
         text=item.content,
@@ -110,4 +110,4 @@ def _as_json(result: Value) -> str:
 
 
 SEARCH = ToolSpec(search, "Search literature and web", SearchHits, hints(open_world=True), render=_as_json)
-FETCH = ToolSpec(fetch, "Fetch a result", Document, hints(read_only=True), render=_as_json)
+FETCH = ToolSpec(fetch, "Fetch a result", FetchedDocument, hints(read_only=True), render=_as_json)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from deepcritical_mcp.evidence import Scope
-from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind
+from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
@@ -57,7 +57,7 @@ async def semantic_search(
     if not (found.close or used):
         found = found.first(NEAREST_SHOWN)
     lengths = [*map(_room, found.evidence)]
-    shown = await store.passages(query, found, lengths) if detail == "passages" else found.evidence
+    shown = await store.passages(query, found, lengths) if detail == "passages" else await store.sections(found)
     evidence, queries = await session.with_queries(shown)
     relevances = [item.relevance for item in evidence]
     total = await store.count()
@@ -89,9 +89,22 @@ def _next_steps(total: int, evidence: Sequence[Evidence], close: bool) -> tuple[
     if not close:
         return ("Search PubMed or the web for this question, or ask the session in other words.",)
     return (
-        'Whole texts: get_evidence, or detail="full".' if any(item.content_truncated for item in evidence) else "",
+        'Whole texts: get_evidence, or detail="full".'
+        if any(item.content_truncated and not item.anchor for item in evidence)
+        else "",
+        _whole_section(evidence),
         "Relevance only orders results: read a source before you cite it. For more, search PubMed or the web.",
     )
+
+
+def _whole_section(evidence: Sequence[Evidence]) -> str:
+    """How to read on from the first passage of a long text."""
+    for item in evidence:
+        if item.anchor:
+            part = split_paragraph_anchor(item.anchor)[0]
+            calls = f'get_evidence ids=["{item.id}@{part}"] or get_full_text id="{item.id}" sections=["{part}"]'
+            return f"A whole section of a paper: {calls}."
+    return ""
 
 
 TOOL = ToolSpec(semantic_search, "Search the session by meaning", SearchResult, hints(read_only=True), on_board=True)

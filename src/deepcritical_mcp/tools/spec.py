@@ -69,7 +69,7 @@ def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     """The shape of a tool's structured result. Bounds, enums and descriptions are omitted: the server respects them
     anyway, and a client that validates must not break when an enum grows. Nothing is required, because clients also
-    validate the result that holds only an error. Objects in a list within a list are not spelled out."""
+    validate the result that holds only an error. What a list within a list holds is not spelled out."""
     schema = model.model_json_schema(mode="serialization")
     return _plain(schema, schema.get("$defs", {}), _NOT_IN_OUTPUT, lists=1)
 
@@ -80,11 +80,11 @@ def _plain(
     if "$ref" in node:
         node = {**definitions[node["$ref"].rsplit("/", 1)[-1]], **node}
     plain = {key: value for key, value in node.items() if key not in noise and key != "$ref"}
-    if lists < 0:
-        plain.pop("properties", None)
     if "properties" in plain:
         named = plain["properties"].items()
         plain["properties"] = {name: _plain(one, definitions, noise, lists=lists) for name, one in named}
     if "items" in plain:
         plain["items"] = _plain(plain["items"], definitions, noise, lists=lists - 1)
+    if not lists:
+        plain.pop("items", None)
     return plain

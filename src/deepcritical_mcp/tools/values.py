@@ -18,6 +18,7 @@ from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.names import alias, plain_name, rows
 from deepcritical_mcp.tools.params import evidence_id, unwrapped
 from deepcritical_mcp.tools.pubmed_query import read_request
+from deepcritical_mcp.urls import is_web_address
 
 Schema = Mapping[str, Any]
 
@@ -60,6 +61,7 @@ _NOTHING = frozenset({"null", "none", "undefined", "nil", "n/a", "*"})
 _CURRENT_SESSION = frozenset({"current", "default", "string", "id", "active", "same", "auto", ""})
 _NEW_SESSION = frozenset({"new", "create", "createnew", "startnew", "anew"})
 _NUMBER = re.compile(r"(-?[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(%|results?|papers?|articles?|items?|queries)?")
+_URL = re.compile(r"https?://\S+", re.IGNORECASE)
 _NUMBER_WORDS = "zero one two three four five six seven eight nine ten".split()
 _NEGATED = re.compile(r"\s*(?:[-!~^≠¬]|<>|(?:not?|non|none|without|exclud(?:e|ing)|except|omit)\b)\s*", re.IGNORECASE)
 ONE_STATUS = (
@@ -101,6 +103,11 @@ def coerced(value: object, schema: Schema) -> object:
 def is_nothing(value: object) -> bool:
     """Whether a value for an optional argument means that it is not given."""
     return value is None or (isinstance(value, str) and (not value.strip() or value.strip().casefold() in _NOTHING))
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is a web address and nothing else."""
+    return _URL.fullmatch(text.strip()) is not None and is_web_address(text)
 
 
 def understood(name: str, value: object, schema: Schema) -> object:
@@ -197,8 +204,10 @@ def _items(name: str, value: object, schema: Schema) -> list[object]:
 
 
 def _object(value: object, schema: Schema) -> object:
-    """An object with its fields under our names; a text alone is its content."""
+    """An object with its fields under our names; a text alone is its content, an address alone its address."""
     if isinstance(value, str):
+        if is_url(value) and "url" in schema["properties"]:
+            return {"url": value.strip()}
         return {"content": value} if value.strip() else value
     if not isinstance(value, dict):
         return value
@@ -210,7 +219,7 @@ def _object(value: object, schema: Schema) -> object:
             ours |= {} if is_nothing(field) and own != "content" else {own: understood(own, field, kinds[own])}
         else:
             ours[name] = field
-    return {"content": "", **ours} if {"pmid", "doi"} & ours.keys() else ours
+    return ours
 
 
 def _split(name: str, text: str) -> list[object]:

@@ -34,6 +34,11 @@ class Space(Protocol):
         """Add items with their vectors, or overwrite earlier ones with the same id; each is written atomically."""
         ...
 
+    def extend(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
+        """Overwrite a stored item, and add these vectors of its last passages; until all are there, it stays as it
+        was."""
+        ...
+
     def rewrite(self, item: KeptItem) -> None:
         """Overwrite a stored item; its vectors stay."""
         ...

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import httpx
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, dumped, restored
 from deepcritical_mcp.evidence.storage.upgrade import FORMAT, PAGE, UNREADABLE, is_of_version_0_1, upgrade
+from deepcritical_mcp.models import Publication
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -38,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 LOCAL_BATCH = 8
 """Records per write to an in-process Chroma, which holds the GIL meanwhile: 4 ms in memory, 15 ms in a folder."""
+MAX_READ = 1_000
+"""Vectors that are read at once."""
 WORDS = "-words"
 # With every add, Chroma rereads its log since the last sync; these settings keep the log short (measured for 8 items:
 # 3.5 ms instead of 11 ms with the defaults of 100 and 1,000; stalls of 5 ms instead of 20 ms).
@@ -175,20 +179,45 @@ class ChromaSpace:
         plain = [item for item, vectors in rows if not vectors]
         with self._writing():
             main = self._main
-            if embedded:
-                ids = [_part_id(item.publication.id, part) for item, _ in embedded for part in range(item.parts)]
-                metadata = [row for item, _ in embedded for row in _rows(item)]
-                vectors = np.asarray([vector for _, some in embedded for vector in some], np.float32)
-                main.upsert(ids=ids, embeddings=vectors, metadatas=metadata)
-                self._seen.update(_stacked(ids, vectors))
-                if self._words is not None:
-                    self._words.delete(ids=[item.publication.id for item, _ in embedded])
+            long = [row for row in embedded if _has_long_text(row[0])]
+            if whole := [row for row in embedded if not _has_long_text(row[0])]:
+                self._upsert(main, whole)
+            for item, vectors in long:
+                for start in range(LOCAL_BATCH, len(vectors), LOCAL_BATCH):  # the first ones say that the others exist
+                    self._upsert_parts(item, start, vectors[start : start + LOCAL_BATCH])
+                self._upsert(main, [(item, vectors)], LOCAL_BATCH)
+            if embedded and self._words is not None:
+                self._words.delete(ids=[item.publication.id for item, _ in embedded])
             if plain:
                 self._words_collection().upsert(
                     ids=[item.publication.id for item in plain],
                     embeddings=np.ones((len(plain), 1), np.float32),
                     metadatas=[_row(item) for item in plain],
                 )
+
+    def _upsert(
+        self, main: Collection, rows: Sequence[tuple[KeptItem, Sequence[Vector]]], most: int | None = None
+    ) -> None:
+        """Write items with their vectors at once; of each at most the first `most`."""
+        ids = [_part_id(item.publication.id, part) for item, _ in rows for part in range(item.parts)[:most]]
+        metadata = [row for item, _ in rows for row in _rows(item)[:most]]
+        vectors = np.asarray([vector for _, some in rows for vector in some[:most]], np.float32)
+        main.upsert(ids=ids, embeddings=vectors, metadatas=metadata)
+        self._seen.update((item.publication.id, np.asarray(some, np.float32)) for item, some in rows)
+
+    def _upsert_parts(self, item: KeptItem, start: int, vectors: Sequence[Vector]) -> None:
+        ids = [_part_id(item.publication.id, part) for part in range(start, start + len(vectors))]
+        metadata: list[Metadata] = [{"source": item.publication.source} for _ in ids]
+        self._main.upsert(ids=ids, embeddings=np.asarray(vectors, np.float32), metadatas=metadata)
+
+    def extend(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
+        id, first = item.publication.id, item.parts - len(vectors)
+        with self._writing():
+            for start in range(0, len(vectors), LOCAL_BATCH):
+                self._upsert_parts(item, first + start, vectors[start : start + LOCAL_BATCH])
+        self.rewrite(item)
+        if id in self._seen:
+            self._seen[id] = np.concatenate((self._seen[id][:first], np.asarray(vectors, np.float32)))
 
     def rewrite(self, item: KeptItem) -> None:
         with self._writing():
@@ -218,10 +247,14 @@ class ChromaSpace:
         unseen = [(id, count) for id, count in parts.items() if id not in self._seen or len(self._seen[id]) < count]
         if unseen:
             ids = [_part_id(id, part) for id, count in unseen for part in range(count)]
-            with self._using("read the session"):
-                found = self._main.get(ids=ids, include=["embeddings"])
-            embeddings = found["embeddings"]
-            self._seen.update(_stacked(found["ids"], np.asarray([] if embeddings is None else embeddings, np.float32)))
+            keys: list[str] = []
+            rows: list[Any] = []
+            for start in range(0, len(ids), MAX_READ):
+                with self._using("read the session"):
+                    found = self._main.get(ids=ids[start : start + MAX_READ], include=["embeddings"])
+                keys += found["ids"]
+                rows += list(found["embeddings"] if found["embeddings"] is not None else ())
+            self._seen.update(_stacked(keys, np.asarray(rows, np.float32)))
         return {id: self._seen[id][:count] for id, count in parts.items() if id in self._seen}
 
     def forget_vectors(self, ids: Iterable[str]) -> None:
@@ -329,12 +362,23 @@ def _stacked(ids: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, NDAr
 
 
 def _kept(row: Mapping[str, Any], embedded: bool) -> KeptItem:
+    publication = restored(row["publication"])
     return KeptItem(
-        publication=restored(row["publication"]),
+        publication=publication,
         order=int(row["order"]),
         parts=int(row["parts"]),
         embedded=embedded,
         written=int(row["written"]),
         similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
-        given=tuple(map(restored, json.loads(row.get("given", "[]")))),
+        given=tuple(map(partial(_sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
     )
+
+
+def _sharing(publication: Publication, member: Publication) -> Publication:
+    """`member` with the texts that `publication` has from it, instead of copies."""
+    texts = tuple(next((one for one in publication.texts if one == text), text) for text in member.texts)
+    return member.model_copy(update={"texts": texts})
+
+
+def _has_long_text(item: KeptItem) -> bool:
+    return any(text.parts for text in item.publication.texts)

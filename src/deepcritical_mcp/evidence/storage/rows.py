@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.identifiers import SESSION_ID
-from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text
+from deepcritical_mcp.models import AuthorName, Part, Publication, StatusNotice, Text
 
 Vector = Sequence[float] | NDArray[np.float32]
 
@@ -47,7 +47,7 @@ def restored(text: str) -> Publication:
     try:
         row = cast("dict[str, Any]", json.loads(text))
         nested = {
-            "texts": tuple(Text.model_construct(**one) for one in row.pop("texts")),
+            "texts": tuple(_text(one) for one in row.pop("texts")),
             "authors": tuple(AuthorName(*one) for one in row.pop("authors", ())),
             "editors": tuple(AuthorName(*one) for one in row.pop("editors", ())),
             "status_notices": tuple(StatusNotice.model_construct(**one) for one in row.pop("status_notices", ())),
@@ -56,6 +56,11 @@ def restored(text: str) -> Publication:
         return Publication.model_construct(None, **{**row, **lists, **nested})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("not a publication") from error
+
+
+def _text(row: dict[str, Any]) -> Text:
+    parts = (Part.model_construct(None, **{**one, "path": tuple(one.get("path", ()))}) for one in row.pop("parts", ()))
+    return Text.model_construct(None, **{**row, "parts": tuple(parts)})
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,11 @@ class EUtilities:
         params = {"db": "pubmed", "retmode": "xml", "id": ",".join(pmids)}
         return await self._ask("efetch", params, read, reader=read, step="next")
 
+    async def efetch_pmc(self, pmcid: str, read: Callable[[bytes], T]) -> T:
+        """The JATS of an article in PMC ("PMC3040717"), parsed like that of `efetch`."""
+        params = {"db": "pmc", "retmode": "xml", "id": pmcid.removeprefix("PMC")}
+        return await self._ask("efetch", params, read, reader=read, in_body=True)
+
     async def esummary_json(self, ids: Sequence[str], *, db: str) -> Mapping[str, Mapping[str, object]]:
         """Document summaries by id; ids without a summary are missing."""
         return await self._ask("esummary", {"db": db, "retmode": "json", "id": ",".join(ids)}, read_esummary)
@@ -104,10 +109,11 @@ class EUtilities:
         *,
         reader: Hashable = None,
         step: Literal["first", "next"] = "first",
+        in_body: bool = False,
     ) -> T:
         """Send a request, or wait for the same one; `reader` distinguishes requests that are parsed differently."""
         sent = {name: value for name, value in {**params, **self._identity}.items() if value}
-        in_body = self.has_key or sum(map(len, sent.values())) > MAX_QUERY_STRING
+        in_body = in_body or self.has_key or sum(map(len, sent.values())) > MAX_QUERY_STRING
         url, headers = f"{self._base_url}/{utility}.fcgi", {"User-Agent": USER_AGENT}
 
         async def attempt() -> T:
@@ -123,4 +129,4 @@ class EUtilities:
             if not self._key or self._key not in error.message:
                 raise
             message = hide(error.message, [self._key])
-            raise type(error)(PROVIDER, message, retry_after=error.retry_after, details=error.details) from None
+            raise type(error)(error.provider, message, retry_after=error.retry_after, details=error.details) from None

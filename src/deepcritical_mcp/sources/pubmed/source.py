@@ -10,9 +10,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.pacing import shared_pacing
-from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.base import Answer, Completer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     PROVIDER,
@@ -21,6 +19,8 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
     explain_refusal,
     unreadable,
 )
+from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
+from deepcritical_mcp.sources.pubmed.ncbi import eutilities, ncbi_client
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest, Sort
 from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
 from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
@@ -28,9 +28,6 @@ from deepcritical_mcp.sources.pubmed.xml import Records, read_records
 from deepcritical_mcp.text import clean_line
 
 _SORTS: dict[Sort, str] = {"relevance": "relevance", "date": "pub_date"}
-SPACING_WITHOUT_KEY = 0.37
-SPACING_WITH_KEY = 0.11
-"""Seconds between two starts. NCBI allows 3 requests a second, 10 with a key; a tenth is left for network jitter."""
 _LINKS = {
     "similar": ("pubmed_pubmed", "articles similar to"),
     "cited_by": ("pubmed_pubmed_citedin", "articles that cite"),
@@ -51,33 +48,20 @@ class PubMed(Source):
     id_name = "PMID"
     links = {kind: lists for kind, (_, lists) in _LINKS.items()}  # noqa: RUF012
 
-    def __init__(self, eutils: EUtilities, mesh: PubMedVocabulary | None = None) -> None:
+    def __init__(
+        self, eutils: EUtilities, mesh: PubMedVocabulary | None = None, completer: Completer | None = None
+    ) -> None:
         self.vocabulary = mesh
+        self.completer = completer
         self._eutils = eutils
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        ours = settings.of(PubMedSettings)
-        key = ours.ncbi_api_key.get_secret_value()
-        limiter = shared_pacing(
-            SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY,
-            name="ncbi",
-            identity=f"{ours.ncbi_base_url}\n{key}",
-            folder=settings.cache_dir,
-            redis_url=settings.redis_url.get_secret_value(),
-            steps=2,  # esearch and efetch
-        )
-        client = ApiClient(
-            net.http,
-            provider=PROVIDER,
-            title=cls.title,
-            retry=net.retry,
-            limiter=limiter,
-            explain=explain_refusal,
-            follow_redirects=False if key else None,
-        )
-        eutils = EUtilities(client, base_url=ours.ncbi_base_url, email=ours.ncbi_email, api_key=ours.ncbi_api_key)
-        return cls(eutils, PubMedVocabulary(eutils, cache_dir=settings.cache_dir, origin=ours.ncbi_base_url))
+        # Two steps: esearch and efetch.
+        client = ncbi_client(settings, net, provider=PROVIDER, title=cls.title, explain=explain_refusal, steps=2)
+        eutils, origin = eutilities(settings, client), settings.of(PubMedSettings).ncbi_base_url
+        vocabulary = PubMedVocabulary(eutils, cache_dir=settings.cache_dir, origin=origin)
+        return cls(eutils, vocabulary, IdConverter.create(settings, net))
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """One page of the PMIDs that match `variant`, and how PubMed interpreted it."""
@@ -129,7 +113,8 @@ class PubMed(Source):
                 return Finding(f"answers; {pace}")
             return Finding(f"answers; {pace}", "warning", "NCBI asks for an email address: set NCBI_EMAIL to yours.")
 
-        return (SourceCheck(self.title, examine, key_variable="NCBI_API_KEY" if has_key else ""),)
+        pubmed = SourceCheck(self.title, examine, key_variable="NCBI_API_KEY" if has_key else "")
+        return (pubmed, self.completer.check()) if self.completer else (pubmed,)
 
 
 def _remarks(found: ESearchAnswer) -> Iterator[str]:

@@ -16,7 +16,7 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.net.client import retry_after_seconds
-from deepcritical_mcp.sources.web.payload import list_of, mapping_of, number_of, text_of, without_markup
+from deepcritical_mcp.net.json_fields import list_of, mapping_of, number_of, text_of, without_markup
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings

@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import datetime
-import html
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
+from deepcritical_mcp.net.json_fields import MAX_ROWS, mapping_of
 from deepcritical_mcp.sources.base import Hit
-from deepcritical_mcp.text import clean_line, clean_text, limited
+from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
 
-if TYPE_CHECKING:
-    import httpx
-
-
-MAX_ROWS = 200
-"""Four times as many as are ever asked for."""
-MAX_TEXT = 20_000
-"""Characters of one field."""
 _SITE_SUFFIX = re.compile(r"\s[-–—|]\s(PubMed( Central)?|PMC|NIH|NCBI|Europe PMC|PMC - NIH|PMC - PubMed Central)$")
-
-
-def json_answer(provider: str, title: str, response: httpx.Response) -> Mapping[str, object]:
-    """The JSON object in a response; ProviderResponseError if it is something else, or cut off."""
-    try:
-        payload = response.json()
-    except (ValueError, RecursionError) as error:
-        raise ProviderResponseError(provider, f"{title} sent something that is not JSON, or was cut off.") from error
-    if not isinstance(payload, dict):
-        raise ProviderResponseError(provider, f"{title} sent JSON that is not an object.")
-    return cast(Mapping[str, object], payload)
 
 
 def read_hits(provider: str, title: str, rows: object, read: Callable[[Mapping[str, object]], Hit | None]) -> list[Hit]:
@@ -85,13 +66,6 @@ def hit_of(
     return Hit(publication=page, score=min(1.0, max(0.0, score)))
 
 
-_TAG = re.compile(
-    r"</?(?:a|b|br|code|del|div|em|font|h[1-6]|hr|i|ins|li|mark|ol|p|pre|q|s|small|span|strike|strong|sub|sup|table|td|"
-    r"th|tr|tt|u|ul|wbr)(?:\s[^<>]*)?/?>",
-    re.IGNORECASE,
-)
-_BREAK_TAG = re.compile(r"</?(?:br|div|h[1-6]|hr|li|ol|p|table|td|th|tr|ul)(?:\s[^<>]*)?/?>", re.IGNORECASE)
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8}\d?);", re.IGNORECASE)
 _MARKDOWN = (
     (re.compile(r"!?\[([^\[\]]*+)\]\(\s*+<?[^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*(?:\s++\"[^\"]*+\")?\s*+\)"), r"\1"),
     (re.compile(r"(\*{2,3})(?=[^\s*])(?=((?:[^*\n]|\*(?!\*))+))\2(?<=\S)\1"), r"\2"),
@@ -100,50 +74,11 @@ _MARKDOWN = (
 )
 
 
-def without_markup(text: str) -> str:
-    """`text` without HTML tags, with entities decoded (doubly encoded ones too); "p<0.05" is unchanged."""
-    text = _TAG.sub("", _BREAK_TAG.sub(" ", text))
-    for _ in range(2):
-        if _ENTITY.search(text):
-            text = html.unescape(text)
-    return text.replace("\xa0", " ")
-
-
 def without_markdown(text: str) -> str:
     """`text` without Markdown's headings, bold, code marks and link targets."""
     for pattern, replacement in _MARKDOWN:
         text = pattern.sub(replacement, text)
     return text
-
-
-def text_of(value: object) -> str:
-    """A text field of a payload, of any type: lists are joined, "" for what is not text."""
-    if isinstance(value, str):
-        return limited(value, MAX_TEXT)
-    if isinstance(value, list):
-        return limited(" ".join(filter(None, map(text_of, cast(list[object], value)[:MAX_ROWS]))), MAX_TEXT)
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
-
-
-def number_of(value: object) -> float | None:
-    """A number field of a payload; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-def mapping_of(value: object) -> Mapping[str, object]:
-    """An object field of a payload; {} for anything else."""
-    return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
-
-
-def list_of(value: object) -> list[object]:
-    """A list field of a payload; [] for anything else."""
-    return cast(list[object], value) if isinstance(value, list) else []
 
 
 def publication_date(text: str, today: datetime.date) -> str:

@@ -16,19 +16,10 @@ from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer, number_of, text_of, without_markup
 from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.sources.base import Answer, Finding, Hit, Net, SourceCheck
-from deepcritical_mcp.sources.web.payload import (
-    MAX_ROWS,
-    UNKNOWN_DATE,
-    hit_of,
-    json_answer,
-    number_of,
-    publication_date,
-    read_hits,
-    text_of,
-    without_markup,
-)
+from deepcritical_mcp.sources.web.payload import UNKNOWN_DATE, hit_of, publication_date, read_hits
 from deepcritical_mcp.sources.web.web_request import SearchDepth, WebOptions
 from deepcritical_mcp.text import clean_line
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import httpx
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError, QuotaExceededError
-from deepcritical_mcp.sources.web.payload import mapping_of, number_of, text_of
+from deepcritical_mcp.net.json_fields import mapping_of, number_of, text_of
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.web_request import WebOptions
 

@@ -11,16 +11,9 @@ import httpx
 
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer, mapping_of, number_of, text_of, without_markup
 from deepcritical_mcp.sources.base import Hit
-from deepcritical_mcp.sources.web.payload import (
-    MAX_ROWS,
-    json_answer,
-    mapping_of,
-    number_of,
-    text_of,
-    without_markdown,
-    without_markup,
-)
+from deepcritical_mcp.sources.web.payload import without_markdown
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings

@@ -1,0 +1,158 @@
+"""Passages of full texts: whether they answer, and what 200 papers cost a session.
+
+    python bench/passages.py FOLDER [--papers 200]
+
+A folder holds `papers.jsonl` (id, title, paragraphs: [{section, text}]) and `queries.jsonl` (id, paper, text, spans:
+[[paragraph, start, end]]), such as Evidence Inference. Each paper is kept in a session and asked its questions: counted
+is how often a passage among the first so many characters shown overlaps an answer. The cost is that of a session with
+`--papers` papers (the folder's, repeated under other numbers): until all are stored and found by words, until the
+background has embedded them, the longest stall of the event loop meanwhile, memory per 1,000 passages, and the time of
+a search against one embedding and one `query` of a bare Chroma collection with as many made-up vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import itertools
+import json
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import chromadb
+import chromadb.config
+import numpy as np
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.chunking import passages
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import Publication, Text
+from deepcritical_mcp.reading import Section, assembled
+from store import Stalls, resident, timed
+
+LENGTHS = (1_500, 3_000, 6_000)
+MANY = 1_000
+SEARCHES = 40
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def published(paper: dict[str, Any], pmid: str) -> Publication:
+    sections: list[Section] = []
+    for title, group in itertools.groupby(paper["paragraphs"], key=lambda row: row["section"]):
+        path = tuple(filter(None, title.split(" > ")))
+        sections.append(Section(f"s{len(sections) + 1}", [row["text"] for row in group], path=path))
+    content, parts = assembled(sections)
+    text = Text(kind="full_text", content=content, provider="bench", parts=parts)
+    return Publication(id=f"pubmed:{pmid}", texts=(text,), source="pubmed", title=paper["title"], pmid=pmid)
+
+
+def spans(paper: dict[str, Any], query: dict[str, Any]) -> list[str]:
+    """The answers, verbatim."""
+    return [paper["paragraphs"][number]["text"][start:end] for number, start, end in query["spans"]]
+
+
+def characters_before(shown: Sequence[str], content: str, answers: Sequence[str]) -> float:
+    """Characters shown before the first one of an answer; infinite if none is shown."""
+    places = [(content.find(answer), len(answer)) for answer in answers]
+    before = 0
+    for passage in shown:
+        start = content.find(passage)
+        for place, length in places:
+            if start < place + length and place < start + len(passage):
+                return before + max(0, place - start)
+        before += len(passage)
+    return float("inf")
+
+
+async def answered(papers: Sequence[dict[str, Any]], queries: Sequence[dict[str, Any]]) -> list[float]:
+    settings = Settings()
+    registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
+    found: list[float] = []
+    for paper in papers:
+        store = await registry.open()
+        (outcome,) = await store.add_evidence([published(paper, paper["id"])])
+        content = outcome.publication.text.content
+        for query in (query for query in queries if query["paper"] == paper["id"]):
+            best = await store.best_passages(outcome.publication.id, query["text"], limit=MANY)
+            found.append(characters_before([one.text for one in best], content, spans(paper, query)))
+        await registry.drop(store.session_id)
+    await registry.aclose()
+    return found
+
+
+async def cost(papers: Sequence[dict[str, Any]], questions: Sequence[str], count: int) -> None:
+    embedder = EmbeddingService()
+    settings = Settings(max_evidence=1_000_000)
+    registry = SessionRegistry(settings, embedder, open_backend(settings))
+    store = await registry.open()
+    made = [published(paper, str(number)) for number, paper in zip(range(1, count + 1), itertools.cycle(papers))]
+    total = sum(len(passages(one)) for one in made)
+    await embedder.vectors(["warm"])
+    gc.collect()
+    gc.freeze()  # as the server does
+    before, stalls = resident(), Stalls()
+    watch = asyncio.create_task(stalls.watch())
+    start = time.perf_counter()
+    for one in made:
+        await store.add_evidence([one])
+    stored = time.perf_counter() - start
+    await store.search_similar("warm")
+    embedded = time.perf_counter() - start
+    watch.cancel()
+    gc.collect()
+    memory = (resident() - before) / total * 1_000
+    print(
+        f"{count} papers of {total:,} passages: stored within {stored:.1f} s, embedded within {embedded:.1f} s; "
+        f"longest stall {stalls.longest * 1_000:.0f} ms; {memory:.1f} MB per 1,000 passages"
+    )
+    await compare(store, embedder, made, questions)
+    await registry.aclose()
+
+
+async def compare(
+    store: EvidenceStore, embedder: EmbeddingService, made: Sequence[Publication], questions: Sequence[str]
+) -> None:
+    chance = np.random.default_rng(0)
+    client = chromadb.EphemeralClient(chromadb.config.Settings(anonymized_telemetry=False))
+    bare = client.create_collection("bare", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None)
+    for one in made:
+        made_up = chance.normal(size=(len(passages(one)), embedder.dimension)).astype(np.float32)
+        bare.add(ids=[f"{one.id} {number}" for number in range(len(made_up))], embeddings=made_up)
+
+    async def plain(question: str) -> None:
+        bare.query(query_embeddings=await embedder.query_vectors([question]), n_results=5)
+
+    times: dict[str, list[float]] = {"ours": [], "bare": []}
+    for number, question in enumerate(questions[: 2 * SEARCHES]):
+        name, work = (("ours", store.search_similar), ("bare", plain))[number % 2]
+        times[name].append(await timed(work, question))
+    ours, near = (statistics.median(times[name]) * 1_000 for name in ("ours", "bare"))
+    print(f"a search: {ours:.1f} ms, bare {near:.1f} ms: {ours / near:.2f}x")
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--papers", type=int, default=200)
+    arguments = parser.parse_args()
+    papers, queries = (rows(arguments.folder / name) for name in ("papers.jsonl", "queries.jsonl"))
+    found = await answered(papers, queries)
+    for length in LENGTHS:
+        share = sum(before < length for before in found) / len(found)
+        print(f"answered within {length:,} characters: {share:.1%} of {len(found)} questions")
+    if arguments.papers:
+        await cost(papers, [query["text"] for query in queries], arguments.papers)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,91 @@
+"""What is ranked in a session: a publication with all its short texts, and each passage of its long texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from deepcritical_mcp.evidence.chunking import Passage, indexed_text, passages, short_passages
+from deepcritical_mcp.evidence.lexical import LexicalScores
+from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.models import Publication
+
+_PART = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The passages of a publication, of which the first `short` ones are those of its texts without parts."""
+
+    passages: tuple[Passage, ...]
+    short: int
+
+    @property
+    def has_long_texts(self) -> bool:
+        """Whether some of them are passages of a long text."""
+        return len(self.passages) > self.short
+
+    @classmethod
+    def of(cls, publication: Publication) -> Layout:
+        """The layout of a publication's present texts."""
+        return cls(tuple(passages(publication)), len(short_passages(publication)))
+
+
+class WordScores(NamedTuple):
+    """How well publications as wholes, by id, and passages of long texts, by `unit_of`, match a query by words."""
+
+    wholes: LexicalScores
+    passages: LexicalScores
+
+    @property
+    def terms(self) -> int:
+        """Number of distinct words in the query."""
+        return self.wholes.terms
+
+    def at(self, unit: str) -> tuple[float, float]:
+        """See `LexicalScores.at`."""
+        return (self.passages if is_passage(unit) else self.wholes).at(unit)
+
+    def top(self, limit: int, only: Collection[str] | None = None) -> dict[str, float]:
+        """See `LexicalScores.top`; at most `limit` of each kind."""
+        return self.wholes.top(limit, only) | self.passages.top(limit, only)
+
+
+def unit_of(id: str, part: int, short: int) -> str:
+    """What is ranked: a publication with all its short texts, under its id, or one passage of a long text."""
+    return id if part < short else f"{id}{_PART}{part}"
+
+
+def is_passage(unit: str) -> bool:
+    """Whether it is a passage of a long text."""
+    return _PART in unit
+
+
+def split_unit(unit: str) -> tuple[str, int]:
+    """The id and the number of the passage; -1 for a publication with its short texts."""
+    id, _, part = unit.partition(_PART)
+    return id, int(part) if part else -1
+
+
+class Missing(NamedTuple):
+    """Passages of a publication, from number `start` on, that have no vectors yet."""
+
+    publication: Publication
+    start: int
+    passages: Sequence[Passage]
+
+
+def has_other_texts(one: Publication, other: Publication) -> bool:
+    """Whether the passages of two states of a publication may differ."""
+    return one.title != other.title or one.texts != other.texts
+
+
+def words_in(publication: Publication, layout: Layout) -> dict[str, Counter[str]]:
+    """The words of each unit of a publication, by unit."""
+    whole = indexed_text(publication)
+    words = {publication.id: words_of(whole)} if whole else {}
+    for part, passage in enumerate(layout.passages[layout.short :], start=layout.short):
+        words[unit_of(publication.id, part, layout.short)] = words_of(passage.content)
+    return words

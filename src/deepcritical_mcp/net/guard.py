@@ -1,0 +1,384 @@
+"""Fetches pages and files from addresses that others chose, without reaching what is not public.
+
+A name is resolved once; if any of its addresses is not public, it is refused. The connection goes to the very address
+that was checked, while the certificate is checked for the name. Each redirect goes through the same again. Nothing is
+kept between two requests but the rules of robots.txt: no cookies, no credentials, no referrer.
+
+Behind a proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, in upper or lower case) the proxy resolves names and
+connects. They are resolved and checked here all the same: a name with any address that is not public never reaches the
+proxy. Only of a name that this machine cannot resolve, as in networks that leave names to their proxy, the proxy alone
+decides whether it is reached; and as it asks for the address itself, it may be given another one than was checked.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import zlib
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NoReturn
+from urllib.parse import urljoin
+from urllib.request import getproxies
+
+import anyio
+import anyio.to_thread
+import httpx
+
+from deepcritical_mcp.deadline import TO_REPORT_FAILURE, seconds_before
+from deepcritical_mcp.errors import (
+    AccessDeniedError,
+    DocumentNotFoundError,
+    DocumentTooLargeError,
+    DocumentTypeError,
+    ForbiddenAddressError,
+    ProviderError,
+    ProviderResponseError,
+    ProviderTimeoutError,
+    ProviderUnavailableError,
+    RateLimitError,
+    RobotsRefusedError,
+    TooManyRedirectsError,
+)
+from deepcritical_mcp.net.client import USER_AGENT, retry_after_seconds
+from deepcritical_mcp.net.page_content import SNIFFED, Unpacking, media_type
+from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy, WebTarget, checked_target
+from deepcritical_mcp.net.robots import ALLOW_ALL, MAX_ROBOTS, RobotsRules, parse_robots
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The IP addresses of a name, for connections to a port; raises OSError if there are none."""
+_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8"
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
+"""They only redirect: their robots.txt says nothing about the page at the other end."""
+UNRESOLVED = "unresolved"
+"""Names the host among the details of an error, if its name could not be resolved."""
+_MOST_ADDRESSES = 4
+
+
+@dataclass(frozen=True)
+class FetchLimits:
+    """Bytes after decompression (and before), seconds in all and for one connection, and redirects in a row."""
+
+    max_bytes: int = 10 * 1024 * 1024
+    seconds: float = 20.0
+    connect_seconds: float = 4.0
+    redirects: int = 5
+
+
+@dataclass(frozen=True)
+class FetchedPage:
+    """A page or file.
+
+    Attributes:
+        url: where it was found, after redirects.
+        media_type: "application/pdf", "text/html", "application/xhtml+xml" or "text/plain", by what the content shows.
+        charset: as its header says it; "" if it does not.
+    """
+
+    url: str
+    media_type: str
+    charset: str
+    content: bytes
+
+
+async def resolved_addresses(host: str, port: int) -> Sequence[str]:
+    """What the system's resolver answers, in the order in which to try."""
+    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+
+
+@dataclass
+class Guard:
+    """Fetches for one provider; opens connections only while it fetches.
+
+    Attributes:
+        policy: which addresses it may connect to.
+        resolve: how names become addresses.
+        tls: None = the system's and the user's certificates, as everywhere in the process.
+        proxies: by scheme, as `urllib.request.getproxies` gives them, with "no" for the exceptions.
+    """
+
+    provider: str = "page"
+    policy: AddressPolicy = field(default_factory=AddressPolicy)
+    limits: FetchLimits = field(default_factory=FetchLimits)
+    resolve: Resolver = resolved_addresses
+    tls: ssl.SSLContext | None = None
+    proxies: Mapping[str, str] = field(default_factory=getproxies)
+    respects_robots: bool = True
+    _robots: OrderedDict[str, RobotsRules] = field(default_factory=OrderedDict[str, RobotsRules], init=False)
+    _ROBOTS_KEPT = 256
+
+    async def fetch(self, url: str) -> FetchedPage:
+        """The page or file at `url`.
+
+        Raises:
+            ForbiddenAddressError, RobotsRefusedError, AccessDeniedError: it may not be read.
+            DocumentNotFoundError: HTTP 404 or 410.
+            DocumentTooLargeError, DocumentTypeError, TooManyRedirectsError: it cannot be read.
+            ProviderUnavailableError, RateLimitError, ProviderResponseError: asking again may help.
+        """
+        seconds = min(self.limits.seconds, seconds_before(TO_REPORT_FAILURE))
+        try:
+            with anyio.fail_after(seconds):
+                return await self._follow(url)
+        except TimeoutError as error:
+            raise ProviderTimeoutError(
+                self.provider, f"The page did not arrive completely within {max(1, round(seconds))} seconds."
+            ) from error
+
+    async def check(self, url: str) -> None:
+        """Raises the ProviderErrors of `fetch` if `url` may not be read by anybody on our behalf: for an address that
+        is not public, or that robots.txt forbids."""
+        target = checked_target(self.provider, url, self.policy)
+        try:
+            with anyio.fail_after(min(self.limits.seconds, seconds_before(TO_REPORT_FAILURE))):
+                await self._hosts(target)
+                if self.respects_robots and target.host not in _RESOLVERS:
+                    await self._ask_robots(target)
+        except TimeoutError as error:
+            raise ProviderTimeoutError(self.provider, f"{target.host} did not answer in time.") from error
+
+    async def _follow(self, url: str) -> FetchedPage:
+        visited: list[str] = []
+        while True:
+            target = self._secured(checked_target(self.provider, url, self.policy), visited)
+            if target.url in visited or len(visited) > self.limits.redirects:
+                how = "in circles" if target.url in visited else f"more than {self.limits.redirects} times"
+                raise TooManyRedirectsError(self.provider, f"The page redirects {how}.")
+            visited.append(target.url)
+            if self.respects_robots and target.host not in _RESOLVERS:
+                await self._ask_robots(target)
+            async with self._response(target) as response:
+                if response.status_code not in _REDIRECTS:
+                    return await self._page(target, response)
+                url = self._location(target, response)
+
+    def _secured(self, target: WebTarget, visited: Sequence[str]) -> WebTarget:
+        """A redirect from https to http is followed over https: nobody on the way may change what will be cited.
+        Many DOIs still name the old http address of a site that has long been on https."""
+        if target.scheme == "https" or not visited or not visited[-1].startswith("https://"):
+            return target
+        port = 443 if target.port == 80 else target.port
+        return WebTarget("https", target.host, port, target.path, target.is_ip)
+
+    async def _ask_robots(self, target: WebTarget) -> None:
+        site = f"{target.scheme}://{target.authority}"
+        rules = self._robots.get(site)
+        if rules is None:
+            rules = await self._robots_rules(target)
+            self._robots[site] = rules
+            if len(self._robots) > self._ROBOTS_KEPT:
+                self._robots.popitem(last=False)
+        if not rules.allows(target.path):
+            raise RobotsRefusedError(
+                self.provider, f"{target.host} does not allow programs to read this page (its robots.txt forbids it)."
+            )
+
+    async def _robots_rules(self, target: WebTarget) -> RobotsRules:
+        """The site's rules (RFC 9309, 2.3.1): everything is allowed without a robots.txt (4xx, too many redirects, a
+        redirect to what is not fetched); while it cannot be asked for (5xx, unreachable) the page is not read either,
+        but may be later."""
+        at = WebTarget(target.scheme, target.host, target.port, "/robots.txt", target.is_ip)
+        with suppress(ForbiddenAddressError):  # the page's own address is checked again before it is asked for
+            for _ in range(self.limits.redirects + 1):
+                async with self._response(at) as response:
+                    status = response.status_code
+                    if 200 <= status < 300:
+                        content = await self._body(response, MAX_ROBOTS, is_cut=True)
+                        return parse_robots(content.decode("utf-8", errors="replace"), USER_AGENT.partition("/")[0])
+                    if status == 429 or status >= 500:
+                        self._raise_for_status(at, response)
+                    if status not in _REDIRECTS:
+                        return ALLOW_ALL
+                    location = self._location(at, response)
+                at = self._secured(checked_target(self.provider, location, self.policy), [at.url])
+        return ALLOW_ALL
+
+    def _location(self, target: WebTarget, response: httpx.Response) -> str:
+        try:
+            return urljoin(target.url, response.extensions["location"])
+        except ValueError as error:
+            raise _malformed(self.provider) from error
+
+    @asynccontextmanager
+    async def _response(self, target: WebTarget) -> AsyncGenerator[httpx.Response]:
+        """A response with its body still to be read, from the first of the checked addresses that answers."""
+        hosts = await self._hosts(target)
+        self.tls = self.tls or await anyio.to_thread.run_sync(httpx.create_ssl_context)
+        # Reads and writes are limited by the time of the whole fetch.
+        timeout = httpx.Timeout(None, connect=self.limits.connect_seconds)
+        async with httpx.AsyncClient(
+            proxy=self._proxy(target),
+            trust_env=False,
+            verify=self.tls,
+            timeout=timeout,
+            follow_redirects=False,
+            event_hooks={"response": [_set_location_aside]},
+        ) as http:
+            try:
+                response = await self._first_answer(http, target, hosts)
+            except httpx.TransportError as error:
+                self._unreachable(target, error)
+            except (httpx.InvalidURL, ValueError) as error:  # UnicodeError and IDNAError are ValueErrors
+                raise _malformed(self.provider) from error
+            try:
+                yield response
+            except (httpx.TransportError, zlib.error) as error:
+                self._unreachable(target, error)
+            finally:
+                await response.aclose()
+
+    def _unreachable(self, target: WebTarget, error: Exception) -> NoReturn:
+        raise ProviderUnavailableError(
+            self.provider, f"{target.host} cannot be reached, or broke off ({type(error).__name__})."
+        ) from error
+
+    async def _first_answer(self, http: httpx.AsyncClient, target: WebTarget, hosts: Sequence[str]) -> httpx.Response:
+        for number, host in enumerate(hosts, start=1):
+            where = WebTarget(target.scheme, host, target.port, target.path, target.is_ip)
+            # The name that the certificate must carry, although the connection goes to an address.
+            extensions = {} if target.is_ip else {"sni_hostname": target.host}
+            request = http.build_request("GET", where.url, headers=self._headers(target), extensions=extensions)
+            try:
+                return await http.send(request, stream=True)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                if number == len(hosts):
+                    raise
+        raise AssertionError("a name without addresses is refused earlier")
+
+    def _headers(self, target: WebTarget) -> dict[str, str]:
+        encoding = "gzip, deflate"
+        return {"Host": target.authority, "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": encoding}
+
+    def _proxy(self, target: WebTarget) -> str | None:
+        exceptions = [name.strip().lower().lstrip(".") for name in self.proxies.get("no", "").split(",")]
+        if any(name == "*" or f".{target.host}".endswith(f".{name}") for name in exceptions if name):
+            return None
+        proxy = self.proxies.get(target.scheme) or self.proxies.get("all")
+        return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+
+    async def _hosts(self, target: WebTarget) -> list[str]:
+        """Where to connect to: addresses that are permitted, or the name if a proxy connects."""
+        if not self._proxy(target):
+            return await self._checked_addresses(target)
+        # Without an answer from the resolver here, the proxy alone knows the name.
+        with suppress(ProviderUnavailableError), anyio.move_on_after(self.limits.connect_seconds):
+            await self._checked_addresses(target)
+        return [target.host]
+
+    async def _checked_addresses(self, target: WebTarget) -> list[str]:
+        """The addresses of the target's name, every one of them permitted."""
+        if target.is_ip:
+            return [target.host]
+        try:
+            found = list(await self.resolve(target.host, target.port))
+        except (OSError, UnicodeError) as error:
+            raise ProviderUnavailableError(
+                self.provider,
+                f"The name {target.host} could not be resolved. Check that it is spelled correctly.",
+                details={UNRESOLVED: target.host},
+            ) from error
+        if not found:
+            raise ProviderUnavailableError(self.provider, f"The name {target.host} has no address.")
+        if not all(map(self.policy.permits, found)):
+            raise ForbiddenAddressError(
+                self.provider, "This address is not fetched: its name leads into a private or special network."
+            )
+        return found[:_MOST_ADDRESSES]
+
+    async def _page(self, target: WebTarget, response: httpx.Response) -> FetchedPage:
+        self._raise_for_status(target, response)
+        declared = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        charset = response.charset_encoding or ""
+        accept = partial(media_type, declared, charset)
+        content = await self._body(response, self.limits.max_bytes, accept=accept)
+        return FetchedPage(target.url, accept(content[:SNIFFED]), charset, content)
+
+    async def _body(
+        self,
+        response: httpx.Response,
+        limit: int,
+        *,
+        is_cut: bool = False,
+        accept: Callable[[bytes], str] = lambda _: "any",
+    ) -> bytes:
+        """The decoded body. At most `limit` bytes are ever held, however well it packs.
+
+        Args:
+            is_cut: return what fits of a larger one, instead of refusing it.
+            accept: returns "" for the beginning of a body that is not wanted.
+        """
+        too_large = DocumentTooLargeError(
+            self.provider, f"The page is larger than {limit / 1024 / 1024:.3g} MB; it is not read."
+        )
+        length = response.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > limit and not is_cut:
+            raise too_large
+        unpack = Unpacking(response.headers.get("content-encoding", ""))
+        received, packed, is_accepted = bytearray(), 0, False
+        async for chunk in response.aiter_raw():
+            packed += len(chunk)
+            try:
+                received += unpack(chunk, limit + 1 - len(received))
+            except ValueError as error:
+                raise ProviderResponseError(self.provider, "The page came in an encoding not asked for.") from error
+            is_accepted = is_accepted or self._is_wanted(bytes(received[:SNIFFED]), accept, is_all=False)
+            if max(len(received), packed) > limit:
+                if is_cut:
+                    return bytes(received[:limit])
+                raise too_large
+        if not unpack.is_complete:
+            raise ProviderResponseError(self.provider, "The page was cut off on its way.")
+        self._is_wanted(bytes(received[:SNIFFED]), accept, is_all=True)
+        return bytes(received)
+
+    def _is_wanted(self, start: bytes, accept: Callable[[bytes], str], *, is_all: bool) -> bool:
+        if len(start) < SNIFFED and not is_all:
+            return False
+        if not accept(start):
+            raise DocumentTypeError(self.provider, "The address leads to a file that is neither text, HTML nor PDF.")
+        return True
+
+    def _raise_for_status(self, target: WebTarget, response: httpx.Response) -> None:
+        status, headers = response.status_code, response.headers
+        if 200 <= status < 300:
+            return
+        if status in (404, 410):
+            raise DocumentNotFoundError(self.provider, f"{target.host} has no such page (HTTP {status}).")
+        if status in (401, 402, 403, 451) or headers.get("cf-mitigated") == "challenge":
+            raise AccessDeniedError(self.provider, _denial(target.host, status), status=status)
+        wait = retry_after_seconds(headers.get("retry-after", ""))
+        if status == 429:
+            raise RateLimitError(
+                self.provider, f"{target.host} asks to be read less often (HTTP 429).", retry_after=wait
+            )
+        error = ProviderUnavailableError if status == 408 or status >= 500 else ProviderResponseError
+        raise error(self.provider, f"{target.host} did not answer the request (HTTP {status}).", retry_after=wait)
+
+
+async def _set_location_aside(response: httpx.Response) -> None:
+    """Keep httpx from reading where a redirect leads, which raises errors of many kinds."""
+    response.extensions["location"] = response.headers.pop("location", "")
+
+
+def _malformed(provider: str) -> ForbiddenAddressError:
+    return ForbiddenAddressError(provider, "This address is not fetched: it is not a valid web address.")
+
+
+def _denial(host: str, status: int) -> str:
+    reasons = {401: "asks for a login", 402: "asks for a subscription", 451: "may not show this page for legal reasons"}
+    return f"{host} {reasons.get(status, 'does not let programs read this page')} (HTTP {status})."
+
+
+def guard_of(provider: str, *, fetch_private: bool) -> Guard:
+    """A provider's guard, as the setting `fetch_private` says."""
+    return Guard(provider, ANY_ADDRESS if fetch_private else AddressPolicy())
+
+
+def is_refusal(error: ProviderError) -> bool:
+    """Whether `error` means that the page may not be read, rather than that it could not be."""
+    return isinstance(error, ForbiddenAddressError | RobotsRefusedError | AccessDeniedError)

@@ -1,0 +1,95 @@
+"""Reading JSON answers of providers: fields of any type, which may be missing, and texts with markup."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+from deepcritical_mcp.errors import ProviderResponseError
+from deepcritical_mcp.text import limited
+
+if TYPE_CHECKING:
+    import httpx
+
+MAX_ROWS = 200
+"""Of a list that is joined to one text."""
+MAX_TEXT = 20_000
+"""Characters of one field."""
+_TAG = re.compile(
+    r"</?(?:a|b|br|code|del|div|em|font|h[1-6]|hr|i|ins|li|mark|ol|p|pre|q|s|small|span|strike|strong|sub|sup|table|td|"
+    r"th|tr|tt|u|ul|wbr)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_BREAK_TAG = re.compile(r"</?(?:br|div|h[1-6]|hr|li|ol|p|table|td|th|tr|ul)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8}\d?);", re.IGNORECASE)
+
+
+def json_answer(provider: str, title: str, response: httpx.Response) -> Mapping[str, object]:
+    """The JSON object in a response; ProviderResponseError if it is something else, or cut off."""
+    try:
+        payload = response.json()
+    except (ValueError, RecursionError) as error:
+        raise ProviderResponseError(provider, f"{title} sent something that is not JSON, or was cut off.") from error
+    if not isinstance(payload, dict):
+        raise ProviderResponseError(provider, f"{title} sent JSON that is not an object.")
+    return cast(Mapping[str, object], payload)
+
+
+def without_markup(text: str) -> str:
+    """`text` without HTML tags, with entities decoded (doubly encoded ones too); "p<0.05" is unchanged."""
+    text = _TAG.sub("", _BREAK_TAG.sub(" ", text))
+    for _ in range(2):
+        if _ENTITY.search(text):
+            text = html.unescape(text)
+    return text.replace("\xa0", " ")
+
+
+def text_of(value: object, limit: int = MAX_TEXT) -> str:
+    """A text field of a payload, of any type: lists are joined, "" for what is not text."""
+    if isinstance(value, str):
+        return limited(value, limit)
+    if isinstance(value, list):
+        return limited(" ".join(filter(None, map(text_of, cast(list[object], value)[:MAX_ROWS]))), MAX_TEXT)
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def number_of(value: object) -> float | None:
+    """A number field of a payload; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def mapping_of(value: object) -> Mapping[str, object]:
+    """An object field of a payload; {} for anything else."""
+    return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
+
+
+def list_of(value: object) -> list[object]:
+    """A list field of a payload; [] for anything else."""
+    return cast(list[object], value) if isinstance(value, list) else []
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """The texts in a list field that are not empty."""
+    return tuple(filter(None, map(text_of, list_of(value))))
+
+
+def rows_of(value: object) -> list[Mapping[str, object]]:
+    """The objects in a list field; a single object counts as a list of one."""
+    rows = list_of(value) or [value]
+    return [row for row in map(mapping_of, rows) if row]
+
+
+def field_at(value: object, *path: str) -> object:
+    """The field at a path of names below an object; None if something on the way is missing."""
+    for name in path:
+        value = mapping_of(value).get(name)
+    return value

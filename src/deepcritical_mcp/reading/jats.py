@@ -1,0 +1,261 @@
+"""JATS, the XML of PMC, Europe PMC and many publishers: an article's text in sections, and what it says about itself.
+
+Rules of the format: the Journal Article Tag Library of NISO Z39.96.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from deepcritical_mcp.models import language_names
+from deepcritical_mcp.reading import Reading, Section, assembled
+from deepcritical_mcp.reading.jats_flow import line_of
+from deepcritical_mcp.reading.jats_front import (
+    RelatedArticle,
+    bibliography_of,
+    front_of,
+    licence_of,
+    people_of,
+    related_to,
+    title_of,
+)
+from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
+from deepcritical_mcp.reading.jats_xml import DAMAGED, JatsError, attribute, parse_jats
+
+MAX_PARTS = 10_000
+_FORMULAS_ARE_IMAGES = "Some formulas are images: […] stands for each of them."
+_MAIN_TYPES = ("", "abstract", "standard", "structured", "main")
+_NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "highlights", "web-summary", "short")
+_ABSTRACT_TITLES = {
+    "": "Abstract",
+    "plain-language-summary": "Plain-language summary",
+    "graphical": "Graphical abstract",
+    "toc": "Summary for the table of contents",
+    "editor": "Editor's summary",
+}
+_SUB_ARTICLES = {
+    "aggregated-review-documents": "Reviews",
+    "article-commentary": "Commentary",
+    "author-comment": "Author's comment",
+    "decision-letter": "Decision letter",
+    "editor-report": "Editor's report",
+    "ref-report": "Referee report",
+    "referee-report": "Referee report",
+    "reply": "Reply",
+    "response": "Response",
+    "reviewer-report": "Referee report",
+    "translation": "Translation",
+}
+"""What sub-articles are called by their types."""
+_MAX_PEOPLE = 3
+_ANCHORS = {"table": "t", "figure": "f", "references": "r"}
+
+
+@dataclass(frozen=True)
+class JatsReading(Reading):
+    """An article in JATS. Its `fields` are ready for `Publication.of("full_text", content, provider=…, **fields)`.
+
+    Without a body it has no content, but fields and an abstract.
+
+    Attributes:
+        related: links to other articles: a preprint and its article, a correction, a retraction.
+        is_withheld: whether the publisher does not let the provider pass on the text.
+        is_complete: whether the XML was whole; if not, `remarks` say so.
+    """
+
+    related: tuple[RelatedArticle, ...] = ()
+    is_withheld: bool = False
+    is_complete: bool = True
+
+    @property
+    def has_body(self) -> bool:
+        """Whether it has a text, and not only an abstract."""
+        return bool(self.content)
+
+
+def read_jats(data: bytes) -> list[JatsReading]:
+    """What each `<article>` in an answer says, in order; [] if it is XML without one.
+
+    Blocks for some 20 ms an article. Raises only JatsError, if the answer is not XML, or no article has its size or
+    depth. Of a damaged answer it reads what is there, and every reading says so in `remarks`.
+    """
+    document = parse_jats(data)
+    return [
+        _reading(article, is_damaged=document.is_damaged, is_withheld=document.is_withheld)
+        for article in document.articles
+    ]
+
+
+def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsReading:
+    main, others = _abstracts(article)
+    body = _whole(article, "body")
+    has_text = not body.is_empty
+    content, parts = assembled(_sections(article, main, others, body)) if has_text else ("", ())
+    has_images = any(
+        not "".join(formula.itertext()).strip()
+        for name in ("inline-formula", "disp-formula")
+        for formula in article.iter(name)
+    )
+    remarks = (DAMAGED if is_damaged else "", _FORMULAS_ARE_IMAGES if has_images and has_text else "")
+    return JatsReading(
+        content=content,
+        parts=parts,
+        fields=bibliography_of(article),
+        abstract="" if main is None else _abstract_text(main),
+        licence=licence_of(article),
+        is_ocr=any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat")),
+        remarks=tuple(filter(None, remarks)),
+        related=related_to(article),
+        is_withheld=is_withheld and not has_text,
+        is_complete=not is_damaged,
+    )
+
+
+def _sections(article: Element, main: Element | None, others: Sequence[Element], body: JatsPart) -> list[Section]:
+    """All parts of an article in the order in which they are read."""
+    out = _Writer()
+    beside = JatsPart()
+    if main is not None:
+        add_floats(beside, main)
+    out.write_all(beside, "s")
+    for number, abstract in enumerate(others, 1):
+        out.write(part_of(abstract, _abstract_title(abstract)), f"a{number}")
+    out.write_all(body, "s")
+    floats = _whole(article, "floats-group")
+    out.write_all(
+        JatsPart(floats=floats.floats, sections=[JatsPart(paragraphs=floats.paragraphs), *floats.sections]), "s"
+    )
+    out.write_all(_whole(article, "back"), "b")
+    for number, inner in enumerate(_sub_articles(article), 1):
+        out.write_sub_article(_sub_article(inner), f"x{number}")
+    return out.sections
+
+
+class _Writer:
+    """Parts as a flat list with anchors and paths."""
+
+    def __init__(self) -> None:
+        self.sections: list[Section] = []
+        self._numbers: dict[str, int] = {}
+        self._inside = ""  # the anchor of the sub-article that is being written
+
+    def write_all(self, root: JatsPart, prefix: str) -> None:
+        """A body or the like: its own text is "s0", its sections are "s1", "s2" and so on."""
+        parent = ""
+        if root.paragraphs:
+            parent = f"{prefix}0"
+            self._append(JatsPart(paragraphs=root.paragraphs), parent, (), "")
+        self._write_floats(root, (), parent)
+        for part in root.sections:
+            number = self._numbers[prefix] = self._numbers.get(prefix, 0) + 1
+            self.write(part, f"{prefix}{number}")
+
+    def write_sub_article(self, part: JatsPart, anchor: str) -> None:
+        """A translation, a letter to the authors or the like, with all that stands in it."""
+        self._inside = anchor
+        self.write(part, anchor)
+        self._inside = ""
+
+    def write(self, part: JatsPart, anchor: str, path: tuple[str, ...] = (), parent: str = "") -> None:
+        """A section, its tables and figures, and its sections; nothing of what is empty."""
+        if part.is_empty:
+            return
+        if part.title:
+            path = (*path, part.title)
+        if part.title or part.paragraphs:
+            self._append(part, anchor, path, parent)
+            parent = anchor
+        self._write_floats(part, path, parent)
+        for number, section in enumerate(part.sections, 1):
+            self.write(section, f"{anchor}.{number}", path, parent)
+
+    def _write_floats(self, part: JatsPart, path: tuple[str, ...], parent: str) -> None:
+        for one in part.floats:
+            if one.is_empty:
+                continue
+            kind = f"{self._inside}{_ANCHORS[one.kind]}"
+            number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
+            self._append(one, f"{kind}{number}", (*path, one.title), parent)
+
+    def _append(self, part: JatsPart, anchor: str, path: tuple[str, ...], parent: str) -> None:
+        if len(self.sections) >= MAX_PARTS:
+            raise JatsError(f"it has more than {MAX_PARTS:,} sections, tables and figures")
+        kind = "sub_article" if self._inside else part.kind
+        self.sections.append(Section(anchor, part.paragraphs, kind, path, parent))
+
+
+def _whole(article: Element, *names: str) -> JatsPart:
+    """The trees of all children of these names as one."""
+    whole = JatsPart()
+    for name in names:
+        for element in article.findall(name):
+            whole.add(part_of(element, ""))
+    return whole
+
+
+def _abstracts(article: Element) -> tuple[Element | None, list[Element]]:
+    """The main abstract, and the others: short ones, those for lay people, those in other languages."""
+    meta, language = front_of(article), attribute(article, "lang")
+    found = [*meta.findall("abstract"), *meta.findall("trans-abstract")]
+    main = [one for one in found if one.tag == "abstract" and _type(one) in _MAIN_TYPES]
+    main = [one for one in main if attribute(one, "lang") in ("", language)] or main
+    main = main or [one for one in found if one.tag == "abstract" and _type(one) not in _NOT_MAIN]
+    return (main[0] if main else None), [one for one in found if one not in main[:1]]
+
+
+def _type(abstract: Element) -> str:
+    return attribute(abstract, "abstract-type").lower()
+
+
+def _abstract_title(abstract: Element) -> str:
+    kind = _type(abstract)
+    named = _ABSTRACT_TITLES.get(kind) or kind.replace("-", " ").capitalize()
+    title = line_of(abstract.find("title")) or named
+    languages = language_names(attribute(abstract, "lang").partition("-")[0])
+    return f"{title} ({languages[0]})" if abstract.tag == "trans-abstract" and languages else title
+
+
+def _abstract_text(abstract: Element) -> str:
+    """As PubMed's abstracts: a section a line, with its title in front."""
+    return "\n".join(_lines(part_of(abstract, "")))
+
+
+def _lines(part: JatsPart) -> Iterator[str]:
+    text = "\n".join(part.paragraphs)
+    yield from filter(None, (f"{part.title.rstrip(': ')}: {text}" if part.title and text else text,))
+    for section in part.sections:
+        yield from _lines(section)
+
+
+def _sub_articles(article: Element) -> Iterator[Element]:
+    """The sub-articles and responses, and those inside them, in order."""
+    for child in article:
+        if child.tag in ("sub-article", "response"):
+            yield child
+            yield from _sub_articles(child)
+
+
+def _sub_article(element: Element) -> JatsPart:
+    kind = attribute(element, "article-type") or attribute(element, "response-type") or element.tag
+    whole = JatsPart(_sub_title(element, kind))
+    meta = front_of(element)
+    for abstract in (*meta.findall("abstract"), *meta.findall("trans-abstract")):
+        whole.sections.append(part_of(abstract, _abstract_title(abstract)))
+    whole.add(_whole(element, "body", "floats-group", "back"))
+    return whole
+
+
+def _sub_title(element: Element, kind: str) -> str:
+    """What a sub-article is, and who wrote it: "Decision letter (by Jane Roe, editor)", "Translation (Portuguese)"."""
+    named = _SUB_ARTICLES.get(kind) or kind.replace("-", " ").capitalize()
+    title = title_of(element)
+    is_named = not title or kind == "article-commentary" or named.casefold() in title.casefold()
+    languages = language_names(attribute(element, "lang").partition("-")[0]) if kind == "translation" else []
+    people = [] if kind == "translation" else list(people_of(element))
+    others = f" and {len(people) - _MAX_PEOPLE} more" if len(people) > _MAX_PEOPLE else ""
+    by = f"by {'; '.join(people[:_MAX_PEOPLE])}{others}" if people else ""
+    inside = ", ".join(filter(None, ("" if is_named else named.lower(), *languages[:1])))
+    inside = " ".join(filter(None, (inside, by)))
+    return f"{title or named} ({inside})" if inside else title or named

@@ -1,0 +1,307 @@
+"""What a JATS article says about itself: identifiers, bibliography, licence, and links to other articles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from deepcritical_mcp.dates import readings
+from deepcritical_mcp.identifiers import is_preprint_doi, normalize_doi, normalize_pmid
+from deepcritical_mcp.models import (
+    NO_TITLE,
+    PREPRINT,
+    UNKNOWN_DATE,
+    AuthorName,
+    RecordLink,
+    split_name,
+    status_from_links,
+    without_retraction_mark,
+)
+from deepcritical_mcp.reading.jats_flow import line_of
+from deepcritical_mcp.reading.jats_xml import attribute
+
+_NOTHING = Element("nothing")
+_PUBLICATION_TYPES = {
+    "research-article": "Journal Article",
+    "review-article": "Review",
+    "systematic-review": "Systematic Review",
+    "meta-analysis": "Meta-Analysis",
+    "case-report": "Case Reports",
+    "editorial": "Editorial",
+    "letter": "Letter",
+    "reply": "Letter",
+    "news": "News",
+    "obituary": "Obituary",
+    "article-commentary": "Comment",
+    "correction": "Published Erratum",
+    "retraction": "Retraction of Publication",
+    "partial-retraction": "Retraction of Publication",
+    "expression-of-concern": "Expression of Concern",
+    "preprint": PREPRINT,
+}
+"""PubMed's names of JATS' types of articles."""
+_CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
+_STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
+_ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
+_DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
+"""Whose date counts, best first: that of the issue, as in PubMed."""
+_PMC_DATES = ("pmc-release", "nihms-submitted", "pmc")
+_LICENCE_TEXT = 300
+
+
+@dataclass(frozen=True)
+class RelatedArticle:
+    """A link to another article.
+
+    Attributes:
+        type: what that article is to this one, as the publisher says it: "corrected-article", "preprint", "companion".
+        id: its identifier; a DOI in lower case, a PMCID with "PMC".
+        id_type: "doi", "pmid", "pmcid", or another word of the publisher's; "" if unknown.
+    """
+
+    type: str
+    id: str
+    id_type: str = ""
+
+
+def front_of(article: Element) -> Element:
+    """The front matter of an article, or the front stub of a sub-article; an empty element if it has none."""
+    front = next((one for name in ("front", "front-stub") if (one := article.find(name)) is not None), _NOTHING)
+    meta = front.find("article-meta")
+    return front if meta is None else meta
+
+
+def bibliography_of(article: Element) -> dict[str, object]:
+    """The fields of `Publication` that the article fills, except its texts; only those with a value."""
+    meta = front_of(article)
+    journal = _found(article, "front/journal-meta")
+    ids = _ids(meta)
+    doi = normalize_doi(ids.get("doi", ""))
+    is_preprint = attribute(article, "article-type") == "preprint" or is_preprint_doi(doi)
+    dates = _dates(meta)
+    fields: dict[str, object] = {
+        "source": "preprint" if is_preprint else "pubmed",
+        "title": title_of(article) or NO_TITLE,
+        "authors": tuple(_authors(meta)),
+        "journal": _text(journal, "journal-title-group/journal-title", "journal-title"),
+        "journal_abbreviation": _abbreviation(journal),
+        "issn": _text(journal, "issn[@pub-type='ppub']", "issn[@publication-format='print']", "issn", "issn-l"),
+        "publisher": _text(journal, "publisher/publisher-name"),
+        "volume": _text(meta, "volume"),
+        "issue": _text(meta, "issue"),
+        "pages": _pages(meta),
+        "date": next((dates[kind] for kind in (*_DATES, *dates) if dates.get(kind)), UNKNOWN_DATE),
+        "electronic_date": dates.get("epub", UNKNOWN_DATE),
+        "pmid": ids.get("pmid", ""),
+        "pmcid": ids.get("pmcid", ""),
+        "doi": doi,
+        "url": _address(ids, doi),
+        "language": attribute(article, "lang").partition("-")[0].lower(),
+        "publication_types": _publication_types(article, is_preprint=is_preprint),
+        "keywords": tuple(dict.fromkeys(_keywords(meta))),
+    }
+    known = {name: value for name, value in fields.items() if value not in ("", (), UNKNOWN_DATE)}
+    return known | _status(article)
+
+
+def _status(article: Element) -> dict[str, object]:
+    """Its status and notices, if its type, its links or a mark in its title say that it is not "ok"."""
+    types = _publication_types(article, is_preprint=False)
+    is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
+    links = [
+        RecordLink(
+            one.type, f"doi:{one.id}" if one.id_type == "doi" else one.id if one.id_type == "pmcid" else "", pmid
+        )
+        for one in related_to(article)
+        for pmid in (one.id if one.id_type == "pmid" else "",)
+        if one.id_type in ("doi", "pmid", "pmcid") and not (is_study and one.type in _ABOUT)
+    ]
+    status, notices = status_from_links(links, types, "")
+    title = title_of(article)
+    if without_retraction_mark(title) != title:
+        status = "retracted"
+    return {"status": status, "status_notices": notices} if status != "ok" else {}
+
+
+def people_of(article: Element) -> Iterator[str]:
+    """Who wrote or edited an article or sub-article, each once, with what it calls those who did not write it: "Jane
+    Roe, editor"."""
+    named: dict[str, str] = {}
+    for contributor in front_of(article).iterfind("contrib-group/contrib"):
+        name = _name(contributor)
+        kind = attribute(contributor, "contrib-type").replace("-", " ").lower()
+        if whole := f"{name.given} {name.family}".strip():
+            named.setdefault(whole, "" if kind in ("author", "") else kind)
+    yield from (", ".join(filter(None, one)) for one in named.items())
+
+
+def title_of(article: Element) -> str:
+    """The title of an article or sub-article, with its subtitle; "" if it has none."""
+    titles = _found(front_of(article), "title-group")
+    title = line_of(titles.find("article-title"))
+    subtitle = line_of(titles.find("subtitle"))
+    return f"{title}{'' if title.endswith((':', '?', '!')) else ':'} {subtitle}" if title and subtitle else title
+
+
+def licence_of(article: Element) -> str:
+    """What the article may be used for: the address of its licence, else the licence's words, else the copyright."""
+    permissions = _found(front_of(article), "permissions")
+    licences = permissions.findall("license")
+    addresses = [attribute(licence, "href") for licence in licences]
+    addresses += [line_of(one) for one in permissions.iter("license_ref")]
+    if found := next(filter(None, addresses), ""):
+        return found
+    links = " ".join([*(attribute(one, "href") for one in permissions.iter("ext-link")), line_of(permissions)])
+    if common := _CREATIVE_COMMONS.search(links):
+        return common[0].rstrip(".,;")
+    words = next((text for one in licences if (text := line_of(one))), "") or _text(permissions, "copyright-statement")
+    return words[:_LICENCE_TEXT]
+
+
+def related_to(article: Element) -> tuple[RelatedArticle, ...]:
+    """The links in the front matter to articles, preprints and the like."""
+    meta, found = front_of(article), list[RelatedArticle]()
+    for link in (*meta.iter("related-article"), *meta.iter("related-object")):
+        kind = _first_of(link, "related-article-type", "link-type", "content-type", "document-type", "object-type")
+        id = _first_of(link, "href", "document-id", "object-id", "source-id")
+        number = link.find(".//pub-id") if not id else None
+        id_type = attribute(link, "ext-link-type" if number is None else "pub-id-type")
+        if related := _identified(kind, id or line_of(number), id_type.lower()):
+            found.append(related)
+    return tuple(dict.fromkeys(found))
+
+
+def _first_of(element: Element, *names: str) -> str:
+    return next(filter(None, (attribute(element, name) for name in names)), "")
+
+
+def _identified(kind: str, id: str, id_type: str) -> RelatedArticle | None:
+    bare = normalize_doi(id.removeprefix("info:doi/"))
+    if bare.startswith("10.") and "/" in bare:
+        return RelatedArticle(kind, bare, "doi")
+    if id_type in ("pmid", "pubmed") and normalize_pmid(id):
+        return RelatedArticle(kind, normalize_pmid(id), "pmid")
+    if id_type in ("pmc", "pmcid") and id:
+        return RelatedArticle(kind, _pmcid(id), "pmcid")
+    return RelatedArticle(kind, id, id_type) if id else None
+
+
+def _ids(meta: Element) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in meta.iterfind("article-id"):
+        kind, value = attribute(one, "pub-id-type").lower(), line_of(one)
+        if kind in ("pmc", "pmcid") and value:
+            found.setdefault("pmcid", _pmcid(value))
+        elif kind == "pmid":
+            found.setdefault("pmid", normalize_pmid(value))
+        else:
+            found.setdefault(kind, value)
+    return found
+
+
+def _pmcid(value: str) -> str:
+    digits = re.sub(r"(?i)\APMC", "", value.strip())
+    return f"PMC{digits}" if digits.isdecimal() else value
+
+
+def _address(ids: dict[str, str], doi: str) -> str:
+    if pmid := ids.get("pmid"):
+        return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
+    if pmcid := ids.get("pmcid"):
+        return f"https://pmc.ncbi.nlm.nih.gov/articles/{pmcid}/"
+    return f"https://doi.org/{doi}" if doi else ""
+
+
+def _authors(meta: Element) -> Iterator[AuthorName]:
+    for group in meta.iterfind("contrib-group"):
+        for contributor in group.iterfind("contrib"):
+            if attribute(contributor, "contrib-type") in ("author", "") and (name := _name(contributor)).family:
+                yield name
+
+
+def _name(contributor: Element) -> AuthorName:
+    names = [*contributor.findall("name-alternatives/name"), *contributor.findall("name")]
+    western = (one for one in names if attribute(one, "name-style") != "eastern")
+    for name in (*western, *names):
+        family, given, suffix = (line_of(name.find(part)) for part in ("surname", "given-names", "suffix"))
+        return AuthorName(family, given, suffix) if family else AuthorName(given)
+    if (whole := contributor.find(".//string-name")) is not None:
+        family, given = (line_of(whole.find(part)) for part in ("surname", "given-names"))
+        return AuthorName(family, given) if family else split_name(line_of(whole))
+    return AuthorName(_collective(contributor))
+
+
+def _collective(contributor: Element) -> str:
+    """The name of a group, without the names of its members."""
+    collab = contributor.find(".//collab")
+    if collab is None:
+        return ""
+    named = [child for child in collab if child.tag in ("institution", "named-content", "institution-wrap", "italic")]
+    own = " ".join(filter(None, [collab.text or "", *map(line_of, named), *(child.tail or "" for child in collab)]))
+    return " ".join(own.split())
+
+
+def _abbreviation(journal: Element) -> str:
+    return _text(
+        journal,
+        "journal-title-group/abbrev-journal-title",
+        "abbrev-journal-title",
+        "journal-id[@journal-id-type='iso-abbrev']",
+        "journal-id[@journal-id-type='nlm-ta']",
+    )
+
+
+def _pages(meta: Element) -> str:
+    ends = dict.fromkeys(filter(None, (_text(meta, "fpage"), _text(meta, "lpage"))))
+    return "-".join(ends) or _text(meta, "page-range", "elocation-id")
+
+
+def _dates(meta: Element) -> dict[str, str]:
+    """The dates of publication by kind, "YYYY[-MM[-DD]]"; those of PMC itself come last."""
+    found: dict[str, str] = {}
+    for one in meta.iterfind("pub-date"):
+        kind = attribute(one, "pub-type") or attribute(one, "date-type")
+        form = attribute(one, "publication-format")
+        if kind in ("pub", "publication", "") and form:
+            kind = "epub" if form.startswith(("electronic", "online")) else "ppub" if form == "print" else kind
+        if date := _date(one):
+            found.setdefault(kind, date)
+    return dict(sorted(found.items(), key=lambda item: item[0] in _PMC_DATES))
+
+
+def _date(element: Element) -> str:
+    year, month, day = (_text(element, name) for name in ("year", "month", "day"))
+    written = " ".join(filter(None, (year, month or _text(element, "season"), day)))
+    texts = (
+        f"{year}-{month}-{day}",
+        f"{year}-{month}",
+        written,
+        f"{year} {month}",
+        year,
+        _text(element, "string-date"),
+    )
+    return next((found[0] for text in texts if len(found := readings(text)) == 1), "")
+
+
+def _publication_types(article: Element, *, is_preprint: bool) -> tuple[str, ...]:
+    kind = attribute(article, "article-type")
+    named = _PUBLICATION_TYPES.get(kind, "" if kind in ("article", "other") else kind.replace("-", " ").capitalize())
+    return tuple(dict.fromkeys(filter(None, (named, PREPRINT if is_preprint else ""))))
+
+
+def _keywords(meta: Element) -> Iterator[str]:
+    for group in meta.iterfind("kwd-group"):
+        if not attribute(group, "kwd-group-type").lower().startswith("abbr"):
+            yield from filter(None, (line_of(one) for name in ("kwd", "compound-kwd") for one in group.iter(name)))
+
+
+def _found(element: Element, path: str) -> Element:
+    found = element.find(path)
+    return _NOTHING if found is None else found
+
+
+def _text(element: Element, *paths: str) -> str:
+    """The first text at one of `paths`, tried in this order; "" if there is none."""
+    return next((text for path in paths for one in element.iterfind(path) if (text := line_of(one))), "")

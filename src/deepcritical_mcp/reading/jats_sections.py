@@ -1,0 +1,310 @@
+"""The sections of JATS with their paragraphs, tables and figures, as a tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element
+
+from deepcritical_mcp.models import PartKind
+from deepcritical_mcp.reading.jats_flow import FLOATS, SECTIONS, Flow, line_of
+from deepcritical_mcp.reading.jats_formulas import IMAGE, formula_text
+from deepcritical_mcp.reading.jats_references import reference_of
+from deepcritical_mcp.reading.jats_tables import (
+    NO_CELLS,
+    footnotes,
+    is_image,
+    markdown_blocks,
+    markdown_tables,
+    note_of,
+)
+from deepcritical_mcp.reading.jats_xml import attribute
+
+OCR = "pmc-ocr-text"
+"""The type of `<preformat>` whose text PMC read from scanned pages."""
+_TITLES = {
+    "ack": "Acknowledgements",
+    "app": "Appendix",
+    "bio": "Biography",
+    "boxed-text": "Box",
+    "fn-group": "Footnotes",
+    "glossary": "Glossary",
+    "notes": "Notes",
+}
+"""What an untitled section of a kind is called."""
+_FILES = {"supplementary-material", "media"}
+_HEADS = {"label", "caption", "title", "object-id", "permissions", "alternatives", "graphic", "alt-text", "long-desc"}
+_ENDS = (".", ":", "?", "!", "…", "|", "—", "–")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
+
+
+@dataclass
+class JatsPart:
+    """A section, table, figure or list of references, and what stands in it."""
+
+    title: str = ""
+    kind: PartKind = "section"
+    paragraphs: list[str] = field(default_factory=list[str])
+    floats: list[JatsPart] = field(default_factory=list["JatsPart"])
+    sections: list[JatsPart] = field(default_factory=list["JatsPart"])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no text, nor has anything inside it: a title alone is none."""
+        return not self.paragraphs and all(part.is_empty for part in (*self.floats, *self.sections))
+
+    def add(self, other: JatsPart) -> None:
+        """Takes over all that stands in `other`."""
+        self.paragraphs += other.paragraphs
+        self.floats += other.floats
+        self.sections += other.sections
+
+
+def part_of(element: Element, title: str | None = None) -> JatsPart:
+    """The tree of a section, body or the like; with `title` instead of its own."""
+    part = JatsPart(title=_title(element) if title is None else title)
+    _fill(part, element)
+    label = line_of(element.find("label"))
+    if element.tag == "boxed-text" and label and part.paragraphs:
+        part.paragraphs[0] = f"{_sentence(label)} {part.paragraphs[0]}"
+    return part
+
+
+def add_floats(part: JatsPart, element: Element) -> None:
+    """Adds all tables and figures inside `element` to `part`."""
+    for inner in _outermost(element, FLOATS - {"floats-group"}):
+        _add(part, inner)
+
+
+def _title(element: Element) -> str:
+    titles = (element.find(path) for path in ("title", "caption/title", "nomenclature/taxon-name"))
+    title = next((text for one in titles if (text := line_of(one))), "")
+    if element.tag == "app":
+        title = title or line_of(element.find("label"))
+    return title or _TITLES.get(element.tag, "")
+
+
+def _fill(part: JatsPart, element: Element, *, is_paragraph: bool = False) -> None:
+    """Adds the text of `element` to `part`, block by block."""
+    flow = Flow(element, is_paragraph=is_paragraph)
+    for piece in flow.pieces:
+        if isinstance(piece, str):
+            part.paragraphs.append(piece)
+        else:
+            _add(part, piece)
+    for aside in flow.asides:
+        _add(part, aside)
+
+
+def _add(part: JatsPart, block: Element) -> None:
+    """Adds a block to `part`: a section, a float, a list or anything else that is not running text."""
+    name = block.tag
+    if name in SECTIONS:
+        _add_section(part, block)
+    elif name == "table-wrap":
+        part.floats.append(_table(block))
+        add_floats(part, block)
+    elif name == "fig":
+        part.floats.append(_figure(block))
+        add_floats(part, block)
+    elif name in ("fig-group", "table-wrap-group"):
+        _add_group(part, block)
+    elif name == "ref-list":
+        _add_references(part, block)
+    elif name in ("list", "def-list"):
+        _add_list(part, block)
+    elif name in ("supplementary-material", "media"):
+        _append(part, _supplement(block))
+        add_floats(part, block)
+    elif name in ("preformat", "code"):
+        _add_lines(part, block)
+    elif name in ("array", "table"):
+        for table in markdown_blocks(block):
+            _append(part, table)
+        add_floats(part, block)
+    elif name == "disp-formula":
+        _append(part, " ".join(filter(None, (formula_text(block) or IMAGE, line_of(block.find("label"))))))
+    else:
+        _add_other(part, block)
+
+
+def _add_other(part: JatsPart, block: Element) -> None:
+    name, start = block.tag, len(part.paragraphs)
+    if name == "verse-group":
+        part.paragraphs.append("\n".join(line_of(line) for line in block if line.tag != "label"))
+    elif name == "fn":
+        _append(part, note_of(block))
+        add_floats(part, block)
+    elif name == "speech":
+        speaker = line_of(block.find("speaker"))
+        for child in block:
+            if child.tag != "speaker":
+                _fill(part, child, is_paragraph=True)
+        _put_in_front(part, start, speaker if speaker.endswith(":") else f"{speaker}:")
+    elif name == "statement":
+        heading = " ".join(filter(None, (line_of(block.find("label")), line_of(block.find("title")))))
+        _fill(part, block)
+        _put_in_front(part, start, _sentence(heading))
+    elif name == "title":
+        return
+    elif name == "ref":
+        _append(part, reference_of(block))
+    else:
+        _fill(part, block, is_paragraph=name in ("p", "attrib", "verse-line"))
+
+
+def _add_section(part: JatsPart, element: Element) -> None:
+    inner = [child for child in element if child.tag not in ("object-id", "label", "sec-meta")]
+    if element.tag == "boxed-text" and [child.tag for child in inner] == ["sec"]:
+        _add_section(part, inner[0])
+        return
+    section = part_of(element)
+    if not section.paragraphs and not section.sections and [one.kind for one in section.floats] == ["references"]:
+        (references,) = section.floats
+        references.title = section.title or references.title
+        part.floats.append(references)
+    else:
+        part.sections.append(section)
+
+
+def _table(wrap: Element) -> JatsPart:
+    tables = markdown_tables(wrap) or ([NO_CELLS] if is_image(wrap) else [])
+    paragraphs = [_caption(wrap), *tables, *footnotes(wrap)]
+    for child in wrap:
+        if child.tag in ("p", "attrib", "list", "disp-quote"):
+            paragraphs.append(line_of(child))
+    return JatsPart(_label(wrap, "Table"), "table", [*filter(None, (*paragraphs, *_supplements(wrap)))])
+
+
+def _figure(figure: Element) -> JatsPart:
+    rest = [line_of(child) for child in figure if child.tag in ("p", "attrib", "disp-quote", "disp-formula", "list")]
+    paragraphs = [*filter(None, (_caption(figure), *rest, *markdown_tables(figure), *_supplements(figure)))]
+    return JatsPart(_label(figure, "Figure"), "figure", paragraphs or ["[Figure without a caption]"])
+
+
+def _add_group(part: JatsPart, group: Element) -> None:
+    """The tables or figures of a group; the group's own caption stands in front of the first one's."""
+    start, caption = len(part.floats), _caption(group)
+    for child in group:
+        if child.tag in FLOATS:
+            _add(part, child)
+        elif child.tag not in ("label", "caption", "object-id", "alternatives", "graphic"):
+            _fill(part, child)
+    if caption and len(part.floats) > start:
+        part.floats[start].paragraphs.insert(0, caption)
+    else:
+        _append(part, caption)
+
+
+def _label(element: Element, otherwise: str) -> str:
+    return line_of(element.find("label")).rstrip(".:| ") or otherwise
+
+
+def _caption(element: Element) -> str:
+    """Label, title and paragraphs of a caption on one line: "Table 1. Patients. All of them."."""
+    label, caption = line_of(element.find("label")), element.find("caption")
+    if caption is None:
+        return _sentence(label) if label else line_of(element.find("title"))
+    title = line_of(caption.find("title"))
+    rest = " ".join(line_of(child) for child in caption if child.tag != "title") if len(caption) else line_of(caption)
+    return " ".join(filter(None, (_sentence(label), _sentence(title) if rest else title, rest)))
+
+
+def _supplements(element: Element) -> Iterator[str]:
+    """The files that belong to a table or figure."""
+    for inner in _outermost(element, FLOATS | _FILES):
+        if inner.tag in _FILES:
+            yield _supplement(inner)
+
+
+def _supplement(element: Element) -> str:
+    """What a file is, on one line."""
+    rest = [
+        _supplement(child) if child.tag in _FILES else line_of(child) for child in element if child.tag not in _HEADS
+    ]
+    if not len(element):
+        return line_of(element)
+    return " ".join(filter(None, (_caption(element), element.text and element.text.strip(), *rest)))
+
+
+def _add_references(part: JatsPart, element: Element) -> None:
+    references = JatsPart(_title(element) or "References", "references")
+    part.floats.append(references)
+    for child in element:
+        if child.tag == "ref":
+            _append(references, reference_of(child))
+        elif child.tag == "ref-list":
+            _add_references(part, child)
+        elif child.tag not in ("title", "label"):
+            _append(references, line_of(child))
+
+
+def _add_list(part: JatsPart, element: Element) -> None:
+    _append(part, line_of(element.find("title")))
+    kind, number = attribute(element, "list-type"), 0
+    for item in element:
+        start = len(part.paragraphs)
+        if item.tag == "list-item":
+            number += 1
+            _fill(part, item)
+            _put_in_front(part, start, line_of(item.find("label")) or _mark(kind, number))
+        elif item.tag == "def-item":
+            for definition in item:
+                if definition.tag == "def":
+                    _fill(part, definition)
+            term = ", ".join(filter(None, (line_of(one) for one in item.iterfind("term"))))
+            if len(part.paragraphs) == start:
+                _append(part, term)
+            else:
+                _put_in_front(part, start, f"{term.rstrip(':')}:" if term else "")
+        elif item.tag in ("list", "def-list"):
+            _add_list(part, item)
+
+
+def _mark(kind: str, number: int) -> str:
+    """What a list puts in front of an item without a label."""
+    if kind == "order":
+        return f"{number}."
+    if kind in ("alpha-lower", "alpha-upper") and number <= 26:
+        return f"{chr(ord('a' if kind == 'alpha-lower' else 'A') + number - 1)}."
+    if kind in ("roman-lower", "roman-upper"):
+        return f"{_roman(number) if kind == 'roman-upper' else _roman(number).lower()}."
+    return "•" if kind == "bullet" else ""
+
+
+def _roman(number: int) -> str:
+    tens, ones = divmod(number, 10)
+    return "X" * min(tens, 20) + ["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"][ones]
+
+
+def _add_lines(part: JatsPart, element: Element) -> None:
+    """Text whose lines count; pages read by a machine become paragraphs at their blank lines."""
+    text = "".join(element.itertext())
+    if attribute(element, "preformat-type") == OCR:
+        part.paragraphs += filter(None, (one.strip() for one in _BLANK_LINE.split(text)))
+    else:
+        _append(part, text.strip("\n"))
+
+
+def _put_in_front(part: JatsPart, start: int, mark: str) -> None:
+    """Puts `mark` in front of the first paragraph from `start` on, if there is one."""
+    if mark and len(part.paragraphs) > start:
+        part.paragraphs[start] = f"{mark} {part.paragraphs[start]}"
+
+
+def _append(part: JatsPart, text: str) -> None:
+    if text.strip():
+        part.paragraphs.append(text)
+
+
+def _sentence(text: str) -> str:
+    return text if not text or text.endswith(_ENDS) else f"{text}."
+
+
+def _outermost(element: Element, names: set[str]) -> Iterator[Element]:
+    for child in element:
+        if child.tag in names:
+            yield child
+        else:
+            yield from _outermost(child, names)

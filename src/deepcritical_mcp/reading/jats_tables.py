@@ -1,0 +1,201 @@
+"""Tables of JATS as Markdown: XHTML's and CALS' rows become a grid with every merged cell spelled out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from deepcritical_mcp.reading.jats_flow import FLOATS, Flow, line_of
+from deepcritical_mcp.reading.jats_xml import attribute
+
+MAX_COLUMNS = 200
+"""As far as merged cells and names of columns reach."""
+MAX_REPEATED = 500_000
+"""Characters that merged cells may add to a table."""
+NO_CELLS = "[This table is an image: its cells are not in the text.]"
+_IMAGES = ("graphic", "inline-graphic", "media")
+_HEADER_JOIN = " / "
+
+
+@dataclass(frozen=True)
+class _Cell:
+    text: str
+    columns: int
+    rows: int
+    start: int = -1
+
+
+def markdown_tables(wrap: Element) -> list[str]:
+    """Each table inside `wrap` that has text, as Markdown."""
+    return [text for table in _tables(wrap) for text in markdown_blocks(table)]
+
+
+def is_image(wrap: Element) -> bool:
+    """Whether there is an image of the table."""
+    children = (one for child in wrap for one in (child, *(child if child.tag == "alternatives" else ())))
+    return any(child.tag in _IMAGES for child in children)
+
+
+def markdown_blocks(table: Element) -> list[str]:
+    """A `<table>`, `<array>` or `<tgroup>` as Markdown: its header rows joined to one, merged cells repeated.
+
+    Header rows between the rows of the body begin a block of their own, so that every value stands below its own
+    header. A cell that spans a whole row of the body is a heading, and stands only once. [] for a table without text.
+    """
+    header, body = _rows(table, "thead"), _rows(table, "tbody", "tfoot", "")
+    if not header and body and all(child.tag == "th" for child in body[0]):
+        header, body = body[:1], body[1:]
+    budget, columns = _Budget(), _Columns(table)
+    head, rows = _grid(header, columns, budget), _grid(body, columns, budget, is_body=True)
+    if not any(cell for row in (*head, *rows) for cell in row):
+        return []
+    is_header = [_is_header(row) for row in body]
+    for number, row in enumerate(rows):
+        if head and row == head[-1] and len(set(row)) > 1:  # repeated, with what stands above it
+            is_header[max(number + 1 - len(head), 0) : number + 1] = [True] * min(len(head), number + 1)
+    blocks = [(head, list[list[str]]())]
+    for row, starts in zip(rows, is_header, strict=True):
+        starts = starts and not all(is_header)
+        if starts and blocks[-1][1]:
+            blocks.append(([], []))
+        blocks[-1][0 if starts else 1].append(row)
+    width = max(map(len, (*head, *rows)))
+    return [_markdown(names, some, width) for names, some in blocks if names or some]
+
+
+def _is_header(row: Element) -> bool:
+    """Whether a row names columns: all its cells are header cells, and more than one has text."""
+    cells = [child for child in row if child.tag in ("td", "th", "entry")]
+    return all(cell.tag == "th" for cell in cells) and sum(bool(line_of(cell)) for cell in cells) > 1
+
+
+def _markdown(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], width: int) -> str:
+    names = [_joined_names(row[at] if at < len(row) else "" for row in head) for at in range(width)]
+    filled = [names, ["---"] * width, *(row for row in rows if any(row))]
+    least = width if width * len(filled) < MAX_REPEATED else 0  # GitHub's Markdown lets rows be shorter
+    return "\n".join(_line(row, least) for row in filled)
+
+
+def footnotes(wrap: Element) -> Iterator[str]:
+    """The notes below a table, and those that stand in its cells, a line each."""
+    for foot in wrap.iter("table-wrap-foot"):
+        for child in foot:
+            notes = [*child] if child.tag in ("fn-group", "table-wrap-foot") else [child]
+            yield from filter(None, (note_of(note) for note in notes))
+    for cell in (*wrap.iter("td"), *wrap.iter("th"), *wrap.iter("entry")):
+        for aside in Flow(cell, is_paragraph=True).asides:
+            if aside.tag == "fn":
+                yield note_of(aside)
+
+
+def note_of(note: Element) -> str:
+    """A footnote on one line, with its label in front: "a Adjusted for age."."""
+    return line_of(note)
+
+
+class _Columns:
+    """The columns that CALS' cells name."""
+
+    def __init__(self, table: Element) -> None:
+        self._places: dict[str, int] = {}
+        for number, column in enumerate(table.iter("colspec")):
+            self._places[attribute(column, "colname")] = number
+
+    def cell(self, element: Element) -> _Cell:
+        text = line_of(element)
+        if element.tag != "entry":
+            return _Cell(text, _number(element, "colspan"), _number(element, "rowspan"))
+        first = self._places.get(attribute(element, "namest") or attribute(element, "colname"), -1)
+        last = self._places.get(attribute(element, "nameend"), first)
+        return _Cell(text, max(last - first, 0) + 1, _number(element, "morerows", 0) + 1, first)
+
+
+def _tables(wrap: Element) -> Iterator[Element]:
+    """The outermost tables, and of CALS' each group."""
+    for child in wrap:
+        if child.tag in ("table", "array") and (groups := child.findall("tgroup")):
+            yield from groups
+        elif child.tag in ("table", "array", "tgroup"):
+            yield child
+        elif child.tag == "alternatives":
+            yield from [*_tables(child)][:1]
+        elif child.tag not in FLOATS | {"table-wrap-foot", "caption"}:
+            yield from _tables(child)
+
+
+def _rows(table: Element, *parts: str) -> list[Element]:
+    """The rows of the table's `parts`; "" are those that stand in none."""
+    found: list[Element] = []
+    for child in table:
+        if child.tag in ("tr", "row") and "" in parts:
+            found.append(child)
+        elif child.tag in parts:
+            found += [row for row in child if row.tag in ("tr", "row")]
+    return found
+
+
+def _grid(rows: Sequence[Element], columns: _Columns, budget: _Budget, *, is_body: bool = False) -> list[list[str]]:
+    """The texts of the cells, row by row."""
+    cells = [[columns.cell(child) for child in row if child.tag in ("td", "th", "entry")][:MAX_COLUMNS] for row in rows]
+    width = max((sum(cell.columns for cell in row) for row in cells), default=0)
+    pending: dict[int, tuple[str, int]] = {}  # by column: a cell from above, and how many rows it still fills
+    grid: list[list[str]] = []
+    for row in cells:
+        is_heading = is_body and len(row) == 1 and not pending and row[0].columns >= max(width, 2)
+        grid.append(_line_of_grid(row, pending, budget, is_heading=is_heading))
+    return grid
+
+
+def _line_of_grid(
+    row: Sequence[_Cell], pending: dict[int, tuple[str, int]], budget: _Budget, *, is_heading: bool
+) -> list[str]:
+    """A row with what hangs into it from above; updates `pending` for the next one."""
+    line, queue, last = list[str](), iter(row), max(pending, default=-1)
+    cell = next(queue, None)
+    while cell or len(line) <= last:
+        at = len(line)
+        if at in pending:
+            text, left = pending.pop(at)
+            line.append(text if budget.allows(text) else "")
+            if left > 1 and not budget.is_spent:
+                pending[at] = (text, left - 1)
+        elif cell is None or cell.start > at:
+            line.append("")
+        else:
+            line.append(cell.text)
+            span = max(min(cell.columns, MAX_COLUMNS - at), 1)
+            line += ["" if is_heading else cell.text for _ in range(span - 1) if budget.allows(cell.text)]
+            if cell.rows > 1 and not budget.is_spent:
+                pending |= {at + number: (cell.text, cell.rows - 1) for number in range(span)}
+            cell = next(queue, None)
+    return line
+
+
+class _Budget:
+    """How many characters merged cells may still add to a table."""
+
+    def __init__(self) -> None:
+        self._left = MAX_REPEATED
+
+    @property
+    def is_spent(self) -> bool:
+        return self._left <= 0
+
+    def allows(self, text: str) -> bool:
+        self._left -= len(text) + 3
+        return not self.is_spent
+
+
+def _number(element: Element, name: str, least: int = 1) -> int:
+    value = attribute(element, name)
+    return min(max(int(value), least), MAX_COLUMNS) if value.isdecimal() and len(value) < 10 else least
+
+
+def _joined_names(names: Iterator[str]) -> str:
+    return _HEADER_JOIN.join(dict.fromkeys(filter(None, names)))
+
+
+def _line(row: Sequence[str], width: int) -> str:
+    cells = [cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row]
+    return f"| {' | '.join([*cells, *[''] * (width - len(cells))])} |"

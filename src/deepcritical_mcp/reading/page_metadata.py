@@ -1,0 +1,145 @@
+"""What a web page says about itself: citation_* tags (Google Scholar's), Dublin Core, Open Graph, links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+from urllib.parse import urljoin
+
+from deepcritical_mcp.dates import readings
+from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid, record_ids
+from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName, split_name
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.urls import clean_url, host_of, is_web_address
+
+_TITLE = ("citation_title", "dc.title", "dcterms.title", "og:title", "twitter:title")
+_AUTHORS = ("citation_author", "dc.creator", "dcterms.creator", "author", "article:author")
+_DATE = (
+    "citation_publication_date", "citation_date", "citation_online_date", "prism.publicationdate", "dc.date",
+    "dcterms.date", "dcterms.issued", "article:published_time", "date", "citation_year",
+)  # fmt: skip
+_LANGUAGE = ("citation_language", "dc.language", "dcterms.language", "og:locale")
+_LICENCE = ("dc.rights", "dcterms.license", "dcterms.rights", "citation_license")
+_DOI = ("citation_doi", "prism.doi", "dc.identifier.doi")
+_MOST_AUTHORS = 500
+
+
+def fields_of(root: Any, url: str) -> Mapping[str, object]:
+    """Fields of `Publication`; only those that the page names. The identifiers are its own, never those of papers that
+    it mentions."""
+    meta = _meta(root)
+    canonical = _canonical(root, meta, url)
+    ids = record_ids(canonical)
+    html_language = str(root.get("lang") or "")
+    fields: dict[str, object] = {
+        "title": _first(meta, _TITLE) or _title_element(root),
+        "authors": tuple(_authors(meta)),
+        "date": _date(meta),
+        "doi": normalize_doi(_first(meta, ("citation_doi", "prism.doi", "dc.identifier.doi")))
+        or _dc_doi(meta)
+        or ids.doi,
+        "pmid": normalize_pmid(_first(meta, ("citation_pmid",))) or ids.pmid,
+        "pmcid": ids.pmcid,
+        "nct": ids.nct,
+        "journal": _first(meta, ("citation_journal_title", "prism.publicationname")),
+        "journal_abbreviation": _first(meta, ("citation_journal_abbrev",)),
+        "volume": _first(meta, ("citation_volume", "prism.volume")),
+        "issue": _first(meta, ("citation_issue", "prism.number")),
+        "pages": _pages(meta),
+        "publisher": _first(meta, ("citation_publisher", "dc.publisher", "og:site_name")),
+        "language": (_first(meta, _LANGUAGE) or html_language).replace("_", "-").partition("-")[0].lower(),
+        "url": canonical,
+    }
+    return {name: value for name, value in fields.items() if value and value != UNKNOWN_DATE}
+
+
+def licence_of_page(root: Any) -> str:
+    """The licence that the page links to, or names in its metadata; "" if none."""
+    meta = _meta(root)
+    named = next((value for value in meta.get("dc.rights", []) if "creativecommons.org/" in value), "")
+    links = cast("list[str]", root.xpath('//*[contains(concat(" ", @rel, " "), " license ")]/@href'))
+    linked = next((link for link in links if link.startswith(("http://", "https://", "//"))), "")
+    return clean_line(named or linked or _first(meta, _LICENCE))[:300]
+
+
+def copies_named(root: Any, url: str) -> tuple[str, ...]:
+    """Addresses of the same text that the page names: its full text, its PDF, where it sends browsers on to."""
+    meta = _meta(root)
+    named = [*meta.get("citation_full_html_url", []), *meta.get("citation_pdf_url", []), *_refresh(root)]
+    named += cast("list[str]", root.xpath('//link[@rel="alternate" and @type="application/pdf"]/@href'))
+    found = (urljoin(url, one.strip()) for one in named)
+    here = url.partition("#")[0]
+    return tuple(dict.fromkeys(one for one in found if is_web_address(one) and one.partition("#")[0] != here))[:4]
+
+
+def abstract_in_head(root: Any) -> str:
+    """The abstract among the metadata; descriptions for search engines do not count."""
+    found = _first(_meta(root), ("citation_abstract", "dcterms.abstract"))
+    return found if len(found) > 200 and not found.endswith(("...", "…")) else ""
+
+
+def _meta(root: Any) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for element in cast("list[Any]", root.xpath("//meta[@content]"))[:2_000]:
+        name = str(element.get("name") or element.get("property") or "").strip().lower()
+        content = clean_line(str(element.get("content") or ""))
+        if name and content:
+            found.setdefault(name, []).append(content)
+    return found
+
+
+def _first(meta: Mapping[str, Sequence[str]], names: Sequence[str]) -> str:
+    return next((meta[name][0] for name in names if name in meta), "")
+
+
+def _title_element(root: Any) -> str:
+    for path in ("//h1", "//title"):
+        texts = [clean_line("".join(one.itertext())) for one in cast("list[Any]", root.xpath(path))]
+        if len([text for text in texts if text]) == 1 or path == "//title":
+            return next((text for text in texts if text), "")[:500]
+    return ""
+
+
+def _authors(meta: Mapping[str, Sequence[str]]) -> Iterator[AuthorName]:
+    values = meta.get(next((name for name in _AUTHORS if name in meta), ""), [])
+    names = [name for value in values for name in value.split(";")]
+    for name in names[:_MOST_AUTHORS]:
+        if (plain := clean_line(name)) and not is_web_address(plain):
+            yield split_name(plain)
+
+
+def _date(meta: Mapping[str, Sequence[str]]) -> str:
+    for name in _DATE:
+        for value in meta.get(name, []):
+            if len(found := readings(value)) == 1 or (found and name.startswith("citation")):
+                return found[0]
+    return UNKNOWN_DATE
+
+
+def _dc_doi(meta: Mapping[str, Sequence[str]]) -> str:
+    values = (value.lower() for value in meta.get("dc.identifier", []))
+    return next((normalize_doi(value) for value in values if value.startswith(("10.", "doi:10.", "doi: 10."))), "")
+
+
+def _pages(meta: Mapping[str, Sequence[str]]) -> str:
+    first, last = _first(meta, ("citation_firstpage",)), _first(meta, ("citation_lastpage",))
+    return f"{first}-{last}" if first and last and first != last else first
+
+
+def _canonical(root: Any, meta: Mapping[str, Sequence[str]], url: str) -> str:
+    """The address that the page gives itself, if it is on the same site; many name their home page."""
+    links = cast("list[str]", root.xpath('//link[@rel="canonical"]/@href'))
+    for link in (*links, *meta.get("og:url", [])):
+        own = urljoin(url, link.strip())
+        path = own.partition("://")[2].partition("/")[2]
+        if is_web_address(own) and host_of(own) == host_of(url) and path.strip("/"):
+            return clean_url(own)
+    return clean_url(url)
+
+
+def _refresh(root: Any) -> Iterator[str]:
+    for element in cast("list[Any]", root.xpath("//meta[@http-equiv][@content]")):
+        if str(element.get("http-equiv")).lower() == "refresh":
+            _, found, target = str(element.get("content")).partition("=")
+            if found:
+                yield target.strip(" '\"")

@@ -1,0 +1,286 @@
+"""Full texts: the record of a document, the best copy that any provider has, and both kept in the session."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import anyio
+
+from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, even_share, seconds_before
+from deepcritical_mcp.errors import (
+    AllProvidersFailedError,
+    EvidenceStoreError,
+    ProviderError,
+    ProviderTimeoutError,
+    SessionBusyError,
+    SessionFullError,
+)
+from deepcritical_mcp.evidence.adding import AddOutcome
+from deepcritical_mcp.identifiers import RecordIds, preprint_number
+from deepcritical_mcp.models import (
+    NO_ABSTRACT,
+    NO_TITLE,
+    Attempt,
+    DocumentPassage,
+    Publication,
+    Text,
+    TextKind,
+    status_label,
+)
+from deepcritical_mcp.net.client import InFlight
+from deepcritical_mcp.progress import Progress, no_progress
+from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of
+from deepcritical_mcp.search.documents import DocumentId, FoundText
+from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, has_record, ids_of, is_paper
+from deepcritical_mcp.sources.base import Source
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.text import clean_line, counted
+
+PAGE = "page"
+"""The provider that reads any address."""
+SESSION = "session"
+"""Stands among the attempts for a text that the session held."""
+MAX_ADDRESSES = 3
+"""Addresses of copies that are tried."""
+READ_KINDS: tuple[TextKind, ...] = ("full_text", "registration", "page")
+_LEAST_SECONDS = 0.2
+_NOTICES = ("Retraction of Publication", "Published Erratum", "Expression of Concern", "Addendum")
+"""Types of publications that are about another one."""
+logger = logging.getLogger(__name__)
+
+
+class ReadingSession(Protocol):
+    """The part of `EvidenceStore` that reading needs."""
+
+    @property
+    def session_id(self) -> str: ...
+    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
+    async def known(self, publications: Sequence[Publication]) -> list[str]: ...
+    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
+    async def text(self, id: str) -> tuple[Publication, Text] | None: ...
+    async def best_passages(self, id: str, question: str, limit: int) -> tuple[DocumentPassage, ...]: ...
+
+
+class FullTexts:
+    """Finds and reads documents; `seconds` is how long it takes at most where no deadline is set around it."""
+
+    def __init__(
+        self,
+        providers: Sequence[FullTextSource],
+        pubmed: Source | None,
+        *,
+        seconds: float = 45.0,
+    ) -> None:
+        self.providers = tuple(providers)
+        self._records = RecordFinder(pubmed, providers)
+        self._page = next((one for one in providers if one.name == PAGE), None)
+        self._browsers = [one for one in providers if one.has_browser]
+        self._others = [one for one in providers if one is not self._page and not one.has_browser]
+        self._seconds = seconds
+        self._in_flight = InFlight()
+
+    async def read(
+        self, document: DocumentId, session: ReadingSession, *, progress: Progress = no_progress
+    ) -> FoundText:
+        """The text of a document, from the session or from the first provider that has it, kept in the session.
+
+        Raises:
+            AllProvidersFailedError: nothing is known about the document, and somebody who could know did not answer.
+        """
+        held = await self._held(document, session)
+        if held and (found := await _from_session(held, session)):
+            return found
+        await progress(0.1, "looking for the record")
+        climb = await self._in_flight.ask(
+            (document.ids, document.url, held and (held.id, held.is_record)),
+            lambda: self._climb(document, held, progress),
+        )
+        await progress(0.8, "keeping the text in the session")
+        return await self._kept(document, climb, session)
+
+    async def fetch(
+        self, documents: Sequence[DocumentId], session: ReadingSession, *, progress: Progress = no_progress
+    ) -> list[Publication | str]:
+        """The record of each document, or its page if it is not a paper or trial; instead of one that there is not,
+        why. Papers cost four requests at most, all together; what the session has costs none."""
+        held = [await self._held(one, session) for one in documents]
+        found: dict[int, Publication | str] = {n: one for n, one in enumerate(held) if one and _is_complete(one)}
+        await progress(0.05, f"fetching {counted(len(documents) - len(found), 'record')}")
+        wanted = [Wanted(one.ids, (one.url,) if preprint_number(one.url) else ()) for one in documents]
+        numbers = [n for n, one in enumerate(wanted) if n not in found and has_record(one)]
+        seconds = seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
+        lookups = await self._records.find([wanted[n] for n in numbers], seconds) if numbers else []
+        found |= {n: one.record or _why_missing(one, documents[n]) for n, one in zip(numbers, lookups, strict=True)}
+        unknown = {n: one for n, one in zip(numbers, lookups, strict=True) if not (one.record or one.failures)}
+        pages = [n for n, one in enumerate(documents) if one.url and (n not in found or n in unknown)]
+        found |= await self._pages({n: documents[n].url for n in pages}, seconds)
+        return [found.get(n, "nothing says where it is") for n in range(len(documents))]
+
+    async def _pages(self, urls: Mapping[int, str], seconds: float) -> dict[int, Publication | str]:
+        """Pages and files as publications; instead of one that cannot be read, why."""
+        found: dict[int, Publication | str] = {}
+        limiter, end = anyio.CapacityLimiter(AT_ONCE), anyio.current_time() + seconds
+
+        async def read(number: int, url: str) -> None:
+            async with limiter:
+                climb = Climb(Lookup(Wanted(RecordIds(), (url,))), [], [], [url])
+                await self._read_pages(climb, end)
+                told = [attempt.detail for attempt in climb.attempts if attempt.detail]
+                found[number] = publication_of(climb) or " ".join(told) or "this address cannot be read"
+
+        async with anyio.create_task_group() as tasks:
+            for number, url in urls.items():
+                tasks.start_soon(read, number, url)
+        return found
+
+    async def _held(self, document: DocumentId, session: ReadingSession) -> Publication | None:
+        """What the session holds of the document."""
+        named = [document.evidence] if document.evidence else []
+        found = await session.publications(named)
+        if not found and any(document.ids):
+            known = await session.known([_stub(document.ids)])
+            found = await session.publications([id for id in known if id])
+        return next((one for one in found.values() if not one.is_note), None)
+
+    async def _climb(self, document: DocumentId, held: Publication | None, progress: Progress) -> Climb:
+        urls = tuple(filter(None, (document.url or (held.url if held and not is_paper(ids_of(held)) else ""),)))
+        if held and held.is_record:
+            lookup = Lookup.of(held, urls)
+        else:
+            ids = document.ids if any(document.ids) or held is None else ids_of(held)
+            seconds = seconds_before(TO_FETCH_RECORDS, cap=self._seconds)
+            (lookup,) = await self._records.find([Wanted(ids, urls)], seconds)
+        # Europe PMC's page of a preprint has only what its record says.
+        pages = [url for url in lookup.wanted.urls if not (lookup.record and preprint_number(url))]
+        climb = Climb(lookup, [*lookup.attempts], [*lookup.failures], pages)
+        end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
+        others = [one for one in self._others if one.accepts(lookup.wanted)]
+        for number, provider in enumerate(others, start=1):
+            if climb.copy is None:
+                await progress(0.2 + 0.5 * number / (len(others) + 1), f"asking {provider.title}")
+                await self._ask(provider, climb, lookup.wanted, even_share(end, len(others) - number + 1))
+        if climb.copy is None:
+            await self._read_pages(climb, end)
+        return climb
+
+    async def _read_pages(self, climb: Climb, end: float) -> None:
+        """Read the addresses of copies, the best first; those after one that has another document's text, once more."""
+        page, wanted = self._page, climb.lookup.wanted
+        addresses = list(dict.fromkeys(climb.addresses))[:MAX_ADDRESSES]
+        for _ in range(MAX_ADDRESSES):
+            one = replace(wanted, urls=tuple(addresses))
+            if page is None or climb.copy or not page.accepts(one):
+                return
+            answer = await self._ask(page, climb, one, even_share(end, int(len(addresses) > 1)))
+            if answer and answer.needs_browser:
+                for browser in self._browsers:
+                    await self._ask(browser, climb, replace(wanted, urls=(answer.url,)), even_share(end, 1))
+            if not (addresses and answer and answer.status == "full_text"):
+                return
+            addresses = addresses[addresses.index(answer.url) + 1 if answer.url in addresses else 1 :]
+
+    async def _ask(self, provider: FullTextSource, climb: Climb, wanted: Wanted, seconds: float) -> Copy | None:
+        """Ask one provider, for at most so long, and note what it said; None if it did not answer."""
+        if provider.off or seconds < _LEAST_SECONDS:
+            climb.note(provider.name, "skipped", provider.off or "no time left")
+            return None
+        answer: Copy | None = None
+        try:
+            with anyio.move_on_after(seconds):
+                answer = climb.lookup.copies.get(provider.name) or await provider.read(wanted)
+            if answer is None:
+                raise ProviderTimeoutError(provider.name, f"{provider.title} did not answer in time.")
+        except ProviderError as error:
+            climb.failures.append(error)
+            climb.note(provider.name, "failed", error.message)
+            return None
+        climb.addresses += answer.elsewhere
+        climb.note(provider.name, *judged(answer, climb.lookup, is_page=provider is self._page))
+        if climb.attempts[-1].status == "full_text":
+            climb.copy, climb.provider = answer, provider.name
+        return answer
+
+    async def _kept(self, document: DocumentId, climb: Climb, session: ReadingSession) -> FoundText:
+        """What was found, kept in the session; if that fails, it is returned all the same, with an error."""
+        publication, status = publication_of(climb), final_status(climb)
+        attempts = tuple(dict.fromkeys(climb.attempts))
+        if publication is None:
+            if climb.failures and status == "not_found":
+                told = " ".join(dict.fromkeys(error.message for error in climb.failures))
+                message = f"{clean_line(document.name)[:80]} could not be looked up, which does not mean that it does "
+                raise AllProvidersFailedError(f"{message}not exist: {told} Try again later.", climb.failures)
+            return FoundText(status, attempts=attempts, errors=tuple(outages_of(climb)))
+        text, id, errors = _read_text(publication) if climb.copy else None, "", [*outages_of(climb)]
+        try:
+            (outcome,) = await session.add_evidence([publication])
+            publication = outcome.publication
+            text = _read_text(publication) if text else None
+            id = publication.id_of(text) if text else publication.id
+        except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
+            errors.append(f"The text was found, but could not be kept: {error.message}")
+        detail = climb.attempts[-1].detail if climb.copy else ""
+        remarks = climb.copy.reading.remarks if climb.copy and climb.copy.reading else ()
+        warnings = (*told_first(publication), *_about_text(text, detail), *remarks)
+        return FoundText(status, publication, text, id, attempts, tuple(errors), warnings)
+
+
+async def _from_session(held: Publication, session: ReadingSession) -> FoundText | None:
+    text = _read_text(held)
+    found = await session.text(held.id_of(text)) if text else None
+    if found is None:
+        return None
+    publication, text = found
+    attempts = (Attempt(provider=SESSION, status="full_text", detail="This session had the text already."),)
+    warnings = (*told_first(publication), *_about_text(text, ""))
+    return FoundText("full_text", publication, text, publication.id_of(text), attempts, (), warnings)
+
+
+def _read_text(publication: Publication) -> Text | None:
+    """The text that was read from a provider; not what a search gave of it, nor the user's."""
+    read = (one for kind in READ_KINDS for one in publication.texts if one.kind == kind)
+    return next((one for one in read if one.parts and not one.is_users), None)
+
+
+def _is_complete(held: Publication) -> bool:
+    """Whether the session has the record, or the page as it was read."""
+    return held.is_record or _read_text(held) is not None
+
+
+def _why_missing(lookup: Lookup, document: DocumentId) -> str:
+    """Why there is no record, for the caller."""
+    if lookup.failures:
+        told = " ".join(dict.fromkeys(error.message for error in lookup.failures))
+        return f"it could not be looked up, so send it again later: {told}"
+    details = [attempt.detail for attempt in lookup.attempts if attempt.detail]
+    return " ".join(details) or f"nobody has a record of {clean_line(document.name)[:80]}"
+
+
+def _stub(ids: RecordIds) -> Publication:
+    """Enough to recognize a document in a session."""
+    return Publication.of("abstract", NO_ABSTRACT, provider="", source="pubmed", title=NO_TITLE, **ids._asdict())
+
+
+def told_first(publication: Publication) -> Iterator[str]:
+    """What must be known before a paper is used: its status, and whether a preprint was published since."""
+    if publication.status != "ok":
+        yield f"This is marked {status_label(publication.status)}."
+    if what := ", ".join(one for one in publication.publication_types if one in _NOTICES):
+        about = [one for one in publication.status_notices if one.kind == "about"]
+        named = "; ".join(f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in about)
+        yield f"This is a notice ({what}) about {named or 'another paper'}: it is not that paper."
+    for notice in publication.status_notices:
+        if notice.kind == "published":
+            where = f"PMID {notice.pmid}" if notice.pmid else notice.doi or notice.reference
+            yield f"This is a preprint, published as {where}: read and cite that one."
+    if publication.form == "preprint" and not any(one.kind == "published" for one in publication.status_notices):
+        yield "This is a preprint, which was not peer reviewed."
+
+
+def _about_text(text: Text | None, detail: str) -> Iterator[str]:
+    if detail:
+        yield detail
+    if text and text.is_ocr:
+        yield "This text was read from scanned pages by a machine (OCR): check figures and names against the original."

@@ -1,0 +1,192 @@
+"""Europe PMC as a provider of full texts and records."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Self
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ProviderResponseError
+from deepcritical_mcp.identifiers import normalize_doi, preprint_number
+from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
+from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.pacing import shared_pacing
+from deepcritical_mcp.reading import Reading
+from deepcritical_mcp.reading.jats import read_jats
+from deepcritical_mcp.reading.jats_xml import JatsError
+from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.europepmc.europe_pmc_client import (
+    TITLE,
+    EuropePMCClient,
+    NoOpenTextError,
+    explain_status,
+)
+from deepcritical_mcp.sources.europepmc.europe_pmc_record import PREPRINTS, PROVIDER, EuropePMCRecord
+from deepcritical_mcp.sources.europepmc.europe_pmc_settings import EuropePMCSettings
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+
+SPACING = 0.21
+"""Seconds between two starts: EBI publishes no limit; 5 requests a second have proved safe."""
+_AUTHORITY = ("MED", "PMC")
+
+
+class EuropePMC(FullTextSource):
+    """Europe PMC: open full texts of articles and preprints, and records of nearly everything in the life sciences."""
+
+    name = PROVIDER
+    title = TITLE
+
+    def __init__(self, client: EuropePMCClient) -> None:
+        self._client = client
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        base_url = settings.of(EuropePMCSettings).europepmc_base_url
+        limiter = shared_pacing(
+            SPACING,
+            name=PROVIDER,
+            identity=base_url,
+            folder=settings.cache_dir,
+            redis_url=settings.redis_url.get_secret_value(),
+            steps=2,  # the record and its text
+        )
+        client = ApiClient(
+            net.http,
+            provider=PROVIDER,
+            title=TITLE,
+            retry=net.retry,
+            limiter=limiter,
+            explain=explain_status,
+            keyless=True,
+        )
+        return cls(EuropePMCClient(client, base_url=base_url))
+
+    def accepts(self, wanted: Wanted) -> bool:
+        return bool(_query(wanted))
+
+    async def record(self, wanted: Wanted) -> Publication | None:
+        """Its record: the published article, if that and its preprint have the same identifier."""
+        found = await self._find(wanted)
+        return found[0].publication if found else None
+
+    async def read(self, wanted: Wanted) -> Copy:
+        found = await self._find(wanted)
+        if not found:
+            return Copy("not_found", f"{TITLE} has no record with these identifiers.")
+        record, remark = found[0], _remark(found)
+        if not record.is_open:
+            detail = f"{TITLE} has the record; its text is not open access."
+            return _without_text(record, "not_allowed", detail, remark)
+        if not record.full_text_id:
+            detail = f"{TITLE} has the record, and says that the text is open access, but has no text of its own."
+            return _without_text(record, "abstract_only", detail, remark)
+        try:
+            reading = await self._client.full_text(record.full_text_id, lambda body: _reading(body, record))
+        except NoOpenTextError:
+            detail = f"{TITLE} has the record, but no open text of it."
+            return _without_text(record, "abstract_only", detail, remark)
+        if not reading.content:
+            detail = f"{TITLE} has the record; the file of its text has no text inside."
+            return _without_text(record, "no_text", detail, remark)
+        return Copy("full_text", remark, reading, _address(record.full_text_id), record.free_copies)
+
+    async def _find(self, wanted: Wanted) -> list[EuropePMCRecord]:
+        """The records that have one of the identifiers: those of articles before those of preprints."""
+        page = await self._client.search(_query(wanted))
+        found = [record for record in page.records if _is_wanted(record, wanted)]
+        return sorted(found, key=lambda one: (one.is_preprint, one.source not in _AUTHORITY))
+
+    def checks(self) -> tuple[SourceCheck, ...]:
+        async def examine() -> Finding:
+            await self._client.search("EXT_ID:1 AND SRC:MED", page_size=1, result_type="idlist")
+            return Finding("answers")
+
+        return (SourceCheck(self.title, examine),)
+
+
+def _query(wanted: Wanted) -> str:
+    """A query for all identifiers at once; "" if there is none that Europe PMC knows."""
+    ids, number = wanted.ids, _preprint_number(wanted)
+    doi = normalize_doi(ids.doi).replace('"', "").replace("\\", "")
+    parts = (
+        f"(EXT_ID:{ids.pmid} AND SRC:MED)" if ids.pmid else "",
+        f"PMCID:{ids.pmcid}" if ids.pmcid else "",
+        f'DOI:"{doi}"' if doi else "",
+        f"(EXT_ID:{number} AND SRC:{PREPRINTS})" if number else "",
+    )
+    return " OR ".join(filter(None, parts))
+
+
+def _preprint_number(wanted: Wanted) -> str:
+    """Europe PMC's number of a preprint, from the address of its page."""
+    return next((number for url in wanted.urls if (number := preprint_number(url))), "")
+
+
+def _is_wanted(record: EuropePMCRecord, wanted: Wanted) -> bool:
+    """Whether the record itself has one of the identifiers, as a search also finds what is only similar."""
+    known, ids = record.publication, wanted.ids
+    pairs = (
+        (known.pmid, ids.pmid),
+        (known.pmcid, ids.pmcid.upper()),
+        (normalize_doi(known.doi), normalize_doi(ids.doi)),
+        (record.id if record.is_preprint else "", _preprint_number(wanted)),
+    )
+    return any(one and one == other for one, other in pairs)
+
+
+def _remark(found: list[EuropePMCRecord]) -> str:
+    """What a reader must know about the copy: that it is a preprint, which version, and what became of it."""
+    return " ".join(_remarks(found))
+
+
+def _remarks(found: list[EuropePMCRecord]) -> Iterator[str]:
+    record = found[0]
+    if record.is_preprint:
+        server = record.publication.publisher
+        facts = ", ".join(filter(None, (server, f"version {record.version}" if record.version else "")))
+        yield f"This is a preprint ({facts})." if facts else "This is a preprint."
+        for notice in record.publication.status_notices:
+            if notice.kind == "published":
+                number = f"PMID {notice.pmid}" if notice.pmid else notice.doi or notice.reference
+                yield f"It was published as {number}."
+    elif any(one.is_preprint for one in found[1:]):
+        preprint = next(one.id for one in found if one.is_preprint)
+        yield f"This is the published article; its preprint ({preprint}) has the same identifier."
+
+
+def _without_text(record: EuropePMCRecord, status: DocumentStatus, *details: str) -> Copy:
+    return Copy(status, " ".join(filter(None, details)), _abstract(record), "", record.free_copies)
+
+
+def _abstract(record: EuropePMCRecord) -> Reading:
+    """What the record says, without a text."""
+    abstract = record.publication.text.content
+    abstract = "" if abstract == NO_ABSTRACT else abstract
+    return Reading("", fields=_fields(record), abstract=abstract, licence=record.licence)
+
+
+def _fields(record: EuropePMCRecord) -> dict[str, object]:
+    """The fields of the record that have a value, with its status."""
+    known = record.publication
+    return {name: getattr(known, name) for name in known.model_dump(exclude={"id", "texts"}, exclude_defaults=True)}
+
+
+def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
+    """The article in an answer, described by its record, which knows its status; ProviderResponseError if it is
+    another one."""
+    try:
+        articles = read_jats(body)
+    except JatsError as error:
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent a full text that is not XML.") from error
+    named = str(articles[0].fields.get("pmcid", "")) if articles else ""
+    if not articles or (named and record.publication.pmcid and named != record.publication.pmcid):
+        raise ProviderResponseError(PROVIDER, f"{TITLE} was asked for {record.full_text_id} and sent something else.")
+    reading = articles[0]
+    fields = {**reading.fields, **_fields(record)}
+    return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.licence)
+
+
+def _address(full_text_id: str) -> str:
+    place = f"article/{PREPRINTS}" if full_text_id.startswith(PREPRINTS) else "articles"
+    return f"https://europepmc.org/{place}/{full_text_id}"

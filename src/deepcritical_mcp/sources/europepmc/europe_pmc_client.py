@@ -1,0 +1,139 @@
+"""Requests to Europe PMC's REST service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import httpx
+
+from deepcritical_mcp.errors import (
+    ProviderError,
+    ProviderRequestError,
+    ProviderResponseError,
+    ProviderUnavailableError,
+)
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.json_fields import field_at, json_answer, mapping_of, number_of, rows_of, text_of
+from deepcritical_mcp.sources.europepmc.europe_pmc_record import PROVIDER, EuropePMCRecord, read_record
+from deepcritical_mcp.text import clean_line
+
+TITLE = "Europe PMC"
+T = TypeVar("T")
+_MAX_QUOTE = 200
+MAX_QUERY_STRING = 1_500
+"""Characters; a longer query is sent in the body, since some servers on the way refuse long addresses."""
+_ERROR_BEAN = re.compile(rb"<errorBean>.{0,200}?<errCode>(-?[0-9]{1,5})</errCode>.{0,200}?<errMsg>([^<>]*)", re.DOTALL)
+_WEB_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_NOT_OPEN = re.compile(r"not open access", re.IGNORECASE)
+
+
+class NoOpenTextError(ProviderRequestError):
+    """Europe PMC has no full text under this id that it may pass on; the id may be unknown, too."""
+
+
+@dataclass(frozen=True)
+class EuropePMCPage:
+    """A page of results; `next_cursor` is "" on the last one."""
+
+    records: tuple[EuropePMCRecord, ...]
+    total: int
+    next_cursor: str = ""
+
+
+class EuropePMCClient:
+    """Europe PMC's search and full texts. Raises only ProviderErrors; its errors may come with HTTP 200.
+
+    `client` is built with `explain=explain_status`.
+    """
+
+    def __init__(self, client: ApiClient, *, base_url: str) -> None:
+        self._client = client
+        self._base_url = base_url
+        self._in_flight = InFlight()
+
+    async def search(
+        self, query: str, *, page_size: int = 25, cursor: str = "*", sort: str = "", result_type: str = "core"
+    ) -> EuropePMCPage:
+        """A page of what `query` finds, in Europe PMC's query language."""
+        sent = {"query": query, "resultType": result_type, "pageSize": str(page_size), "cursorMark": cursor}
+        sent |= {"format": "json", **({"sort": sort} if sort else {})}
+
+        def read(response: httpx.Response) -> EuropePMCPage:
+            return _page(response, cursor)
+
+        if len(query) > MAX_QUERY_STRING:
+            return await self._ask("POST", "searchPOST", read, data=sent)
+        return await self._ask("GET", "search", read, params=sent)
+
+    async def full_text(self, id: str, read: Callable[[bytes], T]) -> T:
+        """What `read` makes of the JATS of "PMC3040717" or "PPR1036674".
+
+        Raises:
+            NoOpenTextError: there is none that may be passed on.
+        """
+
+        def checked(response: httpx.Response) -> T:
+            body = response.content
+            if found := _ERROR_BEAN.search(body[:2_000]):
+                raise _error_of(int(found[1]), found[2].decode("utf-8", "replace"))
+            if not body.rstrip().endswith(b"</article>"):
+                raise ProviderResponseError(
+                    PROVIDER, f"{TITLE} sent a full text that is cut off, or something else. Try again in a minute."
+                )
+            return read(body)
+
+        return await self._ask("GET", f"{id}/fullTextXML", checked)
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[httpx.Response], T],
+        *,
+        params: Mapping[str, str] | None = None,
+        data: Mapping[str, str] | None = None,
+    ) -> T:
+        url, headers = f"{self._base_url}/{path}", {"User-Agent": USER_AGENT}
+        body = {"data": data} if data else {}
+        key = (path, tuple((params or data or {}).items()))
+        return await self._in_flight.ask(
+            key, lambda: self._client.request(method, url, read, params=params or {}, headers=headers, **body)
+        )
+
+
+def explain_status(response: httpx.Response) -> ProviderError | None:
+    """The error behind an HTTP status, if it is a full text that is not there: 404 without a web page."""
+    is_text = response.request.url.path.endswith("/fullTextXML")
+    if response.status_code != 404 or not is_text:
+        return None
+    if _WEB_PAGE.match(response.content[:1_000]):
+        return ProviderUnavailableError(PROVIDER, f"{TITLE} answered with a web page (HTTP 404). Try again later.")
+    return NoOpenTextError(PROVIDER, f"{TITLE} has no open full text under this id.")
+
+
+def _page(response: httpx.Response, cursor: str) -> EuropePMCPage:
+    payload = json_answer(PROVIDER, TITLE, response)
+    if "errCode" in payload:
+        raise _error_of(int(number_of(payload["errCode"]) or 0), text_of(payload.get("errMsg")))
+    total, results = number_of(payload.get("hitCount")), mapping_of(payload.get("resultList"))
+    if total is None or "result" not in results:
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON that is not a search result.")
+    rows = rows_of(field_at(results, "result"))
+    records = tuple(record for record in map(read_record, rows) if record)
+    if len(records) < len(rows):
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent records without ids.")
+    following = text_of(payload.get("nextCursorMark"))
+    return EuropePMCPage(records, int(total), following if records and following != cursor else "")
+
+
+def _error_of(code: int, message: str) -> ProviderError:
+    """The error in a body: Europe PMC sends it with HTTP 200."""
+    quote = clean_line(message)[:_MAX_QUOTE].strip(" .") or "no reason given"
+    if _NOT_OPEN.search(message):
+        return NoOpenTextError(PROVIDER, f'{TITLE} says: "{quote}".')
+    if 400 <= code < 500:
+        return ProviderRequestError(PROVIDER, f'{TITLE} refused the request: "{quote}".')
+    return ProviderUnavailableError(PROVIDER, f'{TITLE} reports an error: "{quote}". Try again in a minute.')

@@ -1,0 +1,99 @@
+"""The interface of everything that delivers full texts."""
+
+from __future__ import annotations
+
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from deepcritical_mcp import sources
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import DocumentStatus, Publication
+from deepcritical_mcp.reading import Reading
+from deepcritical_mcp.sources.base import Net, SourceCheck
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.config import Settings
+    from deepcritical_mcp.sources import SourceRow
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The document that is looked for: all its identifiers that are known, and addresses where a copy may be."""
+
+    ids: RecordIds
+    urls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What a provider answers. An outage is not an answer, but a ProviderError.
+
+    Attributes:
+        status: "full_text" comes with a `reading`.
+        detail: one sentence for people that says why, e.g. "PMC has this article, but the publisher does not allow it
+            to be downloaded."; for a full text, which version it is, if not the published one.
+        reading: the text, or, with another status, what the provider knows about the document.
+        url: where the copy was read.
+        elsewhere: addresses where a copy may be, best first.
+        needs_browser: whether the page at `url` does not serve programs, or needs JavaScript, so that a provider that
+            runs a browser may be asked; not if it asks for a subscription, or forbids programs in robots.txt.
+    """
+
+    status: DocumentStatus
+    detail: str = ""
+    reading: Reading | None = None
+    url: str = ""
+    elsewhere: tuple[str, ...] = ()
+    needs_browser: bool = False
+
+
+class FullTextSource(ABC):
+    """A provider of full texts. Its methods raise only ProviderError.
+
+    Attributes:
+        name: wire name, e.g. "pmc".
+        title: name for people, e.g. "PMC".
+        has_browser: whether it reads pages that need one; it is asked only for those.
+        off: why it is not asked at all, e.g. "no email address (NCBI_EMAIL)"; "" if it is.
+    """
+
+    name: str
+    title: str
+    has_browser: bool = False
+    off: str = ""
+
+    @classmethod
+    @abstractmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        """The provider as the settings describe it. Opens no connection yet."""
+
+    @abstractmethod
+    def accepts(self, wanted: Wanted) -> bool:
+        """Whether it can be asked for a document with these identifiers and addresses."""
+
+    @abstractmethod
+    async def read(self, wanted: Wanted) -> Copy:
+        """Its copy of the document, or why it has none."""
+
+    async def record(self, wanted: Wanted) -> Publication | None:
+        """Its bibliographic record of the document, with an abstract or NO_ABSTRACT; None if it has none."""
+        return None
+
+    async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
+        """Its record, and its copy of the document if the same answer has both; None for each that it does not have."""
+        return await self.record(wanted), None
+
+    def checks(self) -> Sequence[SourceCheck]:
+        """The checks for `doctor`."""
+        return ()
+
+
+def create_full_texts(settings: Settings, net: Net, rows: Sequence[SourceRow] | None = None) -> list[FullTextSource]:
+    """The providers of `rows`, of `FULL_TEXTS` by default, in that order, as the settings describe them."""
+    kinds: list[type[FullTextSource]] = [
+        pkgutil.resolve_name(row.source) for row in (sources.FULL_TEXTS if rows is None else rows)
+    ]
+    return [kind.create(settings, net) for kind in kinds]

@@ -1,0 +1,150 @@
+"""The page itself, or the PDF that it leads to: the last rung for a full text, and the only one for a web address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
+from urllib.parse import quote
+
+from deepcritical_mcp.errors import (
+    AccessDeniedError,
+    DocumentNotFoundError,
+    DocumentTooLargeError,
+    DocumentTypeError,
+    ProviderError,
+    ProviderTimeoutError,
+    ProviderUnavailableError,
+    TooManyRedirectsError,
+    UnreadableDocumentError,
+)
+from deepcritical_mcp.identifiers import normalize_doi
+from deepcritical_mcp.models import DocumentStatus
+from deepcritical_mcp.net.guard import UNRESOLVED, Guard, guard_of, is_refusal
+from deepcritical_mcp.reading import PageReading, Reading
+from deepcritical_mcp.reading.access import BROWSERS_ONLY, SCRIPTS_ONLY
+from deepcritical_mcp.reading.reader_process import read_document
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.config import Settings
+
+_MOST_FETCHES = 4
+_UNPAID = (401, 402, 451)
+_BEST_FIRST: tuple[DocumentStatus, ...] = ("full_text", "abstract_only", "not_allowed", "no_text", "not_found")
+
+
+@dataclass
+class _Search:
+    """What was asked for, and what was found so far."""
+
+    wanted: Wanted
+    copies: list[Copy] = field(default_factory=list[Copy])
+    outages: list[ProviderError] = field(default_factory=list[ProviderError])
+
+    def answer(self) -> Copy:
+        """The best copy; an outage is raised if what could not be reached might be better than "not found"."""
+        best = min(self.copies, key=lambda copy: _BEST_FIRST.index(copy.status), default=None)
+        if self.outages and (best is None or best.status in ("not_found", "no_text")):
+            raise self.outages[0]
+        assert best is not None
+        if self.outages and best.status != "full_text":
+            return replace(best, detail=f"{best.detail} A copy elsewhere could not be read: {self.outages[0].message}")
+        return best
+
+
+class PageSource(FullTextSource):
+    """Reads the addresses of a document, or what its DOI leads to. If a page has only an abstract or no text, the PDF
+    or full page that it names is read."""
+
+    name = "page"
+    title = "web page"
+
+    def __init__(self, guard: Guard, *, doi_resolver: str = "https://doi.org/") -> None:
+        self._guard = guard
+        self._doi_resolver = doi_resolver
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls(guard_of(cls.name, fetch_private=settings.fetch_private))
+
+    def accepts(self, wanted: Wanted) -> bool:
+        return bool(wanted.urls or wanted.ids.doi)
+
+    async def read(self, wanted: Wanted) -> Copy:
+        by_doi = [f"{self._doi_resolver}{quote(wanted.ids.doi, safe='/:;()._-')}"] if wanted.ids.doi else []
+        found = _Search(wanted)
+        waiting, asked = [*wanted.urls, *by_doi], set[str]()
+        while waiting and len(asked) < _MOST_FETCHES:
+            url = waiting.pop(0)
+            if url in asked:
+                continue
+            asked.add(url)
+            try:
+                copy = await self._copy(url, wanted)
+            except ProviderError as error:
+                found.outages.append(_unresolved(error) if any(wanted.ids) else error)
+                continue
+            found.copies.append(copy)
+            if copy.status == "full_text":
+                return copy
+            waiting = [*copy.elsewhere, *waiting]
+        return found.answer()
+
+    async def _copy(self, url: str, wanted: Wanted) -> Copy:
+        """What one address has. Raises ProviderError for an outage."""
+        try:
+            page = await self._guard.fetch(url)
+            found = await read_document(page.content, media_type=page.media_type, url=page.url, charset=page.charset)
+        except DocumentNotFoundError as error:
+            return Copy("not_found", error.message, url=url)
+        except (DocumentTooLargeError, DocumentTypeError, TooManyRedirectsError) as error:
+            return Copy("no_text", error.message, url=url)
+        except UnreadableDocumentError as error:
+            if error.is_too_slow:
+                raise ProviderTimeoutError(self.name, error.message) from error
+            if error.retryable:
+                raise ProviderUnavailableError(self.name, error.message) from error
+            return Copy("not_allowed" if error.is_protected else "no_text", error.message, url=url)
+        except ProviderError as error:
+            if is_refusal(error):
+                needs_browser = isinstance(error, AccessDeniedError) and error.status not in _UNPAID
+                return Copy("not_allowed", error.message, url=url, needs_browser=needs_browser)
+            raise
+        is_text = found.status in ("full_text", "abstract_only")
+        if is_text and url.startswith(self._doi_resolver) and not _names(found, wanted.ids.doi):
+            return Copy("not_found", "The DOI leads to a page that does not name it, perhaps the journal's home page.")
+        reading, remark = _own_numbers(found, wanted)
+        detail = " ".join(filter(None, (found.detail, remark)))
+        needs_browser = found.detail in (BROWSERS_ONLY, SCRIPTS_ONLY)
+        return Copy(found.status, detail, reading, page.url, elsewhere=found.copies, needs_browser=needs_browser)
+
+
+def _unresolved(error: ProviderError) -> ProviderError:
+    """The same error without advice on how to spell a name: the caller gave an identifier."""
+    host = error.details.get(UNRESOLVED)
+    if not host:
+        return error
+    return ProviderUnavailableError(error.provider, f"The name {host} could not be resolved. Try again later.")
+
+
+def _names(found: PageReading, doi: str) -> bool:
+    """Whether a page that a DOI leads to is this document's: a site that has moved shows its home page instead."""
+    own = str(found.reading.fields.get("doi", ""))
+    return own == normalize_doi(doi) if own else doi.lower() in found.reading.content.lower()
+
+
+def _own_numbers(found: PageReading, wanted: Wanted) -> tuple[Reading, str]:
+    """The reading without numbers that contradict those asked for: a preprint is often offered as a copy of the
+    article; and a remark if there were any."""
+    fields = found.reading.fields
+    others = {
+        name: value
+        for name, known in wanted.ids._asdict().items()
+        if known and (value := fields.get(name)) and str(value).lower() != str(known).lower()
+    }
+    if not others:
+        return found.reading, ""
+    kept = {name: value for name, value in fields.items() if name not in wanted.ids._fields}
+    named = ", ".join(f"{name.upper()} {value}" for name, value in others.items())
+    return replace(found.reading, fields=kept), f"It names itself {named}: it may be another version."

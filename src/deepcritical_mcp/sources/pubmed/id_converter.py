@@ -1,0 +1,176 @@
+"""NCBI's ID converter: PMID, PMCID and DOI of articles in PMC."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import httpx
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderRequestError, ProviderResponseError
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.json_fields import field_at, json_answer, list_of, mapping_of, rows_of, text_of
+from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.pubmed.eutils import TOOL
+from deepcritical_mcp.sources.pubmed.ncbi import in_batches, ncbi_client
+from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
+
+NAME, TITLE = "idconv", "NCBI's ID converter"
+MAX_SPLITS = 16
+"""Of a batch with ids that are refused: enough to single out two of 200."""
+IdKind = Literal["pmid", "pmcid", "doi"]
+_VALID: Mapping[IdKind, re.Pattern[str]] = {
+    "pmid": re.compile(r"[1-9][0-9]{0,8}"),
+    "pmcid": re.compile(r"PMC[1-9][0-9]{0,9}"),
+    # Commas separate ids, and a DOI with a comma would become two.
+    "doi": re.compile(r"10\.[0-9]{4,9}[^\s,/]{0,50}/[^\s,]{1,300}"),
+}
+
+
+class RefusedIdsError(ProviderRequestError):
+    """The converter refuses the whole batch because of some of its ids."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What the converter knows.
+
+    Attributes:
+        ids: of each publication in the order asked, as given and with what the converter adds. An article that is not
+            in PMC has no PMCID then: the converter does not know whether it exists.
+        refused: ids that the converter cannot be asked for, or refuses.
+    """
+
+    ids: tuple[RecordIds, ...]
+    refused: tuple[str, ...] = ()
+
+
+class IdConverter:
+    """The ID converter, which takes ids of one kind in a request. Raises only ProviderErrors."""
+
+    def __init__(self, client: ApiClient, *, base_url: str, email: str = "") -> None:
+        self._client = client
+        self._url = f"{base_url}/"
+        self._identity = {"tool": TOOL, **({"email": email} if email else {})}
+        self._in_flight = InFlight()
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        """The converter as the settings describe it. It shares the pace of E-utilities: NCBI names no other."""
+        client = ncbi_client(settings, net, provider=NAME, title=TITLE, explain=explain_conversion)
+        base_url = settings.of(PubMedSettings).idconv_base_url
+        return cls(client, base_url=base_url, email=settings.ncbi_email.strip())
+
+    async def convert(self, ids: Sequence[RecordIds]) -> Conversion:
+        """Complete the ids of publications: one request for each kind of id and 200 publications.
+
+        Publications whose PMCID is known with a PMID or a DOI are not asked for.
+        """
+        asked = {place: key for place, one in enumerate(ids) if (key := _key(one))}
+        refused = [value for kind, value in asked.values() if not _VALID[kind].fullmatch(value)]
+        known: dict[tuple[IdKind, str], RecordIds] = {}
+        for kind in _VALID:
+            values = dict.fromkeys(v for k, v in asked.values() if k == kind and v not in refused)
+            for batch in in_batches([*values]):
+                found, bad = await self._ask_in_parts(kind, batch)
+                known |= {(kind, value): one for value, one in found.items()}
+                refused += bad
+        completed = (_completed(one, known.get(asked[at]) if at in asked else None) for at, one in enumerate(ids))
+        return Conversion(tuple(completed), tuple(dict.fromkeys(refused)))
+
+    async def _ask_in_parts(self, kind: IdKind, batch: Sequence[str]) -> tuple[dict[str, RecordIds], list[str]]:
+        """The answer for a batch, which is split until the ids that are refused stand alone."""
+        found: dict[str, RecordIds] = {}
+        refused: list[str] = []
+        parts = [batch]
+        for _ in range(1 + 2 * MAX_SPLITS):
+            part = parts.pop(0)
+            try:
+                found |= await self._ask(kind, part)
+            except RefusedIdsError:
+                middle = len(part) // 2
+                refused += part if len(part) == 1 else []
+                parts += [part[:middle], part[middle:]] if middle else []
+            if not parts:
+                return found, refused
+        raise ProviderRequestError(NAME, f"{TITLE} refuses too many of these ids. Check them, or ask for fewer.")
+
+    async def _ask(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
+        params = {"ids": ",".join(batch), "idtype": kind, "format": "json", **self._identity}
+        headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
+
+        def read(response: httpx.Response) -> dict[str, RecordIds]:
+            return _read(json_answer(NAME, TITLE, response), kind, batch)
+
+        return await self._in_flight.ask(
+            (kind, *batch), lambda: self._client.request("GET", self._url, read, params=params, headers=headers)
+        )
+
+    def check(self) -> SourceCheck:
+        """The check for `doctor`."""
+
+        async def examine() -> Finding:
+            await self._ask("pmcid", ["PMC3040717"])
+            return Finding("answers")
+
+        return SourceCheck(TITLE, examine, searches=False)
+
+
+def _key(ids: RecordIds) -> tuple[IdKind, str] | None:
+    """The id to ask for; None if nothing is missing, or if there is none."""
+    if ids.pmcid and (ids.pmid or ids.doi):
+        return None
+    if ids.pmid:
+        return "pmid", ids.pmid
+    if ids.pmcid:
+        return "pmcid", ids.pmcid.upper()
+    return ("doi", normalize_doi(ids.doi)) if ids.doi else None
+
+
+def _completed(given: RecordIds, found: RecordIds | None) -> RecordIds:
+    return (
+        given
+        if found is None
+        else given._replace(pmid=given.pmid or found.pmid, pmcid=given.pmcid or found.pmcid, doi=given.doi or found.doi)
+    )
+
+
+def _read(payload: Mapping[str, object], kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
+    """The ids in an answer by those that were asked for. A record with an error says only that PMC has no such article.
+
+    Raises ProviderResponseError if a record is missing or about something else.
+    """
+    if payload.get("status") not in ("ok", None) or "records" not in payload:
+        raise ProviderResponseError(NAME, f"{TITLE} sent an answer without records.")
+    wanted = {value.lower(): value for value in batch}
+    found: dict[str, RecordIds] = {}
+    for row in rows_of(payload["records"]):
+        ids = RecordIds(
+            pmid=normalize_pmid(text_of(row.get("pmid"))),
+            pmcid=text_of(row.get("pmcid")).upper(),
+            doi=normalize_doi(text_of(row.get("doi"))),
+        )
+        requested = text_of(row.get("requested-id")) or getattr(ids, kind)
+        if value := wanted.get(normalize_doi(requested) if kind == "doi" else requested.lower()):
+            found[value] = RecordIds() if row.get("status") == "error" or row.get("errmsg") else ids
+    if len(found) < len(wanted):
+        raise ProviderResponseError(NAME, f"{TITLE} answered for {len(found)} of {len(wanted)} ids.")
+    return found
+
+
+def explain_conversion(response: httpx.Response) -> ProviderError | None:
+    """The error behind a refusal: an id of the wrong kind fails a whole batch."""
+    if response.status_code in (401, 403):
+        return AuthenticationError(NAME, f"{TITLE} refused access (HTTP {response.status_code}).")
+    if response.status_code != 400:
+        return None
+    try:
+        payload = json_answer(NAME, TITLE, response)
+    except ProviderResponseError:
+        return None
+    codes = [text_of(field_at(row, "code")) for row in list_of(mapping_of(payload).get("errors"))]
+    return RefusedIdsError(NAME, f"{TITLE} refused the ids ({', '.join(codes)}).") if codes else None

@@ -1,0 +1,148 @@
+"""PMC (PubMed Central) as a provider of full texts."""
+
+from __future__ import annotations
+
+import re
+from typing import Self
+
+import httpx
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import NO_ABSTRACT, Publication
+from deepcritical_mcp.reading.jats import JatsReading, read_jats
+from deepcritical_mcp.reading.jats_xml import JatsError
+from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.eutils_answers import (
+    NoPossibleIdError,
+    explain_refusal,
+    refuse_other_data,
+    refuse_xml_errors,
+    unreadable,
+)
+from deepcritical_mcp.sources.pubmed.ncbi import eutilities, ncbi_client
+from deepcritical_mcp.text import clean_line
+
+NAME, TITLE = "pmc", "PMC"
+ADDRESS = "https://pmc.ncbi.nlm.nih.gov/articles/"
+_SAMPLE = "PMC1"  # for the check: no article has this number, so the answer is small
+_SET_END, _ARTICLE_END = b"</pmc-articleset>", b"</article>"
+_NO_ARTICLE = re.compile(rb'<Reply\s[^<>]*?\berror="([^"<>]*)"|<error\b[^<>]*>([^<>]*)', re.IGNORECASE)
+_UNKNOWN = re.compile(r"not available|not found|does not exist|invalid|no items", re.IGNORECASE)
+
+
+class PMC(FullTextSource):
+    """PMC through efetch, by PMCID."""
+
+    name = NAME
+    title = TITLE
+
+    def __init__(self, eutils: EUtilities) -> None:
+        self._eutils = eutils
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        client = ncbi_client(settings, net, provider=cls.name, title=cls.title, explain=explain_pmc_refusal)
+        return cls(eutilities(settings, client))
+
+    def accepts(self, wanted: Wanted) -> bool:
+        return bool(_pmcid(wanted.ids.pmcid))
+
+    async def read(self, wanted: Wanted) -> Copy:
+        pmcid = _pmcid(wanted.ids.pmcid)
+
+        def read(body: bytes) -> Copy:
+            try:
+                return _copy(body, pmcid)
+            except ProviderError as error:
+                raise _of_pmc(error) from error
+
+        try:
+            return await self._eutils.efetch_pmc(pmcid, read)
+        except NoPossibleIdError:
+            return _unknown(pmcid)
+
+    async def record(self, wanted: Wanted) -> Publication | None:
+        """What the article says about itself; PubMed knows more of those that it has."""
+        return (await self.record_and_copy(wanted))[0]
+
+    async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
+        copy = await self.read(wanted)
+        if (reading := copy.reading) is None:
+            return None, copy
+        fields = {"source": "pubmed", **reading.fields}
+        return Publication.of("abstract", reading.abstract or NO_ABSTRACT, provider=self.name, **fields), copy
+
+    def checks(self) -> tuple[SourceCheck, ...]:
+        async def examine() -> Finding:
+            await self.read(Wanted(RecordIds(pmcid=_SAMPLE)))
+            return Finding("answers")
+
+        return (SourceCheck(self.title, examine, key_variable="NCBI_API_KEY" if self._eutils.has_key else ""),)
+
+
+def explain_pmc_refusal(response: httpx.Response) -> ProviderError | None:
+    """The error behind an HTTP status of efetch, if its body says more than the status."""
+    error = explain_refusal(response)
+    return error and _of_pmc(error)
+
+
+def _of_pmc(error: ProviderError) -> ProviderError:
+    """An error of E-utilities under PMC's name: they say "PubMed" for all of NCBI's databases."""
+    message = error.message.replace("PubMed", TITLE)
+    return type(error)(NAME, message, retry_after=error.retry_after)
+
+
+def _pmcid(text: str) -> str:
+    """A PMCID as "PMC3040717", which older articles have without the letters; "" for anything else."""
+    found = re.fullmatch(r"(?:PMC)?0{0,9}([1-9][0-9]{0,9})(?:\.[0-9]{1,3})?", text.strip(), re.IGNORECASE)
+    return f"PMC{found[1]}" if found else ""
+
+
+def _copy(body: bytes, pmcid: str) -> Copy:
+    """What an answer of efetch says about the article; a ProviderError if it does not say anything about it."""
+    refuse_other_data(body)
+    if not body.rstrip().endswith((_SET_END, _ARTICLE_END)):
+        refuse_xml_errors(body)
+        raise unreadable("it is cut off, or is not a set of articles")
+    try:
+        articles = read_jats(body)
+    except JatsError as error:
+        raise unreadable(str(error)) from error
+    if not articles:
+        return _without_article(body, pmcid)
+    named = [_pmcid(str(one.fields.get("pmcid", ""))) for one in articles]
+    if pmcid in named:
+        reading = articles[named.index(pmcid)]
+    elif named == [""]:  # an old article may name none
+        reading = articles[0]
+    else:
+        raise ProviderResponseError(NAME, f"{TITLE} was asked for {pmcid} and sent {', '.join(filter(None, named))}.")
+    url = f"{ADDRESS}{pmcid}/"
+    return Copy("full_text", reading=reading, url=url) if reading.has_body else _without_body(reading, body, url)
+
+
+def _without_article(body: bytes, pmcid: str) -> Copy:
+    found = _NO_ARTICLE.search(body)
+    said = clean_line((found[1] or found[2] or b"").decode("utf-8", "replace"))[:200] if found else ""
+    if said and not _UNKNOWN.search(said):
+        raise ProviderUnavailableError(NAME, f'{TITLE} reports an error: "{said}". Try again in a minute.')
+    return _unknown(pmcid)
+
+
+def _unknown(pmcid: str) -> Copy:
+    return Copy("not_found", f"{TITLE} has no article {pmcid}.")
+
+
+def _without_body(reading: JatsReading, body: bytes, url: str) -> Copy:
+    """An article with its abstract only, and why: the publisher, an embargo, or a scan without text."""
+    if reading.is_withheld:
+        reason = "but its publisher does not allow its full text to be downloaded."
+        return Copy("not_allowed", f"{TITLE} has this article, {reason}", reading, url)
+    if b"<body" in body or b"scanned-page" in body:
+        return Copy("no_text", f"{TITLE} has this article as scanned pages only, without text.", reading, url)
+    reason = "but does not pass on its full text: its publisher forbids it, or an embargo has not ended."
+    return Copy("not_allowed", f"{TITLE} has this article, {reason}", reading, url)

@@ -1,0 +1,257 @@
+"""A study of ClinicalTrials.gov as a publication and as a text with sections. Contact persons are never read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from deepcritical_mcp.models import UNKNOWN_DATE
+from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, rows_of, text_of, texts_of
+from deepcritical_mcp.reading import Reading, Section, assembled
+from deepcritical_mcp.sources.trials.trial_outline import TrialPart, in_words, labeled, line, paragraphs
+from deepcritical_mcp.sources.trials.trial_results import add_results, outcome_rows
+from deepcritical_mcp.text import counted
+
+FIELDS = ",".join(
+    """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle OrgStudyIdInfo SecondaryIdInfo StatusModule LeadSponsor
+    Collaborator DescriptionModule ConditionsModule DesignModule ArmsInterventionsModule OutcomesModule
+    EligibilityModule LocationFacility LocationStatus LocationCity LocationState LocationCountry ReferencesModule
+    ParticipantFlowModule BaselineCharacteristicsModule OutcomeMeasuresModule AdverseEventsModule
+    LimitationsAndCaveats ConditionMeshTerm InterventionMeshTerm VersionHolder HasResults""".split()
+)
+"""All that is read, and no contact persons."""
+ADDRESS = "https://clinicaltrials.gov/study/"
+UNKNOWN_COUNT = 99_999_999
+_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
+Study = Mapping[str, object]
+
+
+def nct_of(study: Study) -> str:
+    """A study's number; "" if it has none."""
+    return text_of(field_at(study, "protocolSection", "identificationModule", "nctId")).upper()
+
+
+def former_numbers(study: Study) -> tuple[str, ...]:
+    """The numbers that the study had before."""
+    return texts_of(field_at(study, "protocolSection", "identificationModule", "nctIdAliases"))
+
+
+def data_date(study: Study) -> str:
+    """Of which day the data are; "" if the answer does not say."""
+    return _date(field_at(study, "derivedSection", "miscInfoModule", "versionHolder"))
+
+
+def attribution(study: Study) -> str:
+    """What must be said wherever the text is used, by the terms of ClinicalTrials.gov."""
+    dated = f", data of {day}" if (day := data_date(study)) else ""
+    return (
+        f"Source: ClinicalTrials.gov, U.S. National Library of Medicine{dated}. The text is the sponsor's; its layout "
+        "was changed."
+    )
+
+
+def trial_fields(study: Study) -> dict[str, object]:
+    """Fields of `Publication`."""
+    protocol = mapping_of(study.get("protocolSection"))
+    names, status = mapping_of(protocol.get("identificationModule")), mapping_of(protocol.get("statusModule"))
+    conditions, derived = mapping_of(protocol.get("conditionsModule")), mapping_of(study.get("derivedSection"))
+    first = _date_in(status, "studyFirstPostDateStruct") or _date(status.get("studyFirstSubmitDate"))
+    secondary = (text_of(one.get("id")) for one in rows_of(names.get("secondaryIdInfos")))
+    browse = ("conditionBrowseModule", "interventionBrowseModule")
+    terms = (text_of(one.get("term")) for name in browse for one in rows_of(field_at(derived, name, "meshes")))
+    keywords = (*texts_of(conditions.get("conditions")), *texts_of(conditions.get("keywords")))
+    number = nct_of(study)
+    return {
+        "source": "trial",
+        "title": line(names.get("briefTitle")) or line(names.get("officialTitle")),
+        "url": f"{ADDRESS}{number}",
+        "date": first or _date_in(status, "startDateStruct") or UNKNOWN_DATE,
+        "nct": number,
+        "publisher": line(field_at(protocol, "sponsorCollaboratorsModule", "leadSponsor", "name")),
+        "publication_types": tuple(_status_words(study)),
+        "mesh_terms": tuple(dict.fromkeys(filter(None, terms))),
+        "keywords": tuple(dict.fromkeys(keywords)),
+        "registrations": tuple(dict.fromkeys(filter(None, (*former_numbers(study), *secondary)))),
+    }
+
+
+def _status_words(study: Study) -> Iterator[str]:
+    """Kind, phase and state of a trial: "Interventional", "Phase 2", "Completed", "Results posted"."""
+    protocol = mapping_of(study.get("protocolSection"))
+    design = mapping_of(protocol.get("designModule"))
+    codes = (
+        text_of(design.get("studyType")),
+        *(code for code in texts_of(design.get("phases")) if code != "NA"),
+        text_of(field_at(protocol, "statusModule", "overallStatus")),
+    )
+    yield from map(in_words, filter(None, codes))
+    if study.get("hasResults") is True:
+        yield "Results posted"
+
+
+def trial_reading(study: Study) -> Reading:
+    """The registration and, if there are any, its results."""
+    outline = TrialPart("Registration")
+    protocol = mapping_of(study.get("protocolSection"))
+    description = mapping_of(protocol.get("descriptionModule"))
+    outline.add("Brief summary", paragraphs(description.get("briefSummary")))
+    outline.add("Detailed description", paragraphs(description.get("detailedDescription")))
+    outline.add("Identification", _identification(protocol))
+    outline.add("Status", _status(protocol))
+    outline.add("Design", _design(mapping_of(protocol.get("designModule"))))
+    conditions = mapping_of(protocol.get("conditionsModule"))
+    outline.add(
+        "Conditions",
+        [
+            *labeled("Conditions", "; ".join(texts_of(conditions.get("conditions")))),
+            *labeled("Keywords", "; ".join(texts_of(conditions.get("keywords")))),
+        ],
+    )
+    outline.add("Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
+    outcomes = mapping_of(protocol.get("outcomesModule"))
+    planned = outline.add("Planned outcomes")
+    for kind in ("Primary", "Secondary", "Other"):
+        planned.add(f"{kind} outcomes", outcome_rows(outcomes.get(f"{kind.lower()}Outcomes")))
+    outline.add("Eligibility", _eligibility(mapping_of(protocol.get("eligibilityModule"))))
+    outline.add("Locations", _locations(rows_of(field_at(protocol, "contactsLocationsModule", "locations"))))
+    add_results(outline, mapping_of(study.get("resultsSection")))
+    content, parts = assembled([*outline.written(), *_references(mapping_of(protocol.get("referencesModule")))])
+    return Reading(
+        content, parts, trial_fields(study), licence="Free to use, with attribution", remarks=(attribution(study),)
+    )
+
+
+def _identification(protocol: Study) -> list[str]:
+    names = mapping_of(protocol.get("identificationModule"))
+    sponsor = mapping_of(protocol.get("sponsorCollaboratorsModule"))
+    secondary = [
+        " ".join(filter(None, (text_of(one.get("type")), text_of(one.get("id")))))
+        for one in rows_of(names.get("secondaryIdInfos"))
+    ]
+    return [
+        *labeled("Brief title", line(names.get("briefTitle"))),
+        *labeled("Official title", line(names.get("officialTitle"))),
+        *labeled("Acronym", line(names.get("acronym"))),
+        *labeled("Sponsor's number", text_of(field_at(names, "orgStudyIdInfo", "id"))),
+        *labeled("Other numbers", "; ".join(secondary)),
+        *labeled("Former numbers", "; ".join(texts_of(names.get("nctIdAliases")))),
+        *labeled("Sponsor", line(field_at(sponsor, "leadSponsor", "name"))),
+        *labeled("Collaborators", "; ".join(line(one.get("name")) for one in rows_of(sponsor.get("collaborators")))),
+    ]
+
+
+def _status(protocol: Study) -> list[str]:
+    status = mapping_of(protocol.get("statusModule"))
+    dates = (
+        ("Start", "startDateStruct"),
+        ("Primary completion", "primaryCompletionDateStruct"),
+        ("Completion", "completionDateStruct"),
+        ("First posted", "studyFirstPostDateStruct"),
+        ("Results first posted", "resultsFirstPostDateStruct"),
+        ("Last update posted", "lastUpdatePostDateStruct"),
+    )
+    last_known = text_of(status.get("lastKnownStatus"))
+    return [
+        *labeled("Status", in_words(text_of(status.get("overallStatus")))),
+        *labeled("Last known status", in_words(last_known) if last_known else ""),
+        *labeled("Why it was stopped", line(status.get("whyStopped"))),
+        *(text for label, name in dates for text in labeled(label, _dated(status.get(name)))),
+    ]
+
+
+def _dated(struct: object) -> str:
+    day, kind = text_of(field_at(struct, "date")), text_of(field_at(struct, "type"))
+    return f"{day} ({in_words(kind)})" if day and kind else day
+
+
+def _design(design: Study) -> list[str]:
+    info = mapping_of(design.get("designInfo"))
+    coded = (
+        ("Study type", design.get("studyType")),
+        ("Allocation", info.get("allocation")),
+        ("Intervention model", info.get("interventionModel")),
+        ("Observational model", info.get("observationalModel")),
+        ("Time perspective", info.get("timePerspective")),
+        ("Primary purpose", info.get("primaryPurpose")),
+        ("Masking", field_at(info, "maskingInfo", "masking")),
+    )
+    masked = ", ".join(in_words(one).lower() for one in texts_of(field_at(info, "maskingInfo", "whoMasked")))
+    count = number_of(field_at(design, "enrollmentInfo", "count"))
+    kind = text_of(field_at(design, "enrollmentInfo", "type"))
+    enrolled = (
+        "" if count is None or count >= UNKNOWN_COUNT else f"{int(count)}{f' ({in_words(kind)})' if kind else ''}"
+    )
+    return [
+        *labeled("Phase", ", ".join(map(in_words, texts_of(design.get("phases"))))),
+        *(text for label, value in coded for text in labeled(label, in_words(text_of(value)) if value else "")),
+        *labeled("Masked", masked),
+        *labeled("Enrollment", enrolled),
+        *labeled("Target duration", line(design.get("targetDuration"))),
+    ]
+
+
+def _arms(module: Study) -> list[str]:
+    arms = [
+        ": ".join(filter(None, (_typed("Arm", one, "label"), line(one.get("description")))))
+        for one in rows_of(module.get("armGroups"))
+    ]
+    for one in rows_of(module.get("interventions")):
+        others = ", ".join(map(line, texts_of(one.get("otherNames"))))
+        name = _typed("Intervention", one, "name") + (f", also {others}" if others else "")
+        arms.append(": ".join(filter(None, (name, line(one.get("description"))))))
+    return arms
+
+
+def _typed(label: str, row: Study, name: str) -> str:
+    kind = text_of(row.get("type"))
+    return f"{label} {line(row.get(name))}" + (f" ({in_words(kind).lower()})" if kind else "")
+
+
+def _eligibility(module: Study) -> list[str]:
+    healthy = module.get("healthyVolunteers")
+    return [
+        *paragraphs(module.get("eligibilityCriteria")),
+        *paragraphs(module.get("studyPopulation")),
+        *labeled("Sex", in_words(text_of(module.get("sex")))),
+        *labeled("Minimum age", text_of(module.get("minimumAge"))),
+        *labeled("Maximum age", text_of(module.get("maximumAge"))),
+        *labeled("Healthy volunteers", ("yes" if healthy else "no") if isinstance(healthy, bool) else ""),
+    ]
+
+
+def _locations(rows: list[Mapping[str, object]]) -> list[str]:
+    """Sites by country, without the persons who answer there."""
+    countries = Counter(line(row.get("country")) or "Country unknown" for row in rows)
+    found = [f"{counted(len(rows), 'site')} in {counted(len(countries), 'country', 'countries')}"] if rows else []
+    for country, count in countries.items():
+        sites = (_site(row) for row in rows if (line(row.get("country")) or "Country unknown") == country)
+        named = "; ".join(dict.fromkeys(site for site in sites if site))
+        found.append(f"{country} ({count}): {named}" if named else f"{country} ({count})")
+    return found
+
+
+def _site(row: Mapping[str, object]) -> str:
+    return ", ".join(filter(None, (line(row.get(name)) for name in ("facility", "city", "state"))))
+
+
+def _references(module: Study) -> Iterator[Section]:
+    """Publications; those marked as found by NLM's matching were not named by the sponsor."""
+    rows: list[str] = []
+    for one in rows_of(module.get("references")):
+        pmid, kind = text_of(one.get("pmid")), in_words(text_of(one.get("type")))
+        citation = line(one.get("citation"))
+        rows.append(" ".join(filter(None, (citation, f"PMID {pmid}." if pmid else "", f"[{kind}]" if kind else ""))))
+    for one in rows_of(module.get("seeAlsoLinks")):
+        rows.append(" ".join(filter(None, (line(one.get("label")), text_of(one.get("url"))))))
+    if rows:
+        yield Section("r1", rows, "references", ("References",))
+
+
+def _date(value: object) -> str:
+    day = text_of(value)[:10]
+    return day if _DATE.fullmatch(day) else ""
+
+
+def _date_in(status: Study, name: str) -> str:
+    return _date(field_at(status, name, "date"))

@@ -1,0 +1,171 @@
+"""Documents cut to a client's context: at the ends of paragraphs, and never without the call that gives the rest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from deepcritical_mcp.models import PARAGRAPH_BREAK, Citation, Document, DocumentPassage
+from deepcritical_mcp.text import clipped, counted, cut_at_sentence
+
+SHARE_OF_HEAD = 0.5
+"""Of a result's characters, for what comes before the text, if there is text."""
+MAX_REMARK_LENGTH, MAX_REFERENCE_LENGTH = 500, 500
+MAX_ATTEMPTS = 10
+MIN_PASSAGE_LENGTH = 160
+
+
+def fit_document(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+    """`document`, cut until `length(document) <= limit`."""
+    if len(document.passages) <= limit and length(document) <= limit:
+        return document
+    document = _with_short_head(document, limit, length)
+    if document.form == "passages":
+        return _ranked(document, limit, length)
+    return _text(document, limit, length) if document.passages else document
+
+
+def _text(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+    """As many whole paragraphs as fit; of a single one that does not, as many lines or sentences."""
+
+    def fits(end: int) -> bool:
+        return length(_up_to(document, end)) <= limit
+
+    ends = list(_ends(document.passages))
+    count = largest(0, len(ends), lambda count: not count or fits(ends[count - 1]))
+    if count:
+        return _up_to(document, ends[count - 1])
+    first = document.passages[0].text[: ends[0]]
+    room = largest(1, len(first), fits)
+    line = first.rfind("\n", 0, room) + 1
+    return _up_to(document, line if line > room // 2 else len(cut_at_sentence(first, room)))
+
+
+def _ends(passages: Sequence[DocumentPassage]) -> Iterator[int]:
+    """Where each paragraph ends, the break after it included, counted over all passages."""
+    start = 0
+    for passage in passages:
+        for found in re.finditer(re.escape(PARAGRAPH_BREAK), passage.text):
+            yield start + found.end()
+        start += len(passage.text)
+        yield start
+
+
+def _up_to(document: Document, end: int) -> Document:
+    """The first `end` characters of the passages; the rest is for the next call."""
+    shown, left = list[DocumentPassage](), end
+    for passage in document.passages:
+        if text := passage.text[: max(0, left)].strip("\n"):
+            shown.append(passage.model_copy(update={"text": text}))
+        left -= len(passage.text)
+    return _continued(document.model_copy(update={"passages": tuple(shown)}), document.offset + end)
+
+
+def _continued(document: Document, offset: int) -> Document:
+    """`document`, which ends before `offset` of what was asked for."""
+    if offset >= document.characters:
+        return document.model_copy(update={"next_offset": -1})
+    left = f"{document.characters - offset:,} characters are" if document.form == "text" else "More of the outline is"
+    step = f"{left} left: {document.call} offset={offset}. {document.next_step}".strip()
+    return document.model_copy(update={"next_offset": offset, "next_step": step})
+
+
+def _ranked(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+    """The best passages that fit; if not even one does, its beginning."""
+    passages = document.passages
+
+    def fits(some: Sequence[DocumentPassage]) -> bool:
+        return length(document.model_copy(update={"passages": tuple(some)})) <= limit
+
+    count = largest(0, len(passages), lambda count: fits(passages[:count]))
+    shown = passages[:count]
+    if not shown and passages:
+        best = passages[0]
+        cap = largest(MIN_PASSAGE_LENGTH, min(limit, len(best.text)), lambda cap: fits([_beginning(best, cap)]))
+        shown = (_beginning(best, cap),)
+    left = [one.anchor for one in passages[len(shown) :]]
+    note = f"{counted(len(left), 'more passage does', 'more passages do')} not fit here: sections={json.dumps(left)}. "
+    step = f"{note if left else ''}{document.next_step}"
+    return document.model_copy(update={"passages": shown, "next_step": step})
+
+
+def _beginning(passage: DocumentPassage, cap: int) -> DocumentPassage:
+    if len(passage.text) <= cap:
+        return passage
+    text = cut_at_sentence(passage.text, cap)
+    left = len(passage.text) - len(text)
+    mark = f'[… {left:,} characters left out: sections=["{passage.anchor}"] has them …]'
+    return passage.model_copy(update={"text": f"{text} {mark}"})
+
+
+def _with_short_head(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
+    """`document` with less of what is not text: remarks, then tables, then the end of the outline."""
+    room = int(limit * SHARE_OF_HEAD) if document.passages else limit
+
+    def fits(head: Document) -> bool:
+        return length(head.model_copy(update={"passages": ()})) <= room
+
+    if fits(document):
+        return document
+    document = document.model_copy(
+        update={
+            "citation": short_citation(document.citation, limit),
+            "attempts": tuple(
+                one.model_copy(update={"detail": clipped(one.detail, limit // 100)})
+                for one in document.attempts[:MAX_ATTEMPTS]
+            ),
+            "errors": _few(document.errors, limit),
+            "warnings": _few(document.warnings, limit),
+        }
+    )
+    tables, outline = document.tables, document.outline
+    without = document.model_copy(update={"outline": outline[: len(outline) // 2]})
+    count = largest(0, len(tables), lambda count: fits(without.model_copy(update={"tables": tables[:count]})))
+    if left := len(tables) - count:
+        note = f'{counted(left, "more table")}: sections=["tables"].'
+        document = document.model_copy(update={"tables": tables[:count], "warnings": (*document.warnings, note)})
+    return _with_short_outline(document, fits)
+
+
+def _with_short_outline(document: Document, fits: Callable[[Document], bool]) -> Document:
+    outline = document.outline
+    if fits(document):
+        return document
+
+    def first(count: int) -> Document:
+        short = document.model_copy(update={"outline": outline[:count]})
+        if document.form == "outline":
+            return _continued(short, document.offset + count)
+        note = f'{counted(len(outline) - count, "more part")} of the outline: sections=["outline"] offset={count}.'
+        return short.model_copy(update={"warnings": (*document.warnings, note)})
+
+    return first(largest(0, len(outline), lambda count: fits(first(count))))
+
+
+def short_citation(citation: Citation, limit: int) -> Citation:
+    """`citation`, the shorter the smaller `limit` is."""
+    return citation.model_copy(
+        update={
+            "title": clipped(citation.title, limit // 20),
+            "reference": clipped(citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
+            **dict.fromkeys(("journal", "url"), ""),
+            **dict.fromkeys(("authors", "publication_types", "mesh_terms", "keywords", "registrations"), ()),
+            "status_notices": citation.status_notices[:1],
+        }
+    )
+
+
+def _few(remarks: Sequence[str], limit: int) -> tuple[str, ...]:
+    return tuple(clipped(remark, min(MAX_REMARK_LENGTH, limit // 20)) for remark in remarks[:MAX_ATTEMPTS])
+
+
+def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number in low..high that fits; `low` if none does."""
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,297 @@
+"""The tool `get_full_text`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionError
+from deepcritical_mcp.models import (
+    NO_ABSTRACT,
+    QUERY_LIMIT,
+    Citation,
+    Document,
+    DocumentPassage,
+    DocumentStatus,
+    Publication,
+    split_paragraph_anchor,
+)
+from deepcritical_mcp.search.documents import DocumentId, FoundText
+from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, progress_of, session_for
+from deepcritical_mcp.tools.document_ids import read_document_id
+from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.sections import (
+    ABSTRACT,
+    ALL,
+    OUTLINE,
+    Piece,
+    outline_of,
+    own_pieces,
+    passages_from,
+    pieces_of,
+    selected,
+    shortened_outline,
+    sub_articles,
+    tables_of,
+)
+from deepcritical_mcp.tools.spec import ToolSpec, hints
+
+MAX_ID_LENGTH = 2_000
+SHORT_TEXT = 6_000
+"""Characters: a text of no more is given whole at once."""
+BEST_PASSAGES, NEAREST_SHOWN = 5, 3
+"""Passages shown for a question; fewer of a text that has nothing close to it."""
+NOTHING_CLOSE = (
+    "Nothing in this text is close to the question. What is shown is only the nearest passages, not an answer."
+)
+RANKED = 40
+"""Passages that are ranked where only those of some sections are wanted."""
+MAX_OUTLINE = 60
+"""Parts listed in a first answer; of more, only the outer ones are."""
+
+_NOT_READ: Mapping[DocumentStatus, str] = {
+    "full_text": "",
+    "abstract_only": "Cite what the abstract says as the abstract's.",
+    "not_allowed": "The text is not free to read here: cite the abstract, or ask the user for the document and keep it "
+    "with add_evidence.",
+    "not_found": "Check the number, or find the paper by its title: pubmed_search.",
+    "no_text": "Look for another copy with web_search, or cite the abstract.",
+}
+
+
+_NOTHING_READ: Mapping[DocumentStatus, str] = {
+    "abstract_only": "There is no abstract either: ask the user for the document and keep it with add_evidence.",
+    "not_allowed": "The text is not free to read here: ask the user for the document and keep it with add_evidence.",
+    "no_text": "Look for another copy with web_search, or ask the user for the document.",
+}
+"""Instead of these, where there is no abstract to cite."""
+
+
+async def get_full_text(
+    ctx: ToolContext,
+    id: Annotated[str, Field(max_length=MAX_ID_LENGTH, description="PMID, PMCID, DOI, NCT number, URL or evidence id")],
+    question: Annotated[
+        str,
+        AfterValidator(clean_line),
+        Field(max_length=QUERY_LIMIT, description="returns the passages that answer it"),
+    ] = "",
+    sections: Annotated[
+        list[str],
+        Field(max_length=50, description='from the outline: "Methods", "s3", "t1"; ["all"] = the whole text'),
+    ] = [],  # noqa: B006  # pydantic copies it
+    offset: Annotated[int, Field(ge=0)] = 0,
+    session_id: SessionId = "",
+) -> Document:
+    """Read a paper, trial record, web page or PDF, not only its abstract. The first answer is its outline; then ask a
+    question, or read sections. The text is kept in the session."""
+    document, anchor = read_document_id(id)
+    names = [one for one in (*map(clean_line, sections), *([anchor] if anchor and not sections else [])) if one]
+    session = await session_for(ctx, session_id)
+    reader = (await application(ctx).services()).full_texts
+    found = await reader.read(document, session.store, progress=progress_of(ctx))
+    answer = _DocumentAnswer(document, found, session, application(ctx).settings.max_result_chars)
+    return await answer.document(question, names, offset)
+
+
+class _DocumentAnswer:
+    """One call's answer, from what was found."""
+
+    def __init__(self, asked: DocumentId, found: FoundText, session: CallSession, limit: int) -> None:
+        self._asked, self._found, self._session, self._limit = asked, found, session, limit
+        self._pieces = _pieces(found)
+        self._id = found.id or asked.evidence or asked.name
+
+    async def document(self, question: str, names: Sequence[str], offset: int) -> Document:
+        """The outline, the passages, or the sections that were asked for."""
+        head = self._head()
+        if self._found.text is None:
+            pieces, step = self._pieces, _NOT_READ[self._found.status]
+            if not pieces:
+                step = _NOTHING_READ.get(self._found.status, step)
+            if any(one.status == "failed" for one in self._found.attempts):
+                step = f"Ask again in a minute: not every provider answered. {step}"
+            return self._in_order(head, pieces, [ABSTRACT], offset, step)
+        if [one.casefold() for one in names] == [OUTLINE]:
+            return self._outline(head, offset)
+        chosen = selected(self._pieces, names) if names else []
+        if question:
+            passages, problem = await self._best(question, chosen)
+            if passages:
+                head = head if names else head.model_copy(update={"outline": shortened_outline(self._pieces, 0)})
+                return self._answered(head, question, passages)
+            head = head.model_copy(update={"warnings": (*head.warnings, problem)})
+        head = self._with_outline(head) if not names else head
+        own = own_pieces(self._pieces)
+        if not chosen and (offset or sum(len(one.text) for one in own) <= SHORT_TEXT):
+            chosen, names = own, [ALL]
+        if chosen:
+            others = "" if any(one.kind == "sub_article" for one in chosen) else sub_articles(self._pieces)
+            return self._in_order(head, chosen, names, offset, self._quoting(_first_anchor(chosen)), others)
+        return head.model_copy(update={"next_step": self._session.next_step(self._first_step())})
+
+    def _head(self) -> Document:
+        found, text = self._found, self._found.text
+        # Nobody must cite what nobody knows: it has a heading only.
+        unknown = Citation.of(_unknown(self._asked)).model_copy(update={"reference": ""})
+        return Document(
+            session_id=self._session.store.session_id,
+            id=found.id,
+            kind=text.kind if text else found.publication.text.kind if found.publication else "page",
+            citation=Citation.of(found.publication) if found.publication else unknown,
+            provider=text.provider if text else "",
+            licence=text.licence if text else "",
+            url=text.url if text else "",
+            status=found.status,
+            attempts=found.attempts,
+            errors=found.errors,
+            warnings=found.warnings,
+            call=self._call(),
+        )
+
+    def _with_outline(self, head: Document) -> Document:
+        shown = shortened_outline(self._pieces, MAX_OUTLINE)
+        left = len(outline_of(self._pieces)) - len(shown)
+        lists = f'sections=["{OUTLINE}"] lists all'
+        deeper = (
+            (f"The outline leaves out {left} inner parts, counted with what they are in: {lists}.",) if left else ()
+        )
+        return head.model_copy(
+            update={
+                "outline": shown,
+                "tables": tables_of(self._pieces),
+                "warnings": (*head.warnings, *deeper),
+                "characters": len(shown),
+                "call": self._call(sections=[OUTLINE]),
+            }
+        )
+
+    def _outline(self, head: Document, offset: int) -> Document:
+        whole = outline_of(self._pieces)
+        if offset >= len(whole):
+            raise InvalidInputError(f"offset: the outline has {len(whole)} entries; offset {offset:,} is past the end.")
+        return head.model_copy(
+            update={
+                "outline": whole[offset:],
+                "tables": () if offset else tables_of(self._pieces),
+                "offset": offset,
+                "characters": len(whole),
+                "call": self._call(sections=[OUTLINE]),
+                "next_step": self._session.next_step(self._first_step()),
+            }
+        )
+
+    def _in_order(
+        self, head: Document, pieces: Sequence[Piece], names: Sequence[str], offset: int, *steps: str
+    ) -> Document:
+        """The text of the parts from `offset` on."""
+        total = sum(len(one.text) for one in pieces)
+        if offset and offset >= total:
+            raise InvalidInputError(
+                f"offset: what was asked for has {total:,} characters; nothing follows character {offset:,}. "
+                "offset=0 begins again."
+            )
+        return head.model_copy(
+            update={
+                "form": "text",
+                "passages": tuple(passages_from(pieces, offset, self._limit)),
+                "offset": offset,
+                "characters": total,
+                "call": self._call(sections=names),
+                "next_step": self._session.next_step(*steps),
+            }
+        )
+
+    def _answered(self, head: Document, question: str, passages: Sequence[DocumentPassage]) -> Document:
+        close = any(one.is_close for one in passages)
+        passages = passages if close else passages[:NEAREST_SHOWN]
+        nearby = f'Context: sections=["{split_paragraph_anchor(passages[0].anchor)[0]}"].'
+        all_parts = f'All parts and tables: sections=["{OUTLINE}"].' if head.outline else ""
+        return head.model_copy(
+            update={
+                "form": "passages",
+                "passages": tuple(passages),
+                "warnings": (*(() if close else (NOTHING_CLOSE,)), *head.warnings, *self._session.store.warnings),
+                "call": self._call(question=question),
+                "next_step": self._session.next_step(nearby, all_parts, self._quoting(passages[0].anchor)),
+            }
+        )
+
+    async def _best(self, question: str, chosen: Sequence[Piece]) -> tuple[Sequence[DocumentPassage], str]:
+        """The passages that answer best, in the chosen parts if there are any; or why there are none."""
+        if not self._found.id:
+            return (), "Passages cannot be ranked, because the text was not kept: read its sections."
+        try:
+            store, limit = self._session.store, RANKED if chosen else BEST_PASSAGES
+            passages = await store.best_passages(self._found.id, question, limit)
+        except (SessionError, EvidenceStoreError) as error:
+            return (), f"Passages could not be ranked: {error.message}"
+        if chosen:
+            passages = [one for one in passages if any(_overlap(one.anchor, piece.anchor) for piece in chosen)]
+        where = "these sections" if chosen else "this text"
+        return passages[:BEST_PASSAGES], f"No passage in {where} is close to the question."
+
+    def _call(self, **arguments: object) -> str:
+        given = {"id": self._id, **{name: value for name, value in arguments.items() if value}}
+        return "get_full_text " + " ".join(
+            f"{name}={json.dumps(one, ensure_ascii=False)}" for name, one in given.items()
+        )
+
+    def _first_step(self) -> str:
+        shown = {one.anchor for one in shortened_outline(self._pieces, MAX_OUTLINE)}
+        outer = [one for one in self._pieces if one.text and one.kind == "section" and one.anchor in shown - {ABSTRACT}]
+        example = outer[len(outer) // 2].anchor if outer else ALL
+        total = sum(len(one.text) for one in own_pieces(self._pieces))
+        step = (
+            f'{self._call()} with question="…" for the passages that answer it, or sections=["{example}"] to read '
+            f'(titles work too); sections=["{ALL}"] is the whole text, {counted(total, "character")}.'
+        )
+        return " ".join(filter(None, (step, sub_articles(self._pieces))))
+
+    def _quoting(self, anchor: str) -> str:
+        if not (self._found.id and anchor):
+            return ""
+        return f'To quote exactly, e.g. get_evidence ids=["{self._found.id}@{anchor}"].'
+
+
+def _overlap(anchor: str, other: str) -> bool:
+    """Whether two anchors, each of a part or of paragraphs in it, have a paragraph in common."""
+    one, two = split_paragraph_anchor(anchor), split_paragraph_anchor(other)
+    together = not (one.first and two.first) or (one.first <= two.last and two.first <= one.last)
+    return one.part == two.part and together
+
+
+def _first_anchor(pieces: Sequence[Piece]) -> str:
+    """The anchor of the first paragraph of these parts that can be quoted by one."""
+    named = (one.anchor for one in pieces if one.text and one.anchor != ABSTRACT)
+    first = next(named, "")
+    return first if not first or split_paragraph_anchor(first)[1] else f"{first}p1"
+
+
+def _pieces(found: FoundText) -> list[Piece]:
+    """The parts of the text; without one, the abstract or what else the record says."""
+    if found.publication and found.text:
+        return pieces_of(found.publication, found.text)
+    own = [one.content for one in found.publication.texts if not one.is_users] if found.publication else []
+    return [Piece(ABSTRACT, ("Abstract",), one) for one in own[:1] if one != NO_ABSTRACT]
+
+
+def _unknown(asked: DocumentId) -> Publication:
+    """What stands for a document that nobody knows."""
+    numbers = {name: number for name, number in asked.ids._asdict().items() if number}
+    return Publication.of(
+        "page", NO_ABSTRACT, provider="", source="web", title=f"[Unknown: {asked.name}]", url=asked.url, **numbers
+    )
+
+
+TOOL = ToolSpec(
+    get_full_text,
+    "Read the full text",
+    Document,
+    hints(open_world=True),
+    changes_session=True,
+    if_late="What was found is kept. Try again: a text that the session has is answered without asking anybody.",
+)

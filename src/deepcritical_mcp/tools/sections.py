@@ -1,0 +1,220 @@
+"""The parts of a text that a caller names, by anchor or by title, and as much of them as an answer holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.evidence.anchors import no_paragraphs
+from deepcritical_mcp.evidence.passage_quotes import paragraphs_read
+from deepcritical_mcp.models import (
+    NO_ABSTRACT,
+    NOT_OWN,
+    PARAGRAPH_BREAK,
+    DocumentPassage,
+    OutlineEntry,
+    PartKind,
+    Publication,
+    TableEntry,
+    Text,
+    own_spans,
+    section_of,
+    split_paragraph_anchor,
+)
+from deepcritical_mcp.text import clipped, counted
+
+ABSTRACT, ALL, OUTLINE = "abstract", "all", "outline"
+"""What `sections` may name besides anchors and titles."""
+MAX_CAPTION = 200
+MAX_SUB_ARTICLES = 6
+MAX_NAMED = 25
+"""Titles that an error names."""
+_NUMBERING = re.compile(r"^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){0,5}\.?|[ivx]{1,6}\.|[a-z]\)) ", re.IGNORECASE)
+_PATH = re.compile(r" ?[>›»/|] ?")
+_KINDS: dict[str, PartKind] = {"table": "table", "figure": "figure", "reference": "references"}
+# What a section is called where it has not the name that was asked for.
+_OTHER_NAMES = (
+    "method methodology procedure experimental protocol",
+    "result finding",
+    "introduction background",
+    "conclusion concluding summary interpretation",
+    "discussion comment",
+    "funding acknowledgement acknowledgment",
+)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part with its own text, without its sub-parts'."""
+
+    anchor: str
+    path: tuple[str, ...]
+    text: str
+    kind: PartKind = "section"
+    parent: str = ""
+
+    @property
+    def title(self) -> str:
+        """Of the part itself; "" for one without."""
+        return self.path[-1] if self.path else ""
+
+
+def pieces_of(publication: Publication, text: Text) -> list[Piece]:
+    """The parts of a text in order; in front of a full text the abstract, which is not part of it."""
+    spans = own_spans(text.parts, len(text.content))
+    parts = [
+        Piece(part.anchor, section_of(part), text.content[start:end].strip(), part.kind, part.parent)
+        for part, start, end in spans
+    ]
+    parts = parts or [Piece("s0", (), text.content)]
+    abstracts = (one.content for one in publication.texts if one.kind == "abstract" and not one.is_users)
+    abstract = next((one for one in abstracts if one != NO_ABSTRACT), "")
+    return [Piece(ABSTRACT, ("Abstract",), abstract), *parts] if abstract and text.kind == "full_text" else parts
+
+
+def own_pieces(pieces: Sequence[Piece]) -> list[Piece]:
+    """The publication's own, without sub-articles, which others wrote or translated."""
+    return [piece for piece in pieces if piece.kind != "sub_article"]
+
+
+def sub_articles(pieces: Sequence[Piece]) -> str:
+    """Which sub-articles there are, and how to read them; "" if there are none."""
+    outer = [piece for piece in pieces if piece.kind == "sub_article" and not piece.parent]
+    named = "; ".join(f"{one.anchor} {one.title.removeprefix(f'{NOT_OWN}: ')}" for one in outer[:MAX_SUB_ARTICLES])
+    more = f"; and {len(outer) - MAX_SUB_ARTICLES} more" if len(outer) > MAX_SUB_ARTICLES else ""
+    return (
+        f'{NOT_OWN}, and left out of "{ALL}": {named}{more}. sections=["{outer[0].anchor}"] reads it.' if outer else ""
+    )
+
+
+def outline_of(pieces: Sequence[Piece], depth: int = 0) -> tuple[OutlineEntry, ...]:
+    """All parts but tables; with a `depth`, those of so many levels, each with the characters of what is left out."""
+    listed = [one for one in pieces if one.kind != "table"]
+    shown = {one.anchor: len(one.text) for one in listed if not depth or len(one.path) <= depth}
+    parents = {one.anchor: one.parent for one in pieces}
+    for one in listed:
+        above = one.anchor
+        while above and above not in shown:
+            above = parents.get(above, "")
+        if above and above != one.anchor:
+            shown[above] += len(one.text)
+    return tuple(
+        OutlineEntry(section=one.path, anchor=one.anchor, characters=shown[one.anchor])
+        for one in listed
+        if one.anchor in shown
+    )
+
+
+def tables_of(pieces: Sequence[Piece]) -> tuple[TableEntry, ...]:
+    """The tables with their captions, which are their first paragraphs."""
+    captions = ((one, one.text.partition(PARAGRAPH_BREAK)[0] or one.title) for one in pieces if one.kind == "table")
+    return tuple(
+        TableEntry(anchor=one.anchor, caption=one.title if caption.startswith("|") else clipped(caption, MAX_CAPTION))
+        for one, caption in captions
+    )
+
+
+def selected(pieces: Sequence[Piece], names: Sequence[str]) -> list[Piece]:
+    """The parts that `names` mean, with their sub-parts, each once, in the order of the text.
+
+    Raises:
+        InvalidInputError: there is no such part; the message names those that there are.
+    """
+    chosen: dict[str, Piece] = {}
+    for name in names:
+        found = _meant(pieces, name) or [piece for one in re.split("[,;]", name) for piece in _meant(pieces, one)]
+        if not found:
+            raise InvalidInputError(f"sections: there is no {json.dumps(name[:80])}. {_listed(pieces)}")
+        chosen.update((piece.anchor, piece) for piece in found)
+    order = {piece.anchor: number for number, piece in enumerate(pieces)}
+    return sorted(chosen.values(), key=lambda piece: (order[split_paragraph_anchor(piece.anchor)[0]], piece.anchor))
+
+
+def _meant(pieces: Sequence[Piece], name: str) -> list[Piece]:
+    plain = name.strip().strip("\"'").rpartition("@")[2].strip()
+    if plain.casefold() == ALL:
+        return own_pieces(pieces)
+    anchor = split_paragraph_anchor(plain.casefold())
+    found = _with_inner(pieces, {anchor.part})
+    if found and anchor.first:
+        paragraphs = [one for one in found[0].text.split(PARAGRAPH_BREAK) if one.strip()]
+        if not paragraphs:
+            inside = [piece.anchor for piece in pieces if piece.parent == anchor.part]
+            raise InvalidInputError(f"sections: {no_paragraphs(anchor.part, inside)}")
+        if not anchor.first <= anchor.last <= len(paragraphs):
+            raise InvalidInputError(f"sections: {anchor.part} has {counted(len(paragraphs), 'paragraph')}.")
+        text = paragraphs_read(paragraphs, found[0].kind, anchor.first, anchor.last)
+        return [Piece(str(anchor), found[0].path, text, found[0].kind)]
+    return found or _titled(own_pieces(pieces), plain) or _titled(pieces, plain)
+
+
+def _with_inner(pieces: Sequence[Piece], anchors: set[str]) -> list[Piece]:
+    found, inside = list[Piece](), set(anchors)
+    for piece in pieces:
+        if piece.anchor in inside or piece.parent in inside:
+            inside.add(piece.anchor)
+            found.append(piece)
+    return found
+
+
+def _titled(pieces: Sequence[Piece], name: str) -> list[Piece]:
+    """The parts with that title or, if there are none, with one that has all its words, or means the same."""
+    path = [_words(one) for one in _PATH.split(name) if _words(one)]
+    if not path:
+        return []
+    titles = [(piece, [_words(title) for title in piece.path]) for piece in pieces if piece.path]
+    exact = {piece.anchor for piece, own in titles if own[-len(path) :] == path}
+    kind = _KINDS.get(" ".join(path[-1])) if len(path) == 1 else None
+    exact = exact or {piece.anchor for piece in pieces if kind and piece.kind == kind}
+    alike = exact or {piece.anchor for piece, own in titles if _follows(path, own)}
+    others = [set(row.split()) for row in _OTHER_NAMES if set(path[-1]) & set(row.split())]
+    alike = alike or {piece.anchor for piece, own in titles for row in others if row & set(own[-1])}
+    return _with_inner(pieces, alike)
+
+
+def _follows(path: Sequence[tuple[str, ...]], own: Sequence[tuple[str, ...]]) -> bool:
+    """Whether the words of each title in `path` are in one of `own`, the last in the last."""
+    places = iter(own[:-1])
+    return set(path[-1]) <= set(own[-1]) and all(any(set(one) <= set(title) for title in places) for one in path[:-1])
+
+
+def _words(title: str) -> tuple[str, ...]:
+    """The words of a title without its number, and without their plurals."""
+    words = re.findall(r"[^\W_]+", _NUMBERING.sub("", title.strip()).casefold())
+    return tuple(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words)
+
+
+def _listed(pieces: Sequence[Piece]) -> str:
+    outer = [piece for piece in pieces if not piece.parent and piece.kind != "table"]
+    named = [f"{one.anchor} {clipped(one.title, 60)}".strip() for one in outer[:MAX_NAMED]]
+    more = f", and {len(outer) - MAX_NAMED} more" if len(outer) > MAX_NAMED else ""
+    return f'There are {", ".join(named)}{more}; sections=["{OUTLINE}"] lists all.'
+
+
+def shortened_outline(pieces: Sequence[Piece], most: int) -> tuple[OutlineEntry, ...]:
+    """The outer levels, as many as have no more than `most` entries; the outermost in any case."""
+    entries = outline_of(pieces)
+    depth = max((len(one.section) for one in entries), default=0)
+    while len(entries) > most and depth > 1:
+        depth -= 1
+        entries = outline_of(pieces, depth)
+    return entries
+
+
+def passages_from(pieces: Sequence[Piece], offset: int, most: int) -> Iterator[DocumentPassage]:
+    """The texts of `pieces`, which together have an `offset`, from there on, until there are `most` characters.
+
+    A passage that begins inside a part has the anchor of its paragraph.
+    """
+    for piece in pieces:
+        text = piece.text[offset : offset + most]
+        if text:
+            anchor = piece.anchor
+            if offset and anchor != ABSTRACT and not split_paragraph_anchor(anchor)[1]:
+                anchor = f"{anchor}p{piece.text[:offset].count(PARAGRAPH_BREAK) + 1}"
+            yield DocumentPassage(anchor=anchor, section=piece.path, text=text)
+        most -= len(text)
+        offset = max(0, offset - len(piece.text))

@@ -1,0 +1,128 @@
+"""What is quoted of a long text stands at the anchor given with it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.evidence.anchors import excerpt
+from deepcritical_mcp.evidence.chunking import Passage, own_span, passages
+from deepcritical_mcp.evidence.passage_quotes import Quotation, narrowed, quotation, with_neighbors
+from deepcritical_mcp.excerpts import GAP, Span, quoted, sentences
+from deepcritical_mcp.models import Text, split_paragraph_anchor
+from deepcritical_mcp.reading import Section
+from tests.evidence.stand_ins import paper
+
+SENTENCES = st.lists(st.integers(0, 999), min_size=1, max_size=12).map(
+    lambda some: " ".join(f"Group {number} had {number * 7} events in the follow-up of the trial." for number in some)
+)
+TABLES = st.lists(st.integers(0, 999), min_size=1, max_size=30).map(
+    lambda some: "\n".join(
+        ["| Arm | Events |", "| --- | --- |", *(f"| Arm. {one} |{f' {one} ' if one % 5 else ' '}|" for one in some)]
+    )
+)
+PARAGRAPHS = st.lists(st.one_of(SENTENCES, TABLES), min_size=1, max_size=7)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> list[Section]:
+    """Sections and tables, with any mix of paragraphs and tables inside."""
+    made: list[Section] = []
+    for number, paragraphs in enumerate(draw(st.lists(PARAGRAPHS, min_size=1, max_size=4)), 1):
+        if draw(st.booleans()):
+            made.append(Section(f"t{number}", [f"Table {number}. Events", *paragraphs], "table", ("Results", "Table")))
+        else:
+            made.append(Section(f"s{number}", paragraphs, path=("Results",)))
+    return made
+
+
+def _check(text: Text, shown: Quotation) -> None:
+    """Every sentence and row that is shown stands at the anchor, and something of its first and last paragraph does."""
+    whole = excerpt(text, shown.anchor)
+    assert whole
+    assert all(line.strip() in whole.content for piece in shown.content.split(GAP) for line in piece.split("\n"))
+    part, first, last = split_paragraph_anchor(shown.anchor)
+    for number in (first, last):
+        one = excerpt(text, f"{part}p{number}")
+        assert one
+        lines = [line for piece in sentences(one.content) for line in one.content[slice(*piece)].strip().split("\n")]
+        assert any(line in shown.content for line in lines)
+
+
+def _found(sections: list[Section]) -> tuple[Text, list[Passage]]:
+    publication = paper(sections)
+    return publication.texts[0], passages(publication)
+
+
+@given(documents(), st.sampled_from([0, 300, 600]))
+def test_every_passage_stands_at_its_anchor(sections: list[Section], length: int) -> None:
+    text, found = _found(sections)
+    for number, passage in enumerate(found):
+        shown = with_neighbors(passage, length, found[: number // 2])
+        _check(text, shown)
+        assert passage.quotation.split("\n")[0] in shown.content
+        rows = [line for line in shown.content.split("\n") if line.startswith("|")]
+        assert not rows or rows[:2] == ["| Arm | Events |", "| --- | --- |"]
+
+
+@given(documents(), st.data())
+def test_chosen_sentences_stand_at_their_anchor(sections: list[Section], data: st.DataObject) -> None:
+    text, _ = _found(sections)
+    for part in text.parts:
+        own = own_span(text, part)
+        whole = [Span(own.start + one.start, own.start + one.end) for one in sentences(text.content[slice(*own)])]
+        chosen = data.draw(st.lists(st.sampled_from(whole), min_size=1, max_size=4, unique=True))
+        shown = quotation(text, part, chosen)
+        _check(text, shown)
+        prose = [text.content[slice(*one)].strip() for one in chosen]
+        assert all(one in shown.content for one in prose if "|" not in one)
+
+
+@given(st.lists(SENTENCES, min_size=2, max_size=6), st.data())
+def test_a_shortened_passage_has_the_anchor_of_what_is_left(paragraphs: list[str], data: st.DataObject) -> None:
+    text, _ = _found([Section("s1", paragraphs, path=("Results",))])
+    kept = data.draw(st.lists(st.sampled_from(sentences(text.content)), min_size=1, max_size=3, unique=True))
+    brief = quoted(text.content, kept)
+    _check(text, narrowed(text, text.parts[0], Quotation(brief, "")))
+
+
+TWO_TABLES = Section(
+    "t6",
+    [
+        "Table 6. Accuracy of the models",
+        "| Model | AUC |\n| --- | --- |\n| RF: soil | 0.81 |",
+        "Values are means of ten runs.",
+        "| Model | Error |\n| --- | --- |\n| RF: soil + rain | 0.22 |",
+        "RF, random forest; rain is yearly precipitation.",
+    ],
+    "table",
+    ("Results", "Table 6"),
+)
+
+
+def test_every_table_of_a_part_is_quoted_below_its_own_header_and_the_caption() -> None:
+    text, found = _found([TWO_TABLES])
+    late = next(one for one in found if "0.22" in one.quotation)
+    shown = with_neighbors(late, 600)
+    assert shown.anchor == "t6p4"
+    assert shown.content == (
+        "Table 6. Accuracy of the models\n\n[…]\n\n| Model | Error |\n| --- | --- |\n| RF: soil + rain | 0.22 |"
+    )
+    whole = excerpt(text, "t6p4")
+    assert whole
+    assert whole.content == shown.content
+
+
+def test_a_footnote_does_not_take_rows_without_their_header_with_it() -> None:
+    _, found = _found([TWO_TABLES])
+    notes = [with_neighbors(one, 0) for one in found if one.table is None]
+    assert [(one.anchor, "|" in one.content) for one in notes] == [("t6p3", False), ("t6p5", False)]
+
+
+def test_a_footnote_is_shown_below_its_table() -> None:
+    _, found = _found([TWO_TABLES])
+    (row, note) = (next(one for one in found if word in one.quotation) for word in ("0.22", "yearly"))
+    shown = with_neighbors(note, 600)
+    assert shown.anchor == "t6p4-5"
+    assert shown.content.endswith("| RF: soil + rain | 0.22 |\n\nRF, random forest; rain is yearly precipitation.")
+    assert with_neighbors(note, 600, [row]).anchor == "t6p5"

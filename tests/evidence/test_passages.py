@@ -1,0 +1,313 @@
+"""Full texts in a session: cut into passages, found by them, embedded in the background."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from collections.abc import AsyncGenerator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence import Scope
+from deepcritical_mcp.evidence.answering import TextPlace
+from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.lexical import LexicalIndex
+from deepcritical_mcp.evidence.passage_quotes import with_neighbors
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.models import PARAGRAPH_BREAK, Text
+from deepcritical_mcp.reading import Section, assembled
+from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
+
+Registries = Callable[[Settings], SessionRegistry]
+TABLE = "| Arm | Deaths |\n| --- | --- |\n" + "\n".join(
+    f"| Group {number} with a name of some length | {number} |" for number in range(1, 41)
+)
+TRIAL = paper(
+    [
+        Section("s1", ["We gave zinc to adults with warts."], path=("Methods",)),
+        Section("s1.1", ["Allocation was by sealed envelopes.", "Nobody was blinded."], path=("Methods", "Allocation")),
+        Section("s2", ["Warts went away in half of the adults.", "Nausea was common with zinc."], path=("Results",)),
+        Section("t1", ["Table 1. Deaths by arm", TABLE, "One death was late."], "table", ("Results", "Table 1"), "s2"),
+        Section("r1", ["Smith J. Zebra stripes and zinc. J Test. 2001."], "references", ("References",)),
+        Section("x1", [], "sub_article", ("Decision letter",)),
+        Section("x1.1", ["The referees doubt the zebra."], path=("Decision letter", "Review"), parent="x1"),
+    ],
+    "Zinc for warts",
+    pmid="11",
+    abstract="Zinc was compared with placebo in adults with common warts.",
+)
+FULL = TRIAL.texts[1]
+
+
+class SlowModel(HashingModel):
+    """Answers queries at once, and embeds further documents only when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_go_on = anyio.Event()
+        self.free = 0
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self.free <= 0:
+            await self.may_go_on.wait()
+        self.free -= 1
+        return await super().vectors(texts)
+
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return await HashingModel.vectors(HashingModel(), texts)
+
+
+@pytest.fixture
+async def slow() -> AsyncGenerator[tuple[SlowModel, SessionRegistry]]:
+    model = SlowModel()
+    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
+    yield model, registry
+    await registry.aclose()
+
+
+def test_passages_stay_inside_their_section_and_say_where_they_are() -> None:
+    found = [one for one in passages(TRIAL) if one.part]
+    assert [one.anchor for one in found][:4] == ["s1p1", "s1.1p1-2", "s2p1-2", "t1p2"]
+    assert found[1].content == (
+        "Zinc for warts. Methods > Allocation. Allocation was by sealed envelopes.\n\nNobody was blinded."
+    )
+    assert all(one.quotation in FULL.content for one in found)
+    assert passages(TRIAL)[0].content == "Zinc for warts. Zinc was compared with placebo in adults with common warts."
+
+
+def test_a_table_is_cut_between_rows_with_its_caption_and_header_in_front() -> None:
+    rows = [one for one in passages(TRIAL) if one.anchor == "t1p2"]
+    assert len(rows) > 3
+    front = "Zinc for warts. Results > Table 1. Table 1. Deaths by arm\n| Arm | Deaths |\n| Group "
+    assert all(one.content.startswith(front) for one in rows)
+    assert "\n".join(one.quotation for one in rows) == TABLE.split("\n", 2)[2]
+    assert [one.quotation for one in passages(TRIAL) if one.anchor == "t1p3"] == ["One death was late."]
+
+
+def test_rows_below_a_heading_row_are_shown_with_it() -> None:
+    groups = ["| Plasma |  |", *(f"| {number} µg | {number} |" for number in range(40)), "| Red cells |  |"]
+    rows = [*groups, *(f"| {number} µg | {number * 9} |" for number in range(40))]
+    content, parts = assembled([Section("t1", ["\n".join(["| Dose | Folate |", "| --- | --- |", *rows])], "table")])
+    paper = TRIAL.model_copy(update={"texts": (Text(kind="full_text", content=content, parts=parts),)})
+    found = passages(paper)
+    late = next(one for one in found if "| 39 µg | 351 |" in one.quotation)
+    lines = with_neighbors(late, 600).content.split("\n")
+    assert lines[:5] == ["| Dose | Folate |", "| --- | --- |", "[…]", "| Red cells |  |", "[…]"]
+    assert "Plasma" not in late.content
+    assert "| Red cells |  |" in late.content
+
+
+def test_references_and_sub_articles_are_no_passages() -> None:
+    assert not any("zebra" in one.content.lower() for one in passages(TRIAL))
+
+
+def test_a_long_paragraph_is_cut_between_sentences() -> None:
+    text = " ".join(f"Sentence {number} is about surviving perinatal rats." for number in range(100))
+    found = passages(paper([Section("s1", [text, "Short."], path=("Results",))]))
+    assert all(one.end - one.start <= PASSAGE_LENGTH + 60 and one.quotation.endswith(".") for one in found)
+    assert " ".join(one.quotation for one in found).replace(PARAGRAPH_BREAK, " ") == f"{text} Short."
+
+
+async def test_a_passage_is_found_with_its_section_and_anchor(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([TRIAL, piece("Aspirin lowers the incidence of colon cancer.", "Aspirin", pmid="12")])
+    found = (await store.search("how were adults allocated to zinc, in sealed envelopes?")).evidence
+    first = found[0]
+    assert (first.id, first.kind, first.section, first.anchor) == (
+        "pubmed:11~2",
+        "full_text",
+        ("Methods", "Allocation"),
+        "s1.1p1-2",
+    )
+    assert first.content == "Allocation was by sealed envelopes.\n\nNobody was blinded."
+    assert first.content_truncated
+    assert first.citation.pmid == "11"
+    assert sum(one.citation.pmid == "11" for one in found) == 3
+    assert {one.citation.pmid for one in found} == {"11", "12"}
+
+
+async def test_only_texts_of_a_kind_are_searched(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([TRIAL])
+    full = (await store.search("zinc", scope=Scope(kind="full_text"))).evidence
+    assert {one.kind for one in full} == {"full_text"}
+    assert [one.id for one in (await store.search("zinc", scope=Scope(kind="abstract"))).evidence] == ["pubmed:11"]
+
+
+async def test_rows_of_a_table_are_shown_with_its_caption(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([TRIAL])
+    (row, *_) = await store.best_passages("pubmed:11~2", "how many deaths in group 33", 1)
+    assert row.text.startswith("Table 1. Deaths by arm\n\n| Arm | Deaths |\n| --- | --- |\n[…]\n| Group ")
+    assert "| Group 33 with a name of some length | 33 |" in row.text
+    assert (row.anchor, row.section) == ("t1p2", ("Results", "Table 1"))
+
+
+async def test_the_title_does_not_rank_a_full_text_above_what_answers(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([TRIAL])
+    best = await store.best_passages("pubmed:11~2", "nausea with zinc", 2)
+    assert "Nausea was common with zinc." in best[0].text
+    assert await store.best_passages("pubmed:404", "nausea") == ()
+    assert (await store.text("pubmed:11~2")) is not None
+    assert (await store.text("pubmed:11~3")) is None
+
+
+async def test_quotations_never_come_from_a_list_of_references(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([TRIAL])
+    found, _ = await store.answers("zebra stripes", [TextPlace("pubmed:11")], 500)
+    assert found[TextPlace("pubmed:11")] == []
+
+
+async def test_a_text_in_which_nothing_is_searched_is_kept(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    whole = paper([Section("r1", ["Smith J. Zebras. 2001."], "references", ("References",))], "Stripes", pmid="5")
+    await store.add_evidence([whole])
+    assert [one.id for one in (await store.search("stripes")).evidence] == ["pubmed:5"]
+    assert store.warnings == ()
+
+
+async def test_many_passages_are_embedded_after_the_answer(slow: tuple[SlowModel, SessionRegistry]) -> None:
+    model, registry = slow
+    store = await registry.open()
+    model.free = 1  # the abstract
+    await store.add_evidence([paper(long_sections("the tumor", 40), pmid="1", abstract="An abstract.")])
+    total = len(passages((await store.publications(["pubmed:1"]))["pubmed:1"])) - 1
+    assert store.warnings[-1] == f"pubmed:1~2: {total} of {total} passages are still being indexed."
+    with anyio.fail_after(1):  # a search waits for a share of its time
+        found = (await store.search("weighed in step 33 of the methods")).evidence
+    assert "In step 33 of the methods" in found[0].content
+    model.may_go_on.set()
+    assert (await store.search("weighed in step 33 of the methods")).evidence[0].relevance != found[0].relevance
+    assert not any("indexed" in warning for warning in store.warnings)
+    assert len(model.embedded) == len(set(model.embedded)) == total + 1
+
+
+async def test_a_full_text_that_joins_an_abstract_embeds_only_itself(place: Settings) -> None:
+    model = HashingModel()
+    registry = SessionRegistry(place, model, open_backend(place))
+    store = await registry.open()
+    abstract = piece("Zinc was compared with placebo.", "Zinc for warts", pmid="11")
+    await store.add_evidence([abstract])
+    sections = long_sections("zinc", 40)
+    for _ in range(2):
+        await store.add_evidence([paper(sections, "Zinc for warts", pmid="11")])
+        await store.search("zinc")
+    contents = [one.content for one in passages((await store.publications(["pubmed:11"]))["pubmed:11"])]
+    assert model.embedded.count(contents[0]) == 1
+    assert sorted(set(model.embedded) - {"zinc"}) == sorted(contents)
+    assert len(model.embedded) == len(contents) + 2  # and the two queries
+    await registry.aclose()
+
+
+async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_place: Settings) -> None:
+    model = SlowModel()
+    model.free = 2
+    first = SessionRegistry(lasting_place, model, open_backend(lasting_place))
+    store = await first.open()
+    whole = paper(long_sections("the tumor", 40), pmid="1", abstract="An abstract.")
+    await store.add_evidence([whole])
+    with anyio.move_on_after(0.5):
+        await store.search("tumor")
+    await first.aclose()
+    again = HashingModel()
+    second = SessionRegistry(lasting_place, again, open_backend(lasting_place))
+    kept = await second.get(store.session_id)
+    await kept.search("tumor")
+    assert not kept.warnings[1:]
+    assert {*model.embedded, *again.embedded} - {"tumor"} == {one.content for one in passages(whole)}
+    assert len(again.embedded) < len(passages(whole))
+    await second.aclose()
+
+
+async def test_a_session_is_dropped_while_it_is_indexed(slow: tuple[SlowModel, SessionRegistry]) -> None:
+    model, registry = slow
+    store = await registry.open()
+    model.free = 1
+    await store.add_evidence([paper(long_sections("the tumor", 40), pmid="1", abstract="An abstract.")])
+    await registry.drop(store.session_id)
+    model.may_go_on.set()
+    assert registry.open_sessions == 0
+
+
+async def test_a_long_text_in_a_list_is_shown_by_its_beginning(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([paper(long_sections("zinc", 40), pmid="1")])
+    (item,) = await store.page(0, 10)
+    assert item.content_truncated
+    assert len(item.content) <= 8_000
+
+
+def test_a_large_index_finds_the_same_as_a_small_one() -> None:
+    index = LexicalIndex(b=0.0)
+    for number in range(1_300):
+        index.add(str(number), words_of(" ".join(f"w{number}x{at}" for at in range(100))))
+        if number in (3, 700, 1_299):
+            index.add(f"zinc {number}", words_of("zinc oxide"))
+    assert index.score("oxide").top(10).keys() == {"zinc 3", "zinc 700", "zinc 1299"}
+    index.remove("zinc 700")
+    index.add("latest", words_of("oxide " * 50))
+    assert list(index.score("oxide").top(10)) == ["latest", "zinc 3", "zinc 1299"]
+
+
+FOLDER = os.environ.get("DEEPCRITICAL_RETRIEVAL_DIR", "")
+
+
+@pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RETRIEVAL_DIR is not set")
+async def test_three_of_four_questions_are_answered_within_1_500_characters(embedder: EmbeddingService) -> None:
+    folder = Path(FOLDER) / "evidence_inference"
+    papers, queries = (
+        [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
+        for name in ("papers.jsonl", "queries.jsonl")
+    )
+    registry = SessionRegistry(Settings(), embedder, open_backend(Settings()))
+    within: list[tuple[bool, bool]] = []
+    for row in papers:
+        store = await registry.open()
+        (outcome,) = await store.add_evidence([_paper(row)])
+        for query in (query for query in queries if query["paper"] == row["id"]):
+            best = await store.best_passages(outcome.publication.id, query["text"], limit=20)
+            found = [_is_answered(row, query["spans"], [one.text for one in best], limit) for limit in (1_500, 3_000)]
+            within.append((found[0], found[1]))
+        await registry.drop(store.session_id)
+    await registry.aclose()
+    early, late = (sum(some) / len(some) for some in zip(*within, strict=True))
+    assert early >= 0.75, early
+    assert late >= 0.84, late
+
+
+def _paper(row: dict[str, Any]) -> Any:
+    groups = itertools.groupby(row["paragraphs"], key=lambda paragraph: paragraph["section"])
+    return paper(
+        [
+            Section(f"s{number}", [one["text"] for one in group], path=tuple(filter(None, title.split(" > "))))
+            for number, (title, group) in enumerate(groups, start=1)
+        ],
+        row["title"],
+        pmid=row["id"],
+    )
+
+
+def _is_answered(row: dict[str, Any], spans: Sequence[Sequence[int]], shown: Sequence[str], limit: int) -> bool:
+    """Whether the first `limit` characters shown have a part of an answer."""
+    content = PARAGRAPH_BREAK.join(one["text"] for one in row["paragraphs"])
+    starts = [0, *itertools.accumulate(len(one["text"]) + 2 for one in row["paragraphs"])]
+    answers = [(starts[paragraph] + start, starts[paragraph] + end) for paragraph, start, end in spans]
+    for passage in shown:
+        start = content.find(passage)
+        end = start + min(len(passage), limit)
+        if limit > 0 and any(start < last and first < end for first, last in answers):
+            return True
+        limit -= len(passage)
+    return False

@@ -1,0 +1,103 @@
+"""What is exported of full texts: never all, and little where the licence is not open."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from deepcritical_mcp.board import board_report
+from deepcritical_mcp.export import ExportFormat, read_jsonl
+from deepcritical_mcp.export.licence import is_open
+from deepcritical_mcp.models import NO_ABSTRACT, Part, Publication, Text
+from tests.publications import export, published
+
+SENTENCE = "Zinc was given to every second patient of the ward. "
+
+
+def paper(licence: str, abstract: str = "Zinc speeds up repair.") -> Publication:
+    """A paper whose full text was read."""
+    whole = Text(
+        kind="full_text",
+        content=SENTENCE * 200,
+        provider="pmc",
+        parts=(Part(anchor="s1", path=("Results",)),),
+        licence=licence,
+        url="https://pmc.example/PMC1",
+    )
+    record = published(abstract, source="pubmed", title="Zinc in wounds", pmid="7")
+    texts = (whole, *record.texts) if abstract == NO_ABSTRACT else (*record.texts, whole)
+    return record.model_copy(update={"texts": texts})
+
+
+@pytest.mark.parametrize(
+    "licence",
+    [
+        "CC BY 4.0",
+        "cc-by",
+        "CC BY-SA",
+        "https://creativecommons.org/licenses/by/4.0/",
+        "http://creativecommons.org/licenses/by-sa/3.0/us/",
+        "CC0",
+        "cc0 1.0",
+        "https://creativecommons.org/publicdomain/zero/1.0/",
+        "public-domain",
+        "Public domain (US government work)",
+        "This is an open access article under the terms of the Creative Commons Attribution License.",
+    ],
+)
+def test_open_licences_are_known_in_any_spelling(licence: str) -> None:
+    assert is_open(licence)
+
+
+@pytest.mark.parametrize(
+    "licence",
+    [
+        "",
+        "CC BY-NC 4.0",
+        "cc-by-nc-nd",
+        "CC BY-ND",
+        "https://creativecommons.org/licenses/by-nc-sa/4.0/",
+        "Creative Commons Attribution Non-Commercial License",
+        "Creative Commons Attribution-NonCommercial-NoDerivatives 4.0",
+        "TDM",
+        "All rights reserved.",
+        "This file is available for text mining. It may also be used consistent with the principles of fair use.",
+    ],
+)
+def test_all_other_licences_are_not_open(licence: str) -> None:
+    assert not is_open(licence)
+
+
+@pytest.mark.parametrize("format", ["bibtex", "ris", "csl-json", "markdown", "jsonl"])
+@pytest.mark.parametrize("abstract", ["Zinc speeds up repair.", NO_ABSTRACT])
+@pytest.mark.parametrize(("licence", "most"), [("CC BY 4.0", 1_500), ("CC BY-NC 4.0", 300), ("", 300)])
+def test_no_export_has_a_full_text(format: ExportFormat, abstract: str, licence: str, most: int) -> None:
+    written = export([paper(licence, abstract)], format)
+    assert written.count(SENTENCE.strip()) * len(SENTENCE) <= most
+
+
+@pytest.mark.parametrize("format", ["ris", "csl-json", "markdown"])
+def test_the_licence_travels_with_the_reference(format: ExportFormat) -> None:
+    written = export([paper("CC BY-NC 4.0")], format).replace("\\", "")
+    assert "Full text (pmc): licence CC BY-NC 4.0, https://pmc.example/PMC1." in written
+
+
+def test_json_lines_keep_licence_and_address_and_can_be_read_again() -> None:
+    written = export([paper("CC BY-NC 4.0")], "jsonl")
+    (again,) = read_jsonl(written)
+    text = again.texts[1]
+    assert (text.kind, text.licence, text.url) == ("full_text", "CC BY-NC 4.0", "https://pmc.example/PMC1")
+    assert text.content.endswith("[…]")
+    assert again.texts[0].content == "Zinc speeds up repair."
+    assert "parts" not in json.loads(written)["texts"][1]
+
+
+def test_an_abstract_is_exported_whole() -> None:
+    assert "Zinc speeds up repair." in export([paper("")], "bibtex")
+
+
+@pytest.mark.parametrize("abstract", ["Zinc speeds up repair.", NO_ABSTRACT])
+def test_a_report_has_no_full_text(abstract: str) -> None:
+    page = board_report([paper("", abstract)])
+    assert page.count(SENTENCE.strip()) <= 6

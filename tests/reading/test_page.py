@@ -1,0 +1,176 @@
+"""Web pages as the process that reads them gives them back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.reading import PageReading, main_text, web_page
+from deepcritical_mcp.reading.web_page import decoded
+
+URL = "https://journal.example/articles/1"
+SENTENCE = "Metformin lowered glucose in this trial of ten thousand adults, who were followed for five years, or more. "
+TEXT = SENTENCE * 3
+
+
+@pytest.fixture(params=[True, False], ids=["trafilatura", "readability"], autouse=True)
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    if request.param:
+        pytest.importorskip("trafilatura")
+    monkeypatch.setattr(main_text, "HAS_TRAFILATURA", request.param)
+    return bool(request.param)
+
+
+def read(body: str, head: str = "", *, url: str = URL) -> PageReading:
+    page = f"<!doctype html><html lang='en-GB'><head>{head}</head><body>{body}</body></html>"
+    return web_page.read_page(page.encode(), url=url, charset="utf-8")
+
+
+ARTICLE_HEAD = """
+  <title>A trial | Journal of Trials</title><meta name="citation_title" content="A trial of metformin in adults">
+  <meta name="citation_author" content="Berg, Jan"><meta name="citation_author" content="Ruiz, Ana">
+  <meta name="citation_doi" content="doi:10.1000/ABC.1"><meta name="citation_pmid" content="31978945">
+  <meta name="citation_journal_title" content="Journal of Trials"><meta name="citation_volume" content="12">
+  <meta name="citation_firstpage" content="3"><meta name="citation_lastpage" content="9">
+  <meta name="citation_publication_date" content="2024/03/05"><meta name="citation_pdf_url" content="/articles/1.pdf">
+  <link rel="canonical" href="/articles/1"><link rel="license" href="https://creativecommons.org/licenses/by/4.0/">"""
+ABSTRACT = f"<h1>A trial of metformin in adults</h1><h2>Abstract</h2><h3>Aims</h3><p>{SENTENCE}</p><p>{SENTENCE}</p>"
+MENU = "<nav><ul><li><a href='/'>Home</a></li><li><a href='/all'>All issues of this journal</a></li></ul></nav>"
+ARTICLE = f"""{MENU}<main>{ABSTRACT}
+  <h2>1. Introduction</h2><p>{TEXT}</p><p>Another paragraph, <i>slightly</i> different. {TEXT}</p>
+  <h2>2. Results</h2><p>{TEXT}It begins.</p>
+  <h3>2.1. Primary outcome</h3><ul><li>One item: {SENTENCE}</li><li>Another item: {SENTENCE}</li></ul>
+  <table><caption>Outcomes</caption><tr><th>Arm</th><th>Value|unit</th></tr>
+    <tr><td rowspan="2">Metformin</td><td>12</td></tr><tr><td>13</td></tr></table>
+  <h2>Discussion</h2><p>{TEXT}That is all.</p></main><footer><p>Copyright 2024 by the journal</p></footer>"""
+
+
+def test_an_article_becomes_sections_with_anchors_and_tables():
+    page = read(ARTICLE, ARTICLE_HEAD)
+    assert (page.status, page.detail) == ("full_text", "")
+    assert [(part.anchor, part.path, part.parent) for part in page.reading.parts] == [
+        ("s1", ("Introduction",), ""),
+        ("s2", ("Results",), ""),
+        ("s2.1", ("Results", "Primary outcome"), "s2"),
+        ("t1", ("Results", "Primary outcome", "Table 1"), "s2.1"),
+        ("s3", ("Discussion",), ""),
+    ]
+    paragraphs = page.reading.content.split("\n\n")
+    assert paragraphs[1] == f"Another paragraph, slightly different. {TEXT}".strip()
+    assert "Table 1. Outcomes" in paragraphs
+    assert "| Arm | Value\\|unit |\n| --- | --- |\n| Metformin | 12 |\n| Metformin | 13 |" in paragraphs
+    assert page.reading.abstract == f"{SENTENCE}\n{SENTENCE}".replace(" \n", "\n").strip()
+    assert "Copyright" not in page.reading.content
+    assert "All issues" not in page.reading.content
+
+
+def test_what_the_page_says_about_itself_becomes_fields():
+    page = read(ARTICLE, ARTICLE_HEAD)
+    assert page.reading.fields == {
+        "title": "A trial of metformin in adults",
+        "authors": (AuthorName("Berg", "Jan"), AuthorName("Ruiz", "Ana")),
+        "date": "2024-03-05",
+        "doi": "10.1000/abc.1",
+        "pmid": "31978945",
+        "journal": "Journal of Trials",
+        "volume": "12",
+        "pages": "3-9",
+        "language": "en",
+        "url": URL,
+    }
+    assert page.reading.licence == "https://creativecommons.org/licenses/by/4.0/"
+    assert page.copies == ("https://journal.example/articles/1.pdf",)
+
+
+def test_dublin_core_and_open_graph_are_read_too():
+    head = """<meta name="DC.Title" content="Guideline"><meta name="DC.Creator" content="World Health Organization">
+      <meta name="dc.identifier" content="doi:10.1000/g">
+      <meta property="article:published_time" content="2023-02-01T08:00:00Z">
+      <meta property="og:site_name" content="The agency"><link rel="canonical" href="https://elsewhere.example/">"""
+    fields = read(f"<p>{TEXT}</p>", head).reading.fields
+    assert (fields["title"], fields["doi"], fields["date"]) == ("Guideline", "10.1000/g", "2023-02-01")
+    assert fields["authors"] == (AuthorName("World Health Organization"),)
+    assert (fields["publisher"], fields["url"]) == ("The agency", URL)
+
+
+LOGIN = "<div><p>Log in to continue reading</p><a>Access through your institution</a><a>Purchase PDF</a></div>"
+
+
+@pytest.mark.parametrize(
+    ("body", "head", "status", "detail"),
+    [
+        (ABSTRACT, ARTICLE_HEAD, "abstract_only", "This page shows only an abstract."),
+        (
+            ABSTRACT + LOGIN,
+            ARTICLE_HEAD,
+            "abstract_only",
+            "This page shows only an abstract and asks for a subscription or a login.",
+        ),
+        (LOGIN, ARTICLE_HEAD, "not_allowed", "This page asks for a subscription or a login."),
+        (
+            f"<p>{SENTENCE}</p>",
+            ARTICLE_HEAD + '<script type="application/ld+json">{"isAccessibleForFree": "False"}</script>',
+            "not_allowed",
+            "This page asks for a subscription or a login.",
+        ),
+        (
+            "<h1>Just a moment...</h1><p>Verifying you are human. This may take a few seconds.</p>",
+            "",
+            "not_allowed",
+            "This page asks for a check that only a browser passes, and does not serve programs.",
+        ),
+        (
+            "<div id=root></div><noscript>You need to enable JavaScript.</noscript><script>x()</script>",
+            "",
+            "no_text",
+            "no text inside: this page needs JavaScript to show its text.",
+        ),
+        (
+            "<div><p>We and our 812 partners use cookies to store data.</p><button>Accept all</button></div>",
+            "",
+            "no_text",
+            "no text inside: this page shows only a request for consent.",
+        ),
+        ("", "", "no_text", "no text inside: this page has no text of its own."),
+        (f"<p>{TEXT}</p>", "", "full_text", ""),
+    ],
+    ids=["abstract", "abstract and login", "login", "closed", "challenge", "JavaScript", "consent", "empty", "text"],
+)
+def test_what_stands_in_place_of_a_text_is_named(body: str, head: str, status: str, detail: str):
+    page = read(body, head)
+    assert (page.status, page.detail) == (status, detail)
+
+
+def test_a_page_that_sends_browsers_on_names_where():
+    assert read("", '<meta http-equiv="REFRESH" content="0; url=\'/article/2\'">').copies == (
+        "https://journal.example/article/2",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "charset"),
+    [
+        ("<p>größer</p>".encode(), "iso-8859-1"),
+        ("<p>größer</p>".encode("latin-1"), "utf-8"),
+        ("<p>größer</p>".encode("latin-1"), ""),
+        ("<meta charset='windows-1251'><p>größer</p>".encode(), "utf-8"),
+        ("<p>größer</p>".encode("utf-8-sig"), "iso-8859-1"),
+        ("\ufeff<p>größer</p>".encode("utf-16-le"), ""),
+        ("<p>größer</p>".encode(), "no-such-charset"),
+    ],
+)
+def test_the_encoding_is_found_whatever_the_header_says(content: bytes, charset: str):
+    assert "größer" in decoded(content, charset)
+
+
+def test_a_named_encoding_is_used():
+    assert decoded("<meta charset=shift_jis>血圧".encode("shift_jis")).endswith("血圧")
+    assert decoded("血圧".encode("euc-jp"), "euc-jp") == "血圧"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(alphabet="<>/=\"'& abpth1!-\n\u00e9\x00", max_size=300))
+def test_any_text_is_a_page(text: str):
+    web_page.read_page(text.encode("utf-8", errors="replace"), url=URL)

@@ -1,0 +1,163 @@
+"""The contract of the providers of full texts and of the ID converter: an outage never looks like "not found"."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    BlockedError,
+    ProviderError,
+    ProviderResponseError,
+    ProviderUnavailableError,
+)
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.sources.full_text import Wanted
+from tests.net.stand_in import Answer, Asked, stand_in
+from tests.sources import full_text_wire as wire
+from tests.sources.contract import FAULTS, PATIENT, TRIES, Fault
+
+HTML = "HTML instead of data"
+
+
+@dataclass(frozen=True)
+class Provider:
+    """What is under test: `ask` asks it; `faulty` says which of its requests gets the answer in question."""
+
+    name: str
+    ask: Callable[[str, httpx.AsyncClient, RetryPolicy], Awaitable[object]]
+    success: Answer
+    faulty: str = ""
+    before: Answer = field(default_factory=Answer)
+    refusal: type[ProviderError] = BlockedError
+    page_error: type[ProviderError] = ProviderResponseError
+
+    def play(self, answer: Answer) -> Callable[[Asked], Answer]:
+        return lambda asked: answer if self.faulty in asked.path else self.before
+
+
+PAPER = Wanted(RecordIds(pmcid="PMC9000001", doi="10.5555/zinc"))
+PROVIDERS = (
+    Provider(
+        "pmc",
+        lambda url, http, retry: wire.make_pmc(url, http, retry).read(PAPER),
+        wire.article_set(wire.jats()),
+        refusal=AuthenticationError,
+        page_error=ProviderUnavailableError,
+    ),
+    Provider(
+        "europepmc",
+        lambda url, http, retry: wire.make_europe_pmc(url, http, retry).read(PAPER),
+        wire.results(),
+        faulty="search",
+    ),
+    Provider(
+        "europepmc",
+        lambda url, http, retry: wire.make_europe_pmc(url, http, retry).read(PAPER),
+        wire.fulltext(wire.jats()),
+        faulty="fullTextXML",
+        before=wire.results(wire.hit()),
+    ),
+    Provider(
+        "trials",
+        lambda url, http, retry: wire.make_trials(url, http, retry).read(Wanted(RecordIds(nct="NCT09000001"))),
+        wire.as_json(wire.study()),
+    ),
+    Provider(
+        "unpaywall",
+        lambda url, http, retry: wire.make_unpaywall(url, http, retry).read(PAPER),
+        wire.as_json(wire.located()),
+    ),
+    Provider(
+        "idconv",
+        lambda url, http, retry: wire.make_converter(url, http, retry).convert([RecordIds(pmid="31000001")]),
+        wire.converted({"requested-id": "31000001", "pmid": 31000001, "pmcid": "PMC9000001", "doi": "10.5555/zinc"}),
+        refusal=AuthenticationError,
+    ),
+)
+each_provider = pytest.mark.parametrize("provider", PROVIDERS, ids=lambda one: f"{one.name}{one.faulty}")
+each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+
+
+@each_fault
+@each_provider
+async def test_a_fault_becomes_a_named_error(provider: Provider, fault: Fault, http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = provider.play(fault.answer)
+        with pytest.raises(ProviderError) as caught:
+            await provider.ask(server.url, http, fault.retry)
+    error = caught.value
+    assert type(error) is (provider.page_error if fault.name == HTML else fault.error)
+    assert error.provider == provider.name
+    assert error.retry_after == fault.retry_after
+    assert len([one for one in server.asked if provider.faulty in one.path]) == fault.tries
+    assert_reads_well(error)
+
+
+@each_provider
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refusal_is_not_asked_again(provider: Provider, status: int, http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = provider.play(Answer(status, b"no", "text/plain"))
+        with pytest.raises(provider.refusal) as caught:
+            await provider.ask(server.url, http, PATIENT)
+    assert len([one for one in server.asked if provider.faulty in one.path]) == 1
+    assert caught.value.provider == provider.name
+    assert_reads_well(caught.value)
+
+
+@each_provider
+async def test_half_an_answer_is_none(provider: Provider, http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = provider.play(dataclasses.replace(provider.success, conduct="half"))
+        with pytest.raises(ProviderUnavailableError):
+            await provider.ask(server.url, http, PATIENT)
+
+
+@each_provider
+async def test_an_answer_that_was_cut_off_on_the_way_is_none(provider: Provider, http: httpx.AsyncClient):
+    whole = provider.success
+    async with stand_in() as server:
+        server.answer = provider.play(dataclasses.replace(whole, body=whole.body[: len(whole.body) * 2 // 3]))
+        with pytest.raises(ProviderResponseError):
+            await provider.ask(server.url, http, PATIENT)
+    assert len([one for one in server.asked if provider.faulty in one.path]) == TRIES
+
+
+@each_provider
+async def test_a_web_page_with_status_404_is_not_an_answer(provider: Provider, http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = provider.play(Answer(404, b"<!DOCTYPE html><html><body>Not here</body></html>", "text/html"))
+        with pytest.raises(ProviderError):
+            await provider.ask(server.url, http, PATIENT)
+
+
+@each_provider
+async def test_an_outage_that_passes_is_waited_out(provider: Provider, http: httpx.AsyncClient):
+    answers = [Answer(503), Answer(conduct="reset"), provider.success]
+    async with stand_in() as server:
+        server.answer = lambda asked: answers.pop(0) if provider.faulty in asked.path else provider.before
+        await provider.ask(server.url, http, PATIENT)
+    assert answers == []
+
+
+@each_provider
+async def test_nobody_at_the_address_is_an_outage(provider: Provider, http: httpx.AsyncClient):
+    async with stand_in() as server:
+        url = server.url
+    with pytest.raises(ProviderUnavailableError):
+        await provider.ask(url, http, PATIENT)
+
+
+def assert_reads_well(error: ProviderError) -> None:
+    """A sentence for a model: without addresses, keys and the names of other providers."""
+    assert "http" not in error.message.replace("(HTTP", "")
+    assert wire.EMAIL not in error.message
+    assert "PubMed" not in error.message
+    assert error.message.endswith(".")

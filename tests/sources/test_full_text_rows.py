@@ -1,0 +1,102 @@
+"""The table of providers of full texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from deepcritical_mcp.config import Settings, every_setting, load_settings
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.sources import SourceRow
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.full_text import FullTextSource, Wanted, create_full_texts
+from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
+from tests.net.stand_in import Answer, Asked, stand_in
+from tests.sources.full_text_wire import article_set, as_json, converted, hit, jats, located, results, study
+
+NAMES = ["pmc", "europepmc", "trials", "unpaywall"]
+
+
+def built(settings: Settings, http: httpx.AsyncClient) -> dict[str, FullTextSource]:
+    sources = create_full_texts(settings, Net(http, retry=RetryPolicy(attempts=1)))
+    return {one.name: one for one in sources if one.name in NAMES}
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    monkeypatch.setenv("DEEPCRITICAL_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("NCBI_EMAIL", raising=False)
+    monkeypatch.delenv("NCBI_API_KEY", raising=False)
+    return monkeypatch
+
+
+def point_to(url: str, environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("DEEPCRITICAL_NCBI_BASE_URL", f"{url}/eutils/")
+    environment.setenv("DEEPCRITICAL_EUROPEPMC_BASE_URL", f"{url}/europepmc/")
+    environment.setenv("DEEPCRITICAL_CLINICALTRIALS_BASE_URL", f"{url}/ctgov/")
+    environment.setenv("DEEPCRITICAL_UNPAYWALL_BASE_URL", f"{url}/unpaywall/")
+    environment.setenv("DEEPCRITICAL_IDCONV_BASE_URL", f"{url}/idconv/")
+
+
+def play(asked: Asked) -> Answer:
+    """Every provider at one address."""
+    if "/studies" in asked.path and "NCT" not in asked.path:
+        return as_json({"studies": []})
+    answers = {
+        "eutils": article_set(jats(f"PMC{asked.form.get('id', '')}")),
+        "europepmc": results(hit(isOpenAccess="N")),
+        "ctgov": as_json(study()),
+        "unpaywall": as_json(located(doi=asked.path.partition("/unpaywall/")[2])),
+        "idconv": converted({"requested-id": "PMC3040717", "pmid": 20516115, "pmcid": "PMC3040717"}),
+    }
+    return answers[asked.path.split("/")[1]]
+
+
+async def test_the_settings_lead_to_each_provider_in_order(environment: pytest.MonkeyPatch, http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = play
+        point_to(server.url, environment)
+        environment.setenv("NCBI_EMAIL", " ada@example.org ")
+        sources = built(load_settings(), http)
+        assert list(sources) == NAMES
+        paper = Wanted(RecordIds(pmcid="PMC9000001", pmid="31000001", doi="10.5555/zinc"))
+        statuses = {name: (await one.read(paper)).status for name, one in sources.items() if one.accepts(paper)}
+        trial = await sources["trials"].read(Wanted(RecordIds(nct="NCT09000001")))
+    assert statuses == {"pmc": "full_text", "europepmc": "not_allowed", "unpaywall": "abstract_only"}
+    assert trial.status == "full_text"
+    assert server.asked[0].form["email"] == "ada@example.org"
+    assert server.asked[2].query == {"email": "ada@example.org"}
+
+
+async def test_without_an_email_address_unpaywall_is_off(environment: pytest.MonkeyPatch, http: httpx.AsyncClient):
+    assert built(load_settings(), http)["unpaywall"].off == "no email address (NCBI_EMAIL)"
+    environment.setenv("NCBI_EMAIL", "ada@example.org")
+    assert [one.off for one in built(load_settings(), http).values()] == ["", "", "", ""]
+
+
+async def test_every_provider_can_be_checked(environment: pytest.MonkeyPatch, http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = play
+        point_to(server.url, environment)
+        environment.setenv("NCBI_EMAIL", "ada@example.org")
+        settings = load_settings()
+        checks = [check for one in built(settings, http).values() for check in one.checks()]
+        checks.append(IdConverter.create(settings, Net(http)).check())
+        found = {check.title: (await check.examine()).state for check in checks}
+    titles = ["PMC", "Europe PMC", "ClinicalTrials.gov", "Unpaywall", "NCBI's ID converter"]
+    assert found == dict.fromkeys(titles, "ok")
+
+
+def test_every_setting_is_listed_once():
+    variables = [setting.variable for setting in every_setting()]
+    assert len(variables) == len(set(variables))
+    assert {"DEEPCRITICAL_EUROPEPMC_BASE_URL", "DEEPCRITICAL_IDCONV_BASE_URL", "NCBI_EMAIL"} <= set(variables)
+
+
+def test_other_rows_can_be_given(environment: pytest.MonkeyPatch):
+    row = SourceRow("deepcritical_mcp.sources.europepmc.europe_pmc:EuropePMC")
+    (source,) = create_full_texts(load_settings(), Net(httpx.AsyncClient()), [row])
+    assert source.title == "Europe PMC"

@@ -1,0 +1,243 @@
+"""The last rung for a full text: the page itself, or the PDF that it leads to."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping
+
+import anyio
+import httpx
+import pytest
+
+from deepcritical_mcp.config import PROXY_VARIABLES, Settings
+from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError, ProviderUnavailableError, RateLimitError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.net.guard import FetchLimits, Guard
+from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.page import PageSource
+from tests.net.stand_in import Answer, Asked, StandIn, stand_in
+from tests.net.test_guard import dripping
+from tests.reading.pdf_files import Words, column, pdf
+from tests.reading.test_page import ABSTRACT, ARTICLE, ARTICLE_HEAD, TEXT
+
+DOI = "10.1000/abc.1"
+
+
+def html(body: str, head: str = "", *, status: int = 200) -> Answer:
+    page = f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
+    return Answer(status, page.encode(), "text/html; charset=utf-8")
+
+
+PAPER = pdf(column([f"Line {number} of a paper that is read from its PDF." for number in range(20)]))
+AS_PDF = Answer(200, PAPER, "application/pdf")
+
+
+def site(pages: Mapping[str, Answer]) -> Callable[[Asked], Answer]:
+    return lambda asked: pages.get(asked.path, Answer(404))
+
+
+def source(server: StandIn | None = None, **options: object) -> PageSource:
+    given: dict[str, object] = {"policy": ANY_ADDRESS, "proxies": {}, **options}
+    guard = Guard(**given)  # pyright: ignore[reportArgumentType]
+    return PageSource(guard, doi_resolver=f"{server.url}/doi/" if server else "https://doi.invalid/")
+
+
+async def read(pages: Mapping[str, Answer], *paths: str, doi: str = "", **options: object) -> Copy:
+    async with stand_in() as server:
+        server.answer = site(pages)
+        wanted = Wanted(RecordIds(doi=doi), tuple(f"{server.url}{path}" for path in paths))
+        return await source(server, **options).read(wanted)
+
+
+async def test_a_page_is_read_where_it_stands_after_redirects():
+    copy = await read({"/a": Answer(302, headers={"Location": "/b"}), "/b": html(ARTICLE, ARTICLE_HEAD)}, "/a")
+    assert (copy.status, copy.detail) == ("full_text", "")
+    assert copy.url.endswith("/b")
+    assert copy.reading is not None
+    assert copy.reading.fields["doi"] == DOI
+
+
+async def test_a_doi_leads_to_its_page():
+    pages = {f"/doi/{DOI}": Answer(302, headers={"Location": "/b"}), "/b": html(ARTICLE, ARTICLE_HEAD)}
+    assert (await read(pages, doi=DOI)).status == "full_text"
+
+
+async def test_a_doi_that_leads_to_a_home_page_is_not_found():
+    pages = {f"/doi/{DOI}": Answer(302, headers={"Location": "/"}), "/": html(f"<p>Our journals. {TEXT}</p>")}
+    copy = await read(pages, doi=DOI)
+    assert (copy.status, copy.reading) == ("not_found", None)
+    assert copy.detail == "The DOI leads to a page that does not name it, perhaps the journal's home page."
+
+
+async def test_a_doi_that_leads_to_a_challenge_is_not_allowed():
+    challenge = html("<h1>Just a moment...</h1><p>Verify you are human.</p>")
+    assert (await read({f"/doi/{DOI}": challenge}, doi=DOI)).status == "not_allowed"
+
+
+async def test_the_pdf_is_read_if_its_page_has_only_an_abstract():
+    copy = await read({"/a": html(ABSTRACT, ARTICLE_HEAD), "/articles/1.pdf": AS_PDF}, "/a")
+    assert copy.status == "full_text"
+    assert copy.url.endswith("/articles/1.pdf")
+    assert copy.reading is not None
+    assert copy.reading.content.startswith("Line 0 of a paper")
+
+
+async def test_a_page_that_sends_browsers_on_is_followed():
+    forward = html("", '<meta http-equiv="refresh" content="0;url=/b">')
+    assert (await read({"/a": forward, "/b": html(ARTICLE, ARTICLE_HEAD)}, "/a")).url.endswith("/b")
+
+
+async def test_an_abstract_without_a_pdf_stays_an_abstract_and_is_given():
+    copy = await read({"/a": html(ABSTRACT, ARTICLE_HEAD)}, "/a")
+    assert (copy.status, copy.detail) == ("abstract_only", "This page shows only an abstract.")
+    assert copy.reading is not None
+    assert copy.reading.abstract.startswith("Metformin lowered glucose")
+
+
+async def test_a_copy_with_another_doi_is_read_but_not_taken_for_the_article_itself():
+    copy = await read({"/a": html(ARTICLE, ARTICLE_HEAD)}, "/a", doi="10.1000/other")
+    assert copy.status == "full_text"
+    assert copy.detail == f"It names itself DOI {DOI}: it may be another version."
+    assert copy.reading is not None
+    assert not {"doi", "pmid"} & copy.reading.fields.keys()
+
+
+ROBOTS = Answer(200, b"User-agent: *\nDisallow: /a", "text/plain")
+OUTCOMES = [
+    ("401", {"/a": Answer(401)}, "not_allowed", "asks for a login (HTTP 401)"),
+    ("402", {"/a": Answer(402)}, "not_allowed", "asks for a subscription (HTTP 402)"),
+    ("403", {"/a": Answer(403)}, "not_allowed", "does not let programs read this page (HTTP 403)"),
+    ("451", {"/a": Answer(451)}, "not_allowed", "for legal reasons (HTTP 451)"),
+    ("404", {"/a": Answer(404)}, "not_found", "has no such page (HTTP 404)"),
+    ("410", {"/a": Answer(410)}, "not_found", "has no such page (HTTP 410)"),
+    ("robots", {"/robots.txt": ROBOTS, "/a": html(ARTICLE)}, "not_allowed", "robots.txt forbids it"),
+    ("image", {"/a": Answer(200, b"\x89PNG", "image/png")}, "no_text", "neither text, HTML nor PDF"),
+    ("XML", {"/a": Answer(200, b"<?xml version='1.0'?><a/>", "text/xml")}, "no_text", "neither text, HTML nor PDF"),
+    (
+        "bomb",
+        {"/a": Answer(200, gzip.compress(b"a" * 20_000_000), "text/html", {"Content-Encoding": "gzip"})},
+        "no_text",
+        "larger than 10 MB",
+    ),
+    ("circle", {"/a": Answer(302, headers={"Location": "/a"})}, "no_text", "redirects in circles"),
+    ("to nowhere", {"/a": Answer(302, headers={"Location": "http://[::"})}, "not_allowed", "not a valid web address"),
+    ("noise", {"/a": Answer(200, bytes(range(32)) * 40, "text/html")}, "no_text", "neither text, HTML nor PDF"),
+    ("empty pages", {"/a": Answer(200, pdf([], []), "application/pdf")}, "no_text", "the pages are empty"),
+    ("empty", {"/a": html("")}, "no_text", "no text inside"),
+    ("login page", {"/a": html("<p>Log in to continue reading</p>")}, "not_allowed", "subscription or a login"),
+    ("scan", {"/a": Answer(200, pdf([], [], images=True), "application/pdf")}, "no_text", "2 pages of images"),
+    ("broken PDF", {"/a": Answer(200, b"%PDF-1.4 x", "application/pdf")}, "no_text", "damaged"),
+    (
+        "password",
+        {"/a": Answer(200, pdf([Words("Secret", 72, 700)], password=True), "application/pdf")},
+        "not_allowed",
+        "protected by a password",
+    ),
+    ("HTML as PDF", {"/a": Answer(200, b"<html><p>Log in to read</p>", "application/pdf")}, "not_allowed", "login"),
+    ("text", {"/a": Answer(200, TEXT.encode(), "text/plain")}, "full_text", ""),
+    ("PDF", {"/a": AS_PDF}, "full_text", ""),
+    ("PDF as bytes", {"/a": Answer(200, PAPER, "application/octet-stream")}, "full_text", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "pages", "status", "detail"), OUTCOMES, ids=[row[0] for row in OUTCOMES])
+async def test_absent_forbidden_and_empty_are_different_answers(
+    name: str, pages: Mapping[str, Answer], status: str, detail: str
+):
+    copy = await read(pages, "/a")
+    assert copy.status == status
+    assert detail in copy.detail
+
+
+@pytest.mark.parametrize(
+    ("pages", "needed"),
+    [
+        ({"/a": Answer(403)}, True),
+        ({"/a": html("<h1>Just a moment...</h1><p>Verify you are human.</p>")}, True),
+        ({"/a": html("<p>You need to enable JavaScript to run this app.</p>")}, True),
+        ({"/a": Answer(401)}, False),
+        ({"/a": Answer(402)}, False),
+        ({"/a": Answer(451)}, False),
+        ({"/a": html("<p>Log in to continue reading</p>")}, False),
+        ({"/robots.txt": ROBOTS, "/a": html(ARTICLE)}, False),
+        ({"/a": html(ARTICLE)}, False),
+    ],
+    ids="403 challenge scripts 401 402 451 login robots text".split(),
+)
+async def test_only_pages_that_serve_no_programs_may_be_read_by_a_browser(pages: Mapping[str, Answer], needed: bool):
+    assert (await read(pages, "/a")).needs_browser is needed
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (Answer(500), ProviderUnavailableError),
+        (Answer(503), ProviderUnavailableError),
+        (Answer(429), RateLimitError),
+        (Answer(conduct="reset"), ProviderUnavailableError),
+        (Answer(200, TEXT.encode(), "text/html", conduct="half"), ProviderUnavailableError),
+    ],
+    ids=["500", "503", "429", "reset", "half"],
+)
+async def test_an_outage_is_not_an_answer(answer: Answer, error: type[ProviderError]):
+    with pytest.raises(error) as caught:
+        await read({"/a": answer}, "/a", respects_robots=False)
+    assert caught.value.retryable
+
+
+async def test_a_slow_drip_is_an_outage():
+    async with dripping() as url:
+        with pytest.raises(ProviderTimeoutError):
+            await source(limits=FetchLimits(seconds=0.3), respects_robots=False).read(Wanted(RecordIds(), (url,)))
+
+
+async def test_a_document_that_takes_too_long_to_read_is_an_outage():
+    slow = pdf(*[column([f"Line {number} of many." for number in range(55)])] * 300)
+    with pytest.raises(ProviderTimeoutError, match="takes too long to read"), anyio.fail_after(1.5):
+        await read({"/a": Answer(200, slow, "application/pdf")}, "/a", respects_robots=False)
+
+
+async def test_private_addresses_are_not_allowed():
+    reader = source(policy=AddressPolicy())
+    copy = await reader.read(Wanted(RecordIds(), ("http://127.0.0.1/", "http://169.254.169.254/")))
+    assert copy.status == "not_allowed"
+    assert copy.detail == "This address is not fetched: it leads into a private or special network."
+
+
+@pytest.mark.parametrize(("allowed", "status"), [(True, "full_text"), (False, "not_allowed")])
+async def test_a_setting_allows_private_addresses(allowed: bool, status: str, monkeypatch: pytest.MonkeyPatch):
+    for name in (*PROXY_VARIABLES, *map(str.lower, PROXY_VARIABLES)):
+        monkeypatch.delenv(name, raising=False)
+    async with stand_in() as server, httpx.AsyncClient() as http:
+        server.answer = site({"/a": html(ARTICLE, ARTICLE_HEAD)})
+        reader = PageSource.create(Settings(fetch_private=allowed), Net(http))
+        assert (await reader.read(Wanted(RecordIds(), (f"{server.url}/a",)))).status == status
+
+
+async def test_the_next_address_is_read_if_one_fails_and_outages_are_named():
+    pages = {"/down": Answer(503), "/a": html(ABSTRACT, ARTICLE_HEAD), "/b": html(ARTICLE, ARTICLE_HEAD)}
+    assert (await read(pages, "/down", "/b")).status == "full_text"
+    copy = await read(pages, "/down", "/a")
+    assert copy.status == "abstract_only"
+    assert "A copy elsewhere could not be read: 127.0.0.1 did not answer the request (HTTP 503)." in copy.detail
+    with pytest.raises(ProviderUnavailableError):
+        await read(pages, "/down", "/missing")
+
+
+def test_it_accepts_addresses_and_dois():
+    assert source().accepts(Wanted(RecordIds(doi=DOI)))
+    assert source().accepts(Wanted(RecordIds(), ("https://who.int/a",)))
+    assert not source().accepts(Wanted(RecordIds(pmid="1")))
+
+
+async def test_a_name_that_nobody_typed_is_nobodys_mistake():
+    async def unknown(host: str, port: int) -> list[str]:
+        raise OSError(host)
+
+    with pytest.raises(ProviderUnavailableError) as error:
+        await source(resolve=unknown).read(Wanted(RecordIds(doi=DOI)))
+    assert error.value.message == "The name doi.invalid could not be resolved. Try again later."
+    with pytest.raises(ProviderUnavailableError, match="spelled correctly"):
+        await source(resolve=unknown).read(Wanted(RecordIds(), ("https://wou.invalid/",)))

@@ -1,0 +1,77 @@
+"""Unpaywall, over loopback."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from deepcritical_mcp.errors import ProviderRequestError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.sources.full_text import Copy, Wanted
+from tests.net.stand_in import Answer, stand_in
+from tests.sources.full_text_wire import as_json, located, make_unpaywall
+
+WANTED = Wanted(RecordIds(doi="10.5555/Zinc"))
+
+
+async def read(answer: Answer, http: httpx.AsyncClient, wanted: Wanted = WANTED) -> Copy:
+    async with stand_in(answer) as server:
+        return await make_unpaywall(server.url, http).read(wanted)
+
+
+async def test_open_copies_are_named_pdfs_first(http: httpx.AsyncClient):
+    copy = await read(as_json(located()), http)
+    assert copy.status == "abstract_only"
+    assert copy.detail == (
+        "Unpaywall knows of open copies: the published version, at its publisher, licence cc-by; the accepted "
+        "manuscript, in a repository, no licence stated."
+    )
+    assert copy.elsewhere == (
+        "https://repo.example.org/1.pdf",
+        "https://journal.example.org/zinc",
+        "https://repo.example.org/1",
+    )
+
+
+async def test_who_asks_is_said_and_the_doi_quoted(http: httpx.AsyncClient):
+    async with stand_in(as_json(located(doi="10.1002/1097-0258(20)1<2>3.0.co;2-#"))) as server:
+        await make_unpaywall(server.url, http).read(Wanted(RecordIds(doi="10.1002/1097-0258(20)1<2>3.0.co;2-#")))
+    (asked,) = server.asked
+    assert asked.path == "/10.1002/1097-0258%2820%291%3C2%3E3.0.co%3B2-%23"
+    assert asked.query == {"email": "ada@example.org"}
+
+
+async def test_an_article_without_open_copy_is_known_and_closed(http: httpx.AsyncClient):
+    copy = await read(as_json(located(is_oa=False, best_oa_location=None, oa_locations=[])), http)
+    assert copy == Copy("abstract_only", "Unpaywall knows of no open copy.")
+
+
+async def test_an_unknown_doi_is_not_found(http: httpx.AsyncClient):
+    said = as_json({"HTTP_status_code": 404, "error": True, "message": "'x' is an invalid doi."}, 404)
+    assert await read(said, http) == Copy("not_found", "Unpaywall does not know this DOI.")
+
+
+@pytest.mark.parametrize(
+    "message", ["Email address required in API call", "Please use your own email address in API calls."]
+)
+async def test_an_email_address_that_it_does_not_accept_is_named(message: str, http: httpx.AsyncClient):
+    with pytest.raises(ProviderRequestError, match="set NCBI_EMAIL to your own, real address"):
+        await read(as_json({"HTTP_status_code": 422, "error": True, "message": message}, 422), http)
+
+
+async def test_without_an_email_address_it_is_not_asked(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        unpaywall = make_unpaywall(server.url, http, email="")
+        assert unpaywall.off == "no email address (NCBI_EMAIL)"
+        assert not unpaywall.accepts(WANTED)
+        (check,) = unpaywall.checks()
+        assert (await check.examine()).state == "off"
+        with pytest.raises(ProviderRequestError):
+            await unpaywall.read(WANTED)
+    assert server.asked == []
+
+
+async def test_only_web_addresses_are_passed_on(http: httpx.AsyncClient):
+    location = {"url": "javascript:alert(1)", "url_for_pdf": "ftp://x.example/1.pdf", "url_for_landing_page": None}
+    copy = await read(as_json(located(best_oa_location=location, oa_locations=[location])), http)
+    assert copy.elsewhere == ()

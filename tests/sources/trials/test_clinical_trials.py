@@ -1,0 +1,312 @@
+"""ClinicalTrials.gov, over loopback."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import Part, own_spans
+from deepcritical_mcp.reading import Reading
+from deepcritical_mcp.sources.full_text import Copy, Wanted
+from tests.net.stand_in import Answer, Asked, stand_in
+from tests.sources.full_text_wire import as_json, make_trials, study
+
+WANTED = Wanted(RecordIds(nct="NCT09000001"))
+GROUPS = [{"id": "OG000", "title": "Zinc | daily"}, {"id": "OG001", "title": "Placebo"}]
+
+
+async def read(answer: Answer, http: httpx.AsyncClient, wanted: Wanted = WANTED) -> Copy:
+    async with stand_in(answer) as server:
+        return await make_trials(server.url, http).read(wanted)
+
+
+async def reading(payload: object, http: httpx.AsyncClient) -> Reading:
+    found = (await read(as_json(payload), http)).reading
+    assert found
+    return found
+
+
+def own_text(found: Reading, *path: str) -> str:
+    """The text of the section or table with this path, without that of its parts."""
+    spans: dict[tuple[str, ...], str] = {
+        part.path: found.content[start:end].strip() for part, start, end in own_spans(found.parts, len(found.content))
+    }
+    return spans[path]
+
+
+async def test_a_registration_comes_in_sections(http: httpx.AsyncClient):
+    copy = await read(as_json(study()), http)
+    assert (copy.status, copy.detail, copy.url) == ("full_text", "", "https://clinicaltrials.gov/study/NCT09000001")
+    assert copy.reading
+    found = copy.reading
+    assert [part.path[-1] for part in found.parts] == [
+        "Brief summary",
+        "Identification",
+        "Status",
+        "Design",
+        "Locations",
+    ]
+    assert [part.anchor for part in found.parts] == ["s1", "s2", "s3", "s4", "s5"]
+    assert "Why it was stopped: Slow recruitment [see protocol]" in own_text(found, "Status")
+    assert own_text(found, "Design").split("\n\n")[0] == "Phase: Phase 2, Phase 3"
+    assert own_text(found, "Locations") == "1 site in 1 country\n\nNorway (1): Wound Clinic, Oslo"
+
+
+async def test_lists_become_paragraphs_and_escapes_their_signs(http: httpx.AsyncClient):
+    found = await reading(study(), http)
+    assert own_text(found, "Brief summary").split("\n\n") == [
+        "Zinc may help:",
+        "* adults with >2 wounds",
+        "* children",
+        "It is cheap.",
+    ]
+
+
+async def test_it_says_what_to_cite(http: httpx.AsyncClient):
+    found = await reading(study(), http)
+    assert found.fields == {
+        "source": "trial",
+        "title": "Zinc for wounds",
+        "url": "https://clinicaltrials.gov/study/NCT09000001",
+        "date": "2020-04-01",
+        "nct": "NCT09000001",
+        "publisher": "Zinc Foundation",
+        "publication_types": ("Interventional", "Phase 2", "Phase 3", "Terminated"),
+        "mesh_terms": (),
+        "keywords": (),
+        "registrations": ("NCT00000009",),
+    }
+    assert found.remarks == (
+        "Source: ClinicalTrials.gov, U.S. National Library of Medicine, data of 2026-10-09. The text is the sponsor's; "
+        "its layout was changed.",
+    )
+
+
+async def test_no_contact_person_is_asked_for_or_passed_on(http: httpx.AsyncClient):
+    async with stand_in(as_json(study())) as server:
+        copy = await make_trials(server.url, http).read(WANTED)
+    fields = server.asked[0].query["fields"].split(",")
+    assert "LocationFacility" in fields
+    assert not [name for name in fields if "Contact" in name or "OverallOfficial" in name or "MoreInfo" in name]
+    assert copy.reading
+    assert "ecret" not in copy.reading.content
+    assert "555-0100" not in copy.reading.content
+
+
+async def test_the_record_has_its_summary(http: httpx.AsyncClient):
+    async with stand_in(as_json(study())) as server:
+        found = await make_trials(server.url, http).record(WANTED)
+    assert found
+    assert (found.id, found.source, found.form, found.text.kind) == (
+        "nct:NCT09000001",
+        "trial",
+        "trial",
+        "registration",
+    )
+    assert found.text.content.startswith("Zinc may help:")
+
+
+async def test_a_former_number_leads_to_the_present_one_and_says_so(http: httpx.AsyncClient):
+    def moved(asked: Asked) -> Answer:
+        if asked.path.endswith("NCT00000009"):
+            return Answer(301, headers={"Location": "/studies/NCT09000001"})
+        return as_json(study())
+
+    async with stand_in() as server:
+        server.answer = moved
+        copy = await make_trials(server.url, http).read(Wanted(RecordIds(nct="NCT00000009")))
+    assert (copy.status, copy.detail) == ("full_text", "NCT00000009 is now registered as NCT09000001.")
+    assert copy.url.endswith("NCT09000001")
+
+
+async def test_another_trial_than_the_one_asked_for_is_refused(http: httpx.AsyncClient):
+    with pytest.raises(ProviderResponseError):
+        await read(as_json(study()), http, Wanted(RecordIds(nct="NCT00000001")))
+
+
+async def test_an_unknown_number_is_not_found(http: httpx.AsyncClient):
+    copy = await read(Answer(404, b"NCT number NCT09000001 not found", "text/plain"), http)
+    assert copy == Copy("not_found", "ClinicalTrials.gov has no trial NCT09000001.")
+
+
+async def test_a_refusal_is_quoted(http: httpx.AsyncClient):
+    with pytest.raises(ProviderRequestError, match='refused the request: "`fields` has unknown field name `X`"'):
+        await read(Answer(400, b"`fields` has unknown field name `X`", "text/plain"), http)
+
+
+async def test_other_registries_numbers_are_not_asked_for(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        trials = make_trials(server.url, http)
+        wanted = Wanted(RecordIds(nct="ISRCTN12345678"))
+        assert trials.accepts(wanted)
+        copy = await trials.read(wanted)
+        assert await trials.record(wanted) is None
+    assert copy.status == "not_found"
+    assert "NCT numbers only" in copy.detail
+    assert copy.elsewhere == ("https://www.isrctn.com/ISRCTN12345678",)
+    assert server.asked == []
+
+
+def test_an_article_about_a_trial_is_not_its_registration():
+    trials = make_trials("http://127.0.0.1:1", httpx.AsyncClient())
+    assert not trials.accepts(Wanted(RecordIds(pmid="1", nct="NCT09000001")))
+    assert not trials.accepts(Wanted(RecordIds(doi="10.5555/zinc")))
+
+
+def table(found: Reading, caption: str) -> list[str]:
+    """The paragraphs of the table with this caption."""
+    tables = [part for part in found.parts if part.kind == "table"]
+    texts = [_own(found, part) for part in tables]
+    return next(text.split("\n\n") for text in texts if caption in text.split("\n\n")[0])
+
+
+def _own(found: Reading, wanted: Part) -> str:
+    spans = own_spans(found.parts, len(found.content))
+    return next(found.content[start:end].strip() for part, start, end in spans if part == wanted)
+
+
+def counts(**values: str) -> list[dict[str, object]]:
+    """Who was analyzed, by group."""
+    rows = [{"groupId": group, "value": value} for group, value in values.items()]
+    return [{"units": "Participants", "counts": rows}]
+
+
+def with_results(**modules: object) -> dict[str, object]:
+    return {**study(), "resultsSection": modules, "hasResults": True}
+
+
+async def test_values_stand_under_their_group_whatever_their_order(http: httpx.AsyncClient):
+    measure = {
+        "type": "PRIMARY",
+        "title": "Wounds closed",
+        "timeFrame": "12 weeks",
+        "paramType": "MEAN",
+        "dispersionType": "Standard Deviation",
+        "unitOfMeasure": "wounds",
+        "groups": GROUPS,
+        "denoms": [
+            {
+                "units": "Participants",
+                "counts": [{"groupId": "OG001", "value": "9"}, {"groupId": "OG000", "value": "11"}],
+            }
+        ],
+        "classes": [
+            {
+                "categories": [
+                    {
+                        "measurements": [
+                            {"groupId": "OG001", "value": "NA", "comment": "Too few"},
+                            {"groupId": "OG000", "value": "7.5", "spread": "1.2", "lowerLimit": "5", "upperLimit": "9"},
+                        ]
+                    }
+                ]
+            }
+        ],
+        "analyses": [
+            {
+                "groupIds": ["OG000", "OG001"],
+                "pValue": "<0.001",
+                "statisticalMethod": "t-test",
+                "paramType": "Mean difference",
+                "paramValue": "2.5",
+                "ciPctValue": "95",
+                "ciLowerLimit": "1.1",
+                "ciUpperLimit": "3.9",
+            }
+        ],
+    }
+    found = await reading(with_results(outcomeMeasuresModule={"outcomeMeasures": [measure]}), http)
+    assert table(found, "Wounds closed") == [
+        "Table 1. Primary outcome: Wounds closed (mean and standard deviation, wounds). Time frame: 12 weeks",
+        "| Measure | Zinc \\| daily | Placebo |\n"
+        "| --- | --- | --- |\n"
+        "| Analyzed: participants | 11 | 9 |\n"
+        "| Value | 7.5 (1.2) [5 to 9] | NA (Too few) |",
+        "Analysis of Zinc | daily versus Placebo: p <0.001; t-test; Mean difference 2.5; 95% CI 1.1 to 3.9",
+    ]
+    part = next(part for part in found.parts if part.kind == "table")
+    assert (part.anchor, part.path) == ("t1", ("Results", "Outcome measures", "Table 1"))
+
+
+async def test_adverse_events_are_never_added_up(http: httpx.AsyncClient):
+    zinc = {"seriousNumAffected": 1, "seriousNumAtRisk": 11, "deathsNumAffected": 0, "deathsNumAtRisk": 11}
+    groups = [
+        {"id": "EG000", "title": "Zinc", **zinc},
+        {"id": "EG001", "title": "Zinc after week 12", "seriousNumAffected": 1, "seriousNumAtRisk": 9},
+    ]
+    stats = [
+        {"groupId": "EG001", "numAffected": 1, "numAtRisk": 9, "numEvents": 2},
+        {"groupId": "EG000", "numAffected": 0, "numAtRisk": 11},
+    ]
+    event = {"term": "Sepsis", "organSystem": "Infections", "stats": stats}
+    module = {"eventGroups": groups, "seriousEvents": [event], "frequencyThreshold": "5"}
+    found = await reading(with_results(adverseEventsModule=module), http)
+    assert table(found, "Totals")[1].split("\n")[2:] == ["| Deaths | 0 / 11 |  |", "| Serious | 1 / 11 | 1 / 9 |"]
+    assert table(found, "Serious adverse events")[1].split("\n")[-1] == "| Sepsis (Infections) | 0 / 11 | 1 / 9 [2] |"
+    assert "cannot be added up" in table(found, "Totals")[2]
+
+
+async def test_participants_are_followed_and_described(http: httpx.AsyncClient):
+    started = {"groupId": "FG000", "numSubjects": "11", "comment": "one moved"}
+    left = {"groupId": "FG000", "numSubjects": "2"}
+    period = {
+        "title": "Overall",
+        "milestones": [{"type": "STARTED", "achievements": [started]}],
+        "dropWithdraws": [{"type": "Lost to Follow-up", "reasons": [left]}],
+    }
+    flow = {"groups": [{"id": "FG000", "title": "Zinc", "description": "20 mg a day"}], "periods": [period]}
+    baseline = {
+        "groups": [{"id": "BG000", "title": "Zinc"}],
+        "denoms": counts(BG000="11"),
+        "measures": [
+            {
+                "title": "Sex",
+                "paramType": "COUNT_OF_PARTICIPANTS",
+                "unitOfMeasure": "Participants",
+                "classes": [
+                    {
+                        "denoms": counts(BG000="11"),
+                        "categories": [{"title": "Female", "measurements": [{"groupId": "BG000", "value": "6"}]}],
+                    }
+                ],
+            }
+        ],
+    }
+    found = await reading(with_results(participantFlowModule=flow, baselineCharacteristicsModule=baseline), http)
+    assert own_text(found, "Results", "Participant flow") == "Zinc: 20 mg a day"
+    assert table(found, "Overall")[1].split("\n")[2:] == [
+        "| Started | 11 (one moved) |",
+        "| Left: Lost to Follow-up | 2 |",
+    ]
+    assert table(found, "Baseline")[1].split("\n")[2:] == [
+        "| Analyzed: participants | 11 |",
+        "| Sex (count of participants, Participants) – Female | 6 |",
+    ]
+
+
+async def test_what_nlm_matched_is_told_from_what_the_sponsor_named(http: httpx.AsyncClient):
+    rows = [
+        {"pmid": "1", "type": "RESULT", "citation": "Ruiz A. Zinc closes wounds. 2021."},
+        {"pmid": "2", "type": "DERIVED", "citation": "Berg J. A re-analysis. 2022."},
+    ]
+    found = await reading(study(referencesModule={"references": rows}), http)
+    assert found.parts[-1].kind == "references"
+    assert own_text(found, "References").split("\n\n") == [
+        "Ruiz A. Zinc closes wounds. 2021. PMID 1. [Result]",
+        "Berg J. A re-analysis. 2022. PMID 2. [Found by NLM's matching]",
+    ]
+
+
+async def test_an_unknown_enrollment_is_not_a_number(http: httpx.AsyncClient):
+    design = {"studyType": "OBSERVATIONAL", "enrollmentInfo": {"count": 99_999_999}}
+    assert "99999999" not in (await reading(study(designModule=design), http)).content
+
+
+async def test_a_study_of_its_number_alone_has_no_text(http: httpx.AsyncClient):
+    bare = {"protocolSection": {"identificationModule": {"nctId": "NCT09000001"}}}
+    copy = await read(Answer(200, json.dumps(bare).encode()), http)
+    assert copy.status == "no_text"

@@ -1,0 +1,154 @@
+"""`add_evidence` with identifiers in place of texts: the records are fetched and kept."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from deepcritical_mcp.errors import ProviderUnavailableError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.net.guard import Guard
+from deepcritical_mcp.net.public_addresses import ANY_ADDRESS
+from deepcritical_mcp.reading import Section
+from deepcritical_mcp.sources.full_text import Copy
+from deepcritical_mcp.sources.page import PageSource
+from tests.net.stand_in import Answer, stand_in
+from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts, copy
+from tests.sources.ncbi import article
+from tests.tools.test_get_full_text import Reader, reader, structured
+
+RECORDS = {
+    "7": article("7", "Zinc in wound repair.", doi="10.1000/zinc"),
+    "8": article("8", "Copper in bones.", doi="10.1000/copper"),
+    "9": article("9", "Iron in blood.", doi="10.1000/iron"),
+}
+DOWN = ProviderUnavailableError("clinicaltrials", "ClinicalTrials.gov is unavailable (HTTP 503).")
+
+
+async def add(ours: Reader, *items: dict[str, Any]) -> dict[str, Any]:
+    result = await ours.client.call_tool("add_evidence", {"items": list(items)})
+    assert not result.is_error
+    return result.structured_content or {}
+
+
+async def test_records_of_papers_cost_one_fetch_together() -> None:
+    known = FakeCompleter([RecordIds("8", "PMC8000", "10.1000/copper")])
+    async with reader(records=RECORDS, completer=known) as ours:
+        answer = await add(ours, {"pmid": "7"}, {"pmcid": "PMC8000"}, {"doi": "10.1000/IRON"}, {"content": "A note."})
+        utilities = ours.ncbi.utilities
+    assert [row["id"] for row in answer["added"]][:3] == ["pubmed:7", "pubmed:8", "pubmed:9"]
+    assert answer["total"] == 4
+    assert utilities == ["esearch", "efetch"]
+    assert len(known.asked) == 1
+
+
+async def test_a_hundred_identifiers_cost_four_requests_at_most() -> None:
+    records = {str(n): article(str(n), f"Paper {n} on zinc.", doi=f"10.1000/z{n}") for n in range(1, 101)}
+    async with reader(records=records, completer=FakeCompleter()) as ours:
+        answer = await add(ours, *({"doi": f"10.1000/z{n}"} for n in range(1, 101)))
+        assert len(ours.ncbi.asked) == 2
+    assert len(answer["added"]) == 100
+
+
+async def test_what_the_session_has_is_not_fetched_again() -> None:
+    async with reader(records=RECORDS) as ours:
+        await add(ours, {"pmid": "7"})
+        asked = len(ours.ncbi.asked)
+        answer = await add(ours, {"pmid": "7"}, {"url": "https://doi.org/10.1000/zinc"})
+        assert len(ours.ncbi.asked) == asked
+    assert [row["duplicate_of"] for row in answer["duplicates"]] == ["pubmed:7", "pubmed:7"]
+
+
+async def test_failures_of_one_item_do_not_lose_the_others() -> None:
+    trial = Publication.of("registration", "A trial.", provider="ct", source="trial", title="T", nct="NCT01234567")
+    trials = FakeFullTexts("clinicaltrials", Copy("not_found"), record=trial, takes="nct")
+    page = FakeFullTexts("page", Copy("not_allowed", "The page asks for a login."), takes="url")
+    async with reader(trials, page, records=RECORDS) as ours:
+        answer = await add(
+            ours,
+            {"pmid": "404"},
+            {"pmid": "eight"},
+            {"nct": "NCT01234567"},
+            {"url": "https://who.example/login"},
+            {"pmid": "7"},
+            {"title": "No text"},
+        )
+    assert [(row["index"], row["id"]) for row in answer["added"]] == [(2, "nct:NCT01234567"), (4, "pubmed:7")]
+    reasons = {row["index"]: row["reason"] for row in answer["rejected"]}
+    assert "404" in reasons[0]
+    assert 'pmid "eight" is not a PMID' in reasons[1]
+    assert "asks for a login" in reasons[3]
+    assert "content is empty" in reasons[5]
+
+
+async def test_an_address_that_leads_to_a_malformed_one_does_not_lose_the_others() -> None:
+    async with stand_in() as site:
+        site.answer = lambda asked: Answer(302, headers={"Location": asked.query.get("to", "")})
+        page = PageSource(Guard(policy=ANY_ADDRESS, proxies={}, respects_robots=False))
+        wrong = ["http://[::1", "https:foo", f"http://xn--{'a' * 70}.com/", "http:127.0.0.1/ok"]
+        async with reader(page, records=RECORDS) as ours:
+            answer = await add(
+                ours,
+                *({"url": f"{site.url}/?to={quote(location)}"} for location in wrong),
+                {"url": f"http://xn--{'a' * 70}.com/"},
+                {"url": "http://who.example:99999/"},
+                {"content": "A note on zinc."},
+                {"pmid": "7"},
+            )
+    assert len(answer["added"]) == 2
+    assert [row["index"] for row in answer["rejected"]] == [0, 1, 2, 3, 4, 5]
+    assert "is not a web address" in answer["rejected"][5]["reason"]
+
+
+async def test_an_outage_is_told_as_one() -> None:
+    trials = FakeFullTexts("clinicaltrials", Copy("not_found"), record=DOWN, takes="nct")
+    async with reader(trials, records=RECORDS) as ours:
+        ours.ncbi.always["efetch"] = Answer(503)
+        answer = await add(ours, {"pmid": "7"}, {"nct": "NCT01234567"}, {"content": "A note."})
+    assert len(answer["added"]) == 1
+    assert all("send it again later" in row["reason"] for row in answer["rejected"])
+
+
+async def test_a_page_is_kept_with_its_parts() -> None:
+    sections = [Section("s1", ["Wash wounds."], path=("Advice",))]
+    page = FakeFullTexts("page", copy(sections, title="Wound care", url="https://who.example/wounds"), takes="url")
+    async with reader(page, records={}) as ours:
+        answer = await add(ours, {"url": "https://who.example/wounds"})
+        id = answer["added"][0]["id"]
+        text = await ours.read(id, sections=["Advice"])
+    assert text["passages"][0]["text"] == "Wash wounds."
+    assert text["attempts"][0]["provider"] == "session"
+
+
+async def test_a_papers_address_fetches_its_record() -> None:
+    async with reader(records=RECORDS) as ours:
+        answer = await add(ours, {"url": "https://pubmed.ncbi.nlm.nih.gov/7/"})
+    assert answer["added"][0]["id"] == "pubmed:7"
+
+
+async def test_an_id_in_place_of_a_text_is_understood_and_told() -> None:
+    async with reader(records=RECORDS) as ours:
+        answer = await add(ours, {"content": "PMID: 7"})
+    assert answer["added"][0]["id"] == "pubmed:7"
+    assert answer["warnings"] == ["Item 0: its content is only an id, so that record was fetched."]
+
+
+async def test_many_numbers_are_many_items() -> None:
+    async with reader(records=RECORDS) as ours:
+        result = await ours.client.call_tool("add_evidence", {"pmids": ["7", "8"]})
+    answer = structured(result)
+    assert [row["id"] for row in answer["added"]] == ["pubmed:7", "pubmed:8"]
+    assert answer["warnings"][0] == 'Read pmids=["7", "8"] as 2 items.'
+
+
+async def test_addresses_alone_are_pages_to_fetch() -> None:
+    sections = [Section("s1", ["Wash wounds."], path=("Advice",))]
+    url = "https://who.example/wounds"
+    page = FakeFullTexts("page", copy(sections, title="Wound care", url=url), takes="url")
+    for arguments in ({"urls": [url]}, {"urls": [url, "https://pubmed.ncbi.nlm.nih.gov/7/"]}, {"items": [url]}):
+        async with reader(page, records=RECORDS) as ours:
+            answer = structured(await ours.client.call_tool("add_evidence", arguments))
+        assert answer["added"][0]["id"].startswith("url:")
+        assert [row["id"] for row in answer["added"][1:]] == ["pubmed:7"][: len(arguments.get("urls", [url])) - 1]
+        assert not answer.get("rejected")
