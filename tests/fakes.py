@@ -18,6 +18,7 @@ from deepcritical_mcp.models import Publication, SearchResult
 from deepcritical_mcp.search.expansion import QueryExpander
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.handler import SearchHandler
+from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.base import Answer, Hit, Net, SearchRequest, Source
 from deepcritical_mcp.tools import Profile
@@ -76,6 +77,7 @@ def fake_server(
     profile: Profile = "research",
     embedder: Any = EMBEDDER,
     full_texts: FullTexts | None = None,
+    witness: Witness | None = None,
 ) -> DeepCriticalServer:
     """A server over the real store and model, with searches that answer what they are told."""
 
@@ -90,6 +92,7 @@ def fake_server(
             everywhere=SearchHandler([_FakeSource(name, search) for name, search in searches.items()]),
             expander=QueryExpander(settings, None),
             full_texts=full_texts or FullTexts((), None),
+            witness=witness or Witness(),
         )
 
     return DeepCriticalServer(AppContext(settings or Settings(), build=build), profile=profile)

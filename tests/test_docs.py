@@ -72,7 +72,7 @@ def without_relevance(page: str) -> str:
     return re.sub(r"relevance \d\.\d\d", "relevance", page)
 
 
-@pytest.mark.parametrize(("page", "calls"), [("README.md", 3), ("guide.md", 13)])
+@pytest.mark.parametrize(("page", "calls"), [("README.md", 3), ("guide.md", 16)])
 async def test_sessions_show_what_the_server_answers(page: str, calls: int) -> None:
     assert PAGES[page].count("\n```text\n→ ") == PAGES[page].count("\n<!-- shows: ") == calls
     replayed = await script("guide").replayed(PAGES[page])

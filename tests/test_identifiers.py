@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.identifiers import RecordIds, record_ids
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi, record_ids
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,16 @@ from deepcritical_mcp.identifiers import RecordIds, record_ids
             "https://www.biorxiv.org/content/biorxiv/early/2018/01/02/240001.full.pdf",
             RecordIds(doi="10.1101/240001"),
         ),
+        ("https://www.medrxiv.org/content/10.64898/2026.01.02.000001v1", RecordIds(doi="10.64898/2026.01.02.000001")),
+        (
+            "https://www.biorxiv.org/content/10.64898/2026.01.02.000001v2.full.pdf",
+            RecordIds(doi="10.64898/2026.01.02.000001"),
+        ),
+        (
+            "https://www.biorxiv.org/content/10.64898/2026.01.02.000001v2.full-text",
+            RecordIds(doi="10.64898/2026.01.02.000001"),
+        ),
+        ("https://doi.org/10.1101/2020.01.02.000001v2", RecordIds(doi="10.1101/2020.01.02.000001")),
         ("https://clinicaltrials.gov/ct2/show/results/NCT01234567", RecordIds(nct="NCT01234567")),
         ("https://clinicaltrials.gov/ct2/show/record/NCT01234567", RecordIds(nct="NCT01234567")),
         ("http://clinicaltrials.gov/ct/show/nct01234567", RecordIds(nct="NCT01234567")),
@@ -145,3 +155,20 @@ def test_no_text_whatever_raises(text: str):
     record_ids(text)
     record_ids(f"https://doi.org/{text}")
     record_ids(f"https://pubmed.ncbi.nlm.nih.gov/{text}")
+
+
+@pytest.mark.parametrize(
+    ("written", "doi"),
+    [
+        ("10.1101/2020.01.02.000001v2", "10.1101/2020.01.02.000001"),
+        ("doi:10.64898/2026.01.02.26000001v12.", "10.64898/2026.01.02.26000001"),
+        ("10.1101/2020.01.02.000001/v1", "10.1101/2020.01.02.000001"),
+        ("10.1101/240001v1.full.pdf", "10.1101/240001"),
+        ("10.21203/rs.3.rs-1/v1", "10.21203/rs.3.rs-1/v1"),
+        ("10.12688/f1000research.1.2", "10.12688/f1000research.1.2"),
+        ("10.20944/preprints202001.0001.v1", "10.20944/preprints202001.0001.v1"),
+        ("10.1101/gr.100001.100v2", "10.1101/gr.100001.100v2"),
+    ],
+)
+def test_a_version_that_is_not_part_of_a_doi_is_left_out(written: str, doi: str):
+    assert normalize_doi(written) == doi

@@ -55,10 +55,19 @@ def _words(value: object) -> object:
     return value.replace(",", " ").split() if isinstance(value, str) else value
 
 
+def _source_names(value: tuple[str, ...]) -> tuple[str, ...]:
+    known = pkgutil.resolve_name("deepcritical_mcp.sources:source_names")()
+    names = tuple(dict.fromkeys(name.casefold() for name in value))
+    if unknown := [name for name in names if name not in known]:
+        raise ValueError(f'has no source "{unknown[0][:40]}"; there are {", ".join(known)}')
+    return names
+
+
 Folder = Annotated[Path, AfterValidator(lambda value: value.expanduser())]
 Key = Annotated[SecretStr, AfterValidator(_key)]
 Tokens = Annotated[SecretStr, AfterValidator(_tokens)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
+SourceNames = Annotated[Words, AfterValidator(_source_names)]
 Address = Annotated[str, AfterValidator(_address)]
 SecretAddress = Annotated[SecretStr, AfterValidator(lambda value: SecretStr(_address(value.get_secret_value())))]
 BaseUrl = Annotated[Address, AfterValidator(lambda value: value.rstrip("/"))]
@@ -102,10 +111,17 @@ class Settings(BaseSettings):
     ncbi_email: str = Field(
         "",
         validation_alias="NCBI_EMAIL",
-        description="your email address, which NCBI and Unpaywall ask for",
+        description="your email address, which NCBI, Unpaywall and Crossref ask for",
     )
     redis_url: SecretStr = Field(
         SecretStr(""), description="Redis in which machines share one request rate; TLS: rediss://…?ssl_ca_certs=FILE"
+    )
+
+    off: SourceNames = Field(
+        (), description="sources that are never asked, e.g. web,unpaywall; their tools are not offered"
+    )
+    citation_counts: bool = Field(
+        False, description="let pubmed_search ask iCite how often each paper has been cited, as pubmed_related does"
     )
 
     session_ttl: float = Field(86_400, gt=0, description="seconds after which an idle session is dropped")
@@ -189,8 +205,8 @@ class Setting(NamedTuple):
 
 
 def every_setting() -> tuple[Setting, ...]:
-    """All settings: each source's in the order of `SOURCES` and `FULL_TEXTS`, each store's in that of `STORES`, then
-    the core's."""
+    """All settings: each source's in the order of `SOURCES`, `FULL_TEXTS` and `LOOKUPS`, each store's in that of
+    `STORES`, then the core's."""
     kinds: tuple[type[BaseSettings], ...] = (*_kinds(), Settings)
     fields = ((kind, field, info) for kind in kinds for field, info in kind.model_fields.items())
     return tuple(Setting(field, _variable(field, info), info, kind) for kind, field, info in fields)
@@ -249,7 +265,7 @@ def unknown_variables() -> dict[str, str]:
 
 def _kinds() -> Iterator[type[OwnSettings]]:
     """Each part's settings class, found by name: this layer lies below the parts. Two rows may share one."""
-    tables = ("sources:SOURCES", "sources:FULL_TEXTS", "evidence.storage:STORES")
+    tables = ("sources:SOURCES", "sources:FULL_TEXTS", "sources:LOOKUPS", "evidence.storage:STORES")
     rows = (row for table in tables for row in pkgutil.resolve_name(f"deepcritical_mcp.{table}"))
     yield from map(pkgutil.resolve_name, dict.fromkeys(row.settings for row in rows if row.settings))
 

@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.handler import SearchHandler
     from deepcritical_mcp.search.pipeline import SourceSearch
+    from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import SourceRow
+    from deepcritical_mcp.sources.lookup import LookupService
 
 
 @dataclass(frozen=True)
 class Services:
     """What the tools call: a search for each source by its name, in the order of `SOURCES`, and one for all of them;
-    what proposes queries; what reads documents."""
+    what proposes queries; what reads documents; what checks their status; the services that know something about
+    them."""
 
     http: httpx.AsyncClient
     embedder: EmbeddingService
@@ -40,6 +43,8 @@ class Services:
     everywhere: SearchHandler
     expander: QueryExpander
     full_texts: FullTexts
+    witness: Witness
+    lookups: tuple[LookupService, ...] = ()
 
 
 Admission = Callable[[], AbstractAsyncContextManager[None]]
@@ -106,9 +111,12 @@ def build_services(
     *,
     sources: Sequence[SourceRow] | None = None,
     full_texts: Sequence[SourceRow] | None = None,
+    lookups: Sequence[SourceRow] | None = None,
     stores: Sequence[StoreRow] | None = None,
 ) -> Services:
-    """All services; `sources`, `full_texts` and `stores` replace the tables. Opens no connection, loads no model yet.
+    """All services; `sources`, `full_texts`, `lookups` and `stores` replace the tables.
+
+    Opens no connection and loads no model yet.
 
     Its imports are inside the function because they take most of a second, and `initialize` must be answered first.
     They run in one thread, because two threads that import the same modules at once may see them half initialized.
@@ -119,14 +127,18 @@ def build_services(
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import open_backend
     from deepcritical_mcp.logs import hide_keys_in_urls
+    from deepcritical_mcp.search.citing import CitationIndexes
     from deepcritical_mcp.search.expansion import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.handler import SearchHandler
     from deepcritical_mcp.search.pipeline import SourceSearch
+    from deepcritical_mcp.search.witness import Witness
+    from deepcritical_mcp.sources import CROSSREF, records_off, why_off
     from deepcritical_mcp.sources.base import Net, create_sources
     from deepcritical_mcp.sources.full_text import create_full_texts
+    from deepcritical_mcp.sources.lookup import CitingLookup, create_lookups
 
-    rows = (*(sources or ()), *(full_texts or ()), *(stores or ()))
+    rows = (*(sources or ()), *(full_texts or ()), *(lookups or ()), *(stores or ()))
     settings = settings.including(pkgutil.resolve_name(row.settings) for row in rows if row.settings)
     hide_keys_in_urls(*settings.secrets)
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
@@ -136,12 +148,27 @@ def build_services(
     net = Net(http, embedder=embedder)
     built = create_sources(settings, net, sources)
     pubmed = next((one for one in built if one.name == "pubmed"), None)
+    known = tuple(create_lookups(settings, net, lookups))
+    citations = CitationIndexes([one for one in known if isinstance(one, CitingLookup)])
+    witness = Witness(known, pubmed, off=("Crossref",) if why_off(CROSSREF, settings.off) else ())
+    readers = create_full_texts(settings, net, full_texts)
     return Services(
         http=http,
         embedder=embedder,
         sessions=SessionRegistry(settings, embedder, backend),
-        searches={source.name: SourceSearch(source, seconds=settings.deadline) for source in built},
-        everywhere=SearchHandler(built, seconds=settings.deadline),
+        searches={
+            source.name: SourceSearch(
+                source,
+                seconds=settings.deadline,
+                witness=witness,
+                citations=citations if source is pubmed else None,
+                counts=settings.citation_counts,
+            )
+            for source in built
+        },
+        everywhere=SearchHandler(built, seconds=settings.deadline, witness=witness),
         expander=QueryExpander(settings, next((one.vocabulary for one in built if one.vocabulary), None)),
-        full_texts=FullTexts(create_full_texts(settings, net, full_texts), pubmed, seconds=settings.deadline),
+        full_texts=FullTexts(readers, pubmed, lookups=known, seconds=settings.deadline, off=records_off(settings.off)),
+        witness=witness,
+        lookups=known,
     )

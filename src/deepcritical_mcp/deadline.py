@@ -45,8 +45,18 @@ TO_EMBED_FOR_ANSWER = Share(0.2)
 """To embed, within a search of the session, what it could compare by words as well."""
 VOCABULARY = Share(0.3, 12.0)
 """To look up a topic's concepts; five small requests to NCBI take about 2 seconds, each abbreviation 2 more."""
+TO_ASK_WITNESS = Share(0.2, 6.0)
+"""To ask a second witness what happened to publications; without it, their records say what is known."""
+TO_READ_STATUS = Share(0.3, 12.0)
+"""To read the status of kept records again."""
 COUNTS = Share(0.4, 10.0)
 """To count what the proposed queries find: a request each, about 3 a second."""
+TO_READ_REFERENCES = Share(0.5, 15.0)
+"""To ask services that read one reference a request; those that they were not asked for are named."""
+CITING = Share(0.3, 10.0)
+"""To learn from others who cites a paper, all at the same time, after its own source was asked."""
+CITATION_COUNTS = Share(0.4, 5.0)
+"""To count how often the papers found have been cited; one request, which only completes a result."""
 CLIENT_MODEL = Share(0.5)
 """To wait for the client's own model, whose user may have to approve the request."""
 

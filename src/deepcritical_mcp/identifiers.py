@@ -10,12 +10,13 @@ from deepcritical_mcp.urls import clean_url, host_of
 
 
 class RecordIds(NamedTuple):
-    """Identifiers of a publication; "" for each that is not known."""
+    """Identifiers of a publication; "" for each that is not known. `preprint_number` is Europe PMC's, "PPR1036674"."""
 
     pmid: str = ""
     pmcid: str = ""
     doi: str = ""
     nct: str = ""
+    preprint_number: str = ""
 
 
 _PMID = re.compile(r"0*([1-9]\d{0,8})/?")
@@ -27,6 +28,7 @@ _PMC_BY_PMID = re.compile(r"(?:/pmc)?/articles/pmid/0*([1-9]\d{0,8})/?")
 _EUROPE_PMC = re.compile(r"/(?:article|abstract)/(MED|PMC)/(?:PMC)?0*([1-9]\d{0,8})/?", re.IGNORECASE)
 _PREPRINT = re.compile(r"/(?:article|abstract)/PPR/?(?:PPR)?([0-9]{1,9})/?", re.IGNORECASE)
 _BARE_PREPRINT = re.compile(r"PPR ?:? ?([0-9]{1,9})", re.IGNORECASE)
+_NAMED_PREPRINT = re.compile(r"\bPPR[0-9]{1,9}\b")
 SESSION_ID = re.compile("rs_[0-9a-f]{32}")
 _PREFIX = r"10\.[0-9]{4,9}(?:\.[0-9]{1,9}+){0,4}/"
 _DOI = re.compile(rf"{_PREFIX}[^\s?#]+")
@@ -37,7 +39,7 @@ _VIEWS = "abs|abstract|full|fulltext|pdf|epdf|pdfdirect|pdfplus|epub|html|full-x
 _ENDS = rf"(?:/(?:{_VIEWS}|information)(?:/[a-z]{{2}})?)?"
 _BY_DOI = re.compile(rf"(?:/cdsr)?/doi/(?:(?:{_VIEWS})/)?({_PREFIX}[^\s?#]+?){_ENDS}")
 _BIORXIV = re.compile(
-    r"/content/(?:early/[\d/]+/)?(10\.1101/[\d.]+?)(?:v\d+)?(?:\.(?:full|abstract|full-text))?(?:\.pdf(?:\+html)?)?"
+    r"/content/(?:early/[\d/]+/)?(10\.(?:1101|64898)/[\d.]+?)(?:v\d+)?(?:\.(?:full|abstract|full-text))?(?:\.pdf(?:\+html)?)?"
 )
 _EARLY = re.compile(r"/content/(?:biorxiv|medrxiv)/early/\d{4}/\d\d/\d\d/([\d.]*\d)(?:\.(?:full|abstract))?(?:\.pdf)?")
 _LANCET = re.compile(
@@ -80,7 +82,9 @@ _ISRCTN_DOI = re.compile(r"10\.1186/(ISRCTN\d{5,10})", re.IGNORECASE)
 _PII = re.compile(r"(?:^|&)pii=(S[\dX()-]+)(?:&|$)")
 _TERM = re.compile(r"(?:^|&)(?:term|list_uids)=0*([1-9]\d{0,8})(?:&|$)")
 _ARTID = re.compile(r"(?:^|&)artid=(?:PMC)?([1-9]\d{2,8})(?:&|$)", re.IGNORECASE)
-_BARE_TRIAL = re.compile(r"(?:nct:)?(?:(NCT):?([0-9]{8})|(ISRCTN):?([0-9]{5,10}))", re.IGNORECASE)
+_BARE_TRIAL = re.compile(
+    r"(?:nct:|clinicaltrials\.gov[/:]?|ISRCTN/)?(?:(NCT):?([0-9]{8})|(ISRCTN):?([0-9]{5,10}))", re.IGNORECASE
+)
 _MAX_TRIAL_LENGTH = 60
 _ARXIV = re.compile(r"arxiv ?: ?((?:[a-z.-]{2,20}/)?[0-9]{4}\.?[0-9]{3,5})(?:v[0-9]{1,3})?", re.IGNORECASE)
 _BARE_PMCID = re.compile(r"(?:pmcid ?:? ?)?pmc ?:? ?0{0,9}([1-9][0-9]{0,9})(?:\.[0-9]{1,2})?", re.IGNORECASE)
@@ -148,6 +152,11 @@ def preprint_number(text: str) -> str:
     return f"PPR{found[1]}" if found else ""
 
 
+def named_preprints(text: str) -> list[str]:
+    """The numbers of preprints that a reference names: "Preprint PPR1036674 in Europe PMC"."""
+    return _NAMED_PREPRINT.findall(text)
+
+
 def _publishers_doi(host: str, path: str, query: str) -> str:
     if found := _BY_DOI.fullmatch(path):
         return found[1]
@@ -169,12 +178,26 @@ _PREPRINT_DOI = re.compile(
 )
 
 
+# What bioRxiv and medRxiv append to a DOI for the page of a version. Research Square's "/v1" belongs to its DOIs.
+_WITH_VERSION = re.compile(
+    r"(10\.(?:1101|64898)/(?:[0-9]{4}\.[0-9]{2}\.[0-9]{2}\.)?[0-9]{5,9})/?v[0-9]{1,2}"
+    r"(?:\.(?:full-text|full|abstract))?(?:\.pdf)?"
+)
+
+
 def normalize_doi(doi: str) -> str:
-    """A DOI without resolver URL or "doi:" prefix, in lower case (DOIs are case-insensitive); "" stays ""."""
+    """A DOI without resolver URL or "doi:" prefix, in lower case (DOIs are case-insensitive); "" stays "".
+
+    A version that is not part of the DOI is left out: "10.1101/2020.01.01.123456v2".
+    """
     bare = unquote(doi.strip()) if "%" in doi else doi.strip()
     bare = re.sub(r"^(https?://(dx\.)?doi\.org/|doi(:|\s))\s*", "", bare, flags=re.IGNORECASE).lower()
     found = BARE_DOI.search(bare)
-    return found[0].rstrip(".,;") if found else bare
+    if not found:
+        return bare
+    bare = found[0].rstrip(".,;")
+    versioned = _WITH_VERSION.fullmatch(bare)
+    return versioned[1] if versioned else bare
 
 
 def arxiv_doi(text: str) -> str:
@@ -201,6 +224,7 @@ def normalize_pmcid(pmcid: str) -> str:
 
 
 def normalize_trial(number: str) -> str:
-    """A trial's number in capitals, also from "nct:NCT00000009" or "NCT 0000 0009"; "" if it is not one."""
+    """A trial's number in capitals, also from "nct:NCT00000009", "NCT 0000 0009" or PubMed's
+    "ClinicalTrials.gov NCT00000009"; "" if it is not one."""
     found = _BARE_TRIAL.fullmatch("".join(number.split())) if len(number) <= _MAX_TRIAL_LENGTH else None
     return "".join(filter(None, found.groups())).upper() if found else ""

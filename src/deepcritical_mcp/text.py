@@ -64,6 +64,25 @@ QUERY_FUNCTION_WORDS = (
         us via who whom whose yet""".split()
     )
 )
+_WORD_OR_QUOTE = re.compile(r'"[^"]*"|[^\s"]+')
+
+
+def without_question_words(query: str) -> str:
+    """A question without the words that no paper is about, for sources that look for every word: "Does zinc close
+    wounds?" is "zinc close wounds". What is no question, or has an operator in capitals, stays as it is."""
+    words = _WORD_OR_QUOTE.findall(query)
+    is_question = query.rstrip().endswith("?") or (words and words[0].lower() in QUESTION_WORDS)
+    if not is_question or not {"AND", "OR", "NOT"}.isdisjoint(words):
+        return query
+    bare = ((word, word.strip("?,.;:()").lower()) for word in words)
+    kept = [word for at, (word, plain) in enumerate(bare) if not _is_filler(plain, word, first=at == 0)]
+    return " ".join(kept).rstrip("? ") or query
+
+
+def _is_filler(plain: str, word: str, *, first: bool) -> bool:
+    return plain in (STOP_WORDS | QUESTION_WORDS) and (word.islower() or first)
+
+
 # Enough of other languages' to notice that a text is not in English.
 FOREIGN_FUNCTION_WORDS = {
     "Spanish": "al como con de del el en entre es la las los más o para por que qué se sin sobre son su sus un una y",

@@ -14,7 +14,7 @@ import pytest
 import deepcritical_mcp.board
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.board import MAX_POINTS, META_KEY, SCRIPTS, board_meta, board_page, board_report
-from deepcritical_mcp.models import SOURCE_LABELS, STATUSES, CitationSource, Evidence, status_label
+from deepcritical_mcp.models import NOTICE_LABELS, SOURCE_LABELS, STATUSES, CitationSource, Evidence, status_label
 from tests.board.samples import SESSION, pieces, places, publication, publications
 
 SCRIPT_FOLDER = Path(deepcritical_mcp.board.__file__).with_name("js")
@@ -81,15 +81,25 @@ def test_every_script_of_the_package_is_in_the_page_once() -> None:
     assert f'version: "{__version__}"' in script
 
 
+def labels_of(name: str) -> dict[str, str]:
+    """What the script has under a name: JSON in a string, which may contain any character."""
+    literal = part(script_of(board_page()), rf'const {name} = .*?JSON\.parse\(("(?:[^"\\]|\\.)*")\)')
+    return json.loads(json.loads(literal))
+
+
+def test_the_page_labels_every_notice() -> None:
+    assert labels_of("NOTICES") == NOTICE_LABELS
+
+
 def test_the_page_labels_every_status_as_results_do() -> None:
-    labels = json.loads(part(script_of(board_page()), r"const STATUSES = \{ \.\.\.JSON\.parse\('(.*?)'\)"))
+    labels = labels_of("STATUSES")
 
     assert labels == {status: status_label(status) or "No notice" for status in STATUSES}
     assert next(iter(labels)) == "retracted"
 
 
 def test_the_page_labels_every_source() -> None:
-    labels = json.loads(part(script_of(board_page()), r"const SOURCES = \{ \.\.\.JSON\.parse\('(.*?)'\)"))
+    labels = labels_of("SOURCES")
 
     assert labels == SOURCE_LABELS
     assert list(labels) == list(get_args(CitationSource))

@@ -1,4 +1,4 @@
-"""NCBI and DuckDuckGo on loopback for commands in processes of their own, in their wire formats."""
+"""Providers on loopback for commands in processes of their own, in their wire formats."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tests.net.stand_in import Answer
 from tests.sources import wire
+from tests.sources.citing_wire import citations, icite, icite_paper
+from tests.sources.full_text_wire import preprint, results, study
 from tests.sources.ncbi import article, as_json, efetch, elink, esearch, espell
 
 RECORDS = {"11": article("11", "Zinc in wound repair."), "12": article("12", "Zinc and the common cold.")}
@@ -40,6 +42,12 @@ class _Handler(BaseHTTPRequestHandler):
 def _answer(path: str, params: dict[str, str]) -> Answer:
     if path == "/html/":
         return wire.duckduckgo()
+    if path.startswith("/europepmc/"):
+        return citations() if path.endswith("/citations") else results(preprint())
+    if path.startswith("/icite/"):
+        return icite(*(icite_paper(int(pmid), 2) for pmid in params["pmids"].split(",")))
+    if path.startswith("/ctgov/"):
+        return as_json({"studies": [study()], "totalCount": 1})
     match path.rpartition("/")[2].removesuffix(".fcgi"):
         case "einfo":
             return as_json({"header": {"type": "einfo"}, "einforesult": {"dbinfo": []}})
@@ -57,7 +65,8 @@ def _answer(path: str, params: dict[str, str]) -> Answer:
 
 @contextmanager
 def providers_on_loopback() -> Generator[str]:
-    """NCBI under /entrez/eutils and DuckDuckGo under /html/ of one address."""
+    """NCBI under /entrez/eutils of one address, DuckDuckGo under /html/, Europe PMC under /europepmc, iCite under
+    /icite and ClinicalTrials.gov under /ctgov."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"

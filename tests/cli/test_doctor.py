@@ -94,6 +94,7 @@ def test_components_that_work_and_a_refused_key_are_reported(
         "Embedding model",
         "Store (Chroma)",
         "PubMed",
+        "iCite",
         "DuckDuckGo",
     )
     assert {part: found[part]["state"] for part in working} == dict.fromkeys(working, "ok")
@@ -106,6 +107,15 @@ def test_components_that_work_and_a_refused_key_are_reported(
     assert found["VS Code"]["state"] == "off"
     assert found["PubMed"]["seconds"] > 0
     assert not any(key in done.stdout + done.stderr for key in KEYS.values())
+
+
+def test_a_source_that_is_switched_off_is_shown_as_off_and_not_asked(command: Command, sample_world: dict[str, str]):
+    settings = {**sample_world, "DEEPCRITICAL_NCBI_BASE_URL": NO_SERVER, "DEEPCRITICAL_OFF": "pubmed,pmc"}
+    done = command("doctor", "--json", **settings)
+    found = _checks(done.stdout)
+    assert found["PubMed"]["state"] == found["PMC"]["state"] == "off"
+    assert "DEEPCRITICAL_OFF" in found["PubMed"]["finding"]
+    assert json.loads(done.stdout)["works"] is True
 
 
 def test_without_the_model_evidence_is_found_by_words_and_that_is_said(

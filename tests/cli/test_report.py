@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.publications import export, published
 
+NOBODY = "http://127.0.0.1:9"
 ITEMS = [
     published("Sleep keeps memories.", provider="pubmed", source="pubmed", title="Sleep and memory", pmid="1"),
     published("Naps count.", provider="user", source="user", title="</script><b>A note"),
@@ -22,7 +23,14 @@ def run(*arguments: str, home: Path, **environment: str) -> subprocess.Completed
         check=False,
         timeout=120,
         cwd=home,
-        env={"PATH": "", "HOME": str(home), "DEEPCRITICAL_CACHE_DIR": str(home / "cache"), **environment},
+        env={
+            "PATH": "",
+            "HOME": str(home),
+            "DEEPCRITICAL_CACHE_DIR": str(home / "cache"),
+            "DEEPCRITICAL_NCBI_BASE_URL": NOBODY,
+            "DEEPCRITICAL_CROSSREF_BASE_URL": NOBODY,
+            **environment,
+        },
     )
 
 
@@ -68,3 +76,10 @@ def test_an_export_in_utf_16_is_read_and_other_encodings_are_named(tmp_path: Pat
 def test_clearing_an_empty_cache_deletes_nothing(tmp_path: Path) -> None:
     done = run("cache", "clear", home=tmp_path)
     assert (done.returncode, done.stdout) == (0, "Deleted 0 cached searches.\n")
+
+
+def test_services_that_cannot_be_asked_about_the_status_are_named(tmp_path: Path) -> None:
+    (tmp_path / "evidence.jsonl").write_text(export(ITEMS, "jsonl"), encoding="utf-8")
+    done = run("report", "evidence.jsonl", home=tmp_path)
+    assert done.returncode == 0
+    assert "Note: The status of PMID 1 could not be read again and may be out of date: PubMed cannot be" in done.stderr

@@ -7,11 +7,19 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from deepcritical_mcp.cli.sample_library import sample_server
-from deepcritical_mcp.cli.sample_sources import SampleArticles, SamplePages, sample_records
+from deepcritical_mcp.cli.sample_sources import (
+    SampleArticles,
+    SamplePages,
+    SamplePreprints,
+    SampleTrials,
+    sample_records,
+)
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.trials.trial_request import TrialRequest
 from deepcritical_mcp.sources.web.web_request import WebRequest
 from tests.search.fake_session import FakeSession
 
@@ -59,6 +67,18 @@ async def test_every_page_is_found_and_marked_as_made_up():
     assert len(found) == len(sample_records("web"))
     for item in found.values():
         assert_marked(item)
+
+
+async def test_preprints_and_trials_are_found_with_their_articles():
+    request = PreprintRequest(query="long COVID")
+    preprints = (await SourceSearch(SamplePreprints()).search(request, FakeSession())).evidence
+    trials = (await SourceSearch(SampleTrials()).search(TrialRequest(query="COVID"), FakeSession())).evidence
+    assert [len(preprints), len(trials)] == [len(sample_records("preprint")), len(sample_records("trial"))]
+    assert all(item.citation.title.endswith(MARK) for item in (*preprints, *trials))
+    named = {notice.pmid for item in (*preprints, *trials) for notice in item.citation.status_notices}
+    assert named == {"900000017"}
+    unpublished = request.model_copy(update={"unpublished_only": True})
+    assert len((await SourceSearch(SamplePreprints()).search(unpublished, FakeSession())).evidence) == 1
 
 
 @pytest.mark.parametrize(
@@ -115,7 +135,7 @@ async def settings(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Settings]:
     for name, value in {"DEEPCRITICAL_DATA_DIR": "/x", "DEEPCRITICAL_DEADLINE": "7"}.items():
         monkeypatch.setenv(name, value)
     server = sample_server()
-    assert list((await server.app.services()).searches) == ["pubmed", "web"]
+    assert list((await server.app.services()).searches) == ["pubmed", "preprints", "trials", "web"]
     yield server.app.settings
     await server.app.aclose()
 

@@ -94,6 +94,8 @@ PREPRINT = published(
     journal="bioRxiv : the preprint server for biology",
     journal_abbreviation="bioRxiv",
     pages="2023.02.07.527548",
+    version="4b",
+    preprint_number="PPR5001",
     publication_types=("Preprint", "Journal Article"),
     authors=(AuthorName("Xu", "Wei Qin"),),
     status_notices=(StatusNotice(kind="published", pmid="37385249", reference="Cell. 2023;186(15):3307-3324.e30."),),
@@ -147,6 +149,7 @@ SEEN: Mapping[str, str] = {
     "isbn": "978-0-00-000000-2",
     "bookshelf_id": "NBK1403",
     "revised_date": "2024",
+    "version": "4b",
 }
 """What a reader of an export sees of each field, in one of the records."""
 
@@ -154,6 +157,7 @@ LEFT_OUT: Mapping[str, str] = {
     "id": "a session's own name; citation keys take its place",
     "source": "the type of the record says it",
     "publication_types": "reference managers have no field for them; that of a preprint is the type of the record",
+    "preprint_number": "its DOI or its address leads to it",
     "found_by": "how the session came to it is not part of a reference",
     "similar": "what else the session has is not part of a reference",
     "status_checked": "the status is part of a reference, not the day on which it was read",

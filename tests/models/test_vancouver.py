@@ -190,6 +190,21 @@ def page(**fields: Any) -> Publication:
             "A trial [Internet]. clinicaltrials.gov; [date unknown]. Identifier: NCT00000001. "
             "Available from: https://clinicaltrials.gov/study/NCT00000001",
         ),
+        (
+            {
+                "source": "trial",
+                "nct": "NCT00000001",
+                "title": "A trial",
+                "authors": (AuthorName("Zinc Foundation"),),
+                "publisher": "ClinicalTrials.gov",
+                "date": "2020-04-01",
+                "revised_date": "2022-03-04",
+                "status_checked": "2026-10-09",
+                "url": "https://clinicaltrials.gov/study/NCT00000001",
+            },
+            "Zinc Foundation. A trial [Internet]. ClinicalTrials.gov; 2020 Apr 1 [updated 2022 Mar 4; cited 2026 Oct 9]"
+            ". Identifier: NCT00000001. Available from: https://clinicaltrials.gov/study/NCT00000001",
+        ),
         ({"source": "user", "title": "My note", "url": ""}, "My note."),
         ({"source": "user", "title": "My note", "url": "javascript:alert(1)", "date": "2020-05"}, "My note. 2020 May."),
     ],

@@ -11,10 +11,13 @@ from pydantic import SecretStr
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.europepmc.europe_pmc import EuropePMC
 from deepcritical_mcp.sources.europepmc.europe_pmc_client import EuropePMCClient, explain_status
+from deepcritical_mcp.sources.europepmc.europe_pmc_lookup import EuropePMCRecords
+from deepcritical_mcp.sources.europepmc.preprints import Preprints
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter, explain_conversion
 from deepcritical_mcp.sources.pubmed.pmc import PMC, explain_pmc_refusal
-from deepcritical_mcp.sources.trials.clinical_trials import ClinicalTrials, explain_plain_text
+from deepcritical_mcp.sources.trials.clinical_trials import ClinicalTrials
+from deepcritical_mcp.sources.trials.trials_client import TrialsClient, explain_plain_text
 from deepcritical_mcp.sources.unpaywall.open_copies import Unpaywall, explain_unpaywall
 from tests.net.stand_in import Answer, Asked
 from tests.sources.contract import PATIENT
@@ -218,17 +221,33 @@ def make_pmc(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT, *,
 
 
 def make_europe_pmc(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> EuropePMC:
+    return EuropePMC(_europe_pmc_client(url, http, retry))
+
+
+def make_preprints(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> Preprints:
+    return Preprints(_europe_pmc_client(url, http, retry))
+
+
+def make_records(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> EuropePMCRecords:
+    return EuropePMCRecords(_europe_pmc_client(url, http, retry))
+
+
+def _europe_pmc_client(url: str, http: httpx.AsyncClient, retry: RetryPolicy) -> EuropePMCClient:
     client = ApiClient(
         http, provider="europepmc", title="Europe PMC", retry=retry, explain=explain_status, keyless=True
     )
-    return EuropePMC(EuropePMCClient(client, base_url=url))
+    return EuropePMCClient(client, base_url=url)
 
 
-def make_trials(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> ClinicalTrials:
+def make_trials_client(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> TrialsClient:
     client = ApiClient(
         http, provider="trials", title="ClinicalTrials.gov", retry=retry, explain=explain_plain_text, keyless=True
     )
-    return ClinicalTrials(client, base_url=url)
+    return TrialsClient(client, base_url=url)
+
+
+def make_trials(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> ClinicalTrials:
+    return ClinicalTrials(make_trials_client(url, http, retry))
 
 
 def make_unpaywall(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT, *, email: str = EMAIL) -> Unpaywall:

@@ -31,11 +31,12 @@ SECRET = "toy-key-0123456789"
 def toys_among_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "SOURCES", (ROW,))
     monkeypatch.setattr(sources, "FULL_TEXTS", ())
+    monkeypatch.setattr(sources, "LOOKUPS", ())
 
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[DeepCriticalServer]:
-    build = partial(build_services, sources=(ROW,))
+    build = partial(build_services, sources=(ROW,), lookups=())
     app = AppContext(Settings(cache_dir=tmp_path, toy_api_key=SECRET), build=build)
     yield DeepCriticalServer(app)
     await app.aclose()

@@ -1,4 +1,4 @@
-"""The contract of the providers of full texts and of the ID converter: an outage never looks like "not found"."""
+"""The contract of what delivers full texts or knows about documents: an outage never looks like "not found"."""
 
 from __future__ import annotations
 
@@ -18,10 +18,17 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.full_text import Wanted
+from deepcritical_mcp.sources.trials.trial_lookup import TrialRecords
+from deepcritical_mcp.sources.trials.trial_request import TrialRequest
+from deepcritical_mcp.sources.trials.trials_source import Trials
 from tests.net.stand_in import Answer, Asked, stand_in
+from tests.sources import citing_wire
 from tests.sources import full_text_wire as wire
 from tests.sources.contract import FAULTS, PATIENT, TRIES, Fault
+from tests.sources.crossref import crossref_wire as crossref
+from tests.sources.crossref.crossref_wire import make_crossref
 
 HTML = "HTML instead of data"
 
@@ -43,6 +50,8 @@ class Provider:
 
 
 PAPER = Wanted(RecordIds(pmcid="PMC9000001", doi="10.5555/zinc"))
+ZINC = PreprintRequest(query="zinc")
+TRIAL = RecordIds(nct="NCT09000001")
 PROVIDERS = (
     Provider(
         "pmc",
@@ -65,9 +74,47 @@ PROVIDERS = (
         before=wire.results(wire.hit()),
     ),
     Provider(
+        "europepmc",
+        lambda url, http, retry: wire.make_preprints(url, http, retry).ask("zinc", ZINC, offset=0, limit=10),
+        wire.results(wire.preprint()),
+        faulty="/search",
+    ),
+    Provider(
+        "europepmc",
+        lambda url, http, retry: wire.make_preprints(url, http, retry).fetch(["10.64898/2026.01.02.26300001"]),
+        wire.results(wire.preprint()),
+        faulty="sear",
+    ),
+    Provider(
+        "europepmc",
+        lambda url, http, retry: wire.make_records(url, http, retry).records([PAPER.ids]),
+        wire.results(wire.hit()),
+        faulty="sea",
+    ),
+    Provider(
         "trials",
         lambda url, http, retry: wire.make_trials(url, http, retry).read(Wanted(RecordIds(nct="NCT09000001"))),
         wire.as_json(wire.study()),
+    ),
+    Provider(
+        "trials",
+        lambda url, http, retry: Trials(wire.make_trials_client(url, http, retry)).ask(
+            "zinc", TrialRequest(query="zinc"), offset=0, limit=5
+        ),
+        wire.as_json({"studies": [wire.study()], "totalCount": 1}),
+        faulty="studies",
+    ),
+    Provider(
+        "trials",
+        lambda url, http, retry: Trials(wire.make_trials_client(url, http, retry)).fetch(["NCT09000001"]),
+        wire.as_json({"studies": [wire.study()]}),
+        faulty="/studies",
+    ),
+    Provider(
+        "trials",
+        lambda url, http, retry: TrialRecords(wire.make_trials_client(url, http, retry)).records([TRIAL]),
+        wire.as_json({"studies": [wire.study()]}),
+        faulty="stud",
     ),
     Provider(
         "unpaywall",
@@ -79,6 +126,40 @@ PROVIDERS = (
         lambda url, http, retry: wire.make_converter(url, http, retry).convert([RecordIds(pmid="31000001")]),
         wire.converted({"requested-id": "31000001", "pmid": 31000001, "pmcid": "PMC9000001", "doi": "10.5555/zinc"}),
         refusal=AuthenticationError,
+    ),
+    Provider(
+        "icite",
+        lambda url, http, retry: citing_wire.make_icite(url, http, retry).citing("11", 10),
+        citing_wire.icite(citing_wire.icite_paper(11, 1, cited_by=[12])),
+    ),
+    Provider(
+        "europepmc",
+        lambda url, http, retry: citing_wire.make_citations(url, http, retry).citing("11", 10),
+        citing_wire.citations(citing_wire.citing("MED", "12")),
+        faulty="citations",
+    ),
+    Provider(
+        "europepmc",
+        lambda url, http, retry: citing_wire.make_citations(url, http, retry).citing("11", 10),
+        wire.results(wire.preprint()),
+        faulty="search",
+        before=citing_wire.citations(citing_wire.citing("PPR", "PPR500001")),
+    ),
+    Provider(
+        "crossref",
+        lambda url, http, retry: make_crossref(url, http, retry).notices(["10.5555/zinc"]),
+        crossref.listed(crossref.work()),
+    ),
+    Provider(
+        "crossref",
+        lambda url, http, retry: make_crossref(url, http, retry).match("Zinc in wound repair"),
+        crossref.listed(crossref.work()),
+    ),
+    Provider(
+        "crossref",
+        lambda url, http, retry: make_crossref(url, http, retry).records([RecordIds(doi="10.5555/a,b")]),
+        crossref.single(crossref.work("10.5555/a,b")),
+        faulty="/works/",
     ),
 )
 each_provider = pytest.mark.parametrize("provider", PROVIDERS, ids=lambda one: f"{one.name}{one.faulty}")

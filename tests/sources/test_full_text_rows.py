@@ -86,7 +86,7 @@ async def test_every_provider_can_be_checked(environment: pytest.MonkeyPatch, ht
         checks = [check for one in built(settings, http).values() for check in one.checks()]
         checks.append(IdConverter.create(settings, Net(http)).check())
         found = {check.title: (await check.examine()).state for check in checks}
-    titles = ["PMC", "Europe PMC", "ClinicalTrials.gov", "Unpaywall", "NCBI's ID converter"]
+    titles = ["PMC", "Europe PMC", "Unpaywall", "NCBI's ID converter"]
     assert found == dict.fromkeys(titles, "ok")
 
 

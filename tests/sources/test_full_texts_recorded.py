@@ -15,7 +15,7 @@ import pytest
 
 from deepcritical_mcp.errors import ProviderRequestError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
-from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName, Publication
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.europepmc.europe_pmc_client import EuropePMCClient
 from deepcritical_mcp.sources.full_text import Wanted
@@ -103,6 +103,9 @@ async def test_every_record_of_europe_pmc_is_read(http: httpx.AsyncClient):
                 assert (record.id, record.source) == (read["id"], read["source"])
                 assert record.is_open == (read["isOpenAccess"] == "Y")
                 assert record.licence == read["license"]
+                assert record.publication.text.licence == read["license"]
+                assert record.publication.preprint_number == (read["id"] if read["source"] == "PPR" else "")
+                assert (record.publication.form == "preprint") >= (read["source"] == "PPR")
                 compared += 1
                 wrong += [(record.id, found)] if (found := differences(record.publication, read)) else []
     assert wrong == []
@@ -169,7 +172,8 @@ async def test_every_trial_is_read(http: httpx.AsyncClient):
             assert copy.reading
             fields, content = copy.reading.fields, letters(copy.reading.content)
             Publication.of("registration", copy.reading.content, provider="trials", **fields)
-            assert (fields["nct"], fields["publisher"]) == (read["nctId"], clean_line(read["leadSponsor"]))
+            sponsor = clean_line(read["leadSponsor"])
+            assert (fields["nct"], fields["authors"]) == (read["nctId"], (AuthorName(sponsor),) if sponsor else ())
             assert [text for text in said(read) if letters(text) not in content] == [], read["nctId"]
             tables = [part for part in copy.reading.parts if part.kind == "table"]
             measures = [part for part in tables if "Outcome measures" in part.path]

@@ -476,3 +476,18 @@ def test_a_short_abstract_is_cut_where_not_even_one_record_fits() -> None:
     assert both(cut) <= 2_000
     assert [(one.id, one.content_truncated) for one in cut.evidence] == [("pubmed:30000000", True)]
     assert cut.evidence[0].content.startswith("It begins. Filler")
+
+
+def test_a_small_answer_of_a_search_still_counts_the_results_of_the_source() -> None:
+    whole = result(*(piece(number, sentences=30, authors=300) for number in range(3))).model_copy(
+        update={"total_found": 30, "providers": (ProviderReport(name="preprints", status="ok", results=30),)}
+    )
+    short = fit(whole, 1_200, text_length)
+    assert "of 30 results for: metformin" in to_markdown(short)
+
+
+def test_no_more_ids_are_named_than_one_call_takes() -> None:
+    short = fit(result(*(piece(number, sentences=40) for number in range(1, 101))), 20_000, wire_length)
+    (note,) = (one for one in short.warnings if "get_evidence ids=" in one)
+    assert note.count('"pubmed:') == 50
+    assert note.endswith("and so on: list_evidence has all ids.")

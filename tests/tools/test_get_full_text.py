@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from deepcritical_mcp.reading import Reading, Section
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import LookupService
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.publications import published
@@ -68,10 +69,11 @@ async def reader(
     *providers: FullTextSource,
     records: Mapping[str, str] = RECORDS,
     completer: FakeCompleter | None = None,
+    lookups: Sequence[LookupService] = (),
     **settings: Any,
 ) -> AsyncGenerator[Reader]:
     async with ncbi(records) as played, httpx.AsyncClient() as http:
-        texts = FullTexts(providers, pubmed(played.url, http, completer=completer))
+        texts = FullTexts(providers, pubmed(played.url, http, completer=completer), lookups=lookups)
         server = fake_server(full_texts=texts, settings=Settings(**settings))
         async with Client(server) as client:
             yield Reader(client, played, server)

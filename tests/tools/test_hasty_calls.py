@@ -290,7 +290,7 @@ async def test_ids_alone_fetch_their_records() -> None:
         wrong = text_of(await client.call_tool("add_evidence", {"items": [{"content": {"a": 1}}]}))
     for answer in answers:
         assert (answer.structured_content or {})["total"] == 0
-        assert "REJECTED, nobody has a record of" in text_of(answer)  # these services have no PubMed
+        assert "REJECTED (not found), nobody has a record of" in text_of(answer)  # these services have no PubMed
     assert "REJECTED, content is empty: pass content, or one of pmid, doi, pmcid, nct, url" in missing
     assert "items[0].content: expected text, got an object" in wrong
 

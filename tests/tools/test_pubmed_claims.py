@@ -81,7 +81,7 @@ async def test_what_pubmed_confirms_is_its_own_record(tmp_path: Path) -> None:
     async with connected(tmp_path, efetch(article("11"))) as (client, _):
         added = await called(client, "add_evidence", items=[claim])
         kept = (await called(client, "get_evidence", ids=["pubmed:11"]))["evidence"][0]
-    assert (added["added"], added["warnings"]) == ([{"index": 0, "id": "pubmed:11"}], [])
+    assert (added["added"], added["warnings"]) == ([{"index": 0, "id": "pubmed:11", "reference": ""}], [])
     assert (kept["kind"], kept["citation"]["title"]) == ("abstract", "Zinc in wound repair.")
     assert kept["citation"]["authors"] == ["Ruiz Ana"]
 

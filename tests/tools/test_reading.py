@@ -100,8 +100,8 @@ async def test_what_is_retracted_is_listed_with_its_notice() -> None:
 async def test_that_nothing_is_corrected_is_said_with_the_day_of_the_check() -> None:
     page = await structured("list_evidence", status="corrected")
     assert page["next_step"] == (
-        'No evidence here has the status "corrected". The records were checked on 2026-11-21 or later. '
-        "1 was never checked."
+        'No evidence here has the status "corrected". That is what the records of their own sources said on 2026-11-21 '
+        "or later. The status of 1 item was never checked."
     )
 
 

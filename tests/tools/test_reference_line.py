@@ -17,9 +17,10 @@ def test_the_readable_form_shows_the_reference_and_links_but_no_url_that_repeats
     )
     shown = to_markdown(EvidenceList(session_id="rs_1", evidence=(Evidence.of(one),)))
     assert f"\nReference: {vancouver(one)}\n" in shown
-    assert "\nPublished as: Cell. 2023;186(15):3307-24. PMID 37385249\n" in shown
+    address = "`https://pubmed.ncbi.nlm.nih.gov/37385249/`"
+    assert f"\nPublished as PMID 37385249 {address} (Cell. 2023;186(15):3307-24.)\nReference: " in shown
     assert (
         "\nPreprint · GENBANK AF0 · GENBANK AF1 · GENBANK AF2 · GENBANK AF3 · GENBANK AF4 · and 2 more numbers\n"
         in shown
     )
-    assert "pubmed.ncbi" not in shown
+    assert "/12140307/" not in shown

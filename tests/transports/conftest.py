@@ -27,6 +27,7 @@ from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import ProviderReport, Publication, SearchResult
 from deepcritical_mcp.net.pacing import turn_of
+from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.transports.http.application import CallControl, HttpApplication
 from deepcritical_mcp.transports.http.uvicorn_server import HttpServer, listen
@@ -207,6 +208,7 @@ def _services(settings: Settings, web: WebStandIn, embedder: WordEmbedder) -> Se
         everywhere=unused,
         expander=unused,
         full_texts=unused,
+        witness=Witness(),
     )
 
 

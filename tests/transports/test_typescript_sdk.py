@@ -20,6 +20,8 @@ SESSION: dict[str, object] = {"session_id": "$session"}
 UNKNOWN: dict[str, object] = {"session_id": "rs_" + "0" * 32}
 SUCCESSES: dict[str, dict[str, object]] = {
     "pubmed_search": {"query": "zinc"},
+    "preprint_search": {"query": "zinc"},
+    "trial_search": {"condition": "wounds"},
     "web_search": {"query": "zinc"},
     "expand_queries": {"topic": "zinc in wound repair"},
     "semantic_search": {"query": "zinc"},
@@ -33,6 +35,8 @@ SUCCESSES: dict[str, dict[str, object]] = {
 }
 FAILURES: dict[str, tuple[dict[str, object], str]] = {
     "pubmed_search": ({}, "query is required"),
+    "preprint_search": ({"query": "x", "min_date": "soon"}, "min_date"),
+    "trial_search": ({}, "query, condition"),
     "web_search": ({"query": "x", **UNKNOWN}, "unknown or has expired"),
     "expand_queries": ({"topic": " "}, "must not be blank"),
     "semantic_search": ({"query": "x", **UNKNOWN}, "unknown or has expired"),
@@ -45,6 +49,8 @@ FAILURES: dict[str, tuple[dict[str, object], str]] = {
     "clear_session": ({}, "session_id is required"),
 }
 
+OFFERED = [spec.name for spec in PROFILES["research"]]
+
 
 def called(folder: Path, profile: Profile, *calls: tuple[str, dict[str, object]]) -> list[dict[str, Any]]:
     """What the client got for each call."""
@@ -54,7 +60,11 @@ def called(folder: Path, profile: Profile, *calls: tuple[str, dict[str, object]]
     with providers_on_loopback() as address:
         settings = {
             "DEEPCRITICAL_NCBI_BASE_URL": f"{address}/entrez/eutils",
+            "DEEPCRITICAL_CROSSREF_BASE_URL": f"{address}/crossref",
             "DEEPCRITICAL_DUCKDUCKGO_URL": f"{address}/html/",
+            "DEEPCRITICAL_EUROPEPMC_BASE_URL": f"{address}/europepmc",
+            "DEEPCRITICAL_CLINICALTRIALS_BASE_URL": f"{address}/ctgov",
+            "DEEPCRITICAL_ICITE_BASE_URL": f"{address}/icite",
             "DEEPCRITICAL_CACHE_DIR": str(folder),
             "HOME": str(folder),
             "PATH": os.environ["PATH"],
@@ -77,19 +87,17 @@ def text(result: dict[str, Any]) -> str:
 
 
 def test_every_result_reaches_the_client(tmp_path: Path) -> None:
-    assert list(SUCCESSES) == [spec.name for spec in PROFILES["research"]]
-    for (name, arguments), result in zip(
-        SUCCESSES.items(), called(tmp_path, "research", *SUCCESSES.items()), strict=True
-    ):
+    calls = [(name, SUCCESSES[name]) for name in OFFERED]
+    for (name, arguments), result in zip(calls, called(tmp_path, "research", *calls), strict=True):
         assert "thrown" not in result, (name, result)
         assert not result.get("isError"), (name, text(result))
         assert result["fits"], (name, arguments)
 
 
 def test_every_error_reaches_the_client(tmp_path: Path) -> None:
-    assert list(FAILURES) == [spec.name for spec in PROFILES["research"]]
-    calls = [(name, arguments) for name, (arguments, _) in FAILURES.items()]
-    for (name, (_, told)), result in zip(FAILURES.items(), called(tmp_path, "research", *calls), strict=True):
+    calls = [(name, FAILURES[name][0]) for name in OFFERED]
+    for (name, _), result in zip(calls, called(tmp_path, "research", *calls), strict=True):
+        told = FAILURES[name][1]
         assert "thrown" not in result, (name, result)
         assert result["isError"]
         assert told in text(result), (name, text(result))

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError
@@ -120,9 +120,14 @@ def _script() -> str:
     parts = "\n".join(_source(f"js/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     gravest_first = {status: label or "No notice" for status, label in [*STATUSES.items()][::-1]}
-    script = script.replace("@VERSION@", __version__).replace("@STATUSES@", json.dumps(gravest_first))
-    script = script.replace("@NOTICES@", json.dumps(dict(NOTICE_LABELS)))
-    return script.replace("@SOURCES@", json.dumps(dict(SOURCE_LABELS)))
+    script = script.replace("@VERSION@", __version__).replace('"@STATUSES@"', _as_js(gravest_first))
+    script = script.replace('"@NOTICES@"', _as_js(NOTICE_LABELS))
+    return script.replace('"@SOURCES@"', _as_js(SOURCE_LABELS))
+
+
+def _as_js(labels: Mapping[Any, str]) -> str:
+    """A string literal of JavaScript with the labels as JSON, so that their order and every character stay."""
+    return json.dumps(json.dumps(dict(labels)))
 
 
 @cache

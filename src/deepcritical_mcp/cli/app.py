@@ -153,7 +153,9 @@ def report(
     """Write a session's evidence as a single HTML page that opens in any browser, offline."""
     from deepcritical_mcp.cli.report import write_report
 
-    count = write_report(source, output, title=title)
+    count, remarks = write_report(source, output, title=title)
+    for remark in remarks:
+        typer.echo(f"Note: {remark}", err=True)
     typer.echo(f"{counted(count, 'item')} of evidence written to {output}")
 
 

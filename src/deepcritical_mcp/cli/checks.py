@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pkgutil
 import platform
 import shutil
 import stat
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,10 +24,11 @@ from anyio.to_thread import run_sync
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from deepcritical_mcp import sources as tables
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli.boundary import NO_ROOM
 from deepcritical_mcp.cli.clients import ConfiguredState, McpClient, configured_state, known_clients, shell_command
-from deepcritical_mcp.config import Settings
+from deepcritical_mcp.config import Settings, variable_name
 from deepcritical_mcp.errors import AuthenticationError, BlockedError, DeepCriticalError, EmbeddingError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
@@ -37,9 +39,10 @@ from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.net.pacing import RedisPlace
-from deepcritical_mcp.sources import SourceRow
+from deepcritical_mcp.sources import SourceRow, why_off
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, SourceKind, State, create_sources
 from deepcritical_mcp.sources.full_text import create_full_texts
+from deepcritical_mcp.sources.lookup import create_lookups
 
 Area = Literal["", "model", "store"] | SourceKind
 CHECK_TIMEOUT = 12.0
@@ -191,7 +194,7 @@ async def _store(settings: Settings, embedder: EmbeddingService) -> Finding:
 
 
 async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -> list[Check]:
-    """The checks of the sources in `rows`, in that order; by default of `SOURCES` and `FULL_TEXTS`."""
+    """The checks of the sources in `rows`, in that order; by default of `SOURCES`, `FULL_TEXTS` and `LOOKUPS`."""
     try:
         http = httpx.AsyncClient(timeout=httpx.Timeout(7.0, connect=5.0), follow_redirects=True)
     except (ValueError, ImportError, httpx.InvalidURL) as error:
@@ -205,8 +208,16 @@ async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -
             for check in one.checks()
         ]
         if rows is None:
-            running += [_run(check) for one in create_full_texts(settings, net) for check in one.checks()]
-        return await asyncio.gather(*running)
+            others = (*create_full_texts(settings, net), *create_lookups(settings, net))
+            running += [_run(check) for one in others for check in one.checks()]
+        return [*await asyncio.gather(*running), *_switched_off(settings.off, rows)]
+
+
+def _switched_off(off: Collection[str], rows: Sequence[SourceRow] | None) -> list[Check]:
+    """The sources that a setting switches off, each once."""
+    every = (*tables.SOURCES, *tables.FULL_TEXTS, *tables.LOOKUPS) if rows is None else rows
+    titles = {str(pkgutil.resolve_name(row.source).title): why for row in every if (why := why_off(row, off))}
+    return [Check(title, "off", f'switched off: {variable_name("off")} names "{why}"') for title, why in titles.items()]
 
 
 def _proxies() -> list[Check]:

@@ -7,7 +7,7 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
@@ -26,21 +26,40 @@ if TYPE_CHECKING:
 SESSION_PREFIX = "rs_"
 
 
-def write_report(source: str, output: Path, *, title: str) -> int:
-    """Write the evidence of a saved session or JSON Lines export ("-" = stdin) to `output`; returns how many items.
+def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequence[str]]:
+    """Write the evidence of a saved session or JSON Lines export ("-" = stdin) to `output`; returns how many items, and
+    remarks on their status, which is checked again before.
 
     InvalidInputError if `source` is neither, or has no evidence; EvidenceStoreError if the session cannot be read.
     """
-    publications, evidence, places, session_id = anyio.run(_read, source, load_settings())
+    contents = anyio.run(_read, source, load_settings())
+    publications = contents.publications
     if not publications:
         raise InvalidInputError("The input contains no evidence, so there is nothing to report.")
     created = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    page = board_report(publications, evidence, places, title=title, session_id=session_id, created=created)
+    page = board_report(
+        publications,
+        contents.evidence,
+        contents.places,
+        title=title,
+        session_id=contents.session_id,
+        created=created,
+    )
     output.write_text(page, encoding="utf-8")
-    return len(publications)
+    return len(publications), contents.remarks
 
 
-async def _read(source: str, settings: Settings) -> tuple[Sequence[Publication], Sequence[Evidence], Places, str]:
+class _Contents(NamedTuple):
+    """What a report shows, and remarks on it."""
+
+    publications: Sequence[Publication]
+    evidence: Sequence[Evidence]
+    places: Places
+    session_id: str
+    remarks: Sequence[str]
+
+
+async def _read(source: str, settings: Settings) -> _Contents:
     app = AppContext(settings)
     try:
         services = await app.services()
@@ -56,11 +75,13 @@ async def _read(source: str, settings: Settings) -> tuple[Sequence[Publication],
             except SessionNotFoundError:
                 raise InvalidInputError(f"There is no session {source} in the configured storage.") from None
             ids = await store.ids()
+            remarks = await services.witness.refresh(store, ids)
             kept, shown = await store.publications(ids), await store.get(ids)
-            return list(kept.values()), list(shown.values()), await store.places(ids, limit=MAX_POINTS), source
+            places = await store.places(ids, limit=MAX_POINTS)
+            return _Contents(list(kept.values()), list(shown.values()), places, source, remarks)
         data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
-        publications = read_jsonl(_decoded(data))
-        return publications, (), await places_of(publications, services.embedder), ""
+        publications, remarks = await services.witness.rechecked(read_jsonl(_decoded(data)))
+        return _Contents(publications, (), await places_of(publications, services.embedder), "", remarks)
     finally:
         await app.aclose()
 

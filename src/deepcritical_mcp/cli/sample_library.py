@@ -17,6 +17,8 @@ from deepcritical_mcp.transports.stdio import run_stdio
 
 SAMPLE_SOURCES = (
     SourceRow("deepcritical_mcp.cli.sample_sources:SampleArticles"),
+    SourceRow("deepcritical_mcp.cli.sample_sources:SamplePreprints"),
+    SourceRow("deepcritical_mcp.cli.sample_sources:SampleTrials"),
     SourceRow("deepcritical_mcp.cli.sample_sources:SamplePages"),
 )
 SAMPLE_FULL_TEXTS = (SourceRow("deepcritical_mcp.cli.sample_papers:SamplePapers"),)
@@ -28,7 +30,9 @@ def sample_server(*, warm_up: bool = False) -> DeepCriticalServer:
     It makes no network requests, keeps nothing on disk and ignores the environment's settings.
     """
     settings = Settings(_env_prefix="DEEPCRITICAL_SAMPLE_LIBRARY_")
-    app = AppContext(settings, build=partial(build_services, sources=SAMPLE_SOURCES, full_texts=SAMPLE_FULL_TEXTS))
+    app = AppContext(
+        settings, build=partial(build_services, sources=SAMPLE_SOURCES, full_texts=SAMPLE_FULL_TEXTS, lookups=())
+    )
     return DeepCriticalServer(app, warm_up=warm_up)
 
 

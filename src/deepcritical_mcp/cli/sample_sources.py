@@ -1,8 +1,8 @@
-"""The sample library as sources, in place of PubMed and the web.
+"""The sample library as sources, in place of PubMed, preprints, trials and the web.
 
 Its records are in sample_records.jsonl, in the format of `export_evidence`. Nothing in them is evidence: every title
-ends in "[sample data]", PMIDs are far above those that PubMed assigns, DOIs have 10.5555, the prefix reserved for
-examples, and web addresses end in ".example", which never resolves.
+ends in "[sample data]", PMIDs and trial numbers are far above those that are assigned, DOIs have 10.5555, the prefix
+reserved for examples, and web addresses end in ".example", which never resolves.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
 from deepcritical_mcp.sources.base import Answer, Fetched, Hit, Net, SearchRequest, Source
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.publication_types import publication_type
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.trials.trial_request import TrialRequest
 from deepcritical_mcp.sources.web.web_request import WebRequest
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
@@ -89,6 +91,48 @@ class SampleArticles(Source):
         return [one.pmid for one in self._index.similar(self._articles[id])[:_SIMILAR]]
 
 
+class SamplePreprints(Source):
+    """The made-up preprints."""
+
+    name = "preprints"
+    title = "The sample library"
+    kind = "preprints"
+    cited_as = "preprint"
+    request = PreprintRequest
+    id_name = "DOI"
+
+    def __init__(self) -> None:
+        self._index = _WordOverlap(sample_records("preprint"))
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls()
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        return _page(self._index.ranked(variant), offset, limit)
+
+
+class SampleTrials(Source):
+    """The made-up trials."""
+
+    name = "trials"
+    title = "The sample library"
+    kind = "trials"
+    cited_as = "trial"
+    request = TrialRequest
+    id_name = "NCT"
+
+    def __init__(self) -> None:
+        self._index = _WordOverlap(sample_records("trial"))
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls()
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        return _page(self._index.ranked(variant), offset, limit)
+
+
 class SamplePages(Source):
     """The made-up web pages."""
 
@@ -110,6 +154,10 @@ class SamplePages(Source):
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         found = self._index.ranked(variant)[:limit]
         return Answer.whole([Hit(publication=one, score=1 - 0.5 * rank / len(found)) for rank, one in enumerate(found)])
+
+
+def _page(found: Sequence[Publication], offset: int, limit: int) -> Answer:
+    return Answer.whole([Hit(publication=one) for one in found[offset : offset + limit]], total=len(found))
 
 
 def _fits(article: Publication, request: PubMedRequest) -> bool:

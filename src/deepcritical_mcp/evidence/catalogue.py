@@ -11,7 +11,17 @@ from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id,
 from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
-from deepcritical_mcp.evidence.units import Layout, Missing, WordScores, has_other_texts, is_passage, unit_of, words_in
+from deepcritical_mcp.evidence.units import (
+    Layout,
+    Missing,
+    WordScores,
+    has_other_texts,
+    is_passage,
+    split_unit,
+    unit_of,
+    words_in,
+)
+from deepcritical_mcp.evidence.version_links import VersionLinks
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
 
@@ -66,6 +76,7 @@ class Catalogue:
         self._passage_words = LexicalIndex(b=0.0)
         self._layouts: dict[str, Layout] = {}
         self._links: dict[str, dict[str, None]] = {}
+        self._versions = VersionLinks()
         self._waiting: dict[str, None] = {}
         self.next_order = 0  # the next free position in insertion order
         self._latest = 0
@@ -110,6 +121,7 @@ class Catalogue:
             else:
                 self._waiting[id] = None
             self._members.put(id, members)
+            self._versions.put(id, publication)
             if is_other:
                 self._forget_words(id)
                 self._layouts[id] = layout
@@ -133,6 +145,7 @@ class Catalogue:
         self.passages -= _vectors(self._items.pop(id, None))
         self._waiting.pop(id, None)
         self._members.put(id, ())
+        self._versions.put(id, None)
         self._forget_words(id)
         self._layouts.pop(id, None)
 
@@ -288,6 +301,25 @@ class Catalogue:
         return [id for id, item in list(self._items.items()) if condition(self.judged(item.publication))]
 
     def links(self, id: str) -> tuple[str, ...]:
+        """The ids of publications nearly identical to `id`, and of its preprint or article."""
+        with self._lock:
+            versions = self._versions.of(id)
+        return tuple(dict.fromkeys((*versions, *self._alike(id))))
+
+    def is_folded(self, unit: str, shown: Container[str], ranked: Container[str]) -> bool:
+        """Whether a unit is left out because of what is `shown`, which is nearly identical; or of a preprint, because
+        its article is among those `ranked`. What the preprint says in full, and the article does not, stays."""
+        id = split_unit(unit)[0]
+        with self._lock:
+            versions = self._versions.of(id)
+        if any(other in shown for other in self._alike(id) if other not in versions):
+            return True
+        if self._items[id].publication.form != "preprint":
+            return False
+        articles = [one for one in versions if one in ranked and self._items[one].publication.form != "preprint"]
+        return any(not is_passage(unit) or self._layouts[one].has_long_texts for one in articles)
+
+    def _alike(self, id: str) -> tuple[str, ...]:
         """The ids of publications nearly identical to `id`, under any id that either of them had."""
         names = (id, *(one.id for one in self._items[id].members)) if id in self._items else (id,)
         linked = [other for name in dict.fromkeys(names) for other in list(self._links.get(name, ()))]

@@ -42,7 +42,7 @@ MIN_COMPARED = 80
 """Minimum characters of a text that shows whether two documents are the same."""
 
 Agreement = Literal["same", "like", "other", "unknown"]
-_BEST_FIRST: tuple[Agreement, ...] = ("same", "like", "other")
+_BEST_FIRST: tuple[Agreement, ...] = ("same", "like", "other", "unknown")
 
 _NAMES = {"pmid": "PMID", "pmcid": "PMCID", "doi": "DOI", "nct": "NCT number", "url": "URL"}
 _REGISTERED = ("pmid", "doi", "nct", "pmcid")
@@ -71,6 +71,7 @@ class Identity:
         title: as `tokens`, without what a site adds.
         shown_title: as it is written.
         is_note: whether it is what the user says, perhaps about the publication whose numbers it bears.
+        is_preprint: whether a record says so.
         is_print: whether its URL leads to the PDF or print view of a page.
         is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
         contents: what its texts say, of a full text its beginning; none when that is nothing.
@@ -86,6 +87,7 @@ class Identity:
     first_author: AuthorName | None
     journal: tuple[str, ...]
     is_note: bool
+    is_preprint: bool
     is_print: bool
     is_document: bool
     contents: tuple[str, ...]
@@ -118,6 +120,7 @@ def identity_of(publication: Publication) -> Identity:
         first_author=publication.authors[0] if publication.authors else None,
         journal=tokens(publication.journal),
         is_note=publication.source == "user" and publication.is_users,
+        is_preprint=publication.form == "preprint" and publication.is_record,
         is_print=bool(_PRINT_VIEW.search(url)),
         is_document=publication.is_users and publication.source == "web",
         contents=tuple(
@@ -146,15 +149,16 @@ def conflict(one: Identity, other: Identity) -> bool:
     """Whether two identities name two different publications: different PMIDs, PMCIDs, DOIs or trial numbers, or a
     preprint and an article."""
     first, second = one.numbers, other.numbers
-    if any(number in first and number in second and first[number] != second[number] for number in _REGISTERED):
-        return True
-    return any(
-        is_preprint_doi(preprint.get("doi", ""))
-        and "pmid" not in preprint
-        and "doi" not in article
-        and ("pmid" in article or "pmcid" in article)
-        for preprint, article in ((first, second), (second, first))
-    )
+    differ = any(part in first and part in second and first[part] != second[part] for part in _REGISTERED)
+    return differ or _is_of_preprint(one, other) or _is_of_preprint(other, one)
+
+
+def _is_of_preprint(preprint: Identity, article: Identity) -> bool:
+    """Whether one is a preprint, and the other the article that it may have become."""
+    own, others = preprint.numbers, article.numbers
+    by_doi = is_preprint_doi(own.get("doi", "")) and "doi" not in others and ("pmid" in others or "pmcid" in others)
+    by_form = preprint.is_preprint and not article.is_preprint and "pmid" in others
+    return "pmid" not in own and (by_doi or by_form)
 
 
 def opposed(one: Publication, other: Publication) -> bool:
@@ -178,11 +182,8 @@ def title_similarity(one: Identity, other: Identity) -> float:
 
 def _contents_agree(one: Identity, other: Identity) -> Agreement:
     """How far two publications agree in any of their texts."""
-    found = {_texts_agree(*texts) for texts in product(one.contents, other.contents)}
-    for agreement in _BEST_FIRST:
-        if agreement in found:
-            return agreement
-    return "unknown"
+    found = [_texts_agree(*texts) for texts in product(one.contents, other.contents)]
+    return min([*found, _BEST_FIRST[-1]], key=_BEST_FIRST.index)
 
 
 @lru_cache(maxsize=500)

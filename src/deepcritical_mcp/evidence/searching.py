@@ -270,16 +270,15 @@ class Search:
         return {id: _clipped(question.cosines.get(id, question.words.at(id)[0])) for id in ids}
 
     def _folded(self, ranking: Sequence[str], limit: int, of_one: int = MAX_OF_ONE) -> list[str]:
-        """The best of each group of nearly identical publications, at most `of_one` units of a publication."""
-        shown: list[str] = []
+        """The best of each group of nearly identical publications, at most `of_one` units of a publication; of a
+        preprint and its article the article."""
+        shown, ranked = list[str](), {split_unit(unit)[0] for unit in ranking}
         counts: Counter[str] = Counter()
         for unit in ranking:
             id = split_unit(unit)[0]
             if len(shown) == limit:
                 break
-            if counts[id] < of_one and (
-                id in counts or not any(other in counts for other in self._catalogue.links(id))
-            ):
+            if counts[id] < of_one and (id in counts or not self._catalogue.is_folded(unit, counts, ranked)):
                 shown.append(unit)
                 counts[id] += 1
         return shown

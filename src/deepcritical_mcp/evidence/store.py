@@ -36,14 +36,7 @@ from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.within import abstract_of
 from deepcritical_mcp.evidence.writing import Writer, batches, identified
 from deepcritical_mcp.excerpts import quoted
-from deepcritical_mcp.models import (
-    CitationSource,
-    DocumentPassage,
-    Evidence,
-    Publication,
-    RelatedEvidence,
-    Text,
-)
+from deepcritical_mcp.models import CitationSource, DocumentPassage, Evidence, Publication, RelatedEvidence, Text
 
 READ_AT_ONCE = 200
 
@@ -135,6 +128,11 @@ class EvidenceStore:
         """
         async with self._session() as (space, catalogue):
             return await self._writer.add(publications, space, catalogue)
+
+    async def set_statuses(self, publications: Sequence[Publication]) -> None:
+        """Write the status of stored publications as these have it, and nothing else."""
+        async with self._session() as (space, catalogue):
+            await self._writer.set_statuses(publications, space, catalogue)
 
     async def search_similar(
         self,

@@ -308,15 +308,19 @@ def is_misprint(one: str, other: str) -> bool:
     """Whether two words are one but for a letter. A misprint spares the first letter, numbers and opposites."""
     if one == other:
         return True
-    if one.isdigit() or other.isdigit() or frozenset((one, other)) in _OPPOSITES:
-        return False
-    prefixes = [(prefix.match(one), prefix.match(other)) for prefix in _PREFIXES]
-    if any(first and second and first[0] != second[0] for first, second in prefixes):
+    if one.isdigit() or other.isdigit() or is_opposite(one, other):
         return False
     short, long = sorted((one, other), key=len)
     if long in (f"{short}s", f"{short}es") and len(short) > 3:
         return True
     return len(short) >= LONG_WORD and one[0] == other[0] and Levenshtein.distance(one, other, score_cutoff=1) <= 1
+
+
+def is_opposite(one: str, other: str) -> bool:
+    """Whether two words look alike, but are known to mean different things: afferent and efferent, hypo- and hyper-."""
+    prefixes = [(prefix.match(one), prefix.match(other)) for prefix in _PREFIXES]
+    by_prefix = any(first and second and first[0] != second[0] for first, second in prefixes)
+    return by_prefix or frozenset((one, other)) in _OPPOSITES
 
 
 # What distinguishes the parts of one supplement, or the reports of one trial, under a single DOI.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import anyio
@@ -14,8 +15,8 @@ from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.indexing import Indexing
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import Vector
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
+from deepcritical_mcp.models import UNKNOWN_DATE, Publication
 
 EMBEDDED_AT_ONCE = 64
 """Publications, and passages of long texts, that a call embeds before it goes on; the rest is embedded in the
@@ -75,6 +76,19 @@ class Writer:
             raise self._full(outcomes, left_out)
         return outcomes
 
+    async def set_statuses(self, publications: Sequence[Publication], space: Space, catalogue: Catalogue) -> None:
+        """See `EvidenceStore.set_statuses`."""
+
+        def write(some: Sequence[Publication]) -> None:
+            for one in some:
+                if id := catalogue.resolve(one.id):
+                    catalogue.put(_with_status(catalogue[id], one))
+                    space.rewrite(catalogue[id])
+
+        for some in batches(publications, self._batch):
+            async with self._turn:
+                await self._write(lambda some=some: write(some))
+
     async def _add_batch(self, space: Space, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision]:
         batch = Batch(
             space,
@@ -122,6 +136,20 @@ class Writer:
             f'kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
             details={"kept": added, "left_out": left_out},
         )
+
+
+def _with_status(item: KeptItem, current: Publication) -> KeptItem:
+    """The item with that status. Of what it was merged from, only the latest is said to have been checked, since that
+    one describes it best."""
+    status = {"status": current.status, "status_notices": current.status_notices}
+    checked = {"status_checked": current.status_checked}
+    latest = max((one.status_checked for one in item.given if one.status_checked != UNKNOWN_DATE), default="")
+    given = tuple(
+        one if one.is_users else one.model_copy(update=status | (checked if one.status_checked == latest else {}))
+        for one in item.given
+    )
+    publication = item.publication.model_copy(update=status | checked)
+    return replace(item, publication=publication, given=given, written=now())
 
 
 def identified(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:

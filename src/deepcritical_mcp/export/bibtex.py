@@ -10,7 +10,7 @@ import calendar
 import re
 from collections.abc import Sequence
 
-from deepcritical_mcp.export.reference import ET_AL, FIELDS, TYPES, Reference, words_with_case
+from deepcritical_mcp.export.reference import ET_AL, FIELDS, TRIAL_GENRE, TYPES, Reference, words_with_case
 from deepcritical_mcp.models import AuthorName, language_names
 from deepcritical_mcp.text import clean_line
 
@@ -56,6 +56,9 @@ def _fields(reference: Reference) -> dict[str, str]:
     if publication.form == "preprint":
         fields |= {"howpublished": _value(f"{container} [Preprint]".strip()), "number": _value(publication.pages)}
         fields |= dict.fromkeys(("journal", "shortjournal", "publisher", "address", "volume", "pages"), "")
+    if publication.form == "trial":
+        fields |= {"institution": fields["publisher"], "publisher": "", "type": _value(TRIAL_GENRE)}
+        fields |= {"number": _value(publication.nct), "urldate": _value(reference.accessed)}
     return fields
 
 

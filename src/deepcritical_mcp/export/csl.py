@@ -5,8 +5,16 @@ from __future__ import annotations
 import json
 import re
 
-from deepcritical_mcp.export.reference import ET_AL, FIELDS, TYPES, Reference, parts_of_date, words_with_case
-from deepcritical_mcp.models import AuthorName, language_names, language_tag, status_label
+from deepcritical_mcp.export.reference import (
+    ET_AL,
+    FIELDS,
+    TRIAL_GENRE,
+    TYPES,
+    Reference,
+    parts_of_date,
+    words_with_case,
+)
+from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName, language_names, language_tag, status_label
 from deepcritical_mcp.text import clean_line
 
 # What keeps its case without the quotation marks and brackets around it, which pandoc pairs up only outside of a span.
@@ -48,6 +56,9 @@ def _item(reference: Reference) -> dict[str, object]:
     if publication.form == "preprint":
         item |= {"genre": "Preprint", "publisher": reference.container, "number": publication.pages}
         item |= {"container-title": "", "container-title-short": "", "page": ""}
+    if publication.form == "trial":
+        accessed = parts_of_date(reference.accessed or UNKNOWN_DATE)
+        item |= {"genre": TRIAL_GENRE, "number": publication.nct, "accessed": _date(accessed)}
     return item
 
 

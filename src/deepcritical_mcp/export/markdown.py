@@ -29,7 +29,7 @@ def _paragraphs(reference: Reference) -> Iterator[str]:
         yield (f"**{label}**" if label else "") + _text(reference.status_note.removeprefix(label))
     yield _blocks(clean_line(vancouver(reference.publication)))
     yield " · ".join(_links(reference))
-    yield _text(" ".join(reference.licences))
+    yield _text(" ".join(filter(None, (reference.data_note, *reference.licences))))
     yield _quotation(reference.abstract or reference.pasted)
     if reference.user_notes and reference.publication.source != "user":
         yield "The user's note, not part of the source:"

@@ -34,6 +34,8 @@ _PLAIN_LETTERS = str.maketrans(
 _NOT_IN_KEYS = FUNCTION_WORDS | set(
     "can had how no not or retracted retraction than these versus vs when who why".split()
 )
+TRIAL_GENRE = "Clinical trial registration"
+"""What kind of report a trial's registration is, which is how Zotero keeps those of ClinicalTrials.gov."""
 ET_AL = AuthorName("et al.")
 """Stands at the end of a shortened list of authors."""
 
@@ -51,7 +53,7 @@ TYPES: Mapping[PublicationForm, Names] = {
     "preprint": Names("misc", "UNPB", "article"),
     "chapter": Names("incollection", "CHAP", "chapter"),
     "book": Names("book", "BOOK", "book"),
-    "trial": Names("online", "ELEC", "webpage"),
+    "trial": Names("techreport", "RPRT", "report"),
     "page": Names("online", "ELEC", "webpage"),
     # Zotero refuses a whole file over one CSL type that it does not know, as "document" was until lately.
     "other": Names("misc", "GEN", "article"),
@@ -62,6 +64,7 @@ FIELDS: Mapping[str, Names] = {
     "publisher_place": Names("address", "CY", "publisher-place"),
     "volume": Names("volume", "VL", "volume"),
     "issue": Names("number", "IS", "issue"),
+    "version": Names("version", "ET", "version"),
     "isbn": Names("isbn", "", "ISBN"),
     "issn": Names("issn", "", "ISSN"),
     "pmid": Names("pmid", "AN", "PMID"),
@@ -120,6 +123,18 @@ class Reference:
         return words if re.search(r"\d{4}.*\d{4}", words) else words[5:]
 
     @property
+    def accessed(self) -> str:
+        """On which day a trial's registration, which may change, was read; "" for all others, or if unknown."""
+        one = self.publication
+        return one.status_checked if one.form == "trial" and one.status_checked != UNKNOWN_DATE else ""
+
+    @property
+    def data_note(self) -> str:
+        """Of which day the data of a trial's registration are; "" for all others, or if unknown."""
+        one = self.publication
+        return f"Source: {one.publisher}, data of {one.version}." if one.form == "trial" and one.version else ""
+
+    @property
     def url(self) -> str:
         """ "" unless it leads to the web."""
         return self.publication.url if self.publication.is_on_the_web else ""
@@ -140,9 +155,9 @@ class Reference:
         label = status_label(self.publication.status)
         notices = [
             f"{NOTICE_LABELS[one.kind]}: "
-            + ", ".join(filter(None, (one.reference.rstrip("."), f"PMID {one.pmid}" if one.pmid else "")))
+            + ", ".join(filter(None, (one.reference.rstrip("."), f"PMID {one.pmid}" if one.pmid else one.own_doi)))
             for one in self.publication.status_notices
-            if one.reference or one.pmid
+            if one.reference or one.pmid or one.doi
         ]
         return ". ".join(filter(None, (label, *notices))) + "." if label or notices else ""
 
@@ -150,7 +165,7 @@ class Reference:
     def notes(self) -> tuple[str, ...]:
         """The status note, and what no format has a field for, a sentence each."""
         one = self.publication
-        is_registered = any(one.nct in number for number in one.registrations)
+        is_registered = one.form == "trial" or any(one.nct in number for number in one.registrations)
         facts = (
             (one.is_ahead_of_print, "Epub ahead of print."),
             (one.registrations, f"Registrations: {'; '.join(one.registrations)}."),
@@ -159,7 +174,7 @@ class Reference:
             (one.book_years, f"Book published {one.book_years}."),
             (one.revised_date != UNKNOWN_DATE, f"Updated {one.revised_date}."),
         )
-        return tuple(filter(None, (self.status_note, *(fact for applies, fact in facts if applies))))
+        return tuple(filter(None, (self.status_note, *(fact for applies, fact in facts if applies), self.data_note)))
 
     @property
     def abstract(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from deepcritical_mcp.export.reference import FIELDS, TYPES, Reference
+from deepcritical_mcp.export.reference import FIELDS, TRIAL_GENRE, TYPES, Reference
 from deepcritical_mcp.models import AuthorName, language_names
 from deepcritical_mcp.text import clean_line
 
@@ -26,9 +26,11 @@ def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
         yield "DA", day + reference.within_year.replace("/", "-")
     yield from (("A2", _name(editor)) for editor in publication.editors)
     yield "T2", publication.book_title if publication.form == "chapter" else publication.journal
-    yield "M3", "Preprint" if publication.form == "preprint" else ""
+    yield "M3", {"preprint": "Preprint", "trial": TRIAL_GENRE}.get(publication.form, "")
     yield from ((names.ris, getattr(publication, field)) for field, names in FIELDS.items() if names.ris)
-    yield "SN", publication.isbn or publication.issn
+    # Of a report, Zotero and EndNote keep its number there.
+    yield "SN", publication.nct if publication.form == "trial" else publication.isbn or publication.issn
+    yield "Y2", reference.accessed.replace("-", "/")
     yield "LA", ", ".join(language_names(publication.language))
     yield from zip(("SP", "EP"), reference.pages, strict=False)
     yield "DO", publication.doi

@@ -32,6 +32,7 @@ from deepcritical_mcp.models.parts import own_spans as own_spans
 from deepcritical_mcp.models.parts import section_of as section_of
 from deepcritical_mcp.models.parts import split_paragraph_anchor as split_paragraph_anchor
 from deepcritical_mcp.models.parts import with_descendants as with_descendants
+from deepcritical_mcp.models.publication import MAX_TRIAL_PAPERS as MAX_TRIAL_PAPERS
 from deepcritical_mcp.models.publication import MAX_VARIANTS as MAX_VARIANTS
 from deepcritical_mcp.models.publication import NO_TITLE as NO_TITLE
 from deepcritical_mcp.models.publication import NOTICE_LABELS as NOTICE_LABELS
@@ -56,6 +57,7 @@ from deepcritical_mcp.models.publication import united as united
 from deepcritical_mcp.models.publication import without_retraction_mark as without_retraction_mark
 from deepcritical_mcp.models.record_links import RecordLink as RecordLink
 from deepcritical_mcp.models.record_links import status_from_links as status_from_links
+from deepcritical_mcp.models.record_links import status_told_by as status_told_by
 from deepcritical_mcp.models.results import AddedItem as AddedItem
 from deepcritical_mcp.models.results import AddResult as AddResult
 from deepcritical_mcp.models.results import Citation as Citation
@@ -69,8 +71,10 @@ from deepcritical_mcp.models.results import EvidenceSummary as EvidenceSummary
 from deepcritical_mcp.models.results import ExpandedQuery as ExpandedQuery
 from deepcritical_mcp.models.results import Expansion as Expansion
 from deepcritical_mcp.models.results import ExportResult as ExportResult
+from deepcritical_mcp.models.results import FetchVerdict as FetchVerdict
 from deepcritical_mcp.models.results import ProviderReport as ProviderReport
 from deepcritical_mcp.models.results import QueryReport as QueryReport
+from deepcritical_mcp.models.results import RecordCandidate as RecordCandidate
 from deepcritical_mcp.models.results import RejectedItem as RejectedItem
 from deepcritical_mcp.models.results import RelatedEvidence as RelatedEvidence
 from deepcritical_mcp.models.results import SearchFilter as SearchFilter

@@ -77,15 +77,21 @@ class Text(Value):
 
 def _merged_texts(first: Sequence[Text], second: Sequence[Text]) -> tuple[Text, ...]:
     """All texts of both. Of two with the same kind and origin, the one with parts is kept, then the longer one; all
-    notes are kept."""
+    notes are kept, and the record of a trial besides its whole registration, which has parts."""
     kept: dict[tuple[object, ...], Text] = {}
     for text in (*first, *second):
         is_kept_apart = text.kind == "note" or (text.is_users and text.kind == "page")
-        place = (text.kind, text.is_users, text.content if is_kept_apart else "")
+        place = (text.kind, _is_whole_trial(text), text.is_users, text.content if is_kept_apart else "")
         kept[place] = max(kept.get(place, text), text, key=_fullness)
-    return tuple(
-        sorted(kept.values(), key=lambda one: (one.is_users, one.content == NO_ABSTRACT, PREFERENCE.index(one.kind)))
-    )
+    return tuple(sorted(kept.values(), key=_rank))
+
+
+def _rank(text: Text) -> tuple[bool, bool, int, bool]:
+    return text.is_users, text.content == NO_ABSTRACT, PREFERENCE.index(text.kind), _is_whole_trial(text)
+
+
+def _is_whole_trial(text: Text) -> bool:
+    return text.kind == "registration" and bool(text.parts)
 
 
 def _fullness(text: Text) -> tuple[bool, bool, bool, int, str]:
@@ -107,6 +113,7 @@ class Publication(Bibliography):
         book_years: "1993-2025" for a book that was published over years, "1993-" if it still is.
         bookshelf_id: NCBI Bookshelf's number, e.g. "NBK1403".
         revised_date: the last revision of a chapter.
+        preprint_number: Europe PMC's of a preprint, e.g. "PPR1036674".
         status_checked: the day (UTC) on which its status was read from its source.
         similar: ids of nearly identical publications in its session; filled for exports.
         grants: number, agency and country of each.
@@ -130,6 +137,7 @@ class Publication(Bibliography):
     isbn: Annotated[Line, FIRST_KNOWN] = ""
     bookshelf_id: Annotated[Line, FIRST_KNOWN] = ""
     revised_date: Annotated[PartialDate, FINER_DATE] = UNKNOWN_DATE
+    preprint_number: Annotated[Line, FIRST_KNOWN] = ""
     status_checked: Annotated[PartialDate, LATEST_DATE] = UNKNOWN_DATE
     similar: Annotated[tuple[str, ...], FIRST] = ()
     grants: Annotated[tuple[Line, ...], UNION] = ()
@@ -167,6 +175,12 @@ class Publication(Bibliography):
     def known_status(self) -> PublicationStatus | None:
         """Its status; None if nobody has checked it, e.g. of a web page: that is not "ok"."""
         return self.status if self.status != "ok" or self.status_checked != UNKNOWN_DATE else None
+
+    @property
+    def awaits_pubmed(self) -> bool:
+        """Whether it is a paper's record from elsewhere whose status nobody vouches for, as PubMed did not answer."""
+        is_elsewhere = self.is_record and all(text.provider != "pubmed" for text in self.texts)
+        return is_elsewhere and self.status_checked == UNKNOWN_DATE and bool(self.pmid or self.pmcid or self.doi)
 
     @property
     def form(self) -> PublicationForm:

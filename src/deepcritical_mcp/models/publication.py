@@ -18,7 +18,18 @@ from deepcritical_mcp.text import clean_line, clipped
 CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice"]
 NoticeKind = Literal[
-    "retraction", "concern", "erratum", "update", "about", "published", "preprint", "earlier", "republished"
+    "retraction",
+    "partial_retraction",
+    "concern",
+    "erratum",
+    "update",
+    "about",
+    "published",
+    "preprint",
+    "earlier",
+    "republished",
+    "result",
+    "derived",
 ]
 
 SOURCE_LABELS: Mapping[CitationSource, str] = {
@@ -40,6 +51,7 @@ STATUSES: Mapping[PublicationStatus, str] = {
 """Each status and its label, the mildest first."""
 NOTICE_LABELS: Mapping[NoticeKind, str] = {
     "retraction": "Retraction",
+    "partial_retraction": "Partial retraction",
     "concern": "Expression of concern",
     "erratum": "Erratum",
     "update": "Newer version",
@@ -48,8 +60,12 @@ NOTICE_LABELS: Mapping[NoticeKind, str] = {
     "preprint": "Preprint",
     "earlier": "Earlier version",
     "republished": "Republished as",
+    "result": "Paper named by the sponsor",
+    "derived": "Paper found by NLM's matching",
 }
-"""How each kind of notice is introduced; notices are listed in this order."""
+"""How each kind of notice is introduced; notices are listed in this order. The last two are a trial's."""
+MAX_TRIAL_PAPERS = 20
+"""Of the papers of a trial, so many are among its notices."""
 
 TITLE_LIMIT = 500
 LINE_LIMIT = 1_000
@@ -249,12 +265,17 @@ class Value(BaseModel):
 
 
 class StatusNotice(Value):
-    """Another publication that corrects, replaces, or publishes this one, or that this one is about."""
+    """Another publication that corrects, replaces, publishes or reports this one, or that this one is about."""
 
     kind: NoticeKind
     pmid: Line = ""
     doi: Line = ""
     reference: Line = ""
+
+    @property
+    def own_doi(self) -> str:
+        """Its DOI as "doi:10.1000/1", unless the reference has it."""
+        return f"doi:{self.doi}" if self.doi and self.doi.lower() not in self.reference.lower() else ""
 
 
 class Bibliography(Value):
@@ -275,6 +296,7 @@ class Bibliography(Value):
     pages: Annotated[Line, FIRST_KNOWN] = ""
     language: Annotated[Line, FIRST_KNOWN] = ""
     publisher: Annotated[Line, FIRST_KNOWN] = ""
+    version: Annotated[Line, FIRST_KNOWN] = ""
     publication_types: Annotated[tuple[Line, ...], UNION] = ()
     mesh_terms: Annotated[tuple[Line, ...], UNION] = ()
     keywords: Annotated[tuple[Line, ...], UNION] = ()

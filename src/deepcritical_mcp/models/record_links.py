@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.models.evidence import PREPRINT
@@ -16,7 +16,7 @@ _LINKS: dict[str, tuple[NoticeKind, PublicationStatus]] = {
     "retractionin": ("retraction", "retracted"),
     "retractedandrepublishedin": ("retraction", "retracted"),
     "expressionofconcernin": ("concern", "concern"),
-    "partialretractionin": ("retraction", "corrected"),
+    "partialretractionin": ("partial_retraction", "corrected"),
     "correctedandrepublishedin": ("erratum", "corrected"),
     "erratumin": ("erratum", "corrected"),
     "correctedandrepublishedfrom": ("earlier", "corrected"),
@@ -63,6 +63,16 @@ _PREPRINT_SERVERS = frozenset(
 _DOI = re.compile(r"\bdoi: ?(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
 
 
+_STATUS_OF: Mapping[NoticeKind, PublicationStatus] = {
+    "retraction": "retracted",
+    "partial_retraction": "corrected",
+    "concern": "concern",
+    "erratum": "corrected",
+    "update": "superseded",
+    "about": "notice",
+}
+
+
 class RecordLink(NamedTuple):
     """A link to another record.
 
@@ -96,6 +106,11 @@ def status_from_links(
         notices.append(StatusNotice(kind=kind, pmid=link.pmid, doi=doi, reference=link.reference))
     notices.sort(key=lambda notice: [*NOTICE_LABELS].index(notice.kind))
     return gravest(statuses), tuple(notices)
+
+
+def status_told_by(notices: Iterable[StatusNotice]) -> PublicationStatus:
+    """The status of a record about which a witness says no more than `notices`."""
+    return gravest(_STATUS_OF.get(notice.kind, "ok") for notice in notices)
 
 
 def _meaning(kind: str, reference: str, types: set[str], journal: str) -> tuple[NoticeKind, PublicationStatus] | None:

@@ -58,6 +58,7 @@ class Evidence(Value):
 
     `found_by` are numbers of `queries` in the same result; `get_evidence` alone has `details`, what else a record says.
     A passage of a longer text has the titles that it stands under, `section`, and an `anchor` that leads to it.
+    `cited_by` is how often the publication has been cited, -1 if that was not asked for or is not known.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Evidence(Value):
     provider: str = ""
     similar: tuple[str, ...] = ()
     found_by: tuple[int, ...] = ()
+    cited_by: int = -1
     notes: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
 
@@ -231,11 +233,16 @@ class Expansion(Value):
     next_step: str = ""
 
 
+FetchVerdict = Literal["found", "not_found", "ambiguous", "wrong", "outage"]
+"""What became of a record that was to be fetched."""
+
+
 class AddedItem(Value):
-    """Item `index` of the call is now kept under `id`."""
+    """Item `index` of the call is now kept under `id`; of a record that was fetched, its `reference`."""
 
     index: int
     id: str
+    reference: str = ""
 
 
 class DuplicateItem(Value):
@@ -243,6 +250,7 @@ class DuplicateItem(Value):
 
     index: int
     duplicate_of: str
+    reference: str = ""
     similarity: float
     reason: str
 
@@ -255,11 +263,20 @@ class SimilarItem(Value):
     similarity: float
 
 
+class RecordCandidate(Value):
+    """A record that an item may mean: `id`, e.g. "pubmed:31978945", fetches it."""
+
+    id: str
+    reference: str
+
+
 class RejectedItem(Value):
-    """Item `index` could not be added, and why."""
+    """Item `index` could not be added, and why; `candidates` are what it may mean, best first."""
 
     index: int
     reason: str
+    verdict: Literal["invalid", "not_found", "ambiguous", "wrong", "outage"] = "invalid"
+    candidates: tuple[RecordCandidate, ...] = ()
 
 
 class AddResult(Value):

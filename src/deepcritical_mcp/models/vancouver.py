@@ -19,7 +19,7 @@ def vancouver(publication: Publication) -> str:
 
     Names six authors, then "et al."; a retracted publication is marked as such after its title.
     """
-    bodies = {"chapter": _chapter, "book": _book, "preprint": _serial, "article": _serial}
+    bodies = {"chapter": _chapter, "book": _book, "preprint": _serial, "article": _serial, "trial": _trial}
     parts = bodies.get(publication.form, _page)(publication)
     return " ".join(filter(None, (*parts, *_numbers(publication))))
 
@@ -37,6 +37,7 @@ def _serial(publication: Publication) -> Iterator[str]:
     yield _people(publication.authors)
     yield _title(publication)
     if publication.form == "preprint":
+        yield f"Version {publication.version}." if publication.version else ""
         yield f"{journal or publication.publisher} [Preprint].".lstrip()
     else:
         yield _sentence(journal)
@@ -65,6 +66,19 @@ def _book(publication: Publication) -> Iterator[str]:
     yield editors if authors else ""
     yield _imprint(publication, publication.book_years or written_date(publication.date))
     yield _language(publication)
+
+
+def _trial(publication: Publication) -> Iterator[str]:
+    """With the last update of the registration, and the day on which it was read."""
+    changed = {"updated": publication.revised_date, "cited": publication.status_checked}
+    known = "; ".join(f"{what} {written_date(day)}" for what, day in changed.items() if day != UNKNOWN_DATE)
+    yield _people(publication.authors)
+    yield _title(publication, " [Internet]")
+    dated = written_date(publication.date) + (f" [{known}]" if known else "")
+    registry = publication.publisher or host_of(publication.url)
+    yield f"{registry}; {dated}." if registry else f"{dated}."
+    yield f"Identifier: {publication.nct}."
+    yield f"Available from: {publication.url}" if publication.is_on_the_web else ""
 
 
 def _page(publication: Publication) -> Iterator[str]:

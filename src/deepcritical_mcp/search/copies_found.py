@@ -87,6 +87,8 @@ def _no_pubmed_record(lookup: Lookup) -> str:
     """Why PubMed did not describe a paper that it may have; "" if it did, or has nothing to say about it."""
     if lookup.record is None and lookup.failures:
         return f"the record could not be looked up: {lookup.failures[0].message}"
+    if lookup.unasked:
+        return lookup.unasked
     asked = (one for one in lookup.attempts if one.provider == PUBMED and one.status in ("failed", "not_found"))
     return next((one.detail for one in asked), "")
 

@@ -2,20 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import Attempt, DocumentStatus, Publication, Text
+from deepcritical_mcp.identifiers import RecordIds, preprint_number
+from deepcritical_mcp.models import Attempt, DocumentStatus, FetchVerdict, Publication, Text
+from deepcritical_mcp.sources import off_for
+from deepcritical_mcp.text import clean_line, clipped
+
+_SHOWN = 80
+
+PUBMED_OFF = "PubMed is switched off on this server."
+"""Why it could not be asked, where asking again cannot help."""
 
 
 @dataclass(frozen=True)
 class DocumentId:
-    """A document as a caller named it: by an evidence id, by numbers, by an address. `name` is what was written."""
+    """A document as a caller named it: by an evidence id, by numbers, by an address, or as a `reference`, in any style.
+
+    `name` is what was written; a `title` besides a number must be that of the record.
+    """
 
     name: str
     evidence: str = ""
     ids: RecordIds = field(default_factory=RecordIds)
     url: str = ""
+    title: str = ""
+    reference: str = ""
+
+    def not_asked(self, ids: RecordIds, off: Collection[str]) -> str:
+        """Why nobody can say that it does not exist: who could know it, by `ids` or as it is named, but is switched
+        off; "" if nobody is."""
+        is_trial = ids.nct.startswith("NCT")
+        kinds = {name for name, value in ids._asdict().items() if value and (name != "nct" or is_trial)}
+        kinds |= {"preprint_number"} if preprint_number(self.url) else {"url"} if self.url else set()
+        names = off_for(kinds | ({"reference"} if self.reference else set()), off)
+        if not names:
+            return ""
+        verb, name = "is" if len(names) == 1 else "are", clipped(clean_line(self.name), _SHOWN)
+        told = f"{' and '.join(names)} {verb} switched off on this server (DEEPCRITICAL_OFF)"
+        return f"{told}, so {name} could not be looked up there"
+
+
+@dataclass(frozen=True)
+class FoundRecord:
+    """What was found for one document.
+
+    Attributes:
+        publication: None unless exactly one is meant, without a doubt.
+        verdict: why there is none: "wrong" if a number belongs to another title or record than the caller says,
+            "ambiguous" if several may be meant, or one that does not agree with what is written.
+        reason: for the caller.
+        candidates: the records that may be meant, best first; if "wrong", also the one that the number leads to.
+        remark: what differs between the record and what was written.
+        unasked: why PubMed could not be asked; a record then comes from elsewhere, and its status is unchecked.
+    """
+
+    publication: Publication | None
+    verdict: FetchVerdict = "found"
+    reason: str = ""
+    candidates: tuple[Publication, ...] = ()
+    remark: str = ""
+    unasked: str = ""
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from deepcritical_mcp.models import (
     NO_TITLE,
     Attempt,
     DocumentPassage,
+    FetchVerdict,
     Publication,
     Text,
     TextKind,
@@ -33,10 +34,13 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of
-from deepcritical_mcp.search.documents import DocumentId, FoundText
-from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, has_record, ids_of, is_paper
+from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText
+from deepcritical_mcp.search.item_finder import ItemFinder
+from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
+from deepcritical_mcp.search.reference_finder import ReferenceFinder
 from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import LookupService
 from deepcritical_mcp.text import clean_line, counted
 
 PAGE = "page"
@@ -65,17 +69,24 @@ class ReadingSession(Protocol):
 
 
 class FullTexts:
-    """Finds and reads documents; `seconds` is how long it takes at most where no deadline is set around it."""
+    """Finds and reads documents; `seconds` is how long it takes at most where no deadline is set around it.
+
+    `off` names those that could have been asked if this server had not switched them off.
+    """
 
     def __init__(
         self,
         providers: Sequence[FullTextSource],
         pubmed: Source | None,
         *,
+        lookups: Sequence[LookupService] = (),
         seconds: float = 45.0,
+        off: Sequence[str] = (),
     ) -> None:
         self.providers = tuple(providers)
-        self._records = RecordFinder(pubmed, providers)
+        self.off = tuple(off)
+        self._records = RecordFinder(pubmed, providers, lookups)
+        self._items = ItemFinder(self._records, ReferenceFinder(pubmed, self._records, lookups), self.off)
         self._page = next((one for one in providers if one.name == PAGE), None)
         self._browsers = [one for one in providers if one.has_browser]
         self._others = [one for one in providers if one is not self._page and not one.has_browser]
@@ -103,25 +114,32 @@ class FullTexts:
 
     async def fetch(
         self, documents: Sequence[DocumentId], session: ReadingSession, *, progress: Progress = no_progress
-    ) -> list[Publication | str]:
-        """The record of each document, or its page if it is not a paper or trial; instead of one that there is not,
-        why. Papers cost four requests at most, all together; what the session has costs none."""
+    ) -> list[FoundRecord]:
+        """The record of each document, or its page if it is not a paper or trial. Papers known by numbers cost four
+        requests at most, all together; what the session has costs none."""
         held = [await self._held(one, session) for one in documents]
-        found: dict[int, Publication | str] = {n: one for n, one in enumerate(held) if one and _is_complete(one)}
-        await progress(0.05, f"fetching {counted(len(documents) - len(found), 'record')}")
-        wanted = [Wanted(one.ids, (one.url,) if preprint_number(one.url) else ()) for one in documents]
-        numbers = [n for n, one in enumerate(wanted) if n not in found and has_record(one)]
+        read = {n: one for n, one in enumerate(held) if one and not one.is_record and _read_text(one)}
+        missing = len(documents) - sum(one is not None and _is_complete(one) for one in held)
+        await progress(0.05, f"fetching {counted(missing, 'record')}")
+        open_ones = [n for n in range(len(documents)) if n not in read]
         seconds = seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
-        lookups = await self._records.find([wanted[n] for n in numbers], seconds) if numbers else []
-        found |= {n: one.record or _why_missing(one, documents[n]) for n, one in zip(numbers, lookups, strict=True)}
-        unknown = {n: one for n, one in zip(numbers, lookups, strict=True) if not (one.record or one.failures)}
-        pages = [n for n, one in enumerate(documents) if one.url and (n not in found or n in unknown)]
-        found |= await self._pages({n: documents[n].url for n in pages}, seconds)
-        return [found.get(n, "nothing says where it is") for n in range(len(documents))]
+        records = [one if one and one.is_record and not one.awaits_pubmed else None for one in held]
+        outcomes = await self._items.find([documents[n] for n in open_ones], [records[n] for n in open_ones], seconds)
+        found = {n: FoundRecord(one) for n, one in read.items()} | dict(zip(open_ones, outcomes, strict=True))
+        for n, one in enumerate(held):
+            if one and one.awaits_pubmed and found[n].verdict in ("outage", "not_found"):
+                found[n] = FoundRecord(one, unasked=found[n].unasked)
+        off = {n for n in found if documents[n].not_asked(documents[n].ids, self.off)}
+        unknown = [
+            n for n, one in found.items() if one.verdict == "not_found" or (n in off and one.publication is None)
+        ]
+        pages = await self._pages({n: documents[n].url for n in unknown if documents[n].url}, seconds)
+        found |= {n: page for n, page in pages.items() if page.publication or n not in off}
+        return [found[n] for n in range(len(documents))]
 
-    async def _pages(self, urls: Mapping[int, str], seconds: float) -> dict[int, Publication | str]:
+    async def _pages(self, urls: Mapping[int, str], seconds: float) -> dict[int, FoundRecord]:
         """Pages and files as publications; instead of one that cannot be read, why."""
-        found: dict[int, Publication | str] = {}
+        found: dict[int, FoundRecord] = {}
         limiter, end = anyio.CapacityLimiter(AT_ONCE), anyio.current_time() + seconds
 
         async def read(number: int, url: str) -> None:
@@ -129,7 +147,10 @@ class FullTexts:
                 climb = Climb(Lookup(Wanted(RecordIds(), (url,))), [], [], [url])
                 await self._read_pages(climb, end)
                 told = [attempt.detail for attempt in climb.attempts if attempt.detail]
-                found[number] = publication_of(climb) or " ".join(told) or "this address cannot be read"
+                reason = " ".join(told) or "this address cannot be read"
+                verdict: FetchVerdict = "outage" if climb.failures else "not_found"
+                page = publication_of(climb)
+                found[number] = FoundRecord(page) if page else FoundRecord(None, verdict, reason)
 
         async with anyio.create_task_group() as tasks:
             for number, url in urls.items():
@@ -147,12 +168,16 @@ class FullTexts:
 
     async def _climb(self, document: DocumentId, held: Publication | None, progress: Progress) -> Climb:
         urls = tuple(filter(None, (document.url or (held.url if held and not is_paper(ids_of(held)) else ""),)))
-        if held and held.is_record:
+        if held and held.is_record and not held.awaits_pubmed:
             lookup = Lookup.of(held, urls)
         else:
             ids = document.ids if any(document.ids) or held is None else ids_of(held)
             seconds = seconds_before(TO_FETCH_RECORDS, cap=self._seconds)
             (lookup,) = await self._records.find([Wanted(ids, urls)], seconds)
+            lookup.record = lookup.record or (held if held and held.is_record else None)
+            if lookup.record and (problem := other_number(ids, lookup.record)):
+                attempt = Attempt(provider=lookup.record.text.provider, status="not_found", detail=f"{problem}.")
+                lookup = Lookup(Wanted(ids, urls), attempts=[*lookup.attempts, attempt], failures=lookup.failures)
         # Europe PMC's page of a preprint has only what its record says.
         pages = [url for url in lookup.wanted.urls if not (lookup.record and preprint_number(url))]
         climb = Climb(lookup, [*lookup.attempts], [*lookup.failures], pages)
@@ -164,6 +189,8 @@ class FullTexts:
                 await self._ask(provider, climb, lookup.wanted, even_share(end, len(others) - number + 1))
         if climb.copy is None:
             await self._read_pages(climb, end)
+        for name in () if climb.copy else self.off:
+            climb.note(name, "skipped", "switched off on this server")
         return climb
 
     async def _read_pages(self, climb: Climb, end: float) -> None:
@@ -212,6 +239,11 @@ class FullTexts:
                 told = " ".join(dict.fromkeys(error.message for error in climb.failures))
                 message = f"{clean_line(document.name)[:80]} could not be looked up, which does not mean that it does "
                 raise AllProvidersFailedError(f"{message}not exist: {told} Try again later.", climb.failures)
+            if status == "not_found" and (told := document.not_asked(document.ids, self.off)):
+                others = " ".join(
+                    dict.fromkeys(f" {one.detail}" for one in climb.attempts if one.status == "not_found")
+                )
+                raise AllProvidersFailedError(f"{told}.{others}", climb.failures)
             return FoundText(status, attempts=attempts, errors=tuple(outages_of(climb)))
         text, id, errors = _read_text(publication) if climb.copy else None, "", [*outages_of(climb)]
         try:
@@ -246,16 +278,7 @@ def _read_text(publication: Publication) -> Text | None:
 
 def _is_complete(held: Publication) -> bool:
     """Whether the session has the record, or the page as it was read."""
-    return held.is_record or _read_text(held) is not None
-
-
-def _why_missing(lookup: Lookup, document: DocumentId) -> str:
-    """Why there is no record, for the caller."""
-    if lookup.failures:
-        told = " ".join(dict.fromkeys(error.message for error in lookup.failures))
-        return f"it could not be looked up, so send it again later: {told}"
-    details = [attempt.detail for attempt in lookup.attempts if attempt.detail]
-    return " ".join(details) or f"nobody has a record of {clean_line(document.name)[:80]}"
+    return (held.is_record and not held.awaits_pubmed) or _read_text(held) is not None
 
 
 def _stub(ids: RecordIds) -> Publication:

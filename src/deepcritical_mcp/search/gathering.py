@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import (
     EvidenceStoreError,
     ProviderError,
@@ -74,15 +75,15 @@ async def gather(
     request; and errors that name those that are missing, because they do not exist or that request failed.
 
     Raises:
-        ProviderError: there is no record for any of `ids`; its `details` contain `count` (results in all) and the ids.
+        ProviderError: there is no record for any of `ids`, or those of `also` could not be asked for; its `details`
+            contain `count` (results in all) and the ids.
     """
     wanted = list(dict.fromkeys((*ids, *also)))
     found = {id: records[id] for id in wanted if id in records}
     if source.two_step:
         known = await known_ids(source, [id for id in wanted if id not in found], {}, session)
         held = await session.publications(list(known.values()))
-        # A note or a web page about the same publication is not its record.
-        records_held = {id: held[kept] for id, kept in known.items() if kept in held and held[kept].is_record}
+        records_held = {id: held[kept] for id, kept in known.items() if kept in held and _is_good(source, held[kept])}
         found |= {id: Hit(publication=record) for id, record in records_held.items()}
     missing = [id for id in wanted if id not in found]
     if not missing or not source.two_step:
@@ -90,7 +91,7 @@ async def gather(
     try:
         fetched = await source.fetch(missing)
     except ProviderError as error:
-        if found.keys().isdisjoint(ids):
+        if found.keys().isdisjoint(ids) or not found.keys() >= {*also}:
             raise _fetch_failure(source, error, ids, count) from error
         return found, (f"{_listed(source, missing)} could not be fetched: {with_advice(error)}",)
     found |= {id: Hit(publication=record) for id, record in fetched.records.items()}
@@ -98,6 +99,12 @@ async def gather(
     if ids and found.keys().isdisjoint(ids):
         raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, count)
     return found, lost
+
+
+def _is_good(source: Source, held: Publication) -> bool:
+    """Whether what the session has is the record, and not a note or a web page about the same publication, and was
+    read today if much may happen to it later, e.g. to a preprint."""
+    return held.is_record and (not source.witnessed or held.status_checked == current_date().isoformat())
 
 
 async def keep(

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import anyio
 
-from deepcritical_mcp.errors import AllProvidersFailedError, DeepCriticalError
+from deepcritical_mcp.config import variable_name
+from deepcritical_mcp.errors import AllProvidersFailedError, ConfigurationError, DeepCriticalError
 from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, SearchResult
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.asking import fuse
 from deepcritical_mcp.search.gathering import SearchSession
 from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import SearchRequest, Source
 
 
@@ -23,8 +25,8 @@ class SearchHandler:
     Equally ranked results appear in the order of `sources`.
     """
 
-    def __init__(self, sources: Sequence[Source], *, seconds: float = 45.0) -> None:
-        self._searches = [SourceSearch(source, seconds=seconds) for source in sources]
+    def __init__(self, sources: Sequence[Source], *, seconds: float = 45.0, witness: Witness | None = None) -> None:
+        self._searches = [SourceSearch(source, seconds=seconds, witness=witness) for source in sources]
 
     async def execute(self, query: str, max_results_per_tool: int = 10) -> SearchResult:
         """What `search` finds, and the same errors; nothing is kept, and `session_id` is "". For Python programs."""
@@ -37,8 +39,11 @@ class SearchHandler:
 
         Raises:
             InvalidInputError: the query is blank.
+            ConfigurationError: every source is switched off.
             AllProvidersFailedError: no source answered; it contains the error of each, in order.
         """
+        if not self._searches:
+            raise ConfigurationError(f"Nothing can be searched: {variable_name('off')} switches every source off.")
         requests = [search.source.request(query=query, max_results=max_results) for search in self._searches]
         outcomes: dict[SourceSearch, SearchResult | DeepCriticalError] = {}
 

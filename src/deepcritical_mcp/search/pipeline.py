@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -12,9 +12,8 @@ from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import InvalidInputError, ProviderError
 from deepcritical_mcp.evidence.text_agreement import copies
 from deepcritical_mcp.models import (
-    ProviderReport,
+    Evidence,
     Publication,
-    QueryReport,
     SearchResult,
     status_label,
     with_numbers_shown,
@@ -29,7 +28,9 @@ from deepcritical_mcp.search.asking import (
     remarks_of,
     search_failure,
 )
+from deepcritical_mcp.search.citing import CITED_BY, CitationCounts, CitationIndexes, Listing, pooled
 from deepcritical_mcp.search.gathering import Kept, SearchSession, gather, keep, known_ids
+from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import Hit, SearchRequest, Source
 from deepcritical_mcp.text import counted
 
@@ -53,12 +54,24 @@ class Page:
 class SourceSearch:
     """Searches a source for a query and its variants, and keeps the results in the caller's session.
 
-    A search takes at most `seconds` where no deadline is set around it.
+    A search takes at most `seconds` where no deadline is set around it. `citations` are asked, besides the source, who
+    cites a paper; with `counts`, also how often those of every search have been cited.
     """
 
-    def __init__(self, source: Source, *, seconds: float = 45.0) -> None:
+    def __init__(
+        self,
+        source: Source,
+        *,
+        seconds: float = 45.0,
+        witness: Witness | None = None,
+        citations: CitationIndexes | None = None,
+        counts: bool = False,
+    ) -> None:
         self.source = source
         self._seconds = seconds
+        self._witness = witness or Witness()
+        self._citations = citations or CitationIndexes()
+        self._counts = counts
 
     async def search(
         self, request: SearchRequest, session: SearchSession, *, progress: Progress = no_progress
@@ -83,6 +96,7 @@ class SourceSearch:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
         records, missing = await gather(source, page.ids, session, records=ranking.records, count=ranking.total)
         found = [_found(records[id], ranking.found_by[id]) for id in page.ids if id in records]
+        found, contested = await self._witnessed(found)
         chosen, left_out = request.leave_out(found)
         unwanted = len(found) - len(chosen)
         if request.only_new:
@@ -91,18 +105,27 @@ class SourceSearch:
         known = len(found) - unwanted - len(chosen)
         await progress(0.7, f"keeping {counted(len(chosen), 'result')} in the session")
         kept = await keep(source, chosen, queries[0], session, queries=queries, unrelated=page.ids, records=records)
+        counts = await self._counted(kept.evidence) if self._counts else CitationCounts(kept.evidence)
         await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
         places = {records[id].id: place for place, id in enumerate(ranking.ids, start=1) if id in records}
         return result.model_copy(
             update={
-                "evidence": kept.evidence,
+                "evidence": counts.evidence,
+                "providers": (*result.providers, *counts.reports),
                 "queries": with_numbers_shown(result.queries, kept.evidence),
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
                 "ordered_by": self._order(request, chosen),
                 "offsets": self._offsets(request, kept, [places[hit.id] for hit in chosen]),
                 "errors": (*result.errors, *missing, *kept.errors),
-                "warnings": _unique(result.warnings, left_out, _reach(page, ranking, request), session.warnings),
+                "warnings": _unique(
+                    result.warnings,
+                    contested,
+                    left_out,
+                    counts.problems,
+                    _reach(page, ranking, request),
+                    session.warnings,
+                ),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
                 "related": kept.related,
             }
@@ -124,35 +147,60 @@ class SourceSearch:
             raise InvalidInputError(f"max_results: 1 to {most}, got {max_results}.")
         query = f"{source.links[kind]} {source.named(id)}"
         await progress(0.05, f"asking {source.title} for {query}")
-        try:
-            linked = await source.related(id, kind)
-        except ProviderError as error:
-            raise search_failure(source, error) from error
-        wanted = tuple(linked[:max_results])
-        await progress(0.4, f"fetching {len(wanted)} of {len(linked):,} records")
-        records, missing = await gather(source, wanted, session, records={}, count=len(linked), also=[id])
+        asked = await self._linked(id, kind, max_results)
+        linked = pooled(asked, query)
+        wanted = tuple(linked.found_by)[:max_results]
+        await progress(0.4, f"fetching {len(wanted)} of {linked.total:,} records")
+        records, missing = await gather(source, wanted, session, records=linked.records, count=linked.total, also=[id])
         if id not in records:
             name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
         seed = records[id].publication
-        found = [_found(records[one], (query,)) for one in wanted if one in records]
+        found = [_found(records[one], linked.found_by[one]) for one in wanted if one in records]
         await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
-        kept = await keep(source, found, seed.title, session, queries=[query], unrelated=[id], records=records)
+        queries = [report.query for report in linked.queries]
+        kept = await keep(source, found, seed.title, session, queries=queries, unrelated=[id], records=records)
+        counts = await self._counted(kept.evidence)
         await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
+        reports = [one.report for one in asked]
+        reports += [one for one in counts.reports if one.name not in {report.name for report in reports}]
         return SearchResult(
             session_id=session.session_id,
             query=query,
-            evidence=kept.evidence,
-            queries=(QueryReport(query=query, status="ok", results=len(linked), shown=len(kept.evidence)),),
-            sources_searched=(source.cited_as,),
-            total_found=len(linked),
-            errors=(*missing, *kept.errors),
-            warnings=_unique(self._about(seed, id, query, len(linked), max_results), session.warnings),
+            evidence=counts.evidence,
+            queries=with_numbers_shown(linked.queries, kept.evidence),
+            sources_searched=tuple(dict.fromkeys((source.cited_as, *(one.citation.source for one in kept.evidence)))),
+            total_found=linked.total,
+            errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),
+            warnings=_unique(
+                _about(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted)),
+                counts.problems,
+                session.warnings,
+            ),
             duplicates_removed=kept.merged,
-            ordered_by=f"{source.title} order of {query}",
+            ordered_by=_linked_order(asked, query),
             related=kept.related,
-            providers=(ProviderReport(name=source.name, status="ok", results=len(linked)),),
+            providers=tuple(reports),
         )
+
+    async def _linked(self, id: str, kind: str, max_results: int) -> list[Listing]:
+        """What the source lists; if that is fewer papers than wanted, or an outage, also who cites the paper according
+        to others. ProviderError if the source does not answer and nobody else lists any."""
+        source = self.source
+        own, others = Listing(source.name, source.title), list[Listing]()
+        try:
+            ids = tuple(await source.related(id, kind))
+            own = replace(own, ids=ids, total=len(ids))
+        except ProviderError as error:
+            own = replace(own, error=search_failure(source, error))
+        if kind == CITED_BY and len(own.ids) < max_results:
+            others = await self._citations.citing(id, seconds=self._seconds)
+        if own.error and not any(one.all_ids for one in others):
+            raise own.error
+        return [own, *others]
+
+    async def _counted(self, evidence: Sequence[Evidence]) -> CitationCounts:
+        return await self._citations.with_counts(evidence, seconds=self._seconds)
 
     async def verified(
         self, claims: Sequence[tuple[str, Publication]], session: SearchSession
@@ -181,6 +229,14 @@ class SourceSearch:
         if any(copies(claim.text.content, text) == "same" for text in texts):
             return record, ""
         return claim, f"the {self.source.title} record of {name} has another text"
+
+    async def _witnessed(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
+        """`found` with what a second witness says about it, if the source wants one."""
+        if not self.source.witnessed:
+            return list(found), ()
+        publications, remarks = await self._witness.completed([hit.publication for hit in found])
+        completed = zip(found, publications, strict=True)
+        return [hit.model_copy(update={"publication": one}) for hit, one in completed], remarks
 
     async def _page(self, ranking: Ranking, request: SearchRequest, session: SearchSession) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
@@ -267,14 +323,30 @@ class SourceSearch:
             return ""
         return "" if spelling.casefold() == query.casefold() else spelling
 
-    def _about(self, seed: Publication, id: str, query: str, count: int, shown: int) -> Iterator[str]:
-        """Remarks on a record and its links."""
-        if seed.status != "ok":
-            yield f"{self.source.named(id)} itself is marked {status_label(seed.status)}."
-        if not count:
-            yield f"{self.source.title} lists no {query}."
-        elif count > shown:
-            yield f"These are {shown} of {count:,}."
+
+def _about(
+    seed: Publication, name: str, asked: Sequence[Listing], query: str, count: int, shown: int, wanted: int
+) -> Iterator[str]:
+    """Remarks on a record, which has that name, and its links: `count` are listed, of which the first `wanted` were
+    fetched; `shown` of them are left after those that are missing or the same as others."""
+    if seed.status != "ok":
+        yield f"{name} itself is marked {status_label(seed.status)}."
+    answered = [one.title for one in asked if not one.error]
+    if not count:
+        yield f"{_enumerated(answered)} {'lists' if len(answered) == 1 else 'list'} no {query}."
+    elif count > wanted:
+        yield f"These are {shown} of {count:,}."
+    yield from filter(None, (one.remark for one in asked))
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def _linked_order(asked: Sequence[Listing], query: str) -> str:
+    others = [one.title for one in asked[1:] if not {*one.all_ids} <= {*asked[0].ids}]
+    then = f", then those that only {_enumerated(others)} {'lists' if len(others) == 1 else 'list'}" if others else ""
+    return f"{asked[0].title} order of {query}{then}"
 
 
 def _found(hit: Hit, queries: tuple[str, ...]) -> Hit:

@@ -11,15 +11,21 @@ import anyio
 from deepcritical_mcp.deadline import even_share
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
-from deepcritical_mcp.models import Attempt, Publication, publication_id
+from deepcritical_mcp.models import UNKNOWN_DATE, Attempt, Publication, publication_id
+from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import LookupService, RecordLookup
 
 AT_ONCE = 4
 """Documents that are looked up at the same time, where a provider takes one at a time."""
+MAX_AT_ONCE = 100
+"""Documents that one request to a `RecordLookup` asks for."""
 PUBMED = "pubmed"
 RECORDS = "records"
 """Stands among the attempts for looking up a record, when that took too long."""
+LABELS = {"pmid": "PMID", "pmcid": "PMCID", "doi": "DOI", "nct": "trial number"}
+"""What people call the kinds of identifiers."""
 _MORE_HITS = 20
 """PubMed may find papers under a DOI that only mention it."""
 
@@ -33,18 +39,25 @@ class Lookup:
     Attributes:
         wanted: with all identifiers that were found.
         record: its bibliographic record; None if nobody has one.
+        others: further records with the same DOI, e.g. of the abstracts in one supplement.
         attempts: who did not have it, or could not be asked.
         failures: the outages among these.
         copies: by provider, what it answered about the text when it was asked for the record.
         asked_converter: whether the converter was asked for other identifiers.
+        unasked: why PubMed, which may have it, could not be asked for a record that came from elsewhere; its status is
+            then unchecked.
+        given: the identifiers that the caller named.
     """
 
     wanted: Wanted
     record: Publication | None = None
+    others: list[Publication] = field(default_factory=list[Publication])
     attempts: list[Attempt] = field(default_factory=list[Attempt])
     failures: list[ProviderError] = field(default_factory=list[ProviderError])
     copies: dict[str, Copy] = field(default_factory=dict[str, Copy])
     asked_converter: bool = False
+    unasked: str = ""
+    given: RecordIds = field(default_factory=RecordIds)
 
     @classmethod
     def of(cls, record: Publication, urls: Sequence[str] = ()) -> Lookup:
@@ -61,6 +74,10 @@ class Lookup:
             record = record.model_copy(update={"id": publication_id(record)})
         ids = RecordIds(*(new or old for new, old in zip(own, known, strict=True)))
         self.record, self.wanted = record, replace(self.wanted, ids=_of_one_kind(ids))
+
+    def was_asked(self, provider: str) -> bool:
+        """Whether this provider said that it has no record, or failed."""
+        return any(attempt.provider == provider for attempt in self.attempts)
 
     def failed(self, provider: str, error: ProviderError) -> None:
         """Note an outage."""
@@ -84,37 +101,69 @@ def has_record(wanted: Wanted) -> bool:
     return any(wanted.ids) or any(map(preprint_number, wanted.urls))
 
 
+def _needs_converter(ids: RecordIds) -> bool:
+    """Whether PubMed cannot be asked by any of them."""
+    return bool(ids.pmcid) and not (ids.pmid or ids.doi)
+
+
 def _of_one_kind(ids: RecordIds) -> RecordIds:
     return ids._replace(nct="") if is_paper(ids) else ids
 
 
 class RecordFinder:
-    """Finds records by identifiers. 100 papers cost at most two requests to the converter and two to PubMed."""
+    """Finds records by identifiers. 100 papers cost one request to the converter for PMCIDs, two to PubMed, and one to
+    each of `lookups` for those that are still without a record."""
 
-    def __init__(self, pubmed: Source | None, providers: Sequence[FullTextSource]) -> None:
+    def __init__(
+        self,
+        pubmed: Source | None,
+        providers: Sequence[FullTextSource],
+        lookups: Sequence[LookupService] = (),
+    ) -> None:
         self._pubmed = pubmed
         self._providers = providers
+        self._lookups = [one for one in lookups if isinstance(one, RecordLookup)]
         self._completer = pubmed.completer if pubmed else None
 
     async def find(self, wanted: Sequence[Wanted], seconds: float) -> list[Lookup]:
         """What is known about each document, in order, after so many seconds. An outage is in its `failures`, never
         raised."""
-        lookups = [Lookup(one) for one in wanted]
+        by_wanted = {one: Lookup(one, given=one.ids) for one in wanted}
+        lookups = [*by_wanted.values()]
         papers = [one for one in lookups if is_paper(one.wanted.ids)]
         with anyio.move_on_after(seconds) as scope:
-            await self._complete([one for one in papers if not one.wanted.ids.pmid])
+            await self._complete([one for one in papers if _needs_converter(one.wanted.ids)])
             with anyio.move_on_after(even_share(anyio.current_time() + seconds, 1)) as turn:
                 await self._from_pubmed(papers)
-            unknown = [one for one in papers if one.record is None and one.wanted.ids.pmid]
+            unknown = [one for one in papers if one.record is None]
             for one in unknown if turn.cancelled_caught else ():
                 one.failed(PUBMED, ProviderTimeoutError(PUBMED, "PubMed did not answer in time."))
+            unknown = [one for one in unknown if one.wanted.ids.pmid]
             # PubMed's record names the other identifiers; without one, only the converter knows them.
             await self._complete([one for one in unknown if not one.asked_converter])
+            await self._from_lookups([one for one in lookups if one.record is None])
             await self._from_others([one for one in lookups if one.record is None and has_record(one.wanted)])
+            await self._from_pubmed_after_all([one for one in lookups if one.record and one.wanted.ids.pmid])
         for one in lookups if scope.cancelled_caught else ():
             if one.record is None:
                 one.failed(RECORDS, ProviderTimeoutError(RECORDS, "There was no time left to look up the record."))
-        return lookups
+        for one in lookups:
+            if reason := self._why_unasked(one):
+                one.unasked = reason
+                one.record = one.record and one.record.model_copy(update={"status_checked": UNKNOWN_DATE})
+        return [replace(by_wanted[one]) for one in wanted]
+
+    def _why_unasked(self, one: Lookup) -> str:
+        """Why PubMed did not say whether it has a record that came from elsewhere; "" if it did."""
+        if one.record is None or one.record.text.provider == PUBMED or not is_paper(ids_of(one.record)):
+            return ""
+        if self._pubmed is None:
+            return PUBMED_OFF
+        failed = (
+            attempt.detail for attempt in one.attempts if attempt.provider == PUBMED and attempt.status == "failed"
+        )
+        too_late = "PubMed did not answer in time." if one.record.pmid and not one.was_asked(PUBMED) else ""
+        return next(failed, too_late)
 
     async def _complete(self, lookups: Sequence[Lookup]) -> None:
         if self._completer is None or not lookups:
@@ -163,46 +212,105 @@ class RecordFinder:
             for one in lookups:
                 one.failed(pubmed.name, error)
             return
-        by_doi = {normalize_doi(record.doi): record for record in fetched.records.values() if record.doi}
+        by_doi: dict[str, list[Publication]] = {}
+        for record in fetched.records.values():
+            by_doi.setdefault(normalize_doi(record.doi), []).append(record)
         for one in lookups:
             pmid, doi = one.wanted.ids.pmid, one.wanted.ids.doi
-            record = fetched.records.get(pmid) or (by_doi.get(doi) if doi and not pmid else None)
-            if record:
-                one.found(record)
+            own = [fetched.records[pmid]] if pmid in fetched.records else []
+            if found := own or (by_doi.get(doi, []) if doi and not pmid else []):
+                one.found(found[0])
+                one.others = found[1:]
             elif pmid:
                 detail = fetched.losses.get(pmid, f"PubMed has no record with PMID {pmid}.")
                 one.attempts.append(Attempt(provider=pubmed.name, status="not_found", detail=detail))
 
     async def _from_others(self, lookups: Sequence[Lookup]) -> None:
-        """Records of other providers, and PubMed's of those that turn out to have a PMID."""
+        """Records of providers of full texts, one provider after the other."""
         limiter = anyio.CapacityLimiter(AT_ONCE)
 
-        async def look_up(one: Lookup) -> None:
+        async def ask(provider: FullTextSource, batch: Sequence[Lookup]) -> None:
             async with limiter:
-                await self._from_any(one)
+                await _from_provider(provider, batch)
 
-        async with anyio.create_task_group() as tasks:
-            for one in lookups:
-                tasks.start_soon(look_up, one)
+        for provider in self._providers:
+            asked = [one for one in lookups if one.record is None and _may_ask(provider, one)]
+            async with anyio.create_task_group() as tasks:
+                for at in range(0, len(asked), provider.at_once):
+                    tasks.start_soon(ask, provider, asked[at : at + provider.at_once])
+
+    async def _from_pubmed_after_all(self, lookups: Sequence[Lookup]) -> None:
+        """PubMed's records of those that turned out to have a PMID."""
         if pubmed := self._pubmed:
-            asked = {id(one) for one in lookups if any(attempt.provider == pubmed.name for attempt in one.attempts)}
-            new = [one for one in lookups if one.record and one.wanted.ids.pmid and id(one) not in asked]
+            new = [one for one in lookups if one.record and one.record.text.provider != pubmed.name]
+            new = [one for one in new if all(attempt.provider != pubmed.name for attempt in one.attempts)]
             await self._fetch(pubmed, new, [one.wanted.ids.pmid for one in new])
 
-    async def _from_any(self, one: Lookup) -> None:
-        for provider in self._providers:
-            if provider.off or not provider.accepts(one.wanted):
-                continue
-            try:
-                record, copy = await provider.record_and_copy(one.wanted)
-            except ProviderError as error:
-                one.failed(provider.name, error)
-                continue
-            if copy:
-                one.copies[provider.name] = copy
-            if record and agree(one.wanted.ids, ids_of(record)):
+    async def _from_lookups(self, lookups: Sequence[Lookup]) -> None:
+        """Records of services that take many documents at once, one service after the other."""
+        for service in self._lookups:
+            asked = [one for one in lookups if one.record is None and service.accepts(one.wanted.ids)]
+            for batch in (asked[at : at + MAX_AT_ONCE] for at in range(0, len(asked), MAX_AT_ONCE)):
+                await self._from_lookup(service, batch)
+
+    async def _from_lookup(self, service: RecordLookup, batch: Sequence[Lookup]) -> None:
+        try:
+            found = await service.records([one.wanted.ids for one in batch])
+        except ProviderError as error:
+            for one in batch:
+                one.failed(service.name, error)
+            return
+        for place, (one, record) in enumerate(zip(batch, found.records, strict=True)):
+            # A trial's record has its present number, whatever number was asked for.
+            if record and agree(one.wanted.ids._replace(nct=""), ids_of(record)):
                 one.found(record)
-                return
+                continue
+            # A remark names the DOI, which must be the caller's own.
+            told = found.remarks.get(place, "") if one.given.doi or not one.wanted.ids.doi else ""
+            detail = told or f"{service.title} has no record of it."
+            one.attempts.append(Attempt(provider=service.name, status="not_found", detail=detail))
+
+
+def _may_ask(provider: FullTextSource, one: Lookup) -> bool:
+    return not provider.off and provider.accepts(one.wanted) and not one.was_asked(provider.name)
+
+
+async def _from_provider(provider: FullTextSource, batch: Sequence[Lookup]) -> None:
+    """The records that a provider of full texts has of a batch that it can be asked for at once."""
+    try:
+        answers = await provider.records_and_copies([one.wanted for one in batch])
+    except ProviderError as error:
+        for one in batch:
+            one.failed(provider.name, error)
+        return
+    for one, (record, copy) in zip(batch, answers, strict=True):
+        if copy:
+            one.copies[provider.name] = copy
+        if record and (agree(one.wanted.ids, ids_of(record)) or had_number(record, one.wanted.ids.nct)):
+            one.found(record)
+        elif copy and copy.status == "not_found":
+            one.attempts.append(Attempt(provider=provider.name, status="not_found", detail=copy.detail))
+
+
+def had_number(record: Publication, number: str) -> bool:
+    """Whether a record is that of a trial which had this number before."""
+    return bool(number) and record.source == "trial" and number in record.registrations
+
+
+def other_number(given: RecordIds, record: Publication) -> str:
+    """A number that a record does not have although the caller gave it, e.g. "PMCID PMC1 is not that record's, which
+    is PMC2"; "" if there is none, or if the record does not say."""
+    own = ids_of(record)
+    for name in RecordIds._fields:
+        one, true = getattr(given, name), getattr(own, name)
+        # The present number of a trial may be another one.
+        if name != "nct" and one and true and compared(_only(name, one), _only(name, true)) == "different":
+            return f"{LABELS[name]} {one} is not that record's, which is {true}"
+    return ""
+
+
+def _only(name: str, value: str) -> RecordIds:
+    return RecordIds()._replace(**{name: normalize_doi(value) if name == "doi" else value})
 
 
 def agree(one: RecordIds, other: RecordIds) -> bool:

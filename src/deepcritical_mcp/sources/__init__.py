@@ -1,10 +1,12 @@
-"""Where evidence comes from: one source per row of `SOURCES`, and full texts from those of `FULL_TEXTS`.
+"""Where evidence comes from: one source per row of `SOURCES`, full texts from those of `FULL_TEXTS`, and what is known
+about documents from those of `LOOKUPS`.
 
 To add a source, write its file or folder here, its row below, and its tests.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 
@@ -14,39 +16,111 @@ class SourceRow(NamedTuple):
     Attributes:
         source: the `Source` class, "package.module:Class".
         settings: its `OwnSettings` class; "" if it has none.
+        name: its wire name, by which DEEPCRITICAL_OFF switches it off; "" if that is the name of its package.
+        needs: the name of another row that it is switched off with.
+        knows: the kinds of identifiers ("pmid", "doi" and so on, "reference", "url") that are not unknown unless it
+            was asked, separated by spaces.
     """
 
     source: str
     settings: str = ""
+    name: str = ""
+    needs: str = ""
+    knows: str = ""
+
+    @property
+    def own_name(self) -> str:
+        """Its name, by which it can be switched off."""
+        return self.name or self.source.split(".")[2].partition(":")[0]
 
 
 PUBMED = SourceRow(
     "deepcritical_mcp.sources.pubmed.source:PubMed",
     "deepcritical_mcp.sources.pubmed.pubmed_settings:PubMedSettings",
+    knows="pmid doi reference",
 )
 WEB = SourceRow(
     "deepcritical_mcp.sources.web.chain:ProviderChain",
     "deepcritical_mcp.sources.web.web_settings:WebSettings",
 )
-SOURCES: tuple[SourceRow, ...] = (PUBMED, WEB)
+EUROPE_PMC_SETTINGS = "deepcritical_mcp.sources.europepmc.europe_pmc_settings:EuropePMCSettings"
+PREPRINTS = SourceRow(
+    "deepcritical_mcp.sources.europepmc.preprints:Preprints", EUROPE_PMC_SETTINGS, name="preprints", needs="europepmc"
+)
+TRIALS = SourceRow(
+    "deepcritical_mcp.sources.trials.trials_source:Trials",
+    "deepcritical_mcp.sources.trials.trials_settings:TrialsSettings",
+)
+SOURCES: tuple[SourceRow, ...] = (PUBMED, PREPRINTS, TRIALS, WEB)
 """In the order in which they are shown and searched."""
 
 FULL_TEXTS: tuple[SourceRow, ...] = (
-    SourceRow("deepcritical_mcp.sources.pubmed.pmc:PMC", PUBMED.settings),
+    SourceRow("deepcritical_mcp.sources.pubmed.pmc:PMC", PUBMED.settings, name="pmc", knows="pmcid"),
     SourceRow(
-        "deepcritical_mcp.sources.europepmc.europe_pmc:EuropePMC",
-        "deepcritical_mcp.sources.europepmc.europe_pmc_settings:EuropePMCSettings",
+        "deepcritical_mcp.sources.europepmc.europe_pmc:EuropePMC", EUROPE_PMC_SETTINGS, knows="doi preprint_number"
     ),
-    SourceRow(
-        "deepcritical_mcp.sources.trials.clinical_trials:ClinicalTrials",
-        "deepcritical_mcp.sources.trials.trials_settings:TrialsSettings",
-    ),
+    SourceRow("deepcritical_mcp.sources.trials.clinical_trials:ClinicalTrials", TRIALS.settings, knows="nct"),
     SourceRow(
         "deepcritical_mcp.sources.unpaywall.open_copies:Unpaywall",
         "deepcritical_mcp.sources.unpaywall.unpaywall_settings:UnpaywallSettings",
     ),
-    SourceRow("deepcritical_mcp.sources.page:PageSource"),
+    SourceRow("deepcritical_mcp.sources.page:PageSource", knows="url"),
     SourceRow("deepcritical_mcp.sources.web.tavily_extract:TavilyExtract", WEB.settings),
 )
 """Providers of full texts, each a `FullTextSource`, in the order in which they are asked. What reads pages comes last,
 since it also reads the addresses that the others name."""
+
+CROSSREF = SourceRow(
+    "deepcritical_mcp.sources.crossref.crossref:Crossref",
+    "deepcritical_mcp.sources.crossref.crossref_settings:CrossrefSettings",
+    knows="doi reference",
+)
+ICITE = SourceRow(
+    "deepcritical_mcp.sources.icite.citation_counts:ICite",
+    "deepcritical_mcp.sources.icite.icite_settings:ICiteSettings",
+)
+LOOKUPS: tuple[SourceRow, ...] = (
+    SourceRow("deepcritical_mcp.sources.trials.trial_lookup:TrialRecords", TRIALS.settings),
+    SourceRow("deepcritical_mcp.sources.pubmed.citmatch:ECitMatch", PUBMED.settings, name="ecitmatch"),
+    SourceRow(
+        "deepcritical_mcp.sources.pubmed.citmatch:CitationMatcher", PUBMED.settings, name="citmatch", knows="reference"
+    ),
+    SourceRow("deepcritical_mcp.sources.europepmc.europe_pmc_lookup:EuropePMCRecords", EUROPE_PMC_SETTINGS),
+    CROSSREF,
+    SourceRow("deepcritical_mcp.sources.europepmc.europe_pmc_citations:EuropePMCCitations", EUROPE_PMC_SETTINGS),
+    ICITE,
+)
+"""Services that know something about documents, each a `LookupService`, in the order in which they are asked."""
+
+
+def source_names() -> tuple[str, ...]:
+    """The names of all rows, each once: what DEEPCRITICAL_OFF may contain."""
+    return tuple(dict.fromkeys(row.own_name for row in (*SOURCES, *FULL_TEXTS, *LOOKUPS)))
+
+
+def switched_on(rows: Sequence[SourceRow], off: Collection[str]) -> list[SourceRow]:
+    """The rows of which neither the name nor what they need is in `off`."""
+    return [row for row in rows if not why_off(row, off)]
+
+
+def why_off(row: SourceRow, off: Collection[str]) -> str:
+    """The name in `off` that switches a row off; "" if it is on."""
+    return next((name for name in (row.own_name, row.needs) if name in off), "")
+
+
+def source_off(name: str, off: Collection[str]) -> str:
+    """The name in `off` that switches off the source with that name in `SOURCES`; "" if it is on."""
+    return next((why_off(row, off) for row in SOURCES if row.own_name == name), "")
+
+
+def records_off(off: Collection[str]) -> tuple[str, ...]:
+    """The names in `off` of sources that could be asked for records or texts of documents."""
+    rows = (PUBMED, *FULL_TEXTS, *(row for row in LOOKUPS if row is not ICITE))
+    return tuple(dict.fromkeys(name for row in rows if (name := why_off(row, off))))
+
+
+def off_for(kinds: Collection[str], off: Collection[str]) -> tuple[str, ...]:
+    """The names in `off` of sources that could have known an identifier of one of these kinds."""
+    rows = (PUBMED, *FULL_TEXTS, *LOOKUPS)
+    found = (why_off(row, off) for row in rows if not set(kinds).isdisjoint(row.knows.split()))
+    return tuple(dict.fromkeys(filter(None, found)))

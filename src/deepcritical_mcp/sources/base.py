@@ -283,6 +283,7 @@ class Source(ABC):
         block: results of each variant that are fused at a time, so that pages of one search neither repeat nor miss a
             record; 0 if only a first page is available.
         id_name: what an id is called, e.g. "PMID".
+        witnessed: whether a second witness is asked what happened to its records when they are found.
         links: kinds of links between records, each with what it lists, e.g. "articles similar to".
         vocabulary: what query expansion looks concepts up in; None if the source has none.
         completer: finds the source's ids of documents known by other identifiers; None if there is no such service.
@@ -297,6 +298,7 @@ class Source(ABC):
     scored: bool = False
     block: int = 200
     id_name: str = "id"
+    witnessed: bool = False
     links: Mapping[str, str] = {}
     vocabulary: Vocabulary | None = None
     completer: Completer | None = None
@@ -340,6 +342,7 @@ class Source(ABC):
 
 
 def create_sources(settings: Settings, net: Net, rows: Sequence[SourceRow] | None = None) -> list[Source]:
-    """The sources of `rows`, of `SOURCES` by default, as the settings describe them."""
-    kinds: list[type[Source]] = [pkgutil.resolve_name(row.source) for row in rows or sources.SOURCES]
+    """The sources of `rows`, of `SOURCES` by default, as the settings describe them, without those switched off."""
+    on = sources.switched_on(rows or sources.SOURCES, settings.off)
+    kinds: list[type[Source]] = [pkgutil.resolve_name(row.source) for row in on]
     return [kind.create(settings, net) for kind in kinds]

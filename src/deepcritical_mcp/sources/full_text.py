@@ -58,12 +58,14 @@ class FullTextSource(ABC):
         title: name for people, e.g. "PMC".
         has_browser: whether it reads pages that need one; it is asked only for those.
         off: why it is not asked at all, e.g. "no email address (NCBI_EMAIL)"; "" if it is.
+        at_once: documents whose records one request asks for.
     """
 
     name: str
     title: str
     has_browser: bool = False
     off: str = ""
+    at_once: int = 1
 
     @classmethod
     @abstractmethod
@@ -86,14 +88,18 @@ class FullTextSource(ABC):
         """Its record, and its copy of the document if the same answer has both; None for each that it does not have."""
         return await self.record(wanted), None
 
+    async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
+        """As `record_and_copy`, for up to `at_once` documents in one request."""
+        return [await self.record_and_copy(one) for one in wanted]
+
     def checks(self) -> Sequence[SourceCheck]:
         """The checks for `doctor`."""
         return ()
 
 
 def create_full_texts(settings: Settings, net: Net, rows: Sequence[SourceRow] | None = None) -> list[FullTextSource]:
-    """The providers of `rows`, of `FULL_TEXTS` by default, in that order, as the settings describe them."""
-    kinds: list[type[FullTextSource]] = [
-        pkgutil.resolve_name(row.source) for row in (sources.FULL_TEXTS if rows is None else rows)
-    ]
+    """The providers of `rows`, of `FULL_TEXTS` by default, in that order, as the settings describe them, without those
+    switched off."""
+    on = sources.switched_on(sources.FULL_TEXTS if rows is None else rows, settings.off)
+    kinds: list[type[FullTextSource]] = [pkgutil.resolve_name(row.source) for row in on]
     return [kind.create(settings, net) for kind in kinds]

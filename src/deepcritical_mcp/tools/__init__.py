@@ -12,10 +12,12 @@ from deepcritical_mcp.tools import (
     get_evidence,
     get_full_text,
     list_evidence,
+    preprint_search,
     pubmed_related,
     pubmed_search,
     search_fetch,
     semantic_search,
+    trial_search,
     web_search,
 )
 from deepcritical_mcp.tools.spec import ToolSpec
@@ -24,11 +26,13 @@ Profile = Literal["research", "search-fetch"]
 
 TOOLS: tuple[ToolSpec, ...] = (
     pubmed_search.TOOL,
+    trial_search.TOOL,
     web_search.TOOL,
     expand_queries.TOOL,
     semantic_search.TOOL,
     add_evidence.TOOL,
     get_full_text.TOOL,
+    preprint_search.TOOL,
     get_evidence.TOOL,
     pubmed_related.TOOL,
     list_evidence.TOOL,

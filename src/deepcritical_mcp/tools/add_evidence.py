@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 from urllib.parse import unquote
 
@@ -17,6 +18,7 @@ from deepcritical_mcp.identifiers import (
     normalize_pmcid,
     normalize_pmid,
     normalize_trial,
+    preprint_number,
     record_ids,
 )
 from deepcritical_mcp.models import (
@@ -26,23 +28,28 @@ from deepcritical_mcp.models import (
     AddResult,
     DuplicateItem,
     Publication,
+    RecordCandidate,
     RejectedItem,
     SimilarItem,
     split_names,
     status_label,
+    vancouver,
 )
-from deepcritical_mcp.search.documents import DocumentId
+from deepcritical_mcp.search.documents import PUBMED_OFF, DocumentId, FoundRecord
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, search_of, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.document_ids import read_document_id
-from deepcritical_mcp.tools.params import SessionId, evidence_id
+from deepcritical_mcp.tools.params import SessionId, evidence_id, identifier_field
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 MAX_CONTENT_LENGTH = 100_000
 MAX_CALL_LENGTH = 1_000_000
 MAX_DOI_LENGTH = 200
+MAX_REFERENCE = 4_000
 
+MAX_REQUESTS = 4
+"""What one call may cost, if the services allow it; a second witness is asked only if that leaves a request."""
 MAX_LISTED = 5
 """Items that a warning names, at most."""
 
@@ -62,6 +69,7 @@ class EvidenceItem(BaseModel):
     doi: str = ""
     pmcid: str = ""
     nct: str = ""
+    reference: str = ""
 
 
 async def add_evidence(
@@ -70,8 +78,8 @@ async def add_evidence(
     session_id: SessionId = "",
 ) -> AddResult:
     """Keep your own notes, quotes or documents in the session, to be found by semantic_search. An item without content,
-    but with pmid, doi, pmcid, nct or url, fetches that record or page. Items that the session already has are
-    recognized, not stored twice."""
+    but with pmid, doi, pmcid, nct, url or reference (a citation in any style) fetches that record or page, if it agrees
+    with the reference or title given. Items that the session already has are recognized, not stored twice."""
     if sum(len(item.content) + len(item.title) + sum(map(len, item.authors)) for item in items) > MAX_CALL_LENGTH:
         raise InvalidInputError(
             f"items: at most {MAX_CALL_LENGTH:,} characters in one call; nothing was added. Send them in several calls."
@@ -82,8 +90,16 @@ async def add_evidence(
     wanted = {index: one for index, item in enumerate(items) if index not in problems and (one := _wanted(item))}
     reader = (await application(ctx).services()).full_texts
     fetched = await reader.fetch([*wanted.values()], session.store, progress=progress) if wanted else []
-    problems |= {index: one for index, one in zip(wanted, fetched, strict=True) if isinstance(one, str)}
-    records = {index: one for index, one in zip(wanted, fetched, strict=True) if not isinstance(one, str)}
+    found = dict(zip(wanted, fetched, strict=True))
+    problems |= {index: one.reason for index, one in found.items() if one.publication is None}
+    records = {index: one.publication for index, one in found.items() if one.publication}
+    witness, told = (await application(ctx).services()).witness, list(_unasked(found))
+    if _requests_for([one.ids for one in wanted.values()]) < MAX_REQUESTS:
+        checked, contested = await witness.completed([*records.values()])
+        records = dict(zip(records, checked, strict=True))
+        told += contested
+    elif untold := witness.not_asked([*records.values()]):
+        told.append(f"{untold}, because looking them up took {MAX_REQUESTS} requests: export_evidence asks it.")
     valid = [index for index in range(len(items)) if index not in problems]
     reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
@@ -93,13 +109,18 @@ async def add_evidence(
         for index in records
         if clean_text(items[index].content)
     ]
+    warnings += [f"Item {index}: {one.remark}." for index, one in found.items() if one.remark]
     if claimed := [index for index, one in publications.items() if one.source == "pubmed" and index not in records]:
-        pubmed = await search_of(ctx, "pubmed")
+        pubmed = (await application(ctx).services()).searches.get("pubmed")
         claims = [(publications[index].pmid, publications[index]) for index in claimed]
-        for index, (one, problem) in zip(claimed, await pubmed.verified(claims, session.store), strict=True):
+        unasked = [(one, "PubMed is switched off on this server") for _, one in claims]
+        verdicts = await pubmed.verified(claims, session.store) if pubmed else unasked
+        for index, (one, problem) in zip(claimed, verdicts, strict=True):
             publications[index] = _as_note(one) if problem else one
             if problem:
                 warnings.append(f"Item {index}: kept as your note, not as PubMed's record: {problem}.")
+    if any(one.verdict in ("not_found", "outage") for one in fetched) and reader.off:
+        warnings.append(f"Not asked for records, since switched off on this server: {', '.join(reader.off)}.")
     outcomes = await session.store.add_evidence(list(publications.values()))
     new = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "added"}
     known = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "duplicate"}
@@ -111,10 +132,17 @@ async def add_evidence(
     await progress(1.0, f"{len(new)} added, {len(known)} already known")
     return AddResult(
         session_id=session.store.session_id,
-        added=tuple(AddedItem(index=index, id=one.evidence.id) for index, one in new.items()),
+        added=tuple(
+            AddedItem(index=index, id=one.evidence.id, reference=vancouver(records[index]) if index in records else "")
+            for index, one in new.items()
+        ),
         duplicates=tuple(
             DuplicateItem(
-                index=index, duplicate_of=one.evidence.id, similarity=round(one.similarity, 4), reason=one.reason
+                index=index,
+                duplicate_of=one.evidence.id,
+                reference=vancouver(records[index]) if index in records else "",
+                similarity=round(one.similarity, 4),
+                reason=one.reason,
             )
             for index, one in known.items()
         ),
@@ -123,9 +151,10 @@ async def add_evidence(
             for index, one in new.items()
             for id, similarity in one.folds
         ),
-        rejected=tuple(RejectedItem(index=index, reason=one) for index, one in sorted(problems.items())),
+        rejected=tuple(_rejected(index, one, found.get(index)) for index, one in sorted(problems.items())),
         warnings=(
             *warnings,
+            *told,
             *(
                 f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
                 for index, one in zip(valid, outcomes, strict=True)
@@ -144,11 +173,36 @@ async def add_evidence(
     )
 
 
+def _unasked(found: Mapping[int, FoundRecord]) -> Iterator[str]:
+    """Warnings for records from elsewhere, because PubMed could not be asked: one for each reason."""
+    items: dict[str, list[int]] = {}
+    for index, one in found.items():
+        if one.publication and one.unasked:
+            items.setdefault(one.unasked, []).append(index)
+    for reason, indexes in items.items():
+        more = f" and {len(indexes) - MAX_LISTED} more" if len(indexes) > MAX_LISTED else ""
+        named = f"Item{'s' if len(indexes) > 1 else ''} {', '.join(map(str, indexes[:MAX_LISTED]))}{more}"
+        missing = "so a retraction that only PubMed knows may be missing"
+        advice = "" if reason == PUBMED_OFF else " Send the same again later."
+        yield f"{named}: PubMed could not be asked, {missing}: {reason}{advice}"
+
+
+def _rejected(index: int, reason: str, found: FoundRecord | None) -> RejectedItem:
+    if found is None or found.verdict == "found":
+        return RejectedItem(index=index, reason=reason)
+    candidates = [RecordCandidate(id=one.id, reference=vancouver(one)) for one in found.candidates]
+    return RejectedItem(index=index, reason=reason, verdict=found.verdict, candidates=tuple(candidates))
+
+
 def _problem(item: EvidenceItem) -> str:
     """Why an item cannot be kept; "" if it can."""
-    numbers = (item.pmid, item.doi, item.pmcid, item.nct, item.url)
-    if not clean_text(item.content) and not any(map(clean_line, numbers)):
-        return "content is empty: pass content, or one of pmid, doi, pmcid, nct, url to fetch a record"
+    sought = (item.pmid, item.doi, item.pmcid, item.nct, item.url, item.reference)
+    if not clean_text(item.content) and not any(map(clean_line, sought)):
+        return "content is empty: pass content, or one of pmid, doi, pmcid, nct, url, reference to fetch a record"
+    if clean_text(item.content) and clean_line(item.reference):
+        return "reference fetches a record, which content would replace: send them as two items"
+    if len(item.reference) > MAX_REFERENCE:
+        return f"reference has {len(item.reference):,} characters; pass one reference (at most {MAX_REFERENCE:,})"
     if len(item.content) > MAX_CONTENT_LENGTH:
         return f"content has {len(item.content):,} characters; the limit is {MAX_CONTENT_LENGTH:,}, so split it"
     doi, pmid, url = normalize_doi(clean_line(item.doi)), clean_line(item.pmid), clean_line(item.url)
@@ -172,7 +226,7 @@ def _wanted(item: EvidenceItem) -> DocumentId | None:
     """The record or page to fetch for an item without a text, or with an id in its place; None for others."""
     content = clean_line(item.content)
     if content:
-        is_id = len(content) <= MAX_DOI_LENGTH and evidence_id(content).startswith(("pubmed:", "doi:"))
+        is_id = len(content) <= MAX_DOI_LENGTH and (identifier_field(content)[0] or preprint_number(content))
         return read_document_id(content)[0] if is_id and not is_web_address(content) else None
     url = clean_url(clean_line(item.url))
     own = RecordIds(
@@ -182,8 +236,19 @@ def _wanted(item: EvidenceItem) -> DocumentId | None:
         nct=normalize_trial(clean_line(item.nct)),
     )
     ids = own if any(own) else record_ids(url)
-    name = next(filter(None, (*ids, url)))
-    return DocumentId(name, evidence_id(ids.pmid or ids.doi or ids.nct or url), ids, url)
+    reference = item.reference.strip()
+    name = next(filter(None, (*ids, url, reference)))
+    evidence = ids.pmid or ids.doi or ids.nct or url
+    return DocumentId(name, evidence and evidence_id(evidence), ids, url, clean_line(item.title), reference)
+
+
+def _requests_for(documents: Sequence[RecordIds]) -> int:
+    """How many requests it takes to look these up: the converter's for PMCIDs, a search for DOIs, one for the records
+    of PubMed, and one for trials."""
+    papers = [ids for ids in documents if ids.pmid or ids.pmcid or ids.doi]
+    unnumbered = [ids for ids in papers if not ids.pmid]
+    kinds = (papers, [ids.pmcid for ids in unnumbered], [ids.doi for ids in unnumbered], [ids.nct for ids in documents])
+    return sum(any(kind) for kind in kinds)
 
 
 def _date(item: EvidenceItem) -> str:

@@ -30,7 +30,7 @@ _PAGES = re.compile("(current)?page(number|num|no)?")
 _SWITCH_WORDS: dict[str, bool] = dict.fromkeys("true 1 yes on only".split(), True)
 _SWITCH_WORDS.update(dict.fromkeys("false 0 no off".split(), False))
 _ENDS = ("min_date", "max_date")
-_NUMBERS = ("pmid", "doi", "pmcid", "nct", "url")
+_NUMBERS = ("pmid", "doi", "pmcid", "nct", "url", "reference")
 """What fetches an item's record."""
 
 
@@ -97,20 +97,25 @@ class _Reading:
             if name in _ENDS and isinstance(value, str) and (ends := dates.period(value)):
                 return self._set_period(name, value, ends)
             return self._set(name, value, name, value)
-        if is_nothing(value) or value in ([], {}):
+        own = argument_named(name, known.keys())
+        if is_nothing(value, known.get(own)) or value in ([], {}):
             return True
-        if (target := switch(name, known)) and (is_on := _SWITCH_WORDS.get(str(value).strip().lower())) is not None:
-            own, on = target
-            if own == "status" and not is_on:
+        is_on = _SWITCH_WORDS.get(str(value).strip().lower())
+        # For other tools, and as a number, "results" is how many.
+        if key == "results" and "has_results" in known and is_on is not None and not str(value).strip().isdecimal():
+            return self._set("has_results", is_on, name, value)
+        if (target := switch(name, known)) and is_on is not None:
+            wanted, on = target
+            if wanted == "status" and not is_on:
                 raise InvalidInputError(f"{_written(name, value)}: {ONE_STATUS}")
-            return self._set(own, on if is_on else on is False or known[own].get("default"), name, value)
+            return self._set(wanted, on if is_on else on is False or known[wanted].get("default"), name, value)
         if self._tool == "pubmed_search" and alias(name, ["pmid"]) and (ids := _records(value)):
             return self._set("query", pubmed_query.pubmed_terms(ids), name, value)
         if "min_date" in known and key in ("start", "from", "end", "to"):
             return self._set_end(key, name, value)
         if "min_date" in known and _PERIODS.fullmatch(key):
             return self._set_period(name, value, _ends_of(value))
-        if not _PAGES.fullmatch(key) and (own := argument_named(name, known.keys())):
+        if own and not _PAGES.fullmatch(key):
             return self._set(own, joined or value if own in ("query", "topic") else value, name, value)
         if is_ignorable(name, value):
             self._remarks.append(f"Ignored {name[:MAX_NAME_LENGTH]}: {self._tool} has no such argument.")
@@ -119,7 +124,7 @@ class _Reading:
 
     def _set(self, name: str, value: object, given: str, shown: object) -> bool:
         """Take `value` for `name`, which was written as `given`=`shown`."""
-        if is_nothing(value) and name not in self._required:
+        if is_nothing(value, self._known[name]) and name not in self._required:
             return True
         read = understood(name, value, self._known[name])
         earlier = self.values.get(name, read)
@@ -132,7 +137,7 @@ class _Reading:
         if given != name or (read != [shown] and clean_line(str(read)).lower() != clean_line(str(shown)).lower()):
             first, second = _written(given, shown), _written(name, read)
             if first.endswith("…") and first.partition("=")[2] == second.partition("=")[2]:
-                first, second = (f"{name}=…{str(one)[-40:]}" for one in (shown, read))
+                first, second = _where_they_differ(name, shown, read)
             self._read.append(f"{first} as {second if read != '' else f'no {name}'}")
         if name in _ENDS and re.search("before|after", f"{given} {shown}".lower()):
             self._remarks.append(f"{_written(name, read)} includes that date.")
@@ -188,12 +193,14 @@ class _Reading:
         """Read a field of the only item, which was written outside of it."""
         kind = self._known["items"]
         items = cast("list[dict[str, object]]", self.values.get("items")) or [dict[str, object]()]
-        own = argument_named(name, kind["items"]["properties"].keys())
+        fields = kind["items"]["properties"].keys()
+        own = argument_named(name, fields)
         several = _items_of(value)
         if own and (pages := several or [value]) and all(isinstance(one, str) and is_url(one) for one in pages):
             own = "url"
         if own in _NUMBERS and several[1:] and items == [{}]:
-            self.values["items"] = understood("items", [{own: one} for one in several], kind)
+            field = name if alias(name, fields) == own else own  # a name for any number, such as "ids"
+            self.values["items"] = understood("items", [{field: one} for one in several], kind)
             self._read.append(f"{_written(name, value)} as {len(several)} items")
             return True
         if not own or len(items) > 1 or items[0].get(own):
@@ -237,6 +244,15 @@ def _ends_of(value: object) -> Sequence[object]:
         return pair if len(pair) == len(_ENDS) else ()
     one = dates.readings(str(value))
     return dates.period(str(value)) or (one * 2 if len(one) == 1 else ())
+
+
+def _where_they_differ(name: str, *values: object) -> tuple[str, str]:
+    """Two long values of an argument, from shortly before they differ."""
+    one, other = (json.dumps(value, ensure_ascii=False, default=str) for value in values)
+    same = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
+    start = max(same - 20, 0)
+    first, second = (clean_line(f"{name}=…{text[start : start + _MAX_SHOWN]}…") for text in (one, other))
+    return first, second
 
 
 def _items_of(value: object) -> list[object]:

@@ -12,18 +12,22 @@ from pydantic import BaseModel
 
 from deepcritical_mcp.excerpts import MIN_GAP, Span, first_sentences, without, without_results
 from deepcritical_mcp.models import (
+    AddedItem,
     AddResult,
     Document,
+    DuplicateItem,
     Evidence,
     EvidenceList,
     EvidencePage,
+    RecordCandidate,
     SearchResult,
     with_numbers_shown,
 )
 from deepcritical_mcp.models.evidence import RECORD_KINDS
 from deepcritical_mcp.text import clipped, counted, cut_at_sentence
 from deepcritical_mcp.tools.document_budget import fit_document, largest, short_citation
-from deepcritical_mcp.tools.render import MAX_SIMILAR, to_markdown
+from deepcritical_mcp.tools.params import MAX_IDS_READ
+from deepcritical_mcp.tools.render import MAX_QUERY_SHOWN, MAX_SIMILAR, to_markdown
 
 MIN_CONTENT_LENGTH = 160
 ROOMY = 15_000
@@ -68,7 +72,7 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> Result
         case EvidencePage():
             fitting = _fewer(partial(_page_of, result), 1, len(result.items), limit, length)
         case AddResult():
-            fitting = _fewer(partial(_pairs_of, result), 0, len(result.similar), limit, length)
+            fitting = _added_fitting(result, limit, length)
         case Document():
             fitting = fit_document(result, limit, cast("Callable[[Document], int]", length))
         case _:
@@ -82,6 +86,7 @@ def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, leng
 
 
 def _search(result: SearchResult, limit: int, length: Length) -> SearchResult:
+    result = _said_once(result)
     whole = result.evidence
     items = _abridged(result, limit, length) if result.providers else whole
     result_of = partial(_result_of, result, whole)
@@ -99,7 +104,8 @@ def _search(result: SearchResult, limit: int, length: Length) -> SearchResult:
         count = largest(0, len(items), lambda count: fits(long[:count]))
         items = long[:count] or _one(_short_notes(whole[0]), fits, limit)
     if whole and not items:
-        bare = _brief(result, limit).model_copy(update={"queries": (), "providers": (), "query_translation": ""})
+        providers = tuple(one.model_copy(update={"detail": ""}) for one in result.providers[:1])
+        bare = _brief(result, limit).model_copy(update={"queries": (), "providers": providers, "query_translation": ""})
         result_of = partial(_result_of, bare, whole, named=3)
         items = _one(whole[0], _fits(result_of, limit, length), limit)
         items = items or [_beginning(_with_short_citation(whole[0], limit), limit // 10, gap=0)]
@@ -145,6 +151,8 @@ def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False) -> Ev
     """An abstract without sentences without results; with `cap`, of about so many characters."""
     if item.kind not in RECORD_KINDS or item.content_truncated:
         return item
+    if item.kind == "registration":  # the facts come first
+        return _beginning(item, cap or SHORT_TEXT)
     gaps = without_results(item.content, cap, strict=strict)
     content = without(item.content, gaps, lambda gap: _mark(item.id, gap, gap.end))
     if len(content) >= len(item.content):
@@ -220,7 +228,7 @@ def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Ev
 
 
 def _result_of(
-    result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Evidence], named: int = 100
+    result: SearchResult, whole: Sequence[Evidence], shown: Sequence[Evidence], named: int = MAX_IDS_READ
 ) -> SearchResult:
     """`result` with only the items `shown`; the next page starts after the last, or `named` of the others are named."""
     notes, update = _remarks(whole, shown), dict[str, object]()
@@ -262,6 +270,16 @@ def _remarks(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
     return remarks
 
 
+def _said_once(result: SearchResult) -> SearchResult:
+    """`result`; a long query is whole only in `query`."""
+    if len(result.query) <= MAX_QUERY_SHOWN:
+        return result
+    short = clipped(result.query, MAX_QUERY_LENGTH)
+    queries = (one.model_copy(update={"query": short}) if one.query == result.query else one for one in result.queries)
+    translation = clipped(result.query_translation, MAX_QUERY_SHOWN)
+    return result.model_copy(update={"queries": tuple(queries), "query_translation": translation})
+
+
 def _brief(result: SearchResult, limit: int) -> SearchResult:
     """`result` with shorter queries, translation and remarks, the shorter the smaller `limit` is."""
     share = min(1.0, limit / ROOMY)
@@ -296,6 +314,36 @@ def _few(remarks: Sequence[str], most: int, length: int) -> tuple[str, ...]:
 def _fewer(result_of: Callable[[int], ResultT], low: int, high: int, limit: int, length: Length) -> ResultT:
     """The result with as many lines as fit, at least `low`."""
     return result_of(largest(min(low, high), high, lambda lines: length(result_of(lines)) <= limit))
+
+
+def _added_fitting(result: AddResult, limit: int, length: Length) -> AddResult:
+    """`result` with fewer pairs; if that is not enough, with shorter references and reasons too."""
+    fitting = result
+    for longest in (None, 160, 80, 0):
+        fitting = result if longest is None else _with_short_references(result, longest)
+        if length(_pairs_of(fitting, 0)) <= limit:
+            break
+    return _fewer(partial(_pairs_of, fitting), 0, len(fitting.similar), limit, length)
+
+
+def _with_short_references(result: AddResult, longest: int) -> AddResult:
+    """`result` with references of at most so many characters; with the shortest, one candidate of each item is left."""
+
+    def short(item: AddedItem | DuplicateItem | RecordCandidate) -> Any:
+        return item.model_copy(update={"reference": clipped(item.reference, longest) if longest else ""})
+
+    rejected = [
+        one.model_copy(
+            update={
+                "reason": clipped(one.reason, max(longest, 80) * 2),
+                "candidates": tuple(map(short, one.candidates if longest else one.candidates[:1])),
+            }
+        )
+        for one in result.rejected
+    ]
+    update = {"added": tuple(map(short, result.added)), "duplicates": tuple(map(short, result.duplicates))}
+    note = "References and reasons are shortened here; get_evidence shows the records. "
+    return result.model_copy(update={**update, "rejected": tuple(rejected), "next_step": note + result.next_step})
 
 
 def _pairs_of(result: AddResult, count: int) -> AddResult:

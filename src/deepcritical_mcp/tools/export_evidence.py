@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from anyio import to_thread
 from pydantic import Field
@@ -24,8 +24,13 @@ from deepcritical_mcp.tools.list_evidence import NOTHING_YET
 from deepcritical_mcp.tools.params import SessionId, evidence_id, split_place
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
 SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
 """Shares of a result's characters: for the exported text (as a JSON string), and for the list of missing ids."""
+MAX_RECHECKED = 200
+"""Records of one part, whose status is checked again before they are exported."""
 
 
 async def export_evidence(
@@ -39,13 +44,10 @@ async def export_evidence(
     continue with offset=next_offset."""
     session = await session_for(ctx, session_id, may_open=False)
     wanted = list(dict.fromkeys(evidence_id(split_place(one)[0]) for one in ids))
-    everything = await session.store.publications(await session.store.ids())
-    found = await session.store.publications(wanted) if wanted else everything
-    cited = everything if format == "jsonl" else await to_thread.run_sync(with_notes, everything.values())
-    chosen = {cited[one.id].id: cited[one.id] for one in found.values()}
-    publications = listed(chosen.values(), format)
-    missing = [one for one in wanted if one not in found]
-    notes = len(chosen) - len(publications)
+    store, witness = session.store, (await application(ctx).services()).witness
+    part = (await _chosen(store, wanted, format)).publications[offset : offset + MAX_RECHECKED]
+    remarks = await witness.refresh(store, [one.id for one in part])
+    publications, missing, notes, is_empty = await _chosen(store, wanted, format)
     kept_out = (
         f"Left out, because notes are not references: {counted(notes, 'note')}. format=markdown and jsonl have them."
         if notes
@@ -54,14 +56,15 @@ async def export_evidence(
     if not publications:
         raise InvalidInputError(
             f"There is nothing to export. {kept_out or NOTHING_YET}"
-            if notes or not everything
+            if notes or is_empty
             else "There is nothing to export: none of these ids is in the session. list_evidence shows what it has."
         )
     if offset >= len(publications):
         raise InvalidInputError(f"offset: the last record is at {len(publications) - 1:,}. Use a smaller offset.")
     budget = application(ctx).settings.max_result_chars
     limit = int(budget * SHARE_OF_BUDGET)
-    text, count, loss = await to_thread.run_sync(partial(_part, publications, format, start=offset, limit=limit))
+    checked = publications[: offset + MAX_RECHECKED]
+    text, count, loss = await to_thread.run_sync(partial(_part, checked, format, start=offset, limit=limit))
     following = offset + count
     more = len(publications) - following
     named = _first(missing, int(budget * SHARE_OF_MISSING))
@@ -86,8 +89,30 @@ async def export_evidence(
         count=count,
         missing=named,
         next_offset=following if more else -1,
+        warnings=remarks,
         next_step=session.next_step(*steps),
     )
+
+
+class _Chosen(NamedTuple):
+    """What to export, the ids that the session does not have, how many notes were left out, and whether there is
+    nothing in the session at all."""
+
+    publications: Sequence[Publication]
+    missing: Sequence[str]
+    notes: int
+    is_empty: bool
+
+
+async def _chosen(store: EvidenceStore, wanted: Sequence[str], format: ExportFormat) -> _Chosen:
+    """The publications with these ids, or all, as `format` lists them."""
+    everything = await store.publications(await store.ids())
+    found = await store.publications(wanted) if wanted else everything
+    cited = everything if format == "jsonl" else await to_thread.run_sync(with_notes, everything.values())
+    chosen = {cited[one.id].id: cited[one.id] for one in found.values()}
+    publications = listed(chosen.values(), format)
+    missing = [one for one in wanted if one not in found]
+    return _Chosen(publications, missing, len(chosen) - len(publications), not everything)
 
 
 def _part(publications: Sequence[Publication], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int, str]:
@@ -135,4 +160,4 @@ def _first(ids: Sequence[str], limit: int) -> tuple[str, ...]:
     return tuple(id for id, size in zip(ids, sizes, strict=True) if size <= limit)
 
 
-TOOL = ToolSpec(export_evidence, "Export evidence", ExportResult, hints(read_only=True))
+TOOL = ToolSpec(export_evidence, "Export evidence", ExportResult, hints(read_only=True, open_world=True))

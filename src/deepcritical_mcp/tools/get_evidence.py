@@ -25,7 +25,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import SessionId, evidence_id, split_place
+from deepcritical_mcp.tools.params import MAX_IDS_READ, SessionId, evidence_id, split_place
 from deepcritical_mcp.tools.sections import ABSTRACT
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -36,7 +36,7 @@ ANSWER_LENGTH = 1_000
 """Characters quoted of each text that answers `about`."""
 _DETAILS = (
     "vernacular_title book_title editors publisher_place book_years revised_date isbn bookshelf_id issn issue_date "
-    "electronic_date publication_stage substances grants conflict_of_interest"
+    "electronic_date publication_stage substances grants conflict_of_interest preprint_number"
 ).split()
 """The fields of a record that no other answer shows."""
 
@@ -47,7 +47,7 @@ async def get_evidence(
         list[str],
         Field(
             min_length=1,
-            max_length=50,
+            max_length=MAX_IDS_READ,
             description='e.g. "pubmed:12345"; "pubmed:12345@400-900": these characters; "pubmed:1~2@s3.2": a section',
         ),
     ],
@@ -200,8 +200,10 @@ def _details(record: Publication, shown: str) -> tuple[str, ...]:
 
 
 def _licence(text: Text) -> tuple[str, ...]:
-    """What a text that was read whole may be used for, as a line."""
-    return (f"Licence: {text.licence or 'unknown'}",) if text.kind == "full_text" and not text.is_users else ()
+    """What a text may be used for, as a line; of one that was read whole, also that this is unknown."""
+    if text.is_users or not (text.licence or text.kind == "full_text"):
+        return ()
+    return (f"Licence: {text.licence or 'unknown'}",)
 
 
 async def _listed(

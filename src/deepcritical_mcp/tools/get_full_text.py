@@ -281,10 +281,8 @@ def _pieces(found: FoundText) -> list[Piece]:
 
 def _unknown(asked: DocumentId) -> Publication:
     """What stands for a document that nobody knows."""
-    numbers = {name: number for name, number in asked.ids._asdict().items() if number}
-    return Publication.of(
-        "page", NO_ABSTRACT, provider="", source="web", title=f"[Unknown: {asked.name}]", url=asked.url, **numbers
-    )
+    title, ids = f"[Unknown: {asked.name}]", asked.ids._asdict()
+    return Publication.of("page", NO_ABSTRACT, provider="", source="web", title=title, url=asked.url, **ids)
 
 
 TOOL = ToolSpec(

@@ -19,7 +19,7 @@ from deepcritical_mcp.models import (
     StatusCount,
 )
 from deepcritical_mcp.text import counted
-from deepcritical_mcp.tools.call_session import ToolContext, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
 NOTHING_YET = (
     "This session has no evidence yet. If an earlier result names another session_id, pass that one: a new connection "
-    "starts with an empty session. Otherwise use pubmed_search, web_search or add_evidence first."
+    "starts with an empty session. Otherwise search first, or use add_evidence."
 )
 
 
@@ -43,17 +43,24 @@ async def list_evidence(
     """Page through what the session holds, in order of arrival: ids, titles, how many of each source and status.
     status="retracted" lists what is retracted, with its notices."""
     session = await session_for(ctx, session_id, may_open=False)
-    return await page_of(session.store, offset, max_results, status=status)
+    witness = (await application(ctx).services()).witness.title
+    return await page_of(session.store, offset, max_results, status=status, witness=witness)
 
 
-async def page_of(store: EvidenceStore, offset: int, limit: int, *, status: StatusFilter = "any") -> EvidencePage:
-    """At most `limit` lines of a session's evidence of one status from `offset` on, with the session's numbers."""
+async def page_of(
+    store: EvidenceStore, offset: int, limit: int, *, status: StatusFilter = "any", witness: str = ""
+) -> EvidencePage:
+    """At most `limit` lines of a session's evidence of one status from `offset` on, with the session's numbers.
+    `witness` is whom an export asks about retractions."""
     everything = [*(await store.publications(await store.ids())).values()]
     sources: Counter[CitationSource] = Counter(item.source for item in everything)
     statuses: Counter[PublicationStatus] = Counter(item.status for item in everything)
     matching = [item for item in everything if status in ("any", item.known_status)]
-    unknown = sum(item.known_status is None for item in everything) if status == "ok" else 0
-    never = [f"Never checked and left out (web pages, notes): {counted(unknown, 'item')}."] if unknown else []
+    unknown = [item for item in everything if item.known_status is None] if status == "ok" else []
+    unread = sum(item.awaits_pubmed for item in unknown)
+    others = len(unknown) - unread
+    never = [f"Never checked and left out (web pages, notes): {counted(others, 'item')}."] if others else []
+    never += [f"Left out, since their status was not read from PubMed: {counted(unread, 'record')}."] if unread else []
     items = matching[offset : offset + limit]
     following = offset + len(items)
     beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
@@ -66,16 +73,18 @@ async def page_of(store: EvidenceStore, offset: int, limit: int, *, status: Stat
         items=tuple(map(_summary, items)),
         next_offset=following if following < len(matching) else -1,
         warnings=(*store.warnings, *beyond, *never),
-        next_step=(WHAT_TO_DO if matching else _none(everything, status)) if everything else NOTHING_YET,
+        next_step=(WHAT_TO_DO if matching else _none(everything, status, witness)) if everything else NOTHING_YET,
     )
 
 
-def _none(everything: Sequence[Publication], status: str) -> str:
+def _none(everything: Sequence[Publication], status: str, witness: str) -> str:
+    """That nothing has this status, who said so and when, and whom an export also asks."""
     days = [item.status_checked for item in everything if item.status_checked != UNKNOWN_DATE]
     unknown = len(everything) - len(days)
-    checked = f" The records were checked on {min(days)} or later." if days else ""
-    never = f" {unknown:,} {'was' if unknown == 1 else 'were'} never checked." if unknown else ""
-    return f'No evidence here has the status "{status}".{checked}{never}'
+    checked = f" That is what the records of their own sources said on {min(days)} or later." if days else ""
+    asks = f" export_evidence also asks {witness}, the second witness of retractions." if witness else ""
+    never = f" The status of {counted(unknown, 'item')} was never checked." if unknown else ""
+    return f'No evidence here has the status "{status}".{checked}{asks}{never}'
 
 
 def _summary(item: Publication) -> EvidenceSummary:

@@ -44,19 +44,27 @@ _ALIASES = rows(
     only_new: onlyunseen|unseenonly|(exclude|skip|hide|omit)(already)?(seen|known|existing);
     include_domains: (allowed|include|only|restrictto)?(domains?|(web)?sites?)(filter|only)?;
     exclude_domains: (blocked|excluded?)(domains?|(web)?sites?); search_depth: depth|(search)?mode;
+    servers: (preprint)?(servers?|platforms?|repositor(y|ies)|archives?|publishers?|sources?);
+    unpublished_only: (only|is|not|still)*(un|not(yet)?)(yet)?published(only)?|exclude(already)?published;
     recency: freshness|timelimit|timefilter|since|(time|date)(range|frame|period)|period;
     min_score: {score}; min_relevance: {score}; sort: (sort|order)(ing|by|order)?;
     source: sources?(type)?|provider|database|origin; pmid: (evidence|pubmed|paper|article)?{ids}|papers?|articles?;
+    pmcid: pmc(id|number)?s?; nct: nct(ids?|numbers?|no)?|(clinical)?trials?(id|number|registration)?s?;
+    reference: (full)?(reference|citation)(text|string)?s?|refs?|bibliography|cited?;
     items: item|documents?|evidence|notes?|entries|records|(evidence)?items|docs|facts;
     ids: (evidence|doc(ument)?|paper|article|item|record)?{ids}|(reference|paper|article|record|result)s?|evidence;
     kind: (relation|link|text)?(types?|kinds?)|relation(ship)?|link(name)?|direction;
-    status: statusfilter|statuses|state; detail: details?(level)?|level|verbosity|mode;
+    status: (overall|recruitment|trial|recruiting)*(statusfilter|status(es)?|state);
+    detail: details?(level)?|level|verbosity|mode;
     format: fmt|(output|export|file)?(format|type)|output|(citation)?style; url: link|uri|href|webaddress;
     id: (evidence|doc(ument)?|pubmed|pmc|paper|article|text)?{ids}|pmcids?|nct(id|number)?|href|paper|article;
     question: {query}|about|focus|ask(ing)?|aspect; sections: sections?(names?|titles?|ids?)?|parts?|anchors?|chapters?;
     author: authors?|(first)?author(name)?; journal: journals?(name|title)?|ta; language: lang(uage)?s?;
     humans_only: (only)?humans?; age_group: ages?(group|range)?; authors: author(list|s)?|creators?;
-    title: name|heading|headline|subject
+    title: name|heading|headline|subject; condition: cond(ition)?s?|diseases?|indications?|disorders?|diagnosis;
+    intervention: intr|interventions?|drugs?|treatments?|therap(y|ies)|compounds?; phase: (trial|study)?phases?;
+    study_type: (trial|study)?(types?|design)s?; country: countr(y|ies)|locations?|locn|place|region;
+    has_results: (only|with|has|have)*results?(only|posted|available)?
     """,
     _PARTS,
 )
@@ -90,6 +98,7 @@ _TOOL_ALIASES = rows(
     pubmed_search: ({find}|pubmed|ncbi|medline|entrez|literature|paper|article|studies|advanced|s)+|esearch;
     get_full_text: ({get}|download)+({paper}|pmc|the)*((full)?text|pdf|html|page|url)s?|fulltext|extract|scrape;
     get_evidence: {get}({paper}|(full)?text|details|pubmed)?|efetch|esummary;
+    preprint_search: ({find}|s|preprints?|biorxiv|medrxiv|rxiv|arxiv|europe?pmc|papers?|articles?)+;
     web_search: ({find})?(google|bing|web|internet|duckduckgo|tavily|brave)({find})?;
     pubmed_related: ({find}|get)?(related|similar|citing|citations?|citedby|references?)(papers|articles)?|elink;
     semantic_search: (vector|similarity|embedding|memory|session)({find})|({find})(session|notes?|memory|evidence);
@@ -97,6 +106,7 @@ _TOOL_ALIASES = rows(
     export_evidence: (export|get|create|save|cite)+(bibtex|ris|csl|markdown|citations|references|bibliography|session)?;
     add_evidence: (add|save|store|create|write|insert|keep|upsert)(note|evidence|document|item|paper)?s?|notes?;
     expand_queries: (expand|generate|suggest|rewrite)(quer(y|ies))?|queryexpansion|(get)?mesh(lookup|search|terms)?;
+    trial_search: ({find}|get|clinical)*(trials?|ct)({find}|gov|registry)*|clinicaltrials(gov)?;
     clear_session: (delete|clear)(all|(current)?sessions?)?|remove(all)?(current)?sessions?
     """,
     _PARTS,

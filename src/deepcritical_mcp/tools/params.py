@@ -31,6 +31,8 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\((\S*)\)")
 _AROUND = "\"'`*<>.,; #“”„‘’«»＂"
 _OWN_URI = re.compile(r"\Aevidence://[^/]*/")
 _PLACE = re.compile(rf"(?P<id>.*[^/])@(?P<place>{ANCHOR}|[0-9]{{1,9}}-[0-9]{{0,9}})", re.DOTALL | re.IGNORECASE)
+_FIELDS = {"pubmed": "pmid", "pmc": "pmcid", "doi": "doi", "nct": "nct"}
+_ONLY_DOI = re.compile(r"(?:doi ?:? ?)?10\.\S{1,300}", re.IGNORECASE)
 _PUBMED_LABEL = re.compile(r"\A(?:pubmed|pmid) ?[/_=#] ?(?=[0-9])", re.IGNORECASE)
 
 
@@ -77,6 +79,23 @@ def evidence_id(given: str) -> str:
         return f"pmc:{pmcid}{id.removeprefix(own)}"
     doi = arxiv_doi(id) or normalize_doi(id)
     return f"doi:{doi}" if doi.startswith("10.") else id
+
+
+MAX_IDS_READ = 50
+"""Ids that one call of `get_evidence` takes."""
+
+
+def identifier_field(text: str) -> tuple[str, str]:
+    """The field of an item that a text belongs in which is only an identifier or an address, and its value there;
+    ("", "") for any other text."""
+    bare = unwrapped(text)
+    if is_web_address(bare):
+        known = {name: value for name, value in record_ids(bare)._asdict().items() if value}
+        return next(iter(known.items()), ("url", bare)) if len(bare.split()) == 1 else ("", "")
+    kind, _, value = evidence_id(bare).partition(":")
+    if kind == "doi" and not (_ONLY_DOI.fullmatch(bare) or arxiv_doi(bare)):
+        return "", ""
+    return (_FIELDS[kind], value) if value and kind in _FIELDS else ("", "")
 
 
 Query = Annotated[str, AfterValidator(_query)]

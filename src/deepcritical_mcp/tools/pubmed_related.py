@@ -36,13 +36,25 @@ async def pubmed_related(
         raise InvalidInputError(f'"{clean_line(pmid)[:40]}" is not a PMID. {finder}')
     notes = [f"Read pmid={clean_line(pmid)} as its PMID {known}."] if known else []
     result = await search.related(known or pmid, kind, max_results, session.store, progress=progress_of(ctx))
-    if not result.evidence:
-        steps = ["PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."]
-    else:
+    failed = [one.status == "failed" for one in result.queries]
+    again = ""
+    if any(failed):
+        who = "PubMed" if failed[0] else "One of the services"
+        again = f"{who} could not be asked who cites it: try again in a minute."
+    if result.evidence:
         most = min(PubMedRequest.MAX_RESULTS, result.total_found)
-        steps = [f"Pass max_results={most} for more." if max_results < most else "", FIND_AGAIN]
+        steps = [again, f"Pass max_results={most} for more." if max_results < most else "", FIND_AGAIN]
+    else:
+        steps = [again or "PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."]
     update = {"next_step": session.next_step(*steps), "warnings": (*notes, *result.warnings)}
     return result.model_copy(update=update)
 
 
-TOOL = ToolSpec(pubmed_related, "Papers linked to a paper", SearchResult, hints(open_world=True), changes_session=True)
+TOOL = ToolSpec(
+    pubmed_related,
+    "Papers linked to a paper",
+    SearchResult,
+    hints(open_world=True),
+    changes_session=True,
+    source="pubmed",
+)

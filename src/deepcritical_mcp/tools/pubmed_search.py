@@ -81,5 +81,11 @@ def _next_steps(result: SearchResult, offset: int) -> tuple[str, ...]:
 
 
 TOOL = ToolSpec(
-    pubmed_search, "Search PubMed", SearchResult, hints(open_world=True), changes_session=True, on_board=True
+    pubmed_search,
+    "Search PubMed",
+    SearchResult,
+    hints(open_world=True),
+    changes_session=True,
+    on_board=True,
+    source="pubmed",
 )

@@ -12,12 +12,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from deepcritical_mcp.models import (
-    NOTICE_LABELS,
     SOURCE_LABELS,
     UNKNOWN_DATE,
     USER,
     AddResult,
-    Citation,
     ClearResult,
     Concept,
     Document,
@@ -28,27 +26,21 @@ from deepcritical_mcp.models import (
     EvidencePage,
     Expansion,
     ExportResult,
-    NoticeKind,
     ProviderReport,
     QueryReport,
     SearchResult,
     SourceCount,
-    StatusNotice,
     split_text_id,
     status_label,
 )
-from deepcritical_mcp.text import counted, inert
+from deepcritical_mcp.text import clipped, counted, inert
+from deepcritical_mcp.tools.citation_lines import notice_line, notices_in_heading, source_lines
 from deepcritical_mcp.tools.quoting import quote_lines, quoted_passage
-from deepcritical_mcp.urls import is_web_address
 
 MAX_SIMILAR = 10
+MAX_QUERY_SHOWN = 500
+"""Characters of a query that an answer repeats."""
 _MAX_TRANSLATION = 500
-_TYPES_NOT_SHOWN = ("Journal Article", "Research Support")
-"""Publication types that only the structured form has: nearly every record is of the first, and the others name who
-paid."""
-_MAX_REGISTRATIONS = 5
-_IN_HEADING: tuple[NoticeKind, ...] = ("retraction", "concern", "erratum", "update")
-"""Notices that the heading names with the status."""
 
 
 def to_markdown(result: Any) -> str:
@@ -85,7 +77,7 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         lines.append(f"- {inert(related.title)} ({inert(related.id)}, relevance {related.relevance:.3f})")
         lines += quote_lines(related.snippet, "  ")
     what = counted(shown, "passage") if any(item.anchor for item in result.evidence) else f"{shown}"
-    return f"{what} {of} for: {inert(result.query)}", lines
+    return f"{what} {of} for: {inert(clipped(result.query, MAX_QUERY_SHOWN))}", lines
 
 
 def _but(evidence: Sequence[Evidence]) -> str:
@@ -120,7 +112,8 @@ def _queries(reports: Sequence[QueryReport], *, searched: bool) -> Iterator[str]
     for report in reports if len(reports) > 1 else ():
         shown = f"{report.shown:,} shown" if searched else f"{report.shown:,} of these"
         found = f"{report.status}{_of(report.results)}, {shown}" if searched else shown
-        yield f"Query {report.index} “{inert(report.query)}”: {found}{_detail(report.detail)}"
+        query = inert(clipped(report.query, MAX_QUERY_SHOWN))
+        yield f"Query {report.index} “{query}”: {found}{_detail(report.detail)}"
 
 
 def _evidence_list(result: EvidenceList) -> tuple[str, list[str]]:
@@ -135,7 +128,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     """An item of evidence; `of` is the number of queries to which its `found_by` refers, `same_as` that of the item
     which has shown its citation already."""
     citation = item.citation
-    mark = f"**{status_label(citation.status)}{_notices(citation)}** " if citation.status != "ok" else ""
+    mark = f"**{status_label(citation.status)}{notices_in_heading(citation)}** " if citation.status != "ok" else ""
     facts = [
         inert(item.id),
         f"relevance {item.relevance:.3f}" if item.relevance else "",
@@ -146,15 +139,17 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         f"section {inert(' > '.join(item.section))}" if any(item.section) else "",
         f"at {inert(item.anchor)}" if item.anchor else "",
         f"found by {', '.join(map(str, item.found_by))}" if of > 1 and item.found_by else "",
+        f"cited by {item.cited_by:,}" if item.cited_by >= 0 else "",
         f"from character {start:,}" if start and not item.anchor else "",
     ]
-    lines = [f"## {number}. {mark}{inert(citation.title)}", *map(inert, _source(citation))]
+    lines = [f"## {number}. {mark}{inert(citation.title)}", *map(inert, source_lines(citation))]
     if 0 < same_as < number:
         lines = [f"## {number}. {mark}The same publication as {same_as}"]
     lines.append(" · ".join(filter(None, facts)))
     if item.similar and not 0 < same_as < number:
         more = f" and {len(item.similar) - MAX_SIMILAR} more" if len(item.similar) > MAX_SIMILAR else ""
-        lines.append(f"Says nearly the same: {', '.join(map(inert, item.similar[:MAX_SIMILAR]))}{more}")
+        listed = ", ".join(map(inert, item.similar[:MAX_SIMILAR]))
+        lines.append(f"Says nearly the same, or is another version: {listed}{more}")
     lines += [
         *(quoted_passage if item.anchor else quote_lines)(item.content),
         *(f"- {inert(line)}" for line in item.details),
@@ -162,43 +157,6 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     for note in () if 0 < same_as < number else item.notes:
         lines += ["The user's note:", *quote_lines(note)]
     return lines
-
-
-def _source(citation: Citation) -> Iterator[str]:
-    """The reference, and what it does not say: publication types, links to other versions, a page's URL."""
-    if citation.source == "user":
-        if citation.reference.startswith("Note on "):
-            yield citation.reference
-        return
-    yield f"Reference: {citation.reference}"
-    numbers = citation.registrations[:_MAX_REGISTRATIONS]
-    more = len(citation.registrations) - len(numbers)
-    trial = "" if any(citation.nct in one for one in (citation.reference, *numbers)) else citation.nct
-    types = (one for one in citation.publication_types if not one.startswith(_TYPES_NOT_SHOWN))
-    facts = (*types, *numbers, trial, f"and {counted(more, 'more number')}" if more else "")
-    if any(facts):
-        yield " · ".join(filter(None, facts))
-    for notice in citation.status_notices:
-        if notice.kind not in _IN_HEADING:
-            yield f"{NOTICE_LABELS[notice.kind]}: {_place(notice)}{f' PMID {notice.pmid}' if notice.pmid else ''}"
-    if is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference:
-        yield citation.url
-
-
-def _notices(citation: Citation) -> str:
-    notices = [notice for notice in citation.status_notices if notice.kind in _IN_HEADING]
-    named = [f"PMID {notice.pmid}" if notice.pmid else _place(notice) for notice in notices]
-    return f" (notice: {inert('; '.join(filter(None, named)))})" if any(named) else ""
-
-
-def _notice(notice: StatusNotice) -> str:
-    numbers = [f"PMID {notice.pmid}" if notice.pmid else "", f"doi:{notice.doi}" if notice.doi else ""]
-    return f"{notice.kind}: {'; '.join(filter(None, (_place(notice), *numbers)))}"
-
-
-def _place(notice: StatusNotice) -> str:
-    """Its reference; one without pages ends in a colon."""
-    return notice.reference.rstrip(" :;,")
 
 
 def _expansion(result: Expansion) -> tuple[str, list[str]]:
@@ -242,20 +200,27 @@ def _concept(concept: Concept, direct: str) -> list[str]:
 
 def _added(result: AddResult) -> tuple[str, list[str]]:
     lines = [
-        *(f"item {item.index}: kept as {inert(item.id)}" for item in result.added),
+        *(f"- item {item.index}: kept as {inert(item.id)}{_cited(item.reference)}" for item in result.added),
         *(
-            f"item {item.index}: merged into {inert(item.duplicate_of)}, which the session already had "
-            f"({inert(item.reason)})"
+            f"- item {item.index}: merged into {inert(item.duplicate_of)}, which the session already had "
+            f"({inert(item.reason)}){_cited(item.reference)}"
             for item in result.duplicates
         ),
         *(
-            f"item {item.index}: says nearly the same as {inert(item.id)} ({item.similarity:.3f})"
+            f"- item {item.index}: says nearly the same as {inert(item.id)} ({item.similarity:.3f})"
             for item in result.similar
         ),
-        *(f"item {item.index}: REJECTED, {inert(item.reason)}" for item in result.rejected),
     ]
+    for item in result.rejected:
+        verdict = "" if item.verdict == "invalid" else f" ({item.verdict.replace('_', ' ')})"
+        lines.append(f"- item {item.index}: REJECTED{verdict}, {inert(item.reason)}")
+        lines += [f"  - candidate {inert(one.id)}{_cited(one.reference)}" for one in item.candidates]
     heading = f"{len(result.added)} added, {result.total:,} in the session"
-    return heading, [*_problems((), result.warnings), *(f"- {line}" for line in lines)]
+    return heading, [*_problems((), result.warnings), *lines]
+
+
+def _cited(reference: str) -> str:
+    return f": {inert(reference)}" if reference else ""
 
 
 def _page(result: EvidencePage) -> tuple[str, list[str]]:
@@ -268,9 +233,13 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
         mark = f"**{status_label(item.status)}** " if item.status != "ok" else ""
         about = f", note on {inert(item.about)}" if item.about else ""
         read = f", full text {inert(item.full_text)}" if item.full_text else ""
-        lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)} ({item.date}){about}{read}")
+        what = f", {item.source}" if item.source in ("preprint", "trial") else ""
+        articles = [one for one in item.status_notices if one.kind == "published"]
+        named = filter(None, (f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in articles))
+        what += "".join(f"{' and' if n else ', published as'} {inert(one)}" for n, one in enumerate(named))
+        lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)} ({item.date}){what}{about}{read}")
         if item.status != "ok":
-            lines += [f"  {inert(_notice(notice))}" for notice in item.status_notices]
+            lines += [f"  {inert(notice_line(notice))}" for notice in item.status_notices]
             lines += [f"  checked: {item.status_checked}"] if item.status_checked != UNKNOWN_DATE else []
     if result.next_offset >= 0:
         lines += ["", f"Continue with offset={result.next_offset}"]
@@ -308,7 +277,7 @@ def _document(result: Document) -> tuple[str, list[str]]:
     citation, heading = result.citation, _DOCUMENT_HEADINGS[result.status]
     if result.status != "full_text" and any(one.status == "failed" for one in result.attempts):
         heading = "No full text yet, not every provider answered"
-    mark = f"{status_label(citation.status)}{_notices(citation)}: " if citation.status != "ok" else ""
+    mark = f"{status_label(citation.status)}{notices_in_heading(citation)}: " if citation.status != "ok" else ""
     is_whole = result.status == "full_text"
     facts = [
         inert(result.id),
@@ -320,7 +289,7 @@ def _document(result: Document) -> tuple[str, list[str]]:
     asked = [one for one in result.attempts if one.status == "failed" or not is_whole]
     lines = [
         *_problems(result.errors, result.warnings),
-        *(map(inert, _source(citation)) if citation.title and citation.reference else ()),
+        *(map(inert, source_lines(citation)) if citation.title and citation.reference else ()),
         " · ".join(filter(None, facts)),
         *(f"Asked {inert(one.provider)}: {one.status.replace('_', ' ')}{_detail(one.detail)}" for one in asked),
     ]

@@ -11,14 +11,14 @@ import pydantic_core
 from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError, SessionNotFoundError
-from deepcritical_mcp.models import Citation, Value, status_label
+from deepcritical_mcp.models import NOTICE_LABELS, PREPRINT, Citation, StatusNotice, Value, status_label
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import Query
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import is_web_address
 
-RESULTS_PER_SOURCE = 10
+RESULTS_PER_SOURCE, MAX_NOTICES = 10, 10
 
 
 class SearchHit(Value):
@@ -37,7 +37,8 @@ class SearchHits(Value):
 
 
 class DocumentMetadata(Value):
-    """Where a document comes from."""
+    """Where a document comes from, and what became of it: `notices` name retractions, the article of a preprint and
+    the like."""
 
     citation: str
     status: str
@@ -45,6 +46,8 @@ class DocumentMetadata(Value):
     date: str
     pmid: str
     doi: str
+    nct: str
+    notices: tuple[str, ...] = ()
 
 
 class FetchedDocument(Value):
@@ -58,7 +61,7 @@ class FetchedDocument(Value):
 
 
 async def search(ctx: ToolContext, query: Query) -> SearchHits:
-    """Search PubMed and the web for evidence on a biomedical question. Returns ids for `fetch`."""
+    """Search PubMed, preprints, trials and the web for evidence on a biomedical question. Returns ids for `fetch`."""
     store = (await session_for(ctx, "")).store
     services = await application(ctx).services()
     found = await services.everywhere.search(query, RESULTS_PER_SOURCE, store, progress=progress_of(ctx))
@@ -89,14 +92,22 @@ async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_len
         url=_url(citation),
         metadata=DocumentMetadata(
             citation=citation.reference,
-            **citation.model_dump(include={"status", "source", "date", "pmid", "doi"}),
+            notices=tuple(map(_notice_line, citation.status_notices[:MAX_NOTICES])),
+            **citation.model_dump(include={"status", "source", "date", "pmid", "doi", "nct"}),
         ),
     )
 
 
 def _title(citation: Citation) -> str:
-    mark = status_label(citation.status)
+    """The title, marked if the document is retracted or the like, or a preprint."""
+    is_preprint = citation.source == "preprint" or PREPRINT in citation.publication_types
+    mark = status_label(citation.status) or (PREPRINT.upper() if is_preprint else "")
     return f"{mark}: {citation.title}" if mark else citation.title
+
+
+def _notice_line(notice: StatusNotice) -> str:
+    number = f"PMID {notice.pmid}" if notice.pmid else f"doi:{notice.doi}" if notice.doi else ""
+    return f"{NOTICE_LABELS[notice.kind]}: {', '.join(filter(None, (notice.reference, number)))}"
 
 
 def _url(citation: Citation) -> str:

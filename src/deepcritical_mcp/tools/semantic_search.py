@@ -93,7 +93,7 @@ def _next_steps(total: int, evidence: Sequence[Evidence], close: bool) -> tuple[
         if any(item.content_truncated and not item.anchor for item in evidence)
         else "",
         _whole_section(evidence),
-        "Relevance only orders results: read a source before you cite it. For more, search PubMed or the web.",
+        "Relevance only orders results: read a source before you cite it. For more, search outside this session.",
     )
 
 

@@ -33,6 +33,7 @@ class ToolSpec:
         render: the readable form of the result.
         changes_session: whether it may change a session's evidence.
         if_late: advice when a call did not finish before its deadline.
+        source: the name of the source without which it is not offered; "" for none.
         on_board: whether hosts that support MCP Apps show its result on the evidence board.
     """
 
@@ -44,6 +45,7 @@ class ToolSpec:
     changes_session: bool = False
     if_late: str = "What was kept so far stays in the session. Try again, asking for less in one call if possible."
     on_board: bool = False
+    source: str = ""
 
     @property
     def name(self) -> str:

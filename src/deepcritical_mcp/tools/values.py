@@ -6,7 +6,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, understood_publication_types
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.names import alias, plain_name, rows
-from deepcritical_mcp.tools.params import evidence_id, unwrapped
+from deepcritical_mcp.tools.params import evidence_id, identifier_field, unwrapped
 from deepcritical_mcp.tools.pubmed_query import read_request
 from deepcritical_mcp.urls import is_web_address
 
@@ -47,7 +47,10 @@ _ENUM_ALIASES = rows(
     newborn: neonate|neonatal; infant: infancy|baby|babies; preschool: toddler|preschooler; adolescent: teen|teenager;
     under_18: children|childhood|kids|paediatric|pediatric|under 18|0 to 18|children and adolescents;
     adult: 18|19|18 and over|over 18; middle_aged: middle age; aged: elderly|older|older adult|older people|senior|65|65
-    and over|over 65|65 and older|geriatric; over_80: 80|80 and over|80 and older|oldest old
+    and over|over 65|65 and older|geriatric; over_80: 80|80 and over|80 and older|oldest old; early_phase1: early
+    phase 1|early phase i|0|phase 0; phase1: 1|i|phase i; phase2: 2|ii|phase ii; phase3: 3|iii|phase iii; phase4:
+    4|iv|phase iv; na: not applicable|n a; interventional: intervention|clinical trial; expanded_access: compassionate
+    use; active_not_recruiting: active
     """
 )
 # What to say of a word that is none of the argument's, before they are listed.
@@ -69,6 +72,8 @@ ONE_STATUS = (
     "(this leaves out web pages and most notes), or no status, and heed the marks."
 )
 _MOST = frozenset({"all", "max", "maximum", "unlimited"})
+_ENUM_SEPARATOR = re.compile(r"[|;]|/(?!(?<=\bn/)a\b)|,(?! ?not (?!yet)) ?| (?:or|and) ", re.IGNORECASE)
+"""Between words of an enum in one text; not within "active, not recruiting" and "n/a"."""
 _NEXT_ID = r"(?=\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4})"
 _ID_SEPARATOR = re.compile(rf" ?[,;|] | ?[,;|]{_NEXT_ID}| (?:and )?{_NEXT_ID}", re.IGNORECASE)
 _ID_LABEL = re.compile(
@@ -100,9 +105,13 @@ def coerced(value: object, schema: Schema) -> object:
     return value
 
 
-def is_nothing(value: object) -> bool:
-    """Whether a value for an optional argument means that it is not given."""
-    return value is None or (isinstance(value, str) and (not value.strip() or value.strip().casefold() in _NOTHING))
+def is_nothing(value: object, schema: Schema | None = None) -> bool:
+    """Whether a value for an optional argument means that it is not given; not if it is a word of its own ("n/a")."""
+    words = (schema or {}).get("enum") or (schema or {}).get("items", {}).get("enum", ())
+    if isinstance(value, str) and value.strip():
+        text = value.strip().casefold()
+        return text in _NOTHING and text.replace("/", "") not in words
+    return value is None or isinstance(value, str)
 
 
 def is_url(text: str) -> bool:
@@ -172,7 +181,7 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
         raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {listed}')
     if name == "sort" or not (negated := _NEGATED.match(value)) or (value[0].isalpha() and found in words):
         return found
-    if name == "status":
+    if name == "status" and "retracted" in words:
         raise InvalidInputError(ONE_STATUS)
     meant = [one for one in words if one not in ("any", known.get(_key(value[negated.end() :])))]
     raise InvalidInputError(f'{name} cannot express "not": pass one of {", ".join(meant)}.')
@@ -198,6 +207,8 @@ def _items(name: str, value: object, schema: Schema) -> list[object]:
             query = f'query="(…) NOT {meant[0]}[pt]"'
             raise InvalidInputError(f"publication_types are what to find. To leave a type out pass {query}.")
         return [*understood_publication_types(value)]
+    if words := schema.get("enum"):
+        return [_word(name, one, words) for one in _ENUM_SEPARATOR.split(value) if one.strip()]
     if name == "ids":
         return [] if value.strip("\"'[]() ").casefold() in ("*", "all") else [*map(evidence_id, _id_parts(value))]
     return [_READERS[name](name, value) if name in _READERS else value]
@@ -215,6 +226,7 @@ def _object(value: object, schema: Schema) -> object:
     ours: dict[str, object] = {}
     for name, field in fields.items():
         own = name if name in kinds else alias(name, kinds.keys() - fields.keys())
+        own, field = _by_kind(own, field, kinds.keys() - fields.keys() - ours.keys(), is_named=name == own)
         if own and own not in ours:
             ours |= {} if is_nothing(field) and own != "content" else {own: understood(own, field, kinds[own])}
         else:
@@ -222,9 +234,25 @@ def _object(value: object, schema: Schema) -> object:
     return ours
 
 
+def _by_kind(own: str, value: object, free: Collection[str], *, is_named: bool) -> tuple[str, object]:
+    """The field that an identifier or an address belongs in, one of `free` unless it is its own, and its value.
+
+    Only an address is moved out of a field that the caller named as we do.
+    """
+    text = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
+    if own not in ("pmid", "pmcid", "doi", "nct", "url") or not text:
+        return own, value
+    if text.isdecimal():  # without a label, a number is what its field says
+        prefix = "PMC" if own == "pmcid" else "NCT" if own == "nct" and len(text) == len("00000620") else ""
+        return own, f"{prefix}{text}" if prefix else value
+    kind, found = identifier_field(text)
+    is_elsewhere = kind in free and own != "url" and (is_url(text) or not is_named)
+    return (kind, found) if is_elsewhere or (kind == own != "url" and is_url(text)) else (own, value)
+
+
 def _split(name: str, text: str) -> list[object]:
     """The items of a list in a single text: in lines, with semicolons or commas."""
-    if name not in ("variants", "include_domains", "exclude_domains") or len(text) > _MAX_LIST_LENGTH:
+    if name not in ("variants", "servers", "include_domains", "exclude_domains") or len(text) > _MAX_LIST_LENGTH:
         return [text] if text.strip() else []
     lines = text.strip().splitlines()
     if len(lines) == 1 and not re.search(r'["(\[]', text):

@@ -31,7 +31,7 @@ async def web_search(
     only_new: bool = False,
     session_id: SessionId = "",
 ) -> SearchResult:
-    """Search the web (guidelines, news, preprints, agencies) and keep the results in the session. Asks the first
+    """Search the web (guidelines, news, agencies) and keep the results in the session. Asks the first
     provider that is available; `providers` says which answered."""
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "web")
@@ -61,4 +61,12 @@ def _next_step(result: SearchResult) -> str:
     return "Nothing found: try other queries."
 
 
-TOOL = ToolSpec(web_search, "Search the web", SearchResult, hints(open_world=True), changes_session=True, on_board=True)
+TOOL = ToolSpec(
+    web_search,
+    "Search the web",
+    SearchResult,
+    hints(open_world=True),
+    changes_session=True,
+    on_board=True,
+    source="web",
+)

@@ -201,7 +201,7 @@ def against_reading(publication: Publication, reading: Reading) -> Iterator[tupl
 
 LINKS = {
     "RetractionIn": "retraction",
-    "PartialRetractionIn": "retraction",
+    "PartialRetractionIn": "partial_retraction",
     "ExpressionOfConcernIn": "concern",
     "ErratumIn": "erratum",
     "CorrectedandRepublishedIn": "erratum",

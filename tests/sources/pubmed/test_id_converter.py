@@ -118,3 +118,13 @@ async def test_a_refusal_for_another_reason_is_not_split(http: httpx.AsyncClient
         with pytest.raises(ProviderRequestError):
             await make_converter(server.url, http).convert([RecordIds(pmid="20"), RecordIds(pmid="22")])
     assert len(server.asked) == 1
+
+
+async def test_what_belongs_to_another_number_is_not_taken(http: httpx.AsyncClient):
+    rows = [
+        {"requested-id": "PMC60", "pmid": 333, "pmcid": "PMC777", "doi": "10.5555/a777"},
+        {"requested-id": "PMC80", "pmid": 80, "pmcid": "PMC80.1", "doi": "10.5555/a80"},
+    ]
+    async with stand_in(converted(*rows)) as server:
+        found = await make_converter(server.url, http).convert([RecordIds(pmcid="PMC60"), RecordIds(pmcid="PMC80")])
+    assert found.ids == (RecordIds(pmcid="PMC60"), RecordIds("80", "PMC80", "10.5555/a80"))

@@ -136,3 +136,28 @@ async def test_the_record_is_what_the_article_says(http: httpx.AsyncClient):
 def test_it_is_asked_for_pmcids_only(ids: dict[str, str], accepted: bool):
     pmc = make_pmc("http://127.0.0.1:1", httpx.AsyncClient())
     assert pmc.accepts(Wanted(RecordIds(**ids))) is accepted
+
+
+async def test_many_articles_cost_one_request_and_each_has_its_own_answer(http: httpx.AsyncClient):
+    unknown = '<Reply Id="9000003" error="The following PMCID is not available: 9000003"/>'
+    wanted = [Wanted(RecordIds(pmcid=f"PMC900000{n}")) for n in (1, 3, 2, 1)]
+    async with stand_in(article_set(jats("PMC9000002"), jats(), unknown)) as server:
+        found = await make_pmc(server.url, http).records_and_copies(wanted)
+    assert [asked.form["id"] for asked in server.asked] == ["9000001,9000003,9000002"]
+    assert [record.pmcid if record else "" for record, _ in found] == ["PMC9000001", "", "PMC9000002", "PMC9000001"]
+    assert found[1][1] == Copy("not_found", "PMC has no article PMC9000003.")
+
+
+async def test_numbers_that_cannot_exist_are_not_found_together(http: httpx.AsyncClient):
+    said = b'{"error":"F a i l e d  t o  u n d e r s t a n d  i d : ID list is empty! Possibly it has no correct IDs."}'
+    wanted = [Wanted(RecordIds(pmcid=f"PMC900000{n}")) for n in (1, 2)]
+    async with stand_in(Answer(400, said)) as server:
+        found = await make_pmc(server.url, http).records_and_copies(wanted)
+    assert [copy.status if copy else "" for _, copy in found] == ["not_found", "not_found"]
+
+
+async def test_an_error_of_the_database_is_an_outage_for_all(http: httpx.AsyncClient):
+    wanted = [Wanted(RecordIds(pmcid=f"PMC900000{n}")) for n in (1, 2)]
+    async with stand_in(article_set("<error>Backend timed out</error>")) as server:
+        with pytest.raises(ProviderUnavailableError):
+            await make_pmc(server.url, http).records_and_copies(wanted)

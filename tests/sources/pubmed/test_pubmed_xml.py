@@ -202,7 +202,7 @@ STATUSES: Statuses = [
     ((), notice("RetractionIn", "J. 2022;1:2", "77"), "retracted", [("retraction", "77", "J. 2022;1:2")]),
     ((), notice("ExpressionOfConcernIn", "J. 2023", "78"), "concern", [("concern", "78", "J. 2023")]),
     ((), notice("ErratumIn", "J. 2024"), "corrected", [("erratum", "", "J. 2024")]),
-    ((), notice("PartialRetractionIn", "J. 2024", "80"), "corrected", [("retraction", "80", "J. 2024")]),
+    ((), notice("PartialRetractionIn", "J. 2024", "80"), "corrected", [("partial_retraction", "80", "J. 2024")]),
     ((), notice("CorrectedandRepublishedIn", "J. 2025", "81"), "corrected", [("erratum", "81", "J. 2025")]),
     ((), notice("CommentIn", "J. 2020", "5"), "ok", []),
 ]

@@ -7,9 +7,10 @@ import json
 import httpx
 import pytest
 
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import Part, own_spans
+from deepcritical_mcp.models import AuthorName, Part, own_spans
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.full_text import Copy, Wanted
 from tests.net.stand_in import Answer, Asked, stand_in
@@ -74,11 +75,15 @@ async def test_it_says_what_to_cite(http: httpx.AsyncClient):
         "url": "https://clinicaltrials.gov/study/NCT09000001",
         "date": "2020-04-01",
         "nct": "NCT09000001",
-        "publisher": "Zinc Foundation",
+        "authors": (AuthorName("Zinc Foundation"),),
+        "publisher": "ClinicalTrials.gov",
         "publication_types": ("Interventional", "Phase 2", "Phase 3", "Terminated"),
         "mesh_terms": (),
         "keywords": (),
         "registrations": ("NCT00000009",),
+        "revised_date": "Unknown",
+        "version": "2026-10-09",
+        "status_checked": current_date().isoformat(),
     }
     assert found.remarks == (
         "Source: ClinicalTrials.gov, U.S. National Library of Medicine, data of 2026-10-09. The text is the sponsor's; "
@@ -107,7 +112,31 @@ async def test_the_record_has_its_summary(http: httpx.AsyncClient):
         "trial",
         "registration",
     )
-    assert found.text.content.startswith("Zinc may help:")
+    assert found.text.content.split("\n") == [
+        "Former numbers: NCT00000009.",
+        "Status: Terminated.",
+        "Why stopped: Slow recruitment [see protocol].",
+        "Phase: Phase 2, Phase 3.",
+        "Design: Interventional.",
+        "Enrollment: 20 (actual).",
+        "Dates: start 2020-05 (actual); first posted 2020-04-01 (actual).",
+        "Sponsor: Zinc Foundation.",
+        "Results: none posted.",
+        "Countries: Norway (1 site).",
+        "Brief summary: Zinc may help:",
+        "* adults with >2 wounds",
+        "* children",
+        "It is cheap.",
+    ]
+
+
+async def test_the_record_and_the_whole_come_in_one_answer(http: httpx.AsyncClient):
+    async with stand_in(as_json(study())) as server:
+        record, copy = await make_trials(server.url, http).record_and_copy(WANTED)
+    assert record
+    assert copy
+    assert copy.status == "full_text"
+    assert len(server.asked) == 1
 
 
 async def test_a_former_number_leads_to_the_present_one_and_says_so(http: httpx.AsyncClient):

@@ -1,6 +1,7 @@
 // An evidence record as a card.
 
 const EXCERPT = 300;
+const MOST_NOTICES = 6;
 
 function card(record) {
   const id = `card-${encodeURIComponent(record.id)}`;
@@ -13,7 +14,7 @@ function card(record) {
       facts(record),
       element("h3", { id: `${id}-title`, dir: "auto" }, titleOf(record)),
       byLine(record),
-      ...record.notices.map((notice) => noticeLine(record, notice)),
+      ...notices(record),
       ...contentOf(record, id),
       sameAs(record),
       foundBy(record),
@@ -45,17 +46,24 @@ function titleOf(record) {
 function byLine(record) {
   const shown = record.authors.slice(0, 3).join(", ") + (record.authors.length > 3 ? " et al." : "");
   const site = record.source === "web" && webAddress(record.url) ? new URL(record.url).hostname : "";
-  const parts = [shown, record.journal || site].filter(Boolean);
+  const parts = [shown, record.journal || record.publisher || site].filter(Boolean);
   return parts.length ? element("p", { class: "by", dir: "auto" }, parts.join(" · ")) : null;
 }
 
-function noticeLine(record, notice) {
+function notices(record) {
+  const more = record.notices.length - MOST_NOTICES;
+  const lines = record.notices.slice(0, more > 1 ? MOST_NOTICES : undefined).map(noticeLine);
+  return more > 1 ? [...lines, element("p", { class: "note-line" }, `and ${more} more links`)] : lines;
+}
+
+function noticeLine(notice) {
   const kind = Object.hasOwn(NOTICES, notice.kind) ? NOTICES[notice.kind] : "Notice";
   const tone = { retraction: "bad-line", concern: "warn-line" }[notice.kind] ?? "note-line";
   const pmid = clean(notice.pmid);
   const address = `https://pubmed.ncbi.nlm.nih.gov/${encodeURIComponent(pmid)}/`;
   const reference = clean(notice.reference);
-  const where = pmid ? link(address, `PMID ${pmid}`) : null;
+  const doi = clean(notice.doi);
+  const where = pmid ? link(address, `PMID ${pmid}`) : doi ? link(doiAddress(doi), `doi:${doi}`) : null;
   return element("p", { class: tone, dir: "auto" }, `${kind}: `, reference, reference && where ? ", " : "", where);
 }
 

@@ -1,9 +1,9 @@
 // Parses tool results into records that the rest of the page can rely on.
 
 // The labels come from the server; `other` is what this page's version of it does not know.
-const SOURCES = { ...JSON.parse('@SOURCES@'), other: "Other source" };
-const STATUSES = { ...JSON.parse('@STATUSES@'), other: "OTHER NOTICE" };
-const NOTICES = JSON.parse('@NOTICES@');
+const SOURCES = { ...JSON.parse("@SOURCES@"), other: "Other source" };
+const STATUSES = { ...JSON.parse("@STATUSES@"), other: "OTHER NOTICE" };
+const NOTICES = JSON.parse("@NOTICES@");
 const META_KEY = "deepcritical/board";
 
 const list = (value) => (Array.isArray(value) ? value : []);
@@ -32,9 +32,11 @@ function readRecord(value, queries = new Map()) {
     notices: list(citation.status_notices).filter(isObject),
     authors: texts(citation.authors).map((name) => short(name, 200)),
     journal: short(citation.journal),
+    publisher: short(citation.publisher, 200),
     pmid: clean(citation.pmid),
     pmcid: clean(citation.pmcid),
     doi: clean(citation.doi),
+    nct: clean(citation.nct),
     url: clean(citation.url),
     content: clean(value.content),
     truncated: value.content_truncated === true,
@@ -86,11 +88,16 @@ function merged(old, fresh) {
   return { ...fresh, content: keepsText ? old.content : fresh.content, truncated: keepsText ? false : fresh.truncated };
 }
 
+function doiAddress(doi) {
+  return `https://doi.org/${encodeURI(doi).replace(/[#?]/g, encodeURIComponent)}`;
+}
+
 function linksOf(record) {
   const links = [];
   if (record.pmid) links.push(["PubMed", `https://pubmed.ncbi.nlm.nih.gov/${encodeURIComponent(record.pmid)}/`]);
   if (record.pmcid) links.push(["Full text", `https://pmc.ncbi.nlm.nih.gov/articles/${encodeURIComponent(record.pmcid)}/`]);
-  if (record.doi) links.push(["DOI", `https://doi.org/${encodeURI(record.doi).replace(/[#?]/g, encodeURIComponent)}`]);
-  if (!record.pmid && webAddress(record.url)) links.push(["Page", record.url]);
+  if (record.doi) links.push(["DOI", doiAddress(record.doi)]);
+  const isTrial = record.source === "trial";
+  if (!record.pmid && webAddress(record.url)) links.push([isTrial ? record.nct || "Registry" : "Page", record.url]);
   return links;
 }

@@ -8,27 +8,22 @@ from typing import Self
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.identifiers import normalize_doi, preprint_number
+from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.pacing import shared_pacing
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.jats import read_jats
 from deepcritical_mcp.reading.jats_xml import JatsError
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
-from deepcritical_mcp.sources.europepmc.europe_pmc_client import (
-    TITLE,
-    EuropePMCClient,
-    NoOpenTextError,
-    explain_status,
+from deepcritical_mcp.sources.europepmc.europe_pmc_client import TITLE, EuropePMCClient, NoOpenTextError
+from deepcritical_mcp.sources.europepmc.europe_pmc_lookup import identifier_terms, shared_identifiers
+from deepcritical_mcp.sources.europepmc.europe_pmc_record import (
+    PREPRINTS,
+    PROVIDER,
+    EuropePMCRecord,
+    articles_first,
+    europe_pmc_page,
 )
-from deepcritical_mcp.sources.europepmc.europe_pmc_record import PREPRINTS, PROVIDER, EuropePMCRecord
-from deepcritical_mcp.sources.europepmc.europe_pmc_settings import EuropePMCSettings
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-
-SPACING = 0.21
-"""Seconds between two starts: EBI publishes no limit; 5 requests a second have proved safe."""
-_AUTHORITY = ("MED", "PMC")
 
 
 class EuropePMC(FullTextSource):
@@ -42,28 +37,10 @@ class EuropePMC(FullTextSource):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        base_url = settings.of(EuropePMCSettings).europepmc_base_url
-        limiter = shared_pacing(
-            SPACING,
-            name=PROVIDER,
-            identity=base_url,
-            folder=settings.cache_dir,
-            redis_url=settings.redis_url.get_secret_value(),
-            steps=2,  # the record and its text
-        )
-        client = ApiClient(
-            net.http,
-            provider=PROVIDER,
-            title=TITLE,
-            retry=net.retry,
-            limiter=limiter,
-            explain=explain_status,
-            keyless=True,
-        )
-        return cls(EuropePMCClient(client, base_url=base_url))
+        return cls(EuropePMCClient.create(settings, net, steps=2))  # the record and its text
 
     def accepts(self, wanted: Wanted) -> bool:
-        return bool(_query(wanted))
+        return any(identifier_terms(_ids(wanted)))
 
     async def record(self, wanted: Wanted) -> Publication | None:
         """Its record: the published article, if that and its preprint have the same identifier."""
@@ -93,9 +70,10 @@ class EuropePMC(FullTextSource):
 
     async def _find(self, wanted: Wanted) -> list[EuropePMCRecord]:
         """The records that have one of the identifiers: those of articles before those of preprints."""
-        page = await self._client.search(_query(wanted))
-        found = [record for record in page.records if _is_wanted(record, wanted)]
-        return sorted(found, key=lambda one: (one.is_preprint, one.source not in _AUTHORITY))
+        ids = _ids(wanted)
+        page = await self._client.search(" OR ".join(identifier_terms(ids)))
+        found = [record for record in page.records if any(shared_identifiers(record, ids))]
+        return sorted(found, key=articles_first)
 
     def checks(self) -> tuple[SourceCheck, ...]:
         async def examine() -> Finding:
@@ -105,34 +83,10 @@ class EuropePMC(FullTextSource):
         return (SourceCheck(self.title, examine),)
 
 
-def _query(wanted: Wanted) -> str:
-    """A query for all identifiers at once; "" if there is none that Europe PMC knows."""
-    ids, number = wanted.ids, _preprint_number(wanted)
-    doi = normalize_doi(ids.doi).replace('"', "").replace("\\", "")
-    parts = (
-        f"(EXT_ID:{ids.pmid} AND SRC:MED)" if ids.pmid else "",
-        f"PMCID:{ids.pmcid}" if ids.pmcid else "",
-        f'DOI:"{doi}"' if doi else "",
-        f"(EXT_ID:{number} AND SRC:{PREPRINTS})" if number else "",
-    )
-    return " OR ".join(filter(None, parts))
-
-
-def _preprint_number(wanted: Wanted) -> str:
-    """Europe PMC's number of a preprint, from the address of its page."""
-    return next((number for url in wanted.urls if (number := preprint_number(url))), "")
-
-
-def _is_wanted(record: EuropePMCRecord, wanted: Wanted) -> bool:
-    """Whether the record itself has one of the identifiers, as a search also finds what is only similar."""
-    known, ids = record.publication, wanted.ids
-    pairs = (
-        (known.pmid, ids.pmid),
-        (known.pmcid, ids.pmcid.upper()),
-        (normalize_doi(known.doi), normalize_doi(ids.doi)),
-        (record.id if record.is_preprint else "", _preprint_number(wanted)),
-    )
-    return any(one and one == other for one, other in pairs)
+def _ids(wanted: Wanted) -> RecordIds:
+    """All identifiers; Europe PMC's number of a preprint is in the address of its page."""
+    number = next((number for url in wanted.urls if (number := preprint_number(url))), "")
+    return wanted.ids._replace(preprint_number=wanted.ids.preprint_number or number)
 
 
 def _remark(found: list[EuropePMCRecord]) -> str:
@@ -144,7 +98,8 @@ def _remarks(found: list[EuropePMCRecord]) -> Iterator[str]:
     record = found[0]
     if record.is_preprint:
         server = record.publication.publisher
-        facts = ", ".join(filter(None, (server, f"version {record.version}" if record.version else "")))
+        version = record.publication.version
+        facts = ", ".join(filter(None, (server, f"version {version}" if version else "")))
         yield f"This is a preprint ({facts})." if facts else "This is a preprint."
         for notice in record.publication.status_notices:
             if notice.kind == "published":
@@ -188,5 +143,4 @@ def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
 
 
 def _address(full_text_id: str) -> str:
-    place = f"article/{PREPRINTS}" if full_text_id.startswith(PREPRINTS) else "articles"
-    return f"https://europepmc.org/{place}/{full_text_id}"
+    return europe_pmc_page(PREPRINTS if full_text_id.startswith(PREPRINTS) else "PMC", full_text_id)

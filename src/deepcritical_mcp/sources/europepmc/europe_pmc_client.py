@@ -5,22 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 import httpx
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import (
     ProviderError,
     ProviderRequestError,
     ProviderResponseError,
     ProviderUnavailableError,
 )
+from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
-from deepcritical_mcp.net.json_fields import field_at, json_answer, mapping_of, number_of, rows_of, text_of
+from deepcritical_mcp.net.json_fields import json_answer, mapping_of, number_of, rows_of, text_of
+from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.europepmc.europe_pmc_record import PROVIDER, EuropePMCRecord, read_record
+from deepcritical_mcp.sources.europepmc.europe_pmc_settings import EuropePMCSettings
+from deepcritical_mcp.sources.paced_client import paced_client
 from deepcritical_mcp.text import clean_line
 
 TITLE = "Europe PMC"
+SPACING = 0.21
+"""Seconds between two starts: EBI publishes no limit; 5 requests a second have proved safe."""
+MAX_PAGE = 1_000
+"""Results that one request may ask for."""
 T = TypeVar("T")
 _MAX_QUOTE = 200
 MAX_QUERY_STRING = 1_500
@@ -35,12 +44,33 @@ class NoOpenTextError(ProviderRequestError):
 
 
 @dataclass(frozen=True)
-class EuropePMCPage:
-    """A page of results; `next_cursor` is "" on the last one."""
+class EuropePMCPage(Generic[T]):
+    """A page of results; `next_cursor` is "" on the last one. `skipped` rows have no id."""
 
-    records: tuple[EuropePMCRecord, ...]
+    records: tuple[T, ...]
     total: int
     next_cursor: str = ""
+    skipped: int = 0
+
+
+class CitingRow(NamedTuple):
+    """A document that cites a paper, by Europe PMC's code of its source and its number there."""
+
+    source: str
+    id: str
+
+    @property
+    def pmid(self) -> str:
+        """Its PMID; "" if it is not in PubMed."""
+        return normalize_pmid(self.id) if self.source == "MED" else ""
+
+
+@dataclass(frozen=True)
+class CitingPage:
+    """The first documents that cite a paper, of `total`."""
+
+    rows: tuple[CitingRow, ...]
+    total: int
 
 
 class EuropePMCClient:
@@ -54,19 +84,56 @@ class EuropePMCClient:
         self._base_url = base_url
         self._in_flight = InFlight()
 
+    @classmethod
+    def create(cls, settings: Settings, net: Net, *, steps: int = 1) -> Self:
+        """A client as the settings describe it, in the pace that all share; `steps` is how many requests a call
+        sends."""
+        base_url = settings.of(EuropePMCSettings).europepmc_base_url
+        client = paced_client(
+            settings,
+            net,
+            name=PROVIDER,
+            title=TITLE,
+            base_url=base_url,
+            spacing=SPACING,
+            explain=explain_status,
+            steps=steps,
+        )
+        return cls(client, base_url=base_url)
+
     async def search(
         self, query: str, *, page_size: int = 25, cursor: str = "*", sort: str = "", result_type: str = "core"
-    ) -> EuropePMCPage:
+    ) -> EuropePMCPage[EuropePMCRecord]:
         """A page of what `query` finds, in Europe PMC's query language."""
+        return await self.rows(
+            read_record, query, page_size=page_size, cursor=cursor, sort=sort, result_type=result_type
+        )
+
+    async def rows(
+        self,
+        read_row: Callable[[Mapping[str, object]], T | None],
+        query: str,
+        *,
+        page_size: int,
+        cursor: str = "*",
+        sort: str = "",
+        result_type: str = "lite",
+    ) -> EuropePMCPage[T]:
+        """As `search`, with what `read_row` makes of each row; None is not a record."""
         sent = {"query": query, "resultType": result_type, "pageSize": str(page_size), "cursorMark": cursor}
         sent |= {"format": "json", **({"sort": sort} if sort else {})}
 
-        def read(response: httpx.Response) -> EuropePMCPage:
-            return _page(response, cursor)
+        def read(response: httpx.Response) -> EuropePMCPage[T]:
+            return _page(response, cursor, read_row)
 
         if len(query) > MAX_QUERY_STRING:
             return await self._ask("POST", "searchPOST", read, data=sent)
         return await self._ask("GET", "search", read, params=sent)
+
+    async def citations(self, source: str, id: str, *, page_size: int) -> CitingPage:
+        """The documents that cite the one with this number of that source, e.g. "MED" and a PMID; at most 1,000."""
+        sent = {"page": "1", "pageSize": str(page_size), "format": "json"}
+        return await self._ask("GET", f"{source}/{id}/citations", _citing_page, params=sent)
 
     async def full_text(self, id: str, read: Callable[[bytes], T]) -> T:
         """What `read` makes of the JATS of "PMC3040717" or "PPR1036674".
@@ -114,19 +181,38 @@ def explain_status(response: httpx.Response) -> ProviderError | None:
     return NoOpenTextError(PROVIDER, f"{TITLE} has no open full text under this id.")
 
 
-def _page(response: httpx.Response, cursor: str) -> EuropePMCPage:
+def _page(
+    response: httpx.Response, cursor: str, read_row: Callable[[Mapping[str, object]], T | None]
+) -> EuropePMCPage[T]:
+    payload, total, rows = _listed(response, "resultList", "result")
+    records = tuple(record for record in map(read_row, rows) if record is not None)
+    if rows and not records:
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent records without ids.")
+    following = text_of(payload.get("nextCursorMark"))
+    next_cursor = following if records and following != cursor else ""
+    return EuropePMCPage(records, total, next_cursor, len(rows) - len(records))
+
+
+def _listed(
+    response: httpx.Response, place: str, name: str
+) -> tuple[Mapping[str, object], int, list[Mapping[str, object]]]:
+    """An answer, how many rows there are in all, and those in it."""
     payload = json_answer(PROVIDER, TITLE, response)
     if "errCode" in payload:
         raise _error_of(int(number_of(payload["errCode"]) or 0), text_of(payload.get("errMsg")))
-    total, results = number_of(payload.get("hitCount")), mapping_of(payload.get("resultList"))
-    if total is None or "result" not in results:
-        raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON that is not a search result.")
-    rows = rows_of(field_at(results, "result"))
-    records = tuple(record for record in map(read_record, rows) if record)
-    if len(records) < len(rows):
-        raise ProviderResponseError(PROVIDER, f"{TITLE} sent records without ids.")
-    following = text_of(payload.get("nextCursorMark"))
-    return EuropePMCPage(records, int(total), following if records and following != cursor else "")
+    total, listed = number_of(payload.get("hitCount")), mapping_of(payload.get(place))
+    if total is None or name not in listed:
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON without a {place}.")
+    return payload, int(total), rows_of(listed[name])
+
+
+def _citing_page(response: httpx.Response) -> CitingPage:
+    _, total, listed = _listed(response, "citationList", "citation")
+    rows = tuple(CitingRow(text_of(row.get("source")), text_of(row.get("id"))) for row in listed)
+    named = tuple(row for row in rows if row.source and row.id)
+    if rows and not named:
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent citing documents without ids.")
+    return CitingPage(named, total)
 
 
 def _error_of(code: int, message: str) -> ProviderError:

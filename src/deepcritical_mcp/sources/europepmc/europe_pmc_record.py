@@ -41,7 +41,6 @@ class EuropePMCRecord:
         id: Europe PMC's own, e.g. "PPR1036674".
         is_open: whether it is open access.
         full_text_id: under which Europe PMC has the full text; "" if it has none.
-        version: of a preprint; "" if Europe PMC does not say.
         licence: "cc by" and the like; "" if unknown.
         free_copies: addresses of copies that anybody may read, PDFs first.
     """
@@ -51,7 +50,6 @@ class EuropePMCRecord:
     id: str
     is_open: bool = False
     full_text_id: str = ""
-    version: str = ""
     licence: str = ""
     free_copies: tuple[str, ...] = ()
 
@@ -61,6 +59,16 @@ class EuropePMCRecord:
         return self.source == PREPRINTS
 
 
+def articles_first(record: EuropePMCRecord) -> tuple[bool, bool]:
+    """Sorts articles before preprints, and records of PubMed and PMC before others."""
+    return record.is_preprint, record.source not in ("MED", "PMC")
+
+
+def europe_pmc_page(source: str, number: str) -> str:
+    """The address of a record's page in Europe PMC."""
+    return f"https://europepmc.org/{'articles' if source == 'PMC' else f'article/{source}'}/{number}"
+
+
 def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
     """The record in a row of results; None if it has no id."""
     source, number = text_of(row.get("source")), text_of(row.get("id"))
@@ -68,14 +76,12 @@ def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
         return None
     ids = texts_of(field_at(row, "fullTextIdList", "fullTextId"))
     has_text = text_of(row.get("inEPMC")) == "Y" or bool(ids)
-    version = text_of(row.get("versionNumber"))
     return EuropePMCRecord(
         publication=_publication(row, source, number),
         source=source,
         id=number,
         is_open=text_of(row.get("isOpenAccess")) == "Y",
         full_text_id=next((one for one in (*ids, _pmcid(row)) if one), "") if has_text else "",
-        version=version if source == PREPRINTS else "",
         licence=text_of(row.get("license")),
         free_copies=_free_copies(row),
     )
@@ -89,7 +95,7 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
     types = tuple(dict.fromkeys(_types(row)))
     status, notices = status_from_links(_links(row), types, abbreviation or medline)
     pmid, doi = _pmid(row), normalize_doi(text_of(row.get("doi")))
-    return Publication.of(
+    found = Publication.of(
         "abstract",
         plain_abstract(text_of(row.get("abstractText"))) or NO_ABSTRACT,
         provider=PROVIDER,
@@ -111,6 +117,8 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         issn=text_of(journal.get("issn")) or text_of(journal.get("essn")),
         language=text_of(row.get("language")),
         publisher=text_of(field_at(row, "bookOrReportDetails", "publisher")),
+        version=_version(row, number) if is_preprint else "",
+        preprint_number=number if is_preprint else "",
         publication_types=types,
         mesh_terms=_named(field_at(row, "meshHeadingList", "meshHeading"), "descriptorName"),
         keywords=tuple(dict.fromkeys(texts_of(field_at(row, "keywordList", "keyword")))),
@@ -119,12 +127,21 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         status_notices=notices,
         status_checked=current_date().isoformat(),
     )
+    text = found.text.model_copy(update={"licence": clean_line(text_of(row.get("license")))})
+    return found.model_copy(update={"texts": (text,)})
+
+
+def _version(row: Mapping[str, object], number: str) -> str:
+    """A preprint's version, also where only the list of all versions says it."""
+    listed = rows_of(field_at(row, "versionList", "version"))
+    own = next((one.get("versionNumber") for one in listed if one.get("id") == number), None)
+    return text_of(row.get("versionNumber")) or text_of(own)
 
 
 def _address(source: str, number: str, pmid: str, doi: str) -> str:
     if pmid:
         return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
-    return f"https://doi.org/{doi}" if doi else f"https://europepmc.org/article/{source}/{number}"
+    return f"https://doi.org/{doi}" if doi else europe_pmc_page(source, number)
 
 
 def _pmid(row: Mapping[str, object]) -> str:
@@ -146,14 +163,18 @@ def _types(row: Mapping[str, object]) -> Iterator[str]:
 
 
 def _links(row: Mapping[str, object]) -> Iterator[RecordLink]:
-    """Links to other records. A preprint is known only by Europe PMC's number, e.g. "PPR179288"."""
+    """Links to other records. A preprint is known only by Europe PMC's number, e.g. "PPR179288"; it is not the article
+    that another preprint became, and neither is what has no name."""
     for link in rows_of(field_at(row, "commentCorrectionList", "commentCorrection")):
         number, source = text_of(link.get("id")), text_of(link.get("source"))
-        reference = text_of(link.get("reference"))
+        kind, reference = text_of(link.get("type")), text_of(link.get("reference"))
+        if kind.lower() == "preprint of" and (source == PREPRINTS or not (number or reference)):
+            continue
         if not reference and source == PREPRINTS:
             by_title = " (matched by title and first author)" if "match" in text_of(link.get("note")) else ""
             reference = f"Preprint {number} in Europe PMC{by_title}"
-        yield RecordLink(text_of(link.get("type")), reference, normalize_pmid(number) if source == "MED" else "")
+        pmid = normalize_pmid(number) if source == "MED" else ""
+        yield RecordLink(kind, reference if reference or pmid or not number else f"{number} in Europe PMC", pmid)
 
 
 def _authors(row: Mapping[str, object]) -> tuple[AuthorName, ...]:

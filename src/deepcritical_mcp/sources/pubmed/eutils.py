@@ -14,6 +14,7 @@ from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     PROVIDER,
     ESearchAnswer,
+    read_ecitmatch,
     read_elink,
     read_esearch,
     read_espell,
@@ -81,9 +82,9 @@ class EUtilities:
         params = {"db": "pubmed", "retmode": "xml", "id": ",".join(pmids)}
         return await self._ask("efetch", params, read, reader=read, step="next")
 
-    async def efetch_pmc(self, pmcid: str, read: Callable[[bytes], T]) -> T:
-        """The JATS of an article in PMC ("PMC3040717"), parsed like that of `efetch`."""
-        params = {"db": "pmc", "retmode": "xml", "id": pmcid.removeprefix("PMC")}
+    async def efetch_pmc(self, pmcids: Sequence[str], read: Callable[[bytes], T]) -> T:
+        """The JATS of articles in PMC ("PMC3040717"), parsed like that of `efetch`."""
+        params = {"db": "pmc", "retmode": "xml", "id": ",".join(one.removeprefix("PMC") for one in pmcids)}
         return await self._ask("efetch", params, read, reader=read, in_body=True)
 
     async def esummary_json(self, ids: Sequence[str], *, db: str) -> Mapping[str, Mapping[str, object]]:
@@ -101,6 +102,13 @@ class EUtilities:
         linked = await self._ask("elink", params, lambda body: read_elink(body, linkname))
         return [one for one in linked if one != pmid]
 
+    async def ecitmatch(self, citations: Sequence[str]) -> list[str]:
+        """What PubMed has for each of `citations` ("journal|year|volume|first page|author"): a PMID; "" where it has
+        nothing, or more than one article."""
+        rows = "\r".join(f"{one}|{key}|" for key, one in enumerate(citations, start=1))
+        params = {"db": "pubmed", "retmode": "xml", "bdata": rows}
+        return await self._ask("ecitmatch", params, lambda body: read_ecitmatch(body, len(citations)), script="cgi")
+
     async def _ask(
         self,
         utility: str,
@@ -110,11 +118,12 @@ class EUtilities:
         reader: Hashable = None,
         step: Literal["first", "next"] = "first",
         in_body: bool = False,
+        script: Literal["fcgi", "cgi"] = "fcgi",
     ) -> T:
         """Send a request, or wait for the same one; `reader` distinguishes requests that are parsed differently."""
         sent = {name: value for name, value in {**params, **self._identity}.items() if value}
         in_body = in_body or self.has_key or sum(map(len, sent.values())) > MAX_QUERY_STRING
-        url, headers = f"{self._base_url}/{utility}.fcgi", {"User-Agent": USER_AGENT}
+        url, headers = f"{self._base_url}/{utility}.{script}", {"User-Agent": USER_AGENT}
 
         async def attempt() -> T:
             body = {"data": sent} if in_body else {"params": sent}

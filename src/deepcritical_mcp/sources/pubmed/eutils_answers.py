@@ -166,6 +166,18 @@ def read_espell(body: bytes) -> str:
     return clean_line(spelling or "")
 
 
+def read_ecitmatch(body: bytes, count: int) -> list[str]:
+    """The PMID of each of `count` citations with the keys "1", "2", … in the answer of `ecitmatch`, which repeats each
+    and adds a PMID, or why there is none; "" without one."""
+    refuse_xml_errors(body)
+    rows = [row.rsplit("|", 2) for row in re.split(r"[\r\n]+", body.decode("utf-8", "replace"))]
+    answers = {row[1].strip(): row[2].strip() for row in rows if len(row) == 3}
+    found = [answers.get(str(key), "") for key in range(1, count + 1)]
+    if any(not (one.isdigit() or one.startswith(("NOT_FOUND", "AMBIGUOUS"))) for one in found):
+        raise unreadable("it is not a list of PMIDs, or not complete")
+    return [one if one.isdigit() else "" for one in found]
+
+
 def refuse_other_data(body: bytes) -> None:
     """Raise a ProviderError if `body` cannot be data: it is empty, or a web page."""
     if not body.strip():

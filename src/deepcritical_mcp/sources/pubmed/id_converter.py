@@ -140,7 +140,8 @@ def _completed(given: RecordIds, found: RecordIds | None) -> RecordIds:
 
 
 def _read(payload: Mapping[str, object], kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
-    """The ids in an answer by those that were asked for. A record with an error says only that PMC has no such article.
+    """The ids in an answer by those that were asked for. A record with an error says only that PMC has no such article;
+    one of another article says nothing.
 
     Raises ProviderResponseError if a record is missing or about something else.
     """
@@ -156,7 +157,9 @@ def _read(payload: Mapping[str, object], kind: IdKind, batch: Sequence[str]) -> 
         )
         requested = text_of(row.get("requested-id")) or getattr(ids, kind)
         if value := wanted.get(normalize_doi(requested) if kind == "doi" else requested.lower()):
-            found[value] = RecordIds() if row.get("status") == "error" or row.get("errmsg") else ids
+            own = getattr(ids, kind).lower()
+            is_own = own in ("", value.lower()) or own.startswith(f"{value.lower()}.")
+            found[value] = RecordIds() if row.get("status") == "error" or row.get("errmsg") or not is_own else ids
     if len(found) < len(wanted):
         raise ProviderResponseError(NAME, f"{TITLE} answered for {len(found)} of {len(wanted)} ids.")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Self
 
 import httpx
@@ -39,6 +40,7 @@ class PMC(FullTextSource):
 
     name = NAME
     title = TITLE
+    at_once = 25  # whole articles, which the largest answer allowed must hold
 
     def __init__(self, eutils: EUtilities) -> None:
         self._eutils = eutils
@@ -61,7 +63,7 @@ class PMC(FullTextSource):
                 raise _of_pmc(error) from error
 
         try:
-            return await self._eutils.efetch_pmc(pmcid, read)
+            return await self._eutils.efetch_pmc([pmcid], read)
         except NoPossibleIdError:
             return _unknown(pmcid)
 
@@ -71,10 +73,25 @@ class PMC(FullTextSource):
 
     async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
         copy = await self.read(wanted)
-        if (reading := copy.reading) is None:
-            return None, copy
-        fields = {"source": "pubmed", **reading.fields}
-        return Publication.of("abstract", reading.abstract or NO_ABSTRACT, provider=self.name, **fields), copy
+        return _record(copy), copy
+
+    async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
+        pmcids = [_pmcid(one.ids.pmcid) for one in wanted]
+        asked = list(dict.fromkeys(pmcids))
+        if len(asked) == 1:
+            return [await self.record_and_copy(wanted[0])] * len(wanted)
+
+        def read(body: bytes) -> dict[str, Copy]:
+            try:
+                return _copies(body, asked)
+            except ProviderError as error:
+                raise _of_pmc(error) from error
+
+        try:
+            copies = await self._eutils.efetch_pmc(asked, read)
+        except NoPossibleIdError:
+            copies = {pmcid: _unknown(pmcid) for pmcid in asked}
+        return [(_record(copies[pmcid]), copies[pmcid]) for pmcid in pmcids]
 
     def checks(self) -> tuple[SourceCheck, ...]:
         async def examine() -> Finding:
@@ -102,25 +119,48 @@ def _pmcid(text: str) -> str:
     return f"PMC{found[1]}" if found else ""
 
 
+def _record(copy: Copy) -> Publication | None:
+    """What an article says about itself."""
+    if (reading := copy.reading) is None:
+        return None
+    fields = {"source": "pubmed", **reading.fields}
+    return Publication.of("abstract", reading.abstract or NO_ABSTRACT, provider=NAME, **fields)
+
+
+def _copies(body: bytes, pmcids: Sequence[str]) -> dict[str, Copy]:
+    """What an answer of efetch says about several articles."""
+    articles = {_pmcid(str(one.fields.get("pmcid", ""))): one for one in _articles(body)}
+    missing = [pmcid for pmcid in pmcids if pmcid not in articles]
+    copies = {one: _copy_of(articles[one], body, one) for one in pmcids if one in articles}
+    return copies | {one: _without_article(body, one) for one in missing}
+
+
 def _copy(body: bytes, pmcid: str) -> Copy:
     """What an answer of efetch says about the article; a ProviderError if it does not say anything about it."""
+    articles = _articles(body)
+    if not articles:
+        return _without_article(body, pmcid)
+    named = [_pmcid(str(one.fields.get("pmcid", ""))) for one in articles]
+    if pmcid in named:
+        return _copy_of(articles[named.index(pmcid)], body, pmcid)
+    if named == [""]:  # an old article may name none
+        return _copy_of(articles[0], body, pmcid)
+    raise ProviderResponseError(NAME, f"{TITLE} was asked for {pmcid} and sent {', '.join(filter(None, named))}.")
+
+
+def _articles(body: bytes) -> Sequence[JatsReading]:
+    """The articles in an answer; a ProviderError if it is not a set of articles."""
     refuse_other_data(body)
     if not body.rstrip().endswith((_SET_END, _ARTICLE_END)):
         refuse_xml_errors(body)
         raise unreadable("it is cut off, or is not a set of articles")
     try:
-        articles = read_jats(body)
+        return read_jats(body)
     except JatsError as error:
         raise unreadable(str(error)) from error
-    if not articles:
-        return _without_article(body, pmcid)
-    named = [_pmcid(str(one.fields.get("pmcid", ""))) for one in articles]
-    if pmcid in named:
-        reading = articles[named.index(pmcid)]
-    elif named == [""]:  # an old article may name none
-        reading = articles[0]
-    else:
-        raise ProviderResponseError(NAME, f"{TITLE} was asked for {pmcid} and sent {', '.join(filter(None, named))}.")
+
+
+def _copy_of(reading: JatsReading, body: bytes, pmcid: str) -> Copy:
     url = f"{ADDRESS}{pmcid}/"
     return Copy("full_text", reading=reading, url=url) if reading.has_body else _without_body(reading, body, url)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,16 +9,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import language_names
 from deepcritical_mcp.sources.base import Hit, SearchRequest
+from deepcritical_mcp.sources.date_limits import checked_limits
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, publication_type
 from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
 from deepcritical_mcp.text import clean_line, counted
 
 Sort = Literal["relevance", "date"]
-_DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 
 
 MAX_TERM = 200
@@ -95,9 +93,7 @@ class PubMedRequest(SearchRequest):
 
     @model_validator(mode="after")
     def _check_filters(self) -> Self:
-        earliest, latest = _checked_date("min_date", self.min_date), _checked_date("max_date", self.max_date)
-        if latest and earliest > f"{latest}~":  # "2020-05" is within "2020"
-            raise InvalidInputError(f"min_date {earliest} is after max_date {latest}: swap them.")
+        checked_limits(self.min_date, self.max_date)
         self.term("")
         return self
 
@@ -120,14 +116,3 @@ class PubMedRequest(SearchRequest):
         papers = counted(len(retracted), "retracted paper was", "retracted papers were")
         kept = [hit for hit in found if hit.publication.status != "retracted"]
         return kept, (f"{papers} omitted from this page: PMID {', '.join(retracted)}.",)
-
-
-def _checked_date(name: str, text: str) -> str:
-    text = text.strip()
-    if not text or readings(text) == [text]:
-        return text
-    if not _DATE.fullmatch(text):
-        raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" is not a date: write YYYY, YYYY-MM or YYYY-MM-DD.')
-    days = calendar.monthrange(int(text[:4]), int(text[5:7]))[1] if readings(text[:7]) else 0
-    told = f"that month has {days} days" if days else "write YYYY, YYYY-MM or YYYY-MM-DD"
-    raise InvalidInputError(f'{name} "{text}" does not exist: {told}.')

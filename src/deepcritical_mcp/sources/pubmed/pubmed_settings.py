@@ -22,3 +22,7 @@ class PubMedSettings(OwnSettings):
         default="https://pmc.ncbi.nlm.nih.gov/tools/idconv/api/v1/articles",
         description="NCBI's ID converter, ending in /api/v1/articles",
     )
+    citmatch_url: BaseUrl = Field(
+        default="https://pubmed.ncbi.nlm.nih.gov/api/citmatch",
+        description="PubMed's citation matcher, ending in /api/citmatch",
+    )

@@ -8,13 +8,20 @@ from itertools import count
 
 from deepcritical_mcp.net.json_fields import text_of, without_markup
 from deepcritical_mcp.reading import Section
+from deepcritical_mcp.sources.trials.contact_details import without_contacts
 from deepcritical_mcp.text import clean_line
 
 MAX_CHARACTERS = 100_000
 """Of one field; ClinicalTrials.gov allows 32,000."""
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!<>~|=&-])")
 _ITEM = re.compile(r"\s*(?:[*•-]|[0-9]{1,2}[.)])\s+")
-_WORDS = {"NA": "Not applicable", "ESTIMATED": "estimated", "ACTUAL": "actual", "DERIVED": "Found by NLM's matching"}
+_WORDS = {
+    "NA": "Not applicable",
+    "ESTIMATED": "estimated",
+    "ACTUAL": "actual",
+    "DERIVED": "Found by NLM's matching",
+    "NON_RANDOMIZED": "Non-randomized",
+}
 _PHASE = re.compile(r"PHASE([0-9])")
 
 
@@ -24,12 +31,13 @@ def in_words(code: str) -> str:
 
 
 def line(value: object) -> str:
-    """A field as plain text on one line."""
-    return clean_line(_plain(text_of(value, MAX_CHARACTERS)))
+    """A field as plain text on one line, without e-mail addresses and telephone numbers."""
+    return _on_one_line(text_of(value, MAX_CHARACTERS))
 
 
 def paragraphs(value: object) -> list[str]:
-    """A field as plain paragraphs, each item of a list one of its own."""
+    """A field as plain paragraphs, each item of a list one of its own; without e-mail addresses and telephone
+    numbers."""
     found: list[str] = []
     for block in re.split(r"\n\s*\n", text_of(value, MAX_CHARACTERS).replace("\r\n", "\n")):
         begins = True
@@ -39,7 +47,7 @@ def paragraphs(value: object) -> list[str]:
             else:
                 found[-1] = f"{found[-1]} {row}"
             begins = False
-    return [text for text in (clean_line(_plain(one)) for one in found) if text]
+    return [text for text in map(_on_one_line, found) if text]
 
 
 def labeled(label: str, value: str) -> list[str]:
@@ -47,8 +55,8 @@ def labeled(label: str, value: str) -> list[str]:
     return [f"{label}: {value}"] if value else []
 
 
-def _plain(text: str) -> str:
-    return without_markup(_ESCAPE.sub(r"\1", text))
+def _on_one_line(text: str) -> str:
+    return without_contacts(clean_line(without_markup(_ESCAPE.sub(r"\1", text))))
 
 
 class TrialPart:

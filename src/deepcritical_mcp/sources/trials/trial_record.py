@@ -6,9 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from deepcritical_mcp.models import UNKNOWN_DATE
+from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.identifiers import normalize_trial
+from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName
 from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, rows_of, text_of, texts_of
 from deepcritical_mcp.reading import Reading, Section, assembled
+from deepcritical_mcp.sources.trials.contact_details import without_contacts
 from deepcritical_mcp.sources.trials.trial_outline import TrialPart, in_words, labeled, line, paragraphs
 from deepcritical_mcp.sources.trials.trial_results import add_results, outcome_rows
 from deepcritical_mcp.text import counted
@@ -20,9 +23,27 @@ FIELDS = ",".join(
     ParticipantFlowModule BaselineCharacteristicsModule OutcomeMeasuresModule AdverseEventsModule
     LimitationsAndCaveats ConditionMeshTerm InterventionMeshTerm VersionHolder HasResults""".split()
 )
-"""All that is read, and no contact persons."""
+"""All that is read of a whole study, and no contact persons."""
+RECORD_FIELDS = ",".join(
+    """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle SecondaryIdInfo StatusModule LeadSponsor BriefSummary
+    ConditionsModule DesignModule ArmGroupLabel ArmGroupType InterventionType InterventionName PrimaryOutcomeMeasure
+    PrimaryOutcomeTimeFrame LocationCountry ReferencesModule ConditionMeshTerm InterventionMeshTerm VersionHolder
+    HasResults""".split()
+)
+"""All that a record of a study needs."""
+REGISTRY = "ClinicalTrials.gov"
 ADDRESS = "https://clinicaltrials.gov/study/"
 UNKNOWN_COUNT = 99_999_999
+DATES = (
+    ("Start", "startDateStruct"),
+    ("Primary completion", "primaryCompletionDateStruct"),
+    ("Completion", "completionDateStruct"),
+    ("First posted", "studyFirstPostDateStruct"),
+    ("Results first posted", "resultsFirstPostDateStruct"),
+    ("Last update posted", "lastUpdatePostDateStruct"),
+)
+"""What each date in a study's status is called."""
+NCT_NUMBER = re.compile(r"NCT[0-9]{8}")
 _DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
 Study = Mapping[str, object]
 
@@ -52,27 +73,34 @@ def attribution(study: Study) -> str:
 
 
 def trial_fields(study: Study) -> dict[str, object]:
-    """Fields of `Publication`."""
+    """Fields of `Publication`. The sponsor stands for the authors; `version` is the day of the data."""
     protocol = mapping_of(study.get("protocolSection"))
     names, status = mapping_of(protocol.get("identificationModule")), mapping_of(protocol.get("statusModule"))
     conditions, derived = mapping_of(protocol.get("conditionsModule")), mapping_of(study.get("derivedSection"))
     first = _date_in(status, "studyFirstPostDateStruct") or _date(status.get("studyFirstSubmitDate"))
-    secondary = (text_of(one.get("id")) for one in rows_of(names.get("secondaryIdInfos")))
+    # Another trial's number is in the full text: here it would be taken for a former number of this one.
+    others = (text_of(one.get("id")) for one in rows_of(names.get("secondaryIdInfos")))
+    secondary = (one for one in others if not NCT_NUMBER.fullmatch(normalize_trial(one)))
     browse = ("conditionBrowseModule", "interventionBrowseModule")
     terms = (text_of(one.get("term")) for name in browse for one in rows_of(field_at(derived, name, "meshes")))
-    keywords = (*texts_of(conditions.get("conditions")), *texts_of(conditions.get("keywords")))
-    number = nct_of(study)
+    keywords = [line(one) for name in ("conditions", "keywords") for one in texts_of(conditions.get(name))]
+    number, updated = nct_of(study), _date_in(status, "lastUpdatePostDateStruct")
+    sponsor = line(field_at(protocol, "sponsorCollaboratorsModule", "leadSponsor", "name"))
     return {
         "source": "trial",
         "title": line(names.get("briefTitle")) or line(names.get("officialTitle")),
         "url": f"{ADDRESS}{number}",
         "date": first or _date_in(status, "startDateStruct") or UNKNOWN_DATE,
         "nct": number,
-        "publisher": line(field_at(protocol, "sponsorCollaboratorsModule", "leadSponsor", "name")),
+        "authors": (AuthorName(sponsor),) if sponsor else (),
+        "publisher": REGISTRY,
         "publication_types": tuple(_status_words(study)),
         "mesh_terms": tuple(dict.fromkeys(filter(None, terms))),
-        "keywords": tuple(dict.fromkeys(keywords)),
+        "keywords": tuple(dict.fromkeys(filter(None, keywords))),
         "registrations": tuple(dict.fromkeys(filter(None, (*former_numbers(study), *secondary)))),
+        "revised_date": updated or UNKNOWN_DATE,
+        "version": data_date(study),
+        "status_checked": current_date().isoformat(),
     }
 
 
@@ -104,8 +132,8 @@ def trial_reading(study: Study) -> Reading:
     outline.add(
         "Conditions",
         [
-            *labeled("Conditions", "; ".join(texts_of(conditions.get("conditions")))),
-            *labeled("Keywords", "; ".join(texts_of(conditions.get("keywords")))),
+            *labeled("Conditions", "; ".join(map(line, texts_of(conditions.get("conditions"))))),
+            *labeled("Keywords", "; ".join(map(line, texts_of(conditions.get("keywords"))))),
         ],
     )
     outline.add("Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
@@ -143,24 +171,17 @@ def _identification(protocol: Study) -> list[str]:
 
 def _status(protocol: Study) -> list[str]:
     status = mapping_of(protocol.get("statusModule"))
-    dates = (
-        ("Start", "startDateStruct"),
-        ("Primary completion", "primaryCompletionDateStruct"),
-        ("Completion", "completionDateStruct"),
-        ("First posted", "studyFirstPostDateStruct"),
-        ("Results first posted", "resultsFirstPostDateStruct"),
-        ("Last update posted", "lastUpdatePostDateStruct"),
-    )
     last_known = text_of(status.get("lastKnownStatus"))
     return [
         *labeled("Status", in_words(text_of(status.get("overallStatus")))),
         *labeled("Last known status", in_words(last_known) if last_known else ""),
         *labeled("Why it was stopped", line(status.get("whyStopped"))),
-        *(text for label, name in dates for text in labeled(label, _dated(status.get(name)))),
+        *(text for label, name in DATES for text in labeled(label, dated(status.get(name)))),
     ]
 
 
-def _dated(struct: object) -> str:
+def dated(struct: object) -> str:
+    """A date with whether it is an estimate: "2020-05 (actual)"."""
     day, kind = text_of(field_at(struct, "date")), text_of(field_at(struct, "type"))
     return f"{day} ({in_words(kind)})" if day and kind else day
 
@@ -177,18 +198,22 @@ def _design(design: Study) -> list[str]:
         ("Masking", field_at(info, "maskingInfo", "masking")),
     )
     masked = ", ".join(in_words(one).lower() for one in texts_of(field_at(info, "maskingInfo", "whoMasked")))
-    count = number_of(field_at(design, "enrollmentInfo", "count"))
-    kind = text_of(field_at(design, "enrollmentInfo", "type"))
-    enrolled = (
-        "" if count is None or count >= UNKNOWN_COUNT else f"{int(count)}{f' ({in_words(kind)})' if kind else ''}"
-    )
     return [
         *labeled("Phase", ", ".join(map(in_words, texts_of(design.get("phases"))))),
         *(text for label, value in coded for text in labeled(label, in_words(text_of(value)) if value else "")),
         *labeled("Masked", masked),
-        *labeled("Enrollment", enrolled),
+        *labeled("Enrollment", enrollment(design)),
         *labeled("Target duration", line(design.get("targetDuration"))),
     ]
+
+
+def enrollment(design: Study) -> str:
+    """How many take part, and whether that is an estimate: "120 (actual)"; "" if it is unknown."""
+    count = number_of(field_at(design, "enrollmentInfo", "count"))
+    kind = text_of(field_at(design, "enrollmentInfo", "type"))
+    if count is None or count >= UNKNOWN_COUNT:
+        return ""
+    return f"{int(count)} ({in_words(kind)})" if kind else f"{int(count)}"
 
 
 def _arms(module: Study) -> list[str]:
@@ -240,12 +265,21 @@ def _references(module: Study) -> Iterator[Section]:
     rows: list[str] = []
     for one in rows_of(module.get("references")):
         pmid, kind = text_of(one.get("pmid")), in_words(text_of(one.get("type")))
-        citation = line(one.get("citation"))
-        rows.append(" ".join(filter(None, (citation, f"PMID {pmid}." if pmid else "", f"[{kind}]" if kind else ""))))
+        marks = (
+            f"PMID {pmid}." if pmid else "",
+            f"[{kind}]" if kind else "",
+            "[Retracted]" if is_retracted(one) else "",
+        )
+        rows.append(" ".join(filter(None, (line(one.get("citation")), *marks))))
     for one in rows_of(module.get("seeAlsoLinks")):
-        rows.append(" ".join(filter(None, (line(one.get("label")), text_of(one.get("url"))))))
+        rows.append(" ".join(filter(None, (line(one.get("label")), without_contacts(text_of(one.get("url")))))))
     if rows:
         yield Section("r1", rows, "references", ("References",))
+
+
+def is_retracted(reference: Study) -> bool:
+    """Whether ClinicalTrials.gov knows of a retraction of a publication that a study lists."""
+    return bool(rows_of(reference.get("retractions")))
 
 
 def _date(value: object) -> str:

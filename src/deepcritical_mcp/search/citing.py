@@ -1,0 +1,152 @@
+"""Who cites a paper, and how often it is cited, according to all services that know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
+from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
+from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport
+from deepcritical_mcp.sources.base import Hit
+from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
+
+CITED_BY = "cited_by"
+"""The kind of links that others know too."""
+CITING_LIMIT = 1_000
+"""Documents that a service is asked for, so that those that several know are recognized."""
+COUNTED_AT_ONCE = 200
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What one service says about the documents linked to a paper; with an error, nothing.
+
+    `ids`, and `records` of what has no PMID, are in the order of the service; `total` may be more, of which `unlisted`
+    have neither a PMID nor a record, or come after the first `CITING_LIMIT`.
+    """
+
+    name: str
+    title: str
+    ids: tuple[str, ...] = ()
+    records: tuple[Publication, ...] = ()
+    total: int = 0
+    unlisted: int = 0
+    error: ProviderError | None = None
+
+    @property
+    def remark(self) -> str:
+        """What it counts and does not list; "" if it lists all."""
+        if not self.unlisted:
+            return ""
+        why = "they have neither a PMID nor a record that can be fetched"
+        if self.total > CITING_LIMIT:
+            why = f"only the first {CITING_LIMIT:,} can be"
+        return f"{self.title} counts {self.total:,}; {self.unlisted:,} of these are not listed: {why}."
+
+    @property
+    def all_ids(self) -> tuple[str, ...]:
+        """The ids of everything that it lists, each once."""
+        return tuple(dict.fromkeys((*self.ids, *(record.id for record in self.records))))
+
+    @property
+    def report(self) -> ProviderReport:
+        """For the result."""
+        if self.error:
+            return ProviderReport(name=self.name, status="failed", detail=self.error.message)
+        return ProviderReport(name=self.name, status="ok", results=self.total)
+
+    def query_report(self, index: int, query: str) -> QueryReport:
+        """The same as the outcome of a query; why it failed is in `report`."""
+        return QueryReport(index=index, query=query, status="failed" if self.error else "ok", results=self.total)
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Documents linked to one: by id, best first, the queries that found each; `records` has some of them."""
+
+    found_by: Mapping[str, tuple[str, ...]]
+    records: Mapping[str, Hit]
+    queries: tuple[QueryReport, ...]
+
+    @property
+    def total(self) -> int:
+        """How many documents are listed, each counted once."""
+        return len(self.found_by)
+
+
+@dataclass(frozen=True)
+class CitationCounts:
+    """`evidence` with the counts that are known, who was asked, and why there are no counts."""
+
+    evidence: tuple[Evidence, ...]
+    reports: tuple[ProviderReport, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+class CitationIndexes:
+    """The services that know about citations, besides the source of the papers itself."""
+
+    def __init__(self, services: Sequence[CitingLookup] = ()) -> None:
+        self._services = tuple(services)
+
+    async def citing(self, pmid: str, *, seconds: float) -> list[Listing]:
+        """What each service answers in its share of so many seconds; all are asked at the same time."""
+        found: dict[str, Listing] = {}
+
+        async def ask(service: CitingLookup) -> None:
+            known, error = CitingDocuments(0), None
+            try:
+                known = await service.citing(pmid, CITING_LIMIT)
+            except ProviderError as failure:
+                error = failure
+            ids = tuple(one.pmid for one in known.ids if one.pmid and one.pmid != pmid)
+            unlisted = max(known.total - len(known.ids) - len(known.records), 0)
+            found[service.name] = Listing(service.name, service.title, ids, known.records, known.total, unlisted, error)
+
+        with anyio.move_on_after(seconds_for(CITING, cap=seconds)):
+            async with anyio.create_task_group() as tasks:
+                for service in self._services:
+                    tasks.start_soon(ask, service)
+        return [found.get(one.name) or Listing(one.name, one.title, error=_late(one)) for one in self._services]
+
+    async def with_counts(self, evidence: Sequence[Evidence], *, seconds: float) -> CitationCounts:
+        """`evidence` with how often each paper has been cited, by the first service that counts; one request."""
+        pmids = list(dict.fromkeys(item.citation.pmid for item in evidence if item.citation.pmid))[:COUNTED_AT_ONCE]
+        service = next((one for one in self._services if one.counts_citations), None)
+        if service is None or not pmids:
+            return CitationCounts(tuple(evidence))
+        error: ProviderError = _late(service)
+        with anyio.move_on_after(seconds_for(CITATION_COUNTS, cap=seconds)):
+            try:
+                counts = await service.counts(pmids)
+            except ProviderError as failure:
+                error = failure
+            else:
+                items = tuple(_counted(item, counts.get(item.citation.pmid, -1)) for item in evidence)
+                report = ProviderReport(name=service.name, status="ok", detail="citation counts", results=len(counts))
+                return CitationCounts(items, (report,))
+        report = ProviderReport(name=service.name, status="failed", detail=error.message)
+        return CitationCounts(tuple(evidence), (report,), (f"Citations could not be counted: {error.message}",))
+
+
+def pooled(asked: Sequence[Listing], query: str) -> Linked:
+    """What all of them list, each document once: what the first lists, then what only the others do, in their order."""
+    queries = [query, *(f"{query}, by {one.title}" for one in asked[1:])]
+    found_by, records = dict[str, tuple[str, ...]](), dict[str, Hit]()
+    for one, text in zip(asked, queries, strict=True):
+        records |= {record.id: Hit(publication=record) for record in one.records}
+        for id in one.all_ids:
+            found_by[id] = (*found_by.get(id, ()), text)
+    reports = [one.query_report(at, text) for at, (one, text) in enumerate(zip(asked, queries, strict=True), start=1)]
+    return Linked(found_by, records, tuple(reports))
+
+
+def _late(service: CitingLookup) -> ProviderTimeoutError:
+    return ProviderTimeoutError(service.name, f"{service.title} did not answer in time.")
+
+
+def _counted(item: Evidence, count: int) -> Evidence:
+    return item.model_copy(update={"cited_by": count}) if count >= 0 else item

@@ -1,0 +1,283 @@
+"""The records that a caller's items name, by numbers, by a reference, or both; and which of them cannot be trusted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from deepcritical_mcp.evidence.titles import bare_title, changes, tokens
+from deepcritical_mcp.identifiers import RecordIds, preprint_number
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.search.documents import DocumentId, FoundRecord
+from deepcritical_mcp.search.record_finder import (
+    LABELS,
+    PUBMED,
+    RECORDS,
+    Lookup,
+    RecordFinder,
+    compared,
+    has_record,
+    ids_of,
+    other_number,
+)
+from deepcritical_mcp.search.reference_finder import ReferenceFinder, ReferenceMatch
+from deepcritical_mcp.search.references import (
+    Agreement,
+    FieldAgreement,
+    WrittenReference,
+    compare,
+    read_reference,
+    title_agreement,
+)
+from deepcritical_mcp.sources.full_text import Wanted
+from deepcritical_mcp.text import clean_line, clipped
+from deepcritical_mcp.urls import host_of
+
+_SHOWN = 80
+_OTHER_YEAR = ("year", "minor")
+"""A year off by one, which does not speak against a record, but is told."""
+_EU_TRIAL = re.compile(r"(?:EudraCT:? ?|EUCTR)?(20[0-9]{2}-[0-9]{6}-[0-9]{2})(?:-[0-9A-Z]{2})?", re.IGNORECASE)
+_FEW_WORDS = 8
+"""Words in which two titles differ that are shown alone."""
+
+
+@dataclass
+class _Item:
+    """An item on its way: what it names, and what was found."""
+
+    document: DocumentId
+    reference: WrittenReference | None
+    ids: RecordIds
+    lookup: Lookup | None = None
+    match: ReferenceMatch | None = None
+    wrong: str = ""
+
+
+class ItemFinder:
+    """Finds the records of items. Numbers are looked up for all items together, then references that are still open."""
+
+    def __init__(self, records: RecordFinder, references: ReferenceFinder, off: Sequence[str] = ()) -> None:
+        self._records = records
+        self._off = off
+        self._references = references
+
+    async def find(
+        self, documents: Sequence[DocumentId], held: Sequence[Publication | None], seconds: float
+    ) -> list[FoundRecord]:
+        """What is found for each document, in order, within so many seconds. `held` are records that need not be looked
+        up."""
+        end = anyio.current_time() + seconds
+        items = [_item(one) for one in documents]
+        for item, record in zip(items, held, strict=True):
+            item.lookup = Lookup.of(record) if record else None
+        await self._look_up([one for one in items if one.lookup is None], end)
+        for item in items:
+            _choose(item)
+            item.wrong = _contradiction(item)
+        await self._match([one for one in items if _is_open(one)], end)
+        return [_outcome(one, self._off) for one in items]
+
+    async def _look_up(self, items: Sequence[_Item], end: float) -> None:
+        wanted = [Wanted(one.ids, (url,) if preprint_number(url := one.document.url) else ()) for one in items]
+        asked = [(item, one) for item, one in zip(items, wanted, strict=True) if has_record(one)]
+        if not asked:
+            return
+        found = await self._records.find([one for _, one in asked], max(0.0, end - anyio.current_time()))
+        for (item, _), lookup in zip(asked, found, strict=True):
+            item.lookup = lookup
+
+    async def _match(self, items: Sequence[_Item], end: float) -> None:
+        """Look for what references say, also the title of an item whose number belongs to another one."""
+        references = {id(one): one.reference or read_reference(one.document.title) for one in items}
+        asked = [one for one in items if references[id(one)].says_more]
+        if not asked:
+            return
+        seconds = max(0.0, end - anyio.current_time())
+        found = await self._references.find([references[id(one)] for one in asked], seconds)
+        for item, match in zip(asked, found, strict=True):
+            item.match = match
+
+
+def _item(document: DocumentId) -> _Item:
+    """An item with the numbers that it or its reference names; its own count more."""
+    reference = read_reference(document.reference) if document.reference else None
+    if reference is None:
+        return _Item(document, None, document.ids)
+    named = RecordIds() if compared(document.ids, reference.ids) == "different" else reference.ids
+    return _Item(document, reference, RecordIds(*(own or one for own, one in zip(document.ids, named, strict=True))))
+
+
+def _is_open(item: _Item) -> bool:
+    """Whether its reference or title must be looked for."""
+    has_record = item.lookup is not None and item.lookup.record is not None
+    if item.wrong:
+        return bool(item.reference or item.document.title)
+    return item.reference is not None and not has_record
+
+
+def _choose(item: _Item) -> None:
+    """Of several records with one DOI, keep those with the title that is written."""
+    lookup, title = item.lookup, item.document.title or (item.reference.says.title if item.reference else "")
+    if lookup and lookup.record and lookup.others and title:
+        several = (lookup.record, *lookup.others)
+        if fitting := [one for one in several if title_agreement(title, one) != "differs"]:
+            lookup.record, lookup.others = fitting[0], fitting[1:]
+
+
+def _contradiction(item: _Item) -> str:
+    """What speaks against the record that its numbers lead to; "" if nothing, or if there is none."""
+    record = item.lookup.record if item.lookup else None
+    if record is None:
+        return ""
+    if problem := other_number(item.ids, record):
+        return problem
+    title = bare_title(item.document.title, host_of(item.document.url))
+    if title and title_agreement(title, record) == "differs":
+        return f"its title is not {_quoted(title)}"
+    if item.reference and item.reference.says_more:
+        agreement = compare(item.reference, record)
+        if not agreement.is_accepted and "differs" in (agreement.verdict("title"), agreement.verdict("authors")):
+            return f"it differs from what is written: {differences(agreement)}"
+    return ""
+
+
+def _outcome(item: _Item, off: Sequence[str]) -> FoundRecord:
+    lookup, match = item.lookup, item.match
+    if item.wrong and lookup and lookup.record:
+        fitting = [one for one, _ in match.accepted or match.nearest] if match else []
+        lead = "lead" if sum(map(bool, item.ids)) > 1 else "leads"
+        reason = f"{_named(item.ids)} {lead} to a record that does not agree: {item.wrong}"
+        return FoundRecord(None, "wrong", reason, tuple(_distinct([*fitting, lookup.record])))
+    if lookup and lookup.record:
+        return _found(item, lookup)
+    failures = [*(lookup.failures if lookup else ()), *(match.failures if match else ())]
+    if match and match.accepted:
+        return _matched(item, match)
+    not_asked = item.document.not_asked(item.ids, off)
+    if match and match.nearest:
+        return _near(match, [*(error.message for error in failures), *([f"{not_asked}."] if not_asked else [])])
+    if failures:
+        told = " ".join(dict.fromkeys(error.message for error in failures))
+        return FoundRecord(None, "outage", f"it could not be looked up, so send it again later: {told}", unasked=told)
+    if match and match.unasked:
+        return FoundRecord(None, "outage", f"{_asked_so_far(match)} {_unasked(match)}")
+    details = [attempt.detail for attempt in lookup.attempts if attempt.detail] if lookup else []
+    told = " ".join(dict.fromkeys(details))
+    if not_asked:
+        return FoundRecord(None, "outage", f"{not_asked}. {told}".rstrip())
+    told = told or _unlisted_trial(item)
+    if item.reference:
+        return FoundRecord(None, "not_found", f"no record agrees with this reference. {told}".rstrip())
+    name = clipped(clean_line(item.document.name), _SHOWN)
+    return FoundRecord(None, "not_found", told or f"nobody has a record of {name}")
+
+
+def _found(item: _Item, lookup: Lookup) -> FoundRecord:
+    """The record that an item's numbers lead to, or which of several it may be."""
+    record = lookup.record
+    assert record
+    if lookup.others:
+        reason = f"several records have {_named(item.ids)}: send the PMID of the one you mean"
+        return FoundRecord(None, "ambiguous", reason, (record, *lookup.others))
+    remark = differences(compare(item.reference, record)) if item.reference else ""
+    told = f"differs from what is written: {remark}" if remark else ""
+    return FoundRecord(record, remark=told, unasked=lookup.unasked)
+
+
+def _matched(item: _Item, match: ReferenceMatch) -> FoundRecord:
+    """The record that agrees with a reference."""
+    records = _distinct([one for one, _ in match.accepted])
+    if len(records) > 1:
+        reason = "several records agree with this reference: send the number of the one you mean"
+        return FoundRecord(None, "ambiguous", reason, tuple(records))
+    remarks = [f"differs from what is written: {told}"] if (told := differences(match.accepted[0][1])) else []
+    if any(item.ids):
+        unknown = "could not be looked up" if item.lookup and item.lookup.failures else "is not known"
+        remarks.append(f"{_named(item.ids)} {unknown}; this record was found by the text")
+    return FoundRecord(records[0], remark="; ".join(remarks), unasked=_why_unasked(records[0], match))
+
+
+def _why_unasked(record: Publication, match: ReferenceMatch) -> str:
+    """Why PubMed did not say whether it has the record; "" if it did."""
+    late = (error.message for error in match.failures if record.awaits_pubmed and error.provider in (PUBMED, RECORDS))
+    return match.without_pubmed.get(record.id) or next(late, "")
+
+
+def _distinct(records: Sequence[Publication]) -> list[Publication]:
+    """Records without those that describe one of the others; of two of one paper, PubMed's stays."""
+    found: list[Publication] = []
+    for one in records:
+        place = next((n for n, other in enumerate(found) if _is_one_paper(one, other)), None)
+        if place is None:
+            found.append(one)
+        elif one.pmid and not found[place].pmid:
+            found[place] = one
+    return found
+
+
+def _is_one_paper(one: Publication, other: Publication) -> bool:
+    """Whether two records have a number in common, or none to tell them apart, but the same title and year."""
+    verdict = compared(ids_of(one), ids_of(other))
+    if verdict or one.source != other.source:
+        return verdict == "same"
+    return tokens(one.title) == tokens(other.title) and one.date[:4] == other.date[:4]
+
+
+def _asked_so_far(match: ReferenceMatch) -> str:
+    asked = " and ".join(("PubMed's search", *match.asked))
+    return f"not found so far, by {asked}, but not everybody was asked."
+
+
+def _unasked(match: ReferenceMatch) -> str:
+    return f"There was no time left to ask {' and '.join(match.unasked)}: send it again in a call of its own."
+
+
+def _unlisted_trial(item: _Item) -> str:
+    """That a trial's number is another registry's, which nobody here can be asked for; "" if it is not one."""
+    number = item.ids.nct or (found[0] if (found := _EU_TRIAL.fullmatch(item.document.reference.strip())) else "")
+    if not number or number.startswith("NCT"):
+        return ""
+    registry = "ISRCTN registry" if number.startswith("ISRCTN") else "EU's register of trials"
+    told = f"{number} is a trial of the {registry}, which cannot be asked here"
+    page = f"; pass url=https://www.isrctn.com/{number} to keep its page" if number.startswith("ISRCTN") else ""
+    return f"{told}{page}."
+
+
+def _near(match: ReferenceMatch, outages: Sequence[str]) -> FoundRecord:
+    record, agreement = match.nearest[0]
+    told = differences(agreement) or "too little is written to be sure"
+    if not outages and match.unasked:
+        outages = [_unasked(match)]
+    down = f" Not everybody could be asked: {outages[0]}" if outages else ""
+    named = f"PMID {record.pmid}" if record.pmid else record.doi or record.id
+    reason = f"no record agrees with this reference. {named} comes nearest: {told}.{down}"
+    return FoundRecord(None, "ambiguous", reason, tuple(_distinct([one for one, _ in match.nearest])))
+
+
+def differences(agreement: Agreement) -> str:
+    """What differs between a reference and a record, for the caller; "" if nothing does."""
+    told = (one for one in agreement.fields if one.verdict == "differs" or (one.field, one.verdict) == _OTHER_YEAR)
+    return "; ".join(map(_difference, told))
+
+
+def _difference(field: FieldAgreement) -> str:
+    """E.g. 'year "2008", in the record "2006"'; of a title that is nearly the same, only the words that differ."""
+    written, true = field.written, field.true
+    if field.field == "title":
+        found = changes(tokens(written), tokens(true))
+        if sum(len(one.gone) + len(one.come) for one in found) <= _FEW_WORDS:
+            written = " … ".join(" ".join(one.gone) for one in found if one.gone)
+            true = " … ".join(" ".join(one.come) for one in found if one.come)
+    return f"{field.field} {_quoted(written)}, in the record {_quoted(true)}"
+
+
+def _quoted(text: str) -> str:
+    return f'"{clipped(clean_line(text), _SHOWN)}"'
+
+
+def _named(ids: RecordIds) -> str:
+    named = (f"{LABELS[name]} {value}" for name, value in ids._asdict().items() if value)
+    return " and ".join(named)

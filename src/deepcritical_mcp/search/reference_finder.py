@@ -1,0 +1,252 @@
+"""The records that references mean: looked for in PubMed, for all at once, then by services that read citations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+import anyio.to_thread
+
+from deepcritical_mcp.deadline import TO_READ_REFERENCES, seconds_for
+from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
+from deepcritical_mcp.evidence.titles import tokens
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import UNKNOWN_DATE, Publication
+from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
+from deepcritical_mcp.search.references import Agreement, WrittenReference, compare
+from deepcritical_mcp.sources.base import Source
+from deepcritical_mcp.sources.full_text import Wanted
+from deepcritical_mcp.sources.lookup import CitedPlace, LookupService, PlaceLookup, ReferenceLookup
+from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS
+
+READ_TOGETHER = 8
+"""References that one service reads before the next one is asked for those that are open."""
+IN_ONE_SEARCH = 25
+"""References whose titles one request to PubMed looks for."""
+_HITS_EACH = 20
+_TITLE_WORDS = 8
+_LEAST_WORDS = 3
+"""Words of a title that are looked for without a name or a year."""
+MAX_CANDIDATES = 3
+"""Records that are named for a reference that none of them agrees with."""
+_SHARE = 0.4
+"""Of a record's title that a reference must share before they are compared."""
+_NO_TIME = "There was no time left to look for the reference: send it again in a call of its own."
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_FIRST_PAGE = re.compile(r"\w{1,12}")
+
+
+@dataclass
+class ReferenceMatch:
+    """What was found for a reference.
+
+    Attributes:
+        considered: every record that may be meant, with how it agrees.
+        failures: outages of services that were asked, or could not be.
+        without_pubmed: by a record's id, why PubMed could not be asked for it.
+        asked: the services that read the reference and answered.
+        unasked: those that there was no time for.
+    """
+
+    reference: WrittenReference
+    considered: dict[str, tuple[Publication, Agreement]] = field(
+        default_factory=dict[str, tuple[Publication, Agreement]]
+    )
+    failures: list[ProviderError] = field(default_factory=list[ProviderError])
+    without_pubmed: dict[str, str] = field(default_factory=dict[str, str])
+    asked: list[str] = field(default_factory=list[str])
+    unasked: list[str] = field(default_factory=list[str])
+
+    def consider(self, records: Iterable[Publication]) -> None:
+        """Compare records with the reference."""
+        self.considered |= {one.id: (one, compare(self.reference, one)) for one in records}
+
+    @property
+    def accepted(self) -> list[tuple[Publication, Agreement]]:
+        """The records that agree, those that agree best: one, or several that cannot be told apart."""
+        found = [one for one in self.considered.values() if one[1].is_accepted]
+        best = max((agreement.rank for _, agreement in found), default=None)
+        return [one for one in found if one[1].rank == best]
+
+    @property
+    def nearest(self) -> list[tuple[Publication, Agreement]]:
+        """The records that come nearest, at most three, if none agrees."""
+        found = [one for one in self.considered.values() if _is_near(one[1])]
+        return sorted(found, key=lambda one: one[1].rank, reverse=True)[:MAX_CANDIDATES]
+
+
+def _is_near(agreement: Agreement) -> bool:
+    """Whether a record shares enough with a reference to be named: its title, or names or journal, and the place."""
+    said = {one.field: one.verdict in ("agrees", "minor") for one in agreement.fields}
+    return said["title"] or (said["volume"] and said["pages"] and (said["authors"] or said["journal"]))
+
+
+class ReferenceFinder:
+    """Finds what references mean. However many there are, PubMed is asked for their titles 25 at a time, for their
+    places 100 at a time, and for all records together; what is open then costs a request each at services that read
+    citations, which are asked for as many as there is time for."""
+
+    def __init__(self, pubmed: Source | None, records: RecordFinder, lookups: Sequence[LookupService]) -> None:
+        self._pubmed = pubmed
+        self._records = records
+        self._places = [one for one in lookups if isinstance(one, PlaceLookup)]
+        self._readers = [one for one in lookups if isinstance(one, ReferenceLookup)]
+
+    async def find(self, references: Sequence[WrittenReference], seconds: float) -> list[ReferenceMatch]:
+        """What is found for each reference, in order, within so many seconds; outages are in `failures`."""
+        by_reference = {one: ReferenceMatch(one) for one in references}
+        matches = [*by_reference.values()]
+        end = anyio.current_time() + seconds
+        with anyio.move_on_after(seconds) as scope:
+            await self._from_pubmed(matches, end)
+            await self._from_readers([one for one in matches if not one.accepted], end)
+        for one in matches if scope.cancelled_caught else ():
+            if not one.accepted:
+                one.failures.append(ProviderTimeoutError("records", _NO_TIME))
+        return [by_reference[one] for one in references]
+
+    async def _from_readers(self, matches: Sequence[ReferenceMatch], end: float) -> None:
+        """Ask all services that read citations for a few references before the next few, as long as there is time."""
+        stop = anyio.current_time() + seconds_for(TO_READ_REFERENCES)
+        for batch in (matches[at : at + READ_TOGETHER] for at in range(0, len(matches), READ_TOGETHER)):
+            for reader in self._readers:
+                if open_ones := [one for one in batch if not one.accepted]:
+                    await self._from_reader(reader, open_ones, stop, end)
+
+    async def _from_pubmed(self, matches: Sequence[ReferenceMatch], end: float) -> None:
+        found: dict[str, None] = {}
+        titled = [one for one in matches if _title_query(one.reference)]
+        for batch in (titled[at : at + IN_ONE_SEARCH] for at in range(0, len(titled), IN_ONE_SEARCH)):
+            found |= await self._by_title(batch)
+        for service in self._places:
+            found |= await self._by_place(service, matches)
+        await self._consider(matches, [RecordIds(pmid=pmid) for pmid in found], end)
+
+    async def _by_title(self, batch: Sequence[ReferenceMatch]) -> dict[str, None]:
+        if self._pubmed is None:
+            return {}
+        query = " OR ".join(dict.fromkeys(_title_query(one.reference) for one in batch))
+        request = self._pubmed.request(query="title")
+        try:
+            answer = await self._pubmed.ask(query, request, offset=0, limit=_HITS_EACH * len(batch))
+        except ProviderError as error:
+            _note(batch, error)
+            return {}
+        return dict.fromkeys(answer.ids)
+
+    async def _by_place(self, service: PlaceLookup, matches: Sequence[ReferenceMatch]) -> dict[str, None]:
+        places = {one: place for one, match in enumerate(matches) if (place := _place(match.reference))}
+        asked, found = list(places.items()), dict[str, None]()
+        for batch in (asked[at : at + 100] for at in range(0, len(asked), 100)):
+            try:
+                ids = await service.at_places([place for _, place in batch])
+            except ProviderError as error:
+                _note([matches[one] for one, _ in batch], error)
+                continue
+            found |= dict.fromkeys(one.pmid for one in ids if one.pmid)
+        return found
+
+    async def _from_reader(
+        self, reader: ReferenceLookup, matches: Sequence[ReferenceMatch], stop: float, end: float
+    ) -> None:
+        """Ask a service that reads one citation at a time, until `stop`, and look up what it names."""
+        limiter, named = anyio.CapacityLimiter(AT_ONCE), dict[RecordIds, None]()
+
+        async def ask(one: ReferenceMatch) -> None:
+            async with limiter:
+                if anyio.current_time() >= stop:
+                    one.unasked.append(reader.title)
+                    return
+                try:
+                    candidates = await reader.match(one.reference.text)
+                except ProviderError as error:
+                    one.failures.append(error)
+                    return
+            one.asked.append(reader.title)
+            # Unchecked, until PubMed is asked for them, too.
+            unchecked = {"status_checked": UNKNOWN_DATE}
+            described = (candidate for candidate in candidates if isinstance(candidate, Publication))
+            records = [record.model_copy(update=unchecked) for record in described]
+            one.consider(records)
+            named.update(dict.fromkeys(candidate for candidate in candidates if isinstance(candidate, RecordIds)))
+            # What the service describes may have a fuller record elsewhere.
+            named.update(dict.fromkeys(ids_of(record) for record, _ in one.accepted if record in records))
+
+        async with anyio.create_task_group() as tasks:
+            for one in matches:
+                tasks.start_soon(ask, one)
+        await self._consider(matches, [*named], end)
+
+    async def _consider(self, matches: Sequence[ReferenceMatch], ids: Sequence[RecordIds], end: float) -> None:
+        """Fetch records, and compare each with the references that it may belong to."""
+        known = {number for one in matches for id in one.considered for number in [id]}
+        wanted = [one for one in ids if any(one) and f"pubmed:{one.pmid}" not in known]
+        if not wanted:
+            return
+        lookups = await self._records.find([Wanted(one) for one in wanted], max(0.0, end - anyio.current_time()))
+        records = [one.record for one in lookups if one.record]
+        await anyio.to_thread.run_sync(_compare_all, matches, records)
+        unasked = {one.record.id: one.unasked for one in lookups if one.record and one.unasked}
+        for match in matches:
+            match.without_pubmed |= unasked
+        if failures := [error for one in lookups if one.record is None for error in one.failures]:
+            _note([one for one in matches if not one.accepted], failures[0])
+
+
+def _compare_all(matches: Sequence[ReferenceMatch], records: Sequence[Publication]) -> None:
+    titles = [(record, frozenset(tokens(record.title))) for record in records]
+    for match in matches:
+        words = frozenset(word.token for word in match.reference.words)
+        match.consider(
+            record
+            for record, title in titles
+            if len(title & words) >= _SHARE * len(title) or _shares_place(match.reference, record)
+        )
+
+
+def _shares_place(reference: WrittenReference, record: Publication) -> bool:
+    first = _FIRST_PAGE.match(reference.says.pages)
+    return bool(first and reference.says.volume and record.pages.startswith(first[0]))
+
+
+def _note(matches: Iterable[ReferenceMatch], error: ProviderError) -> None:
+    for one in matches:
+        one.failures.append(error)
+
+
+def _place(reference: WrittenReference) -> CitedPlace | None:
+    """Where it says that the article stands; None if that says too little."""
+    says, first = reference.says, _FIRST_PAGE.match(reference.says.pages)
+    if not says.journal or not says.volume or not first:
+        return None
+    return CitedPlace(says.journal, says.year, says.volume, first[0], says.authors[0] if says.authors else "")
+
+
+def _title_query(reference: WrittenReference) -> str:
+    """A query that finds the title although a word of it may be wrong; "" if it has too few words."""
+    if not reference.has_title:
+        return ""
+    words = dict.fromkeys(word.lower() for word in _WORD.findall(reference.says.title))
+    telling = [word for word in words if word not in PUBMED_STOP_WORDS and word not in STOP_WORDS]
+    longest = sorted(telling, key=len, reverse=True)[:_TITLE_WORDS]
+    year, author = reference.says.year, _word_of(reference.says.authors[:1], lambda word: len(word) > 1)
+    years = f"{int(year) - 1}:{int(year) + 1}[dp]" if year else ""
+    if len(longest) < _LEAST_WORDS or not longest:
+        more = [f"{author}[au]" if author else "", years]
+        return _all_of([*(f"{word}[ti]" for word in longest), *filter(None, more)]) if longest and any(more) else ""
+    whole = _all_of(f"{word}[ti]" for word in longest)
+    if not years or len(longest) < 2 * _LEAST_WORDS:
+        return whole
+    halves = (_all_of([*(f"{word}[ti]" for word in longest[at::2]), years]) for at in (0, 1))
+    return " OR ".join((whole, *halves))
+
+
+def _all_of(terms: Iterable[str]) -> str:
+    return f"({' AND '.join(terms)})"
+
+
+def _word_of(names: Sequence[str], fits: Callable[[str], bool]) -> str:
+    """The last word of the first name that fits."""
+    return next((word for name in names for word in reversed(_WORD.findall(name)) if fits(word)), "")

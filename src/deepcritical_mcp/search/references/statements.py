@@ -1,0 +1,142 @@
+"""What the part of a reference around its title says: names, year, journal, volume and pages, in any style.
+
+Every regular expression here is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+
+_YEAR = r"(?<![\w./:–-])(1[5-9]\d\d|20\d\d)[a-z]?(?![\w–-])"
+_YEAR_IN_BRACKETS = re.compile(r"\(\s{0,2}(?:[A-Z][a-z]{2,8}\.? )?(1[5-9]\d\d|20\d\d)[a-z]?\b[^()]{0,20}\)")
+_YEAR_ALONE = re.compile(_YEAR)
+_MONTHS = "|".join((*calendar.month_name[1:], *calendar.month_abbr[1:], "Sept", "Winter", "Spring", "Summer", "Autumn"))
+_DATE = re.compile(
+    rf"(?:[,.] ?)?\b(?:{_MONTHS})\b\.?(?:[-–/](?:{_MONTHS})\b\.?)?(?: [0-9]{{1,2}}\b(?![(:]))?", re.IGNORECASE
+)
+_PAGE = r"[A-Za-z]{0,5}\d{1,8}[A-Za-z]?"
+_PAGES = rf"{_PAGE}(?:\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{_PAGE})?"
+_PLACE = re.compile(
+    rf"(?<![\w.])(?P<volume>[A-Za-z]?\d{{1,4}}[A-Z]?)\s{{0,2}}(?:\((?P<issue>[^()]{{1,30}})\))?\s{{0,2}}[:,]\s{{0,2}}"
+    rf"(?:pp?\.?\s{{0,2}})?(?P<pages>{_PAGES})"
+)
+_VOLUME_AND_ISSUE = re.compile(r"(?<![\w.])(?P<volume>\d{1,4})\s{0,2}\((?P<issue>[^()]{1,30})\)")
+_NAMED_VOLUME = re.compile(r"\bvol(?:ume|\.)?\s{0,2}(\d{1,4})", re.IGNORECASE)
+_VOLUME_BEFORE_ISSUE = re.compile(r"(?<![\w.])(\d{1,4}),? {0,2}(?=no\.)", re.IGNORECASE)
+_PAGES_AT_END = re.compile(rf"[:,]\s{{0,2}}({_PAGES})")
+_NAME_AND_INITIALS = re.compile(r"(?:[^\W\d_][\w'’-]{1,40} ){1,3}[A-Z]{1,3}")
+_NAMED_ISSUE = re.compile(r"\b(?:no\.?|issue)\s{0,2}(\d{1,4})", re.IGNORECASE)
+_NAMED_PAGES = re.compile(rf"\b(?:pp?\.|pages?)\s{{0,2}}({_PAGES})", re.IGNORECASE)
+_ET_AL = re.compile(r"\b(?:et\.? al|and others|and colleagues)\b", re.IGNORECASE)
+_BETWEEN_NAMES = re.compile(r"[,;&/]|\b(?:and|und|y|et)\b")
+_NUMBERED = re.compile(r"\A[\W\d]{1,12}")
+_NAME_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*")
+_NOT_NAMES = frozenset("jr sr ii iii iv eds ed editor editors in".split())
+_LEADS_TO_NAMES = re.compile(r"[\s.,*_”\"'’»\])]{0,6}[(\[–—-]")
+_AFTER_JOURNAL = re.compile(r"(?<![\w-])\(?\d|[;(\[]|https?:|\bvol\b|\bdoi\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What a reference says; "" or () for what it does not say.
+
+    Attributes:
+        authors: family names in order; of names written out, the whole name.
+        pages: as written, "1091–1096"; a number of an article counts as one.
+    """
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    year: str = ""
+    journal: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+
+
+def statements_around(text: str, start: int, end: int) -> Statements:
+    """What a reference says if its title stands between `start` and `end`; the same place if it has no title."""
+    before, title, after = text[:start], text[start:end], text[end:]
+    year = _year_in(before) or _year_in(after)
+    head, _, behind_year = _parted(before, year)
+    authors = names_in(head)
+    if not authors and title and (found := _named_after(after)):
+        authors, after = found
+    rest = _without_date(after if any(map(str.isalpha, _NAME_WORD.findall(after))) else f"{behind_year} {after}", year)
+    place = _place_in(rest)
+    return Statements(title, authors, year, _journal_in(rest) or _journal_in(behind_year), *place)
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The family names in a list of authors: "Berg JA, Ruiz K, et al.", "Berg, J. A., & Ruiz, K.", "Jan Berg"."""
+    listed = _ET_AL.split(_NUMBERED.sub("", text, count=1), maxsplit=1)[0]
+    return tuple(filter(None, map(_family, _BETWEEN_NAMES.split(listed))))
+
+
+def _family(piece: str) -> str:
+    words = [word for word in _NAME_WORD.findall(piece) if word.lower() not in _NOT_NAMES]
+    while words and _is_initials(words[-1]) and (len(words) > 1 or "." in piece or len(words[-1]) == 1):
+        words.pop()
+    while words and len(words) > 1 and _is_initials(words[0]) and f"{words[0]}." in piece:
+        words.pop(0)
+    return " ".join(words) if any(word[0].isupper() for word in words) else ""
+
+
+def _is_initials(word: str) -> bool:
+    letters = re.sub(r"\W", "", word)
+    return (letters.isupper() and len(letters) <= 3) or len(letters) == 1
+
+
+def _year_in(text: str) -> str:
+    found = _YEAR_IN_BRACKETS.search(text) or _YEAR_ALONE.search(text)
+    return found[1] if found else ""
+
+
+def _parted(text: str, year: str) -> tuple[str, str, str]:
+    """`text` before and behind the year."""
+    head, mark, rest = text.partition(year) if year else (text, "", "")
+    return head, mark, rest
+
+
+def _named_after(after: str) -> tuple[tuple[str, ...], str] | None:
+    """Names that follow the title, "(Zhang et al., bioRxiv 2023)" or ". Zhang W, Li X. BioRxiv", and what follows."""
+    lead, _, rest = after.lstrip(" .,*_").partition(". ")
+    listed = [name.strip() for name in _ET_AL.split(lead)[0].split(",")]
+    if rest and all(_NAME_AND_INITIALS.fullmatch(name) for name in listed if name) and any(listed):
+        return names_in(lead), rest
+    if not _LEADS_TO_NAMES.match(after):
+        return None
+    inside = after.lstrip(" .,*_([–—-”\"'’»])")
+    if found := _ET_AL.search(inside[:200]):
+        return names_in(inside[: found.start()]), inside[found.end() :]
+    lead, comma, rest = inside.partition(",")
+    names = names_in(lead)
+    return (names, rest) if comma and 0 < len(names) <= 3 and not any(map(str.isdigit, lead)) else None
+
+
+def _without_date(text: str, year: str) -> str:
+    """`text` without the year, months and days, so that what is left in numbers are volume, issue and pages."""
+    found = re.search(rf"{year}[a-z]?(?!\d)", text) if year else None
+    bare = f"{text[: found.start()]} ; {text[found.end() :]}" if found else text
+    return _DATE.sub(" ; ", bare)
+
+
+def _place_in(text: str) -> tuple[str, str, str]:
+    """Volume, issue and pages."""
+    if volume := _NAMED_VOLUME.search(text) or _VOLUME_BEFORE_ISSUE.search(text):
+        issue = _NAMED_ISSUE.search(text, volume.end())
+        pages = _NAMED_PAGES.search(text) or _PAGES_AT_END.search(text, issue.end() if issue else volume.end())
+        return volume[1], issue[1] if issue else "", pages[1] if pages else ""
+    if found := _PLACE.search(text):
+        return found["volume"], found["issue"] or "", found["pages"]
+    found = _VOLUME_AND_ISSUE.search(text)
+    return (found["volume"], found["issue"], "") if found else ("", "", "")
+
+
+def _journal_in(text: str) -> str:
+    lead = text.lstrip(" .,;:*_)]”\"'?!")
+    found = _AFTER_JOURNAL.search(lead)
+    name = (lead[: found.start()] if found else lead).strip(" .,;:*_()[]”\"'")
+    return name if any(map(str.isalpha, name)) else ""

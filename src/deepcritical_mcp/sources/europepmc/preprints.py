@@ -1,0 +1,136 @@
+"""Preprints as a source of evidence, through Europe PMC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ProviderResponseError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
+from deepcritical_mcp.net.json_fields import text_of
+from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.europepmc.europe_pmc_client import MAX_PAGE, TITLE, EuropePMCClient
+from deepcritical_mcp.sources.europepmc.europe_pmc_lookup import identifier_terms
+from deepcritical_mcp.sources.europepmc.europe_pmc_record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
+from deepcritical_mcp.text import counted
+
+WHOLE_RECORDS = 300
+"""A search for at most so many results brings their records with it; one for more brings only their DOIs."""
+MAX_HELD = 1_600
+"""Records of searches whose second step has not come yet."""
+
+
+class Preprints(Source):
+    """Preprints in Europe PMC. Their records usually come with the search; those of a deep page, in a second step."""
+
+    name = "preprints"
+    title = TITLE
+    kind = "preprints"
+    cited_as = "preprint"
+    request = PreprintRequest
+    two_step = True
+    block = 100
+    id_name = "DOI"
+    witnessed = True
+
+    def __init__(self, client: EuropePMCClient) -> None:
+        self._client = client
+        self._held: dict[str, Publication] = {}
+        """Records that came with a search, until they are fetched."""
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls(EuropePMCClient.create(settings, net, steps=2))
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        """One page of the DOIs of preprints that match `variant`, numbers of Europe PMC where there is no DOI."""
+        assert isinstance(request, PreprintRequest)
+        term, end = request.term(variant), offset + limit
+        kind = "core" if limit <= WHOLE_RECORDS else "lite"
+        found: list[EuropePMCRecord] = []
+        done, total, cursor, skipped = 0, end, "*", 0
+        while cursor and done < min(total, end):
+            if done < offset:
+                size = min(MAX_PAGE, offset - done)
+                page = await self._client.rows(_any, term, page_size=size, cursor=cursor, result_type="idlist")
+            else:
+                size = min(MAX_PAGE, end - done)
+                page = await self._client.search(term, page_size=size, cursor=cursor, result_type=kind)
+                found += page.records
+                skipped += page.skipped
+            done += len(page.records) + page.skipped
+            total, cursor = page.total, page.next_cursor
+        if total and not done:
+            raise ProviderResponseError(
+                PROVIDER, f"{TITLE} counts {counted(total, 'result')}, but delivers none. Try again in a minute."
+            )
+        remarks = request.remarks(variant)
+        if skipped:
+            remarks += (f"{TITLE} sent {counted(skipped, 'record')} without an id, which cannot be shown.",)
+        if done < min(total, end):
+            remarks += (f"{TITLE} counts {total:,} results, but delivers only {done:,}.",)
+            total = done
+        named = _named_once(found)
+        self._hold(named, are_whole=kind == "core")
+        return Answer(tuple(named), total, remarks=remarks, translation=term)
+
+    def _hold(self, records: Mapping[str, Publication], *, are_whole: bool) -> None:
+        """Keep whole records until they are fetched, and none that are older than the last search."""
+        for id in records:
+            self._held.pop(id, None)
+        self._held |= records if are_whole else {}
+        for id in list(self._held)[:-MAX_HELD]:
+            del self._held[id]
+
+    async def fetch(self, ids: Sequence[str]) -> Fetched:
+        held = {id: self._held.pop(id) for id in ids if id in self._held}
+        others = [id for id in ids if id not in held]
+        return Fetched(held | (await self._fetched(others) if others else {}))
+
+    async def _fetched(self, ids: Sequence[str]) -> dict[str, Publication]:
+        are_numbers = [(id, id.startswith(PREPRINTS)) for id in ids]
+        wanted = [RecordIds(preprint_number=id) if is_number else RecordIds(doi=id) for id, is_number in are_numbers]
+        query = f"({' OR '.join(term for one in wanted for term in identifier_terms(one))}) AND SRC:{PREPRINTS}"
+        page = await self._client.search(query, page_size=min(MAX_PAGE, 3 * len(ids)))
+        return records_by_id(page.records, ids)
+
+    def stub(self, id: str) -> Publication:
+        is_number = id.startswith(PREPRINTS)
+        ids = {"preprint_number": id, "url": europe_pmc_page(PREPRINTS, id)} if is_number else {"doi": id}
+        return Publication.of("abstract", NO_ABSTRACT, provider=PROVIDER, source="preprint", title=NO_TITLE, **ids)
+
+    def named(self, ids: str) -> str:
+        return ids if ids.startswith(PREPRINTS) else super().named(ids)
+
+    def checks(self) -> Sequence[SourceCheck]:
+        async def examine() -> Finding:
+            await self._client.rows(_any, f"SRC:{PREPRINTS}", page_size=1, result_type="idlist")
+            return Finding("answers")
+
+        return (SourceCheck(f"{TITLE} preprints", examine),)
+
+
+def records_by_id(records: Sequence[EuropePMCRecord], ids: Sequence[str]) -> dict[str, Publication]:
+    """The records by those of `ids`, DOIs or numbers, that they have; of several versions with one DOI the newest."""
+    found: dict[str, Publication] = {}
+    for record in sorted(records, key=lambda one: one.publication.date):
+        found[record.id] = record.publication
+        if record.publication.doi:
+            found[record.publication.doi] = record.publication
+    return {id: found[id] for id in ids if id in found}
+
+
+def _any(row: Mapping[str, object]) -> bool | None:
+    return True if text_of(row.get("id")) else None
+
+
+def _named_once(records: Sequence[EuropePMCRecord]) -> dict[str, Publication]:
+    """The records by their DOIs; by its number one that has no DOI, or that of an earlier one."""
+    named: dict[str, Publication] = {}
+    for record in records:
+        doi = record.publication.doi
+        named[record.id if not doi or doi in named else doi] = record.publication
+    return named

@@ -1,0 +1,150 @@
+"""The interfaces of services that know something about documents, besides searching or delivering them.
+
+A service implements those of `RecordLookup`, `ReferenceLookup`, `PlaceLookup`, `StatusLookup` and `CitingLookup` that
+it can answer. All methods raise only ProviderError: an outage is never an empty answer.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from deepcritical_mcp import sources
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import Publication, StatusNotice
+from deepcritical_mcp.sources.base import Net, SourceCheck
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.config import Settings
+    from deepcritical_mcp.sources import SourceRow
+
+
+class LookupService(ABC):
+    """A service that is asked about known documents.
+
+    Attributes:
+        name: wire name, e.g. "crossref".
+        title: name for people, e.g. "Crossref".
+    """
+
+    name: str
+    title: str
+
+    @classmethod
+    @abstractmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        """The service as the settings describe it. Opens no connection yet."""
+
+    def checks(self) -> Sequence[SourceCheck]:
+        """The checks for `doctor`."""
+        return ()
+
+
+@dataclass(frozen=True)
+class FoundRecords:
+    """Records of several documents.
+
+    Attributes:
+        records: one for each document asked for, in order; None if the service has none.
+        remarks: by position, why there is no record, if more is known than that: "10.48550/arxiv.2301.00001 is a DOI
+            of arXiv, registered with DataCite; Crossref has no record of it."
+    """
+
+    records: tuple[Publication | None, ...]
+    remarks: Mapping[int, str] = field(default_factory=dict[int, str])
+
+
+class RecordLookup(LookupService):
+    """Has bibliographic records, found by identifiers."""
+
+    @abstractmethod
+    def accepts(self, ids: RecordIds) -> bool:
+        """Whether it can be asked for a document with these identifiers."""
+
+    @abstractmethod
+    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+        """The records of up to 100 documents, each accepted before, in as few requests as the service allows.
+
+        A record is only returned for identifiers that it has itself. It has an abstract or NO_ABSTRACT, its status and
+        its links to other records (`status_notices`).
+        """
+
+
+class ReferenceLookup(LookupService):
+    """Finds what a reference, written in any style, may refer to."""
+
+    @abstractmethod
+    async def match(self, reference: str) -> Sequence[Publication | RecordIds]:
+        """Candidates, best first: records, or identifiers whose records must be looked up. They may all be wrong."""
+
+
+class CitedPlace(NamedTuple):
+    """Where a reference says that an article stands; `author` is the first one's family name. "" if unknown."""
+
+    journal: str
+    year: str = ""
+    volume: str = ""
+    first_page: str = ""
+    author: str = ""
+
+
+class PlaceLookup(LookupService):
+    """Finds articles by journal, year, volume and first page."""
+
+    @abstractmethod
+    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[RecordIds]:
+        """What stands at each of up to 100 places, in order, in one request; RecordIds() where nothing or more than
+        one article does."""
+
+
+class StatusLookup(LookupService):
+    """A second witness of what happened to a publication."""
+
+    @abstractmethod
+    async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
+        """For each of up to 100 normalized DOIs that the service knows, what it says about it: retractions, concerns,
+        corrections, newer versions, the article of a preprint, the preprint of an article. () if nothing happened.
+
+        `reference` of a retraction says who reported it, e.g. "Retraction Watch, 2024-05-01".
+        """
+
+
+@dataclass(frozen=True)
+class CitingDocuments:
+    """Documents that cite one, newest or best first; `total` may be more than are listed.
+
+    `records` are those of documents without a PMID, which `ids` does not list: preprints, theses and the like.
+    """
+
+    total: int
+    ids: tuple[RecordIds, ...] = ()
+    records: tuple[Publication, ...] = ()
+
+
+class CitingLookup(LookupService):
+    """Knows who cites a paper.
+
+    Attributes:
+        counts_citations: whether it also counts the citations of many papers at once.
+    """
+
+    counts_citations: bool = False
+
+    @abstractmethod
+    async def citing(self, pmid: str, limit: int) -> CitingDocuments:
+        """At most `limit` documents that cite the paper, up to 1,000."""
+
+    async def counts(self, pmids: Sequence[str]) -> Mapping[str, int]:
+        """How often each of up to 200 papers has been cited, for those that the service counts."""
+        return {}
+
+
+def create_lookups(settings: Settings, net: Net, rows: Sequence[SourceRow] | None = None) -> list[LookupService]:
+    """The services of `rows`, of `LOOKUPS` by default, in that order, as the settings describe them, without those
+    switched off."""
+    on = sources.switched_on(sources.LOOKUPS if rows is None else rows, settings.off)
+    kinds: list[type[LookupService]] = [pkgutil.resolve_name(row.source) for row in on]
+    return [kind.create(settings, net) for kind in kinds]

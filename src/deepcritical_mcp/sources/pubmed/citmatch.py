@@ -1,0 +1,100 @@
+"""PubMed's services that find the record of a citation: ecitmatch by its parts, the citation matcher by its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Self
+
+import httpx
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import BlockedError, ProviderError, ProviderResponseError
+from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.json_fields import json_answer, mapping_of, rows_of, text_of
+from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.eutils_answers import PROVIDER, explain_refusal
+from deepcritical_mcp.sources.pubmed.ncbi import eutilities, ncbi_client
+from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
+from deepcritical_mcp.text import clean_line
+
+CITATION_MATCHER = "PubMed's citation matcher"
+MAX_CANDIDATES = 10
+MAX_CITATION = 2_000
+"""Characters of a citation that are sent."""
+_SEPARATORS = re.compile(r"[|\r\n\t]+")
+
+
+class ECitMatch(PlaceLookup):
+    """E-utilities' ecitmatch: articles by journal, year, volume, first page and author."""
+
+    name = "ecitmatch"
+    title = "PubMed's ecitmatch"
+
+    def __init__(self, eutils: EUtilities) -> None:
+        self._eutils = eutils
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        client = ncbi_client(settings, net, provider=PROVIDER, title="PubMed", explain=explain_refusal)
+        return cls(eutilities(settings, client))
+
+    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[RecordIds]:
+        """See `PlaceLookup`."""
+        rows = ["|".join(_SEPARATORS.sub(" ", part).strip() for part in place) for place in places]
+        return [RecordIds(pmid=pmid) for pmid in await self._eutils.ecitmatch(rows)] if rows else []
+
+
+class CitationMatcher(ReferenceLookup):
+    """The citation matcher of PubMed's site, which reads a citation as it is written."""
+
+    name = "citmatch"
+    title = CITATION_MATCHER
+
+    def __init__(self, client: ApiClient, *, base_url: str) -> None:
+        self._client = client
+        self._url = f"{base_url}/"
+        self._in_flight = InFlight()
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        client = ncbi_client(settings, net, provider=cls.name, title=cls.title, explain=explain_matching)
+        return cls(client, base_url=settings.of(PubMedSettings).citmatch_url)
+
+    async def match(self, reference: str) -> Sequence[RecordIds]:
+        """See `ReferenceLookup`."""
+        text = clean_line(reference)[:MAX_CITATION]
+        params = {"method": "heuristic", "raw-text": text}
+        headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
+        return await self._in_flight.ask(
+            text, lambda: self._client.request("GET", self._url, _read, params=params, headers=headers)
+        )
+
+    def checks(self) -> Sequence[SourceCheck]:
+        async def examine() -> Finding:
+            await self.match("Mann BJ. Proc Natl Acad Sci U S A. 1991;88:3248.")
+            return Finding("answers")
+
+        return (SourceCheck(CITATION_MATCHER, examine, searches=False),)
+
+
+def _read(response: httpx.Response) -> Sequence[RecordIds]:
+    payload = json_answer(CitationMatcher.name, CITATION_MATCHER, response)
+    result = mapping_of(payload.get("result"))
+    if payload.get("success") is not True or "uids" not in result:
+        told = clean_line(text_of(payload.get("error") or payload.get("message")))[:200]
+        reason = f': "{told}"' if told else " without a result"
+        raise ProviderResponseError(CitationMatcher.name, f"{CITATION_MATCHER} sent an answer{reason}.")
+    found = (normalize_pmid(text_of(row.get("pubmed"))) for row in rows_of(result["uids"]))
+    return [RecordIds(pmid=pmid) for pmid in dict.fromkeys(filter(None, found))][:MAX_CANDIDATES]
+
+
+def explain_matching(response: httpx.Response) -> ProviderError | None:
+    """The error behind a refusal. No key is sent: NCBI's site does not serve this network, or this program."""
+    if response.status_code not in (401, 403):
+        return None
+    refused = f"{CITATION_MATCHER} refused access (HTTP {response.status_code})"
+    return BlockedError(CitationMatcher.name, f"{refused}: it may have blocked this network for a while.")

@@ -1,0 +1,120 @@
+"""What the readable form says of a citation: its reference, its numbers, and its links to other publications."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deepcritical_mcp.identifiers import normalize_trial
+from deepcritical_mcp.models import MAX_TRIAL_PAPERS, NOTICE_LABELS, Citation, NoticeKind, StatusNotice
+from deepcritical_mcp.text import counted
+from deepcritical_mcp.tools.quoting import inert
+from deepcritical_mcp.urls import is_web_address
+
+_TYPES_NOT_SHOWN = ("Journal Article", "Research Support")
+"""Publication types that only the structured form has: nearly every record is of the first, and the others name who
+paid."""
+_MAX_REGISTRATIONS = 5
+_IN_HEADING: tuple[NoticeKind, ...] = ("retraction", "partial_retraction", "concern", "erratum", "update")
+"""Notices that the heading names with the status."""
+TRIAL_PAPERS: tuple[NoticeKind, ...] = ("result", "derived")
+"""Notices that name the papers of a trial."""
+
+
+def registration_number(number: str) -> str:
+    """A trial's as `add_evidence` takes it: "trial NCT02130466"; others as PubMed writes them, "GEO/GSE1"."""
+    trial = normalize_trial(number)
+    return f"trial {trial}" if trial else number
+
+
+def _numbers(citation: Citation, numbers: Sequence[str]) -> Iterator[str]:
+    """The trials that a paper registers; of a trial, its former numbers and those of other registers."""
+    if citation.source != "trial":
+        yield from map(registration_number, numbers)
+        return
+    yield from (f"formerly {trial}" for number in numbers if (trial := _nct(number)))
+    if others := [number for number in numbers if not _nct(number)]:
+        yield f"other numbers: {', '.join(others)}"
+
+
+def _nct(number: str) -> str:
+    trial = normalize_trial(number)
+    return trial if trial.startswith("NCT") else ""
+
+
+def paper_lines(citation: Citation) -> Iterator[str]:
+    """A trial's papers by their PMIDs, a line for each kind, and how to see all of them."""
+    papers = [notice for notice in citation.status_notices if notice.kind in TRIAL_PAPERS]
+    for kind in TRIAL_PAPERS:
+        if named := [_paper(notice) for notice in papers if notice.kind == kind]:
+            yield f"{NOTICE_LABELS[kind]}: {'; '.join(named)}"
+    if len(papers) >= MAX_TRIAL_PAPERS:
+        yield f'All of its papers: get_full_text(id="{citation.nct}", sections=["References"])'
+
+
+def _paper(notice: StatusNotice) -> str:
+    if not notice.pmid:
+        return notice.reference
+    return f"PMID {notice.pmid}" + (f" ({notice.reference})" if notice.reference else "")
+
+
+def source_lines(citation: Citation) -> Iterator[str]:
+    """The reference, and what it does not say: publication types, links to other versions, a page's URL."""
+    if citation.source == "user":
+        if citation.reference.startswith("Note on "):
+            yield citation.reference
+        return
+    published = [notice for notice in citation.status_notices if notice.kind == "published"]
+    yield from map(_published, published)
+    yield f"Reference: {citation.reference}"
+    numbers = [*_numbers(citation, citation.registrations[:_MAX_REGISTRATIONS])]
+    more = max(len(citation.registrations) - _MAX_REGISTRATIONS, 0)
+    trial = "" if any(citation.nct in one for one in (citation.reference, *numbers)) else citation.nct
+    types = (one for one in citation.publication_types if not one.startswith(_TYPES_NOT_SHOWN))
+    unpublished = "its record names no published article" if citation.source == "preprint" and not published else ""
+    facts = (*types, unpublished, *numbers, trial, f"and {counted(more, 'more number')}" if more else "")
+    if any(facts):
+        yield " · ".join(filter(None, facts))
+    for notice in citation.status_notices:
+        if notice.kind not in (*_IN_HEADING, "published", *TRIAL_PAPERS):
+            yield f"{NOTICE_LABELS[notice.kind]}: {_where(notice)}"
+    yield from paper_lines(citation)
+    if is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference:
+        yield citation.url
+
+
+def _published(notice: StatusNotice) -> str:
+    """The article that a preprint became, to be cited in its place."""
+    number = f"PMID {notice.pmid} https://pubmed.ncbi.nlm.nih.gov/{notice.pmid}/" if notice.pmid else notice.own_doi
+    place = f"({_place(notice)})" if number and notice.reference else _place(notice)
+    return " ".join(filter(None, (NOTICE_LABELS["published"], number, place)))
+
+
+def notices_in_heading(citation: Citation) -> str:
+    notices = [notice for notice in citation.status_notices if notice.kind in _IN_HEADING]
+    named = [_in_heading(notice) for notice in notices]
+    return f" (notice: {inert('; '.join(filter(None, named)))})" if any(named) else ""
+
+
+def _in_heading(notice: StatusNotice) -> str:
+    """Where a notice stands; what it is, if the status does not say so."""
+    where = f"PMID {notice.pmid}" if notice.pmid else _where(notice)
+    kind = NOTICE_LABELS[notice.kind].lower() if notice.kind == "partial_retraction" else ""
+    return ", ".join(filter(None, (kind, where)))
+
+
+def _where(notice: StatusNotice) -> str:
+    """Its reference and its PMID, or else its DOI, if the reference does not have it."""
+    place = _place(notice)
+    if notice.pmid:
+        return f"{place} PMID {notice.pmid}".strip()
+    return place if notice.doi in place.lower() else ", ".join(filter(None, (f"doi:{notice.doi}", place)))
+
+
+def notice_line(notice: StatusNotice) -> str:
+    numbers = [f"PMID {notice.pmid}" if notice.pmid else "", f"doi:{notice.doi}" if notice.doi else ""]
+    return f"{notice.kind}: {'; '.join(filter(None, (_place(notice), *numbers)))}"
+
+
+def _place(notice: StatusNotice) -> str:
+    """Its reference; one without pages ends in a colon."""
+    return notice.reference.rstrip(" :;,")

@@ -1,0 +1,76 @@
+"""The tool `preprint_search`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from pydantic import Field
+
+from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
+from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.params import Query, SessionId, Variants
+from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
+
+
+async def preprint_search(
+    ctx: ToolContext,
+    query: Query,
+    variants: Variants = [],  # noqa: B006  # pydantic copies it
+    max_results: Annotated[int, Field(ge=1, le=PreprintRequest.MAX_RESULTS)] = 10,
+    offset: Annotated[int, Field(ge=0)] = 0,
+    min_date: str = "",
+    max_date: str = "",
+    servers: list[str] = [],  # noqa: B006
+    unpublished_only: bool = False,
+    only_new: bool = False,
+    session_id: SessionId = "",
+) -> SearchResult:
+    """Search preprints (bioRxiv, medRxiv, Research Square …), and name the article that each became. Plain words or
+    Europe PMC syntax."""
+    session = await session_for(ctx, session_id)
+    search = await search_of(ctx, "preprints")
+    request = PreprintRequest(
+        query=query,
+        variants=tuple(variants),
+        max_results=max_results,
+        offset=offset,
+        min_date=min_date,
+        max_date=max_date,
+        servers=tuple(servers),
+        unpublished_only=unpublished_only,
+        only_new=only_new,
+    )
+    result = await search.search(request, session.store, progress=progress_of(ctx))
+    return result.model_copy(update={"next_step": session.next_step(*_next_steps(result, request))})
+
+
+def _next_steps(result: SearchResult, request: PreprintRequest) -> tuple[str, ...]:
+    more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
+    notices = [notice for item in result.evidence for notice in item.citation.status_notices]
+    published = [one for one in notices if one.kind == "published" and (one.pmid or one.doi)]
+    if published:
+        first = {"pmid": published[0].pmid} if published[0].pmid else {"doi": published[0].doi}
+        items = f"[{json.dumps(first)}{', …' if len(published) > 1 else ''}]"
+        return more, f"Where an article was published, cite that: add_evidence items={items}.", FIND_AGAIN
+    if result.evidence or result.duplicates_removed:
+        return more, FIND_AGAIN
+    if not result.total_found:
+        return ("Nothing found: a preprint must have all words of the query, so try fewer, or join synonyms with OR.",)
+    if request.offset >= result.total_found:
+        return ("There are no results at this offset: use a smaller one.",)
+    if request.unpublished_only and result.left_out:
+        return "All results were omitted (see the warnings): search with unpublished_only=false to see them.", more
+    return (more or "Europe PMC sent no results from this offset on: try again in a minute, or use a smaller offset.",)
+
+
+TOOL = ToolSpec(
+    preprint_search,
+    "Search preprints",
+    SearchResult,
+    hints(open_world=True),
+    changes_session=True,
+    on_board=True,
+    source="preprints",
+)

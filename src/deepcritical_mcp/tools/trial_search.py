@@ -1,0 +1,78 @@
+"""The tool `trial_search`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.sources.trials.trial_request import StudyType, TrialPhase, TrialRequest, TrialStatus
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
+
+OneLine = Annotated[str, AfterValidator(clean_line)]
+
+
+async def trial_search(
+    ctx: ToolContext,
+    query: OneLine = "",
+    condition: OneLine = "",
+    intervention: OneLine = "",
+    status: list[TrialStatus] = [],  # noqa: B006  # pydantic copies it
+    phase: list[TrialPhase] = [],  # noqa: B006
+    study_type: StudyType = "",
+    has_results: bool = False,
+    country: str = "",
+    max_results: Annotated[int, Field(ge=1, le=TrialRequest.MAX_RESULTS)] = 10,
+    offset: Annotated[int, Field(ge=0)] = 0,
+    only_new: bool = False,
+    session_id: OneLine = "",
+) -> SearchResult:
+    """Search ClinicalTrials.gov; query, condition or intervention is needed. Returns registrations with design, status,
+    outcomes, papers; get_full_text reads all of one, with results."""
+    session = await session_for(ctx, session_id)
+    search = await search_of(ctx, "trials")
+    request = TrialRequest(
+        query=query,
+        condition=condition,
+        intervention=intervention,
+        status=tuple(status),
+        phase=tuple(phase),
+        study_type=study_type,
+        has_results=has_results,
+        country=country,
+        max_results=max_results,
+        offset=offset,
+        only_new=only_new,
+    )
+    result = await search.search(request, session.store, progress=progress_of(ctx))
+    return result.model_copy(update={"next_step": session.next_step(*_next_steps(result, offset))})
+
+
+def _next_steps(result: SearchResult, offset: int) -> tuple[str, ...]:
+    more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
+    if result.evidence:
+        papers = 'Fetch papers with add_evidence(items=[{"pmid": …}]).' if _has_papers(result) else ""
+        whole = f'A whole trial with results: get_full_text(id="{result.evidence[0].citation.nct}").'
+        return more, whole, papers, FIND_AGAIN
+    if not result.total_found:
+        return ("Nothing found: try other words, or fewer filters.",)
+    return ("There are no results at this offset: use a smaller one.",) if offset >= result.total_found else (more,)
+
+
+def _has_papers(result: SearchResult) -> bool:
+    kinds = {notice.kind for item in result.evidence for notice in item.citation.status_notices}
+    return not kinds.isdisjoint({"result", "derived"})
+
+
+TOOL = ToolSpec(
+    trial_search,
+    "Search clinical trials",
+    SearchResult,
+    hints(open_world=True),
+    changes_session=True,
+    on_board=True,
+    source="trials",
+)

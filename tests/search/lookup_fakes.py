@@ -1,0 +1,86 @@
+"""Services that know something about documents, and answer what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+import anyio
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ProviderError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.lookup import CitedPlace, FoundRecords, PlaceLookup, RecordLookup, ReferenceLookup
+
+
+class FakeRecords(RecordLookup):
+    """Has `known` records, each by a number; None hangs."""
+
+    def __init__(
+        self,
+        name: str,
+        known: Mapping[str, Publication] | ProviderError | None,
+        *,
+        takes: str = "pmid pmcid doi",
+        remarks: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = self.title = name
+        self.asked: list[Sequence[RecordIds]] = []
+        self._known, self._takes, self._remarks = known, takes.split(), remarks or {}
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        raise NotImplementedError
+
+    def accepts(self, ids: RecordIds) -> bool:
+        return any(getattr(ids, name) for name in self._takes)
+
+    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+        self.asked.append(wanted)
+        if self._known is None:
+            await anyio.sleep_forever()
+        if isinstance(self._known, ProviderError):
+            raise self._known
+        known: Mapping[str, Publication] = self._known or {}
+        found = tuple(next((known[number] for number in ids if number in known), None) for ids in wanted)
+        told = {n: self._remarks[number] for n, ids in enumerate(wanted) for number in ids if number in self._remarks}
+        return FoundRecords(found, told)
+
+
+class FakeReferences(ReferenceLookup):
+    """Names the same candidates for every reference."""
+
+    def __init__(self, name: str, *candidates: Publication | RecordIds, error: ProviderError | None = None) -> None:
+        self.name = self.title = name
+        self.asked: list[str] = []
+        self._candidates, self._error = candidates, error
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        raise NotImplementedError
+
+    async def match(self, reference: str) -> Sequence[Publication | RecordIds]:
+        self.asked.append(reference)
+        if self._error:
+            raise self._error
+        return self._candidates
+
+
+class FakePlaces(PlaceLookup):
+    """Knows what stands on a first page."""
+
+    name = title = "places"
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self.asked: list[Sequence[CitedPlace]] = []
+        self._known = known
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        raise NotImplementedError
+
+    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[RecordIds]:
+        self.asked.append(places)
+        return [RecordIds(pmid=self._known.get(one.first_page, "")) for one in places]

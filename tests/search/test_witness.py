@@ -1,0 +1,385 @@
+"""A second witness of what happened to publications, and status that is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import anyio
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.errors import ProviderRequestError, ProviderUnavailableError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import Publication, StatusNotice
+from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.search.witness import Witness
+from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source
+from deepcritical_mcp.sources.lookup import FoundRecords, LookupService, RecordLookup, StatusLookup
+from tests.publications import published
+from tests.search.fake_session import FakeSession
+
+TODAY = current_date().isoformat()
+RETRACTED = StatusNotice(kind="retraction", doi="10.5555/notice", reference="Retraction Watch, 2021-05-04")
+ARTICLE = StatusNotice(kind="published", doi="10.5555/article")
+SAYS_NOT = "; PubMed does not say so"
+
+
+class FakeWitness(StatusLookup):
+    """Says what it is told to, or fails with `error`; `asked` has the DOIs of each request."""
+
+    name, title = "crossref", "Crossref"
+
+    def __init__(self, told: Mapping[str, tuple[StatusNotice, ...]] | None = None) -> None:
+        self.told = dict(told or {})
+        self.error: ProviderUnavailableError | ProviderRequestError | None = None
+        self.asked: list[Sequence[str]] = []
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        raise NotImplementedError
+
+    async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
+        self.asked.append(dois)
+        if self.error:
+            raise self.error
+        return {doi: self.told[doi] for doi in dois if doi in self.told}
+
+
+class FakeRecords(RecordLookup):
+    """Knows one article by its DOI."""
+
+    name, title = "europepmc", "Europe PMC"
+
+    def __init__(self, error: ProviderUnavailableError | None = None) -> None:
+        self.error = error
+        self.asked: list[Sequence[RecordIds]] = []
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        raise NotImplementedError
+
+    def accepts(self, ids: RecordIds) -> bool:
+        return bool(ids.doi)
+
+    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+        self.asked.append(wanted)
+        if self.error:
+            raise self.error
+        known = paper("7", doi="10.5555/article")
+        return FoundRecords(tuple(known if ids.doi == known.doi else None for ids in wanted))
+
+
+class FakePubMed(Source):
+    """Fetches records that say what they are told to say."""
+
+    name, title, kind, cited_as, two_step = "pubmed", "PubMed", "literature", "pubmed", True
+
+    def __init__(self, *records: Publication, error: ProviderUnavailableError | None = None) -> None:
+        self.records = {one.pmid: one.model_copy(update={"status_checked": TODAY}) for one in records}
+        self.error = error
+        self.asked: list[Sequence[str]] = []
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        raise NotImplementedError
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        raise NotImplementedError
+
+    async def fetch(self, ids: Sequence[str]) -> Fetched:
+        self.asked.append(ids)
+        if self.error:
+            raise self.error
+        return Fetched({id: self.records[id] for id in ids if id in self.records})
+
+
+def paper(pmid: str = "1", *, doi: str = "10.5555/zinc", **fields: Any) -> Publication:
+    fields = {"source": "pubmed", "title": f"Zinc in wound repair {pmid}", "status_checked": TODAY} | fields
+    return published("Zinc closed wounds.", pmid=pmid, doi=doi, **fields)
+
+
+def preprint(doi: str = "10.1101/2020.01.01.1", **fields: Any) -> Publication:
+    fields = {"source": "preprint", "title": "Zinc, early", "status_checked": TODAY} | fields
+    return published("Zinc may close wounds.", provider="preprints", doi=doi, **fields)
+
+
+async def completed(
+    publication: Publication, *notices: StatusNotice, others: Sequence[LookupService] = ()
+) -> tuple[Publication, tuple[str, ...]]:
+    witness = Witness([FakeWitness({publication.doi.lower(): notices}), *others])
+    (one,), remarks = await witness.completed([publication])
+    return one, remarks
+
+
+async def test_a_retraction_that_pubmed_does_not_know_counts_and_says_who_reports_it():
+    one, remarks = await completed(paper(), RETRACTED)
+    assert one.status == "retracted"
+    (notice,) = one.status_notices
+    assert notice.doi == "10.5555/notice"
+    assert notice.reference == f"Retraction Watch, 2021-05-04 (Crossref){SAYS_NOT}"
+    assert remarks == (
+        "PMID 1 is marked RETRACTED by Retraction Watch, 2021-05-04 (Crossref), but not by PubMed. The graver status "
+        "counts.",
+    )
+
+
+async def test_what_the_witness_said_before_is_said_again_and_not_twice():
+    once, _ = await completed(paper(), RETRACTED)
+    twice, remarks = await completed(once, RETRACTED)
+    assert twice == once
+    assert len(remarks) == 1
+
+
+async def test_a_retraction_that_the_witness_does_not_know_stays_and_the_contradiction_is_said():
+    own = StatusNotice(kind="retraction", pmid="9", reference="Ann Zinc. 2021;8:1")
+    one, remarks = await completed(paper(status="retracted", status_notices=(own,)))
+    assert (one.status, one.status_notices) == ("retracted", (own,))
+    assert remarks == ("PMID 1 is marked RETRACTED by PubMed, but not by Crossref. The graver status counts.",)
+
+
+@pytest.mark.parametrize("doi", ["", "10.5555/NOTICE"])
+async def test_where_both_agree_nothing_is_added(doi: str):
+    own = StatusNotice(kind="retraction", pmid="9", doi=doi, reference="Ann Zinc. 2021;8:1")
+    record = paper(status="retracted", status_notices=(own,))
+    assert await completed(record, RETRACTED) == (record, ())
+
+
+async def test_a_retraction_without_a_notice_in_pubmed_gets_that_of_the_witness():
+    one, remarks = await completed(paper(status="retracted"), RETRACTED)
+    assert [notice.reference for notice in one.status_notices] == ["Retraction Watch, 2021-05-04 (Crossref)"]
+    assert remarks == ()
+
+
+async def test_a_concern_of_the_witness_does_not_soften_a_retraction():
+    concern = StatusNotice(kind="concern", doi="10.5555/concern", reference="publisher, 2020-01-01")
+    one, remarks = await completed(paper(status="retracted"), concern)
+    assert one.status == "retracted"
+    assert remarks == ("PMID 1 is marked RETRACTED by PubMed, but not by Crossref. The graver status counts.",)
+
+
+async def test_of_many_contradictions_the_first_are_named():
+    papers = [paper(str(n), doi=f"10.5555/{n}", status="retracted") for n in range(1, 9)]
+    _, remarks = await Witness([FakeWitness({one.doi: () for one in papers})]).completed([*papers, *papers])
+    assert len(remarks) == 6
+    assert remarks[-1] == "3 more records: Crossref and the record contradict each other."
+
+
+async def test_corrections_complete_the_record_without_a_remark():
+    fixes = [StatusNotice(kind="erratum", doi=f"10.5555/fix.{n}", reference="publisher, 2020") for n in range(3)]
+    known = (StatusNotice(kind="erratum", pmid="8", reference="Ann Zinc. 2020;8:2"),)
+    one, remarks = await completed(paper(status="corrected", status_notices=known), *fixes)
+    assert [notice.doi for notice in one.status_notices] == ["", "10.5555/fix.1", "10.5555/fix.2"]
+    assert remarks == ()
+    new, remarks = await completed(paper(), *fixes)
+    assert (new.status, len(new.status_notices), remarks) == ("corrected", 3, ())
+
+
+async def test_what_crossref_does_not_know_stays_as_it_is():
+    witness = Witness([FakeWitness()])
+    record = paper(status="retracted")
+    assert await witness.completed([record]) == ([record], ())
+
+
+async def test_an_outage_is_a_remark_and_changes_nothing():
+    service = FakeWitness({"10.5555/zinc": (RETRACTED,)})
+    service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
+    witness, record = Witness([service]), paper()
+    publications, remarks = await witness.completed([record])
+    assert publications == [record]
+    assert remarks == (
+        "Crossref, the second witness of retractions, could not be asked about 10.5555/zinc: Crossref is unavailable "
+        "(HTTP 503).",
+    )
+    _, again = await witness.completed([record])
+    assert "skipped for now" in again[0]
+    assert len(service.asked) == 1
+
+
+async def test_a_witness_that_does_not_answer_costs_little_of_a_call():
+    class Silent(FakeWitness):
+        async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
+            await anyio.sleep_forever()
+            return {}
+
+    with anyio.fail_after(3) as scope:
+        publications, remarks = await Witness([Silent()]).completed([paper()])
+    assert not scope.cancelled_caught
+    assert publications == [paper()]
+    assert remarks[0].endswith("Crossref did not answer in time.")
+
+
+async def test_a_hundred_cost_one_request_and_none_when_they_come_again():
+    papers = [paper(str(n), doi=f"10.5555/{n}") for n in range(1, 101)]
+    service = FakeWitness({"10.5555/5": (RETRACTED,)})
+    witness = Witness([service])
+    for _ in range(2):
+        found, _ = await witness.completed([*papers, *papers[:5], paper("999", doi="")])
+        assert [one.pmid for one in found if one.status == "retracted"] == ["5", "5"]
+    assert [len(dois) for dois in service.asked] == [100]
+
+
+async def test_an_answer_counts_for_a_day():
+    time = 0.0
+    service = FakeWitness()
+    witness = Witness([service], clock=lambda: time)
+    await witness.completed([paper()])
+    time = 86_401.0
+    await witness.completed([paper()])
+    assert len(service.asked) == 2
+
+
+async def test_what_the_user_wrote_or_the_witness_itself_says_is_not_asked_about():
+    service = FakeWitness({"10.5555/zinc": (RETRACTED,)})
+    note = published("A note.", provider="user", source="user", title="Note", doi="10.5555/zinc")
+    its_own = published("Zinc.", provider="crossref", source="web", title="Z", doi="10.5555/zinc").model_copy(
+        update={"status_checked": TODAY}
+    )
+    its_own = its_own.model_copy(update={"texts": (its_own.text.model_copy(update={"kind": "abstract"}),)})
+    assert await Witness([service]).completed([note, its_own]) == ([note, its_own], ())
+    assert service.asked == []
+
+
+async def test_a_preprint_names_its_article_by_pmid():
+    records = FakeRecords()
+    one, remarks = await completed(preprint(), ARTICLE, others=[records])
+    assert [(notice.kind, notice.pmid, notice.doi) for notice in one.status_notices] == [
+        ("published", "7", "10.5555/article")
+    ]
+    assert (one.status, remarks) == ("ok", ())
+    assert len(records.asked) == 1
+
+
+async def test_without_a_pmid_the_doi_of_the_article_stays():
+    outage = FakeRecords(ProviderUnavailableError("europepmc", "Europe PMC is unavailable (HTTP 503)."))
+    one, _ = await completed(preprint(), ARTICLE, others=[outage])
+    assert [(notice.pmid, notice.doi) for notice in one.status_notices] == [("", "10.5555/article")]
+
+
+async def test_an_article_that_the_record_names_is_not_named_twice():
+    known = (StatusNotice(kind="published", pmid="7"),)
+    records = FakeRecords()
+    one, _ = await completed(preprint(status_notices=known), ARTICLE, others=[records])
+    assert one.status_notices == known
+    assert len(records.asked) == 1
+
+
+async def test_two_articles_that_two_witnesses_name_are_both_named():
+    known = StatusNotice(kind="published", pmid="8", reference="Ann Zinc. 2021;8:1")
+    one, _ = await completed(preprint(status_notices=(known,)), ARTICLE, others=[FakeRecords()])
+    assert [(notice.pmid, notice.doi) for notice in one.status_notices] == [("8", ""), ("7", "10.5555/article")]
+
+
+async def test_an_outage_says_that_preprints_may_have_been_published():
+    service = FakeWitness()
+    service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
+    _, remarks = await Witness([service]).completed([preprint(), paper()])
+    assert remarks == (
+        "Crossref, the second witness of retractions and of published preprints, could not be asked about "
+        "10.1101/2020.01.01.1, 10.5555/zinc: Crossref is unavailable (HTTP 503).",
+        "These preprints may have been published: unpublished_only leaves out only those whose records say so.",
+    )
+
+
+async def test_a_witness_that_is_switched_off_is_named_where_preprints_may_have_been_published():
+    witness, known = Witness(off=["Crossref"]), StatusNotice(kind="published", pmid="8")
+    _, remarks = await witness.completed([preprint()])
+    assert remarks == (
+        "Crossref is switched off here (DEEPCRITICAL_OFF), so these preprints may have been published: "
+        "unpublished_only leaves out only those whose records say so.",
+    )
+    _, remarks = await witness.completed([paper(), preprint(status_notices=(known,)), preprint("")])
+    assert remarks == ()
+
+
+async def test_the_pmid_of_a_withdrawn_preprint_is_not_claimed_to_be_pubmeds():
+    one, remarks = await completed(preprint(), RETRACTED)
+    assert one.status_notices[0].reference.endswith("; its record does not say so")
+    assert remarks[0].startswith("10.1101/2020.01.01.1 is marked RETRACTED by Retraction Watch")
+
+
+class ToyPreprints(FakePubMed):
+    """A source whose answers include the records, and that wants a witness."""
+
+    name, title, kind, cited_as, two_step = "preprints", "Preprints", "preprints", "preprint", False
+    witnessed = True
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        from deepcritical_mcp.sources.base import Hit
+
+        return Answer.whole([Hit(publication=one) for one in (preprint(), preprint("10.1101/2", title="Copper"))])
+
+
+class Unpublished(SearchRequest):
+    """Leaves out what has been published."""
+
+    def leave_out(self, found: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
+        kept = [one for one in found if not any(n.kind == "published" for n in one.publication.status_notices)]
+        return kept, ()
+
+
+async def test_a_source_that_wants_a_witness_is_completed_before_results_are_left_out():
+    service = FakeWitness({"10.1101/2020.01.01.1": (ARTICLE,), "10.1101/2": (RETRACTED,)})
+    search = SourceSearch(ToyPreprints(), witness=Witness([service, FakeRecords()]))
+    result = await search.search(Unpublished(query="zinc"), FakeSession())
+    (item,) = result.evidence
+    assert (item.citation.title, item.citation.status) == ("Copper", "retracted")
+    assert any(warning.startswith("10.1101/2 is marked RETRACTED") for warning in result.warnings)
+    assert result.left_out == 1
+
+
+async def test_other_sources_ask_no_witness():
+    class Plain(ToyPreprints):
+        witnessed = False
+
+    service = FakeWitness()
+    await SourceSearch(Plain(), witness=Witness([service])).search(SearchRequest(query="zinc"), FakeSession())
+    assert service.asked == []
+
+
+async def test_status_that_is_a_day_old_is_read_again_and_nothing_else():
+    own = StatusNotice(kind="retraction", pmid="9", reference="Ann Zinc. 2021;8:1")
+    pubmed = FakePubMed(paper("1", title="Another title", status="retracted", status_notices=(own,)), paper("2"))
+    old = paper("1", status_checked="2020-01-01")
+    (one, two), remarks = await Witness((), pubmed).rechecked([old, paper("2")])
+    assert (one.status, one.status_notices, one.status_checked) == ("retracted", (own,), TODAY)
+    assert one.title == old.title
+    assert two == paper("2")
+    assert (pubmed.asked, remarks) == ([["1"]], ())
+
+
+async def test_two_hundred_records_cost_one_request_to_pubmed():
+    papers = [paper(str(n), doi="", status_checked="Unknown") for n in range(1, 202)]
+    pubmed = FakePubMed(*papers)
+    await Witness((), pubmed).rechecked(papers)
+    assert [len(ids) for ids in pubmed.asked] == [200, 1]
+
+
+async def test_status_that_cannot_be_read_again_is_a_remark():
+    error = ProviderUnavailableError("pubmed", "PubMed is unavailable (HTTP 503).")
+    old = paper(status_checked="2020-01-01")
+    found, remarks = await Witness((), FakePubMed(error=error)).rechecked([old])
+    assert found == [old]
+    assert remarks == (
+        "The status of PMID 1 could not be read again and may be out of date: PubMed is unavailable (HTTP 503).",
+    )
+
+
+async def test_when_pubmed_says_it_at_last_the_contradiction_ends():
+    contested, _ = await completed(paper(), RETRACTED)
+    own = StatusNotice(kind="retraction", pmid="9", reference="Ann Zinc. 2021;8:1")
+    pubmed = FakePubMed(paper(status="retracted", status_notices=(own,)))
+    old = contested.model_copy(update={"status_checked": "2020-01-01"})
+    (one,), remarks = await Witness([FakeWitness({old.doi: (RETRACTED,)})], pubmed).rechecked([old])
+    assert (one.status, one.status_notices, remarks) == ("retracted", (own,), ())
+
+
+async def test_what_the_witness_said_outlasts_its_outage():
+    contested, _ = await completed(paper(), RETRACTED)
+    service = FakeWitness()
+    service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
+    old = contested.model_copy(update={"status_checked": "2020-01-01"})
+    (one,), remarks = await Witness([service], FakePubMed(paper())).rechecked([old])
+    assert (one.status, one.status_notices) == ("retracted", contested.status_notices)
+    assert "could not be asked" in remarks[0]

@@ -1,0 +1,214 @@
+"""Crossref, over loopback: records by DOI, works that a reference may mean, and what happened to a work."""
+
+from __future__ import annotations
+
+import anyio
+import httpx
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import StatusNotice
+from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.crossref.crossref import Crossref
+from deepcritical_mcp.sources.lookup import FoundRecords, create_lookups
+from tests.net.stand_in import Answer, stand_in
+from tests.sources.crossref.crossref_wire import (
+    EMAIL,
+    NOT_FOUND,
+    failure,
+    library,
+    listed,
+    make_crossref,
+    single,
+    update,
+    work,
+)
+
+
+def by_doi(*dois: str) -> list[RecordIds]:
+    return [RecordIds(doi=doi) for doi in dois]
+
+
+def titles(found: FoundRecords) -> list[str]:
+    return [record.title if record else "" for record in found.records]
+
+
+async def test_a_hundred_records_cost_one_request_and_come_in_the_order_asked_for(http: httpx.AsyncClient):
+    dois = [f"10.5555/zinc.{n}" for n in range(100)]
+    async with stand_in() as server:
+        server.answer = library(*(work(doi.upper(), title=[f"Zinc {doi}"]) for doi in dois))
+        found = await make_crossref(server.url, http).records(by_doi(*dois))
+    (asked,) = server.asked
+    assert titles(found) == [f"Zinc {doi}" for doi in dois]
+    assert asked.path == "/works"
+    assert asked.query["filter"].split(",")[:2] == ["doi:10.5555/zinc.0", "doi:10.5555/zinc.1"]
+    assert asked.query["rows"] == "100"
+    assert asked.query["mailto"] == EMAIL
+    assert asked.headers["user-agent"].startswith("deepcritical-mcp/")
+    assert found.remarks == {}
+
+
+async def test_long_dois_are_asked_for_in_several_requests(http: httpx.AsyncClient):
+    dois = [f"10.5555/{'z' * 180}.{n}" for n in range(100)]
+    async with stand_in() as server:
+        server.answer = library(*map(work, dois))
+        found = await make_crossref(server.url, http).records(by_doi(*dois))
+    assert all(found.records)
+    assert 1 < len(server.asked) <= 5
+
+
+async def test_a_doi_with_a_comma_is_asked_for_alone(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = library(work("10.5555/a,b", title=["With a comma"]), work())
+        found = await make_crossref(server.url, http).records(by_doi("10.5555/a,b", "10.5555/zinc", "10.5555/c,d"))
+    assert titles(found) == ["With a comma", "Zinc in wound repair", ""]
+    assert [one.path for one in server.asked][:3] == ["/works", "/works/10.5555%2Fa%2Cb", "/works/10.5555%2Fc%2Cd"]
+
+
+async def test_only_what_was_asked_for_is_returned(http: httpx.AsyncClient):
+    async with stand_in(listed(work("10.5555/other"))) as server:
+        found = await make_crossref(server.url, http).records(by_doi("10.48550/arxiv.2301.00001"))
+    assert found.records == (None,)
+    assert server.asked
+
+
+async def test_it_says_whose_doi_it_is_that_crossref_does_not_have(http: httpx.AsyncClient):
+    agencies = {"10.6666/data": "DataCite", "10.5555/typo": "Crossref"}
+    dois = ("10.48550/arXiv.2301.00001", "10.6666/data", "10.5555/typo", "10.9999/none", "10.5555/zinc")
+    async with stand_in() as server:
+        server.answer = library(work(), agencies=agencies)
+        found = await make_crossref(server.url, http).records(by_doi(*dois))
+    assert titles(found) == ["", "", "", "", "Zinc in wound repair"]
+    assert found.remarks == {
+        0: "10.48550/arxiv.2301.00001 is a DOI of arXiv, registered with DataCite; Crossref has no record of it.",
+        1: "10.6666/data is a DOI registered with DataCite; Crossref has no record of it.",
+        2: "10.5555/typo has a prefix of Crossref's, but no record there: the DOI may be wrong.",
+        3: "No registration agency knows 10.9999/none: the DOI may be wrong.",
+    }
+    assert len(server.asked) == 4
+
+
+async def test_at_most_three_requests_ask_for_agencies(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = library()
+        found = await make_crossref(server.url, http).records(by_doi(*(f"10.9999/{n}" for n in range(100))))
+    assert len(server.asked) == 1 + 3
+    assert [*found.remarks] == [0, 1, 2]
+
+
+async def test_an_outage_of_the_agencies_leaves_open_whose_doi_it_is(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = lambda asked: Answer(503) if asked.path.endswith("/agency") else listed()
+        found = await make_crossref(server.url, http, RetryPolicy(attempts=1)).records(by_doi("10.9999/none"))
+    assert found == FoundRecords((None,))
+
+
+async def test_what_is_no_doi_is_not_asked_for(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        crossref = make_crossref(server.url, http)
+        assert not crossref.accepts(RecordIds(pmid="1"))
+        assert not crossref.accepts(RecordIds(doi="zinc"))
+        assert crossref.accepts(RecordIds(doi="https://doi.org/10.5555/ZINC"))
+        assert (await crossref.records([RecordIds(pmid="1")])).records == (None,)
+        assert await crossref.notices(["zinc"]) == {}
+    assert server.asked == []
+
+
+async def test_a_list_from_which_works_are_missing_is_no_answer(http: httpx.AsyncClient):
+    async with stand_in(listed(work(), total=2)) as server:
+        with pytest.raises(ProviderResponseError, match="only a part"):
+            await make_crossref(server.url, http).records(by_doi("10.5555/zinc", "10.5555/copper"))
+
+
+async def test_a_reference_is_matched_by_its_words(http: httpx.AsyncClient):
+    reference = "Ruiz A.\nZinc in wound repair. Ann Zinc 2020;7:11. " + "x" * 2_000
+    async with stand_in(listed(work(), work("10.5555/copper", title=["Copper"]), total=12_345)) as server:
+        found = await make_crossref(server.url, http).match(reference)
+    (asked,) = server.asked
+    assert [one.title for one in found if not isinstance(one, RecordIds)] == ["Zinc in wound repair", "Copper"]
+    assert asked.query["query.bibliographic"].startswith("Ruiz A. Zinc in wound repair.")
+    assert len(asked.query["query.bibliographic"]) == 1_000
+    assert asked.query["rows"] == "5"
+
+
+async def test_the_status_of_works_is_asked_for_by_its_fields_alone(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        retracted = {"DOI": "10.5555/ZINC", "updated-by": [update("10.5555/notice")]}
+        server.answer = library(retracted, {"DOI": "10.5555/copper"})
+        told = await make_crossref(server.url, http).notices(["10.5555/zinc", "10.5555/copper", "10.5555/none"])
+    (asked,) = server.asked
+    assert asked.query["select"] == "DOI,updated-by,update-to,relation"
+    notice = StatusNotice(kind="retraction", doi="10.5555/notice", reference="Retraction Watch, 2021-05-04")
+    assert told == {"10.5555/zinc": (notice,), "10.5555/copper": ()}
+
+
+async def test_a_refusal_is_quoted(http: httpx.AsyncClient):
+    refusal = failure(400, "validation-failure", "Filter doi needs a value.", "Select x is unknown")
+    async with stand_in(refusal) as server:
+        with pytest.raises(ProviderRequestError) as caught:
+            await make_crossref(server.url, http).records(by_doi("10.5555/zinc"))
+    assert caught.value.message == ('Crossref refused the request: "Filter doi needs a value. Select x is unknown".')
+    assert len(server.asked) == 1
+
+
+async def test_a_missing_resource_that_is_no_doi_is_a_refusal(http: httpx.AsyncClient):
+    async with stand_in(failure(404, "resource-failure", "Cursor specified but it is invalid")) as server:
+        with pytest.raises(ProviderRequestError, match="Cursor specified"):
+            await make_crossref(server.url, http).notices(["10.5555/zinc"])
+
+
+@pytest.mark.parametrize(("email", "pool"), [(EMAIL, "polite"), ("", "public")])
+async def test_the_pool_depends_on_the_email_address(email: str, pool: str, http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = library(work(), agencies={"10.1371/journal.pmed.0020124": "Crossref"})
+        crossref = make_crossref(server.url, http, email=email)
+        (check,) = crossref.checks()
+        assert f"{pool} pool" in (await check.examine()).text
+    assert ("mailto" in server.asked[0].query) == bool(email)
+
+
+async def test_the_settings_lead_to_crossref(http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, tmp_path: str):
+    async with stand_in(single(work())) as server:
+        monkeypatch.setenv("DEEPCRITICAL_CACHE_DIR", str(tmp_path))
+        monkeypatch.setenv("DEEPCRITICAL_CROSSREF_BASE_URL", f"{server.url}/v1/")
+        monkeypatch.setenv("NCBI_EMAIL", EMAIL)
+        server.answer = lambda asked: listed(work())
+        lookups = create_lookups(Settings(), Net(http))
+        (crossref,) = (one for one in lookups if isinstance(one, Crossref))
+        assert titles(await crossref.records(by_doi("10.5555/zinc"))) == ["Zinc in wound repair"]
+    (asked,) = server.asked
+    assert asked.path == "/v1/works"
+    assert asked.query["mailto"] == EMAIL
+
+
+async def test_a_wrong_address_is_no_unknown_doi(http: httpx.AsyncClient):
+    async with stand_in(Answer(404, b"404 page not found", "text/plain")) as server:
+        with pytest.raises(ProviderRequestError, match="HTTP 404"):
+            await make_crossref(server.url, http).notices(["10.5555/a,b"])
+
+
+async def test_requests_at_the_same_time_do_not_share_another_kind_of_answer(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = library(work("10.5555/a,b"))
+        crossref = make_crossref(server.url, http)
+        told: list[object] = []
+
+        async def notices() -> None:
+            told.append(await crossref.notices(["10.5555/a,b"]))
+
+        async def records() -> None:
+            told.append(titles(await crossref.records(by_doi("10.5555/a,b"))))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(notices)
+            tasks.start_soon(records)
+    assert ["Zinc in wound repair"] in told
+    assert {"10.5555/a,b": ()} in told
+
+
+async def test_an_unknown_doi_is_not_an_outage(http: httpx.AsyncClient):
+    async with stand_in(NOT_FOUND) as server:
+        assert await make_crossref(server.url, http).notices(["10.5555/a,b"]) == {}

@@ -1,0 +1,276 @@
+"""The search of preprints over loopback, through the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import httpx
+import pytest
+
+from deepcritical_mcp.errors import InvalidInputError, ProviderRequestError, ProviderUnavailableError
+from deepcritical_mcp.models import NO_ABSTRACT, SearchResult
+from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
+from deepcritical_mcp.sources.europepmc.preprints import Preprints
+from tests.net.stand_in import Answer, Asked, stand_in
+from tests.search.fake_session import FakeSession
+from tests.sources.full_text_wire import as_json, make_preprints, preprint, results
+
+TO_ARTICLE = {
+    "commentCorrectionList": {
+        "commentCorrection": [
+            {"id": "32000001", "source": "MED", "type": "Preprint of", "reference": "J Made-up Res. 2027;1:2."}
+        ]
+    }
+}
+
+
+def numbered(count: int, **fields: object) -> list[dict[str, object]]:
+    """So many preprints, each with a DOI and a title of its own."""
+    return [
+        preprint(id=f"PPR{n}", doi=f"10.1101/2026.01.01.{n:06}", title=f"Zinc and wound number {n}", **fields)
+        for n in range(1, count + 1)
+    ]
+
+
+def play(rows: Sequence[Mapping[str, object]], *, counted: int = 0) -> Callable[[Asked], Answer]:
+    """Europe PMC with these preprints: pages by cursor, short forms, and records by DOI or number."""
+
+    def answer(asked: Asked) -> Answer:
+        sent = asked.query or asked.form
+        if "DOI:" in sent["query"] or "EXT_ID:" in sent["query"]:
+            named = [row for row in rows if f'"{row.get("doi")}"' in sent["query"] or f"{row['id']} " in sent["query"]]
+            return results(*named)
+        start = 0 if sent["cursorMark"] == "*" else int(sent["cursorMark"])
+        page = rows[start : start + int(sent["pageSize"])]
+        if sent["resultType"] == "lite":
+            page = [{name: row[name] for name in ("id", "source", "doi", "title") if name in row} for row in page]
+        if sent["resultType"] == "idlist":
+            page = [{"id": row["id"], "source": "PPR"} for row in page]
+        more = {"nextCursorMark": str(start + len(page))} if page else {}
+        return results(*page, hitCount=counted or len(rows), **more)
+
+    return answer
+
+
+async def search(
+    rows: Sequence[Mapping[str, object]], http: httpx.AsyncClient, session: FakeSession | None = None, **request: object
+) -> tuple[SearchResult, list[Asked]]:
+    async with stand_in() as server:
+        server.answer = play(rows)
+        source = SourceSearch(make_preprints(server.url, http))
+        wanted = PreprintRequest.model_validate({"query": "zinc", **request})
+        return await source.search(wanted, session or FakeSession()), server.asked
+
+
+async def test_one_request_brings_the_records(http: httpx.AsyncClient):
+    rows = [preprint(), preprint(id="PPR2", doi="10.1101/2020.01.02.000002", title="Iron", versionNumber=None)]
+    found, asked = await search(rows, http)
+    first, second = (item.citation for item in found.evidence)
+    assert (first.source, first.publisher, first.version, first.date) == ("preprint", "medRxiv", "2", "2026-01-02")
+    assert (first.doi, second.doi) == ("10.64898/2026.01.02.26300001", "10.1101/2020.01.02.000002")
+    assert second.version == ""
+    assert found.evidence[0].content == "Background: Zinc is cheap.\nResults: Repair was faster (p<0.05)."
+    assert first.reference == (
+        "Ruiz A; ZINC Study Group. Zinc in wound repair. Version 2. medRxiv [Preprint]. 2026 Jan 2. "
+        "doi: 10.64898/2026.01.02.26300001."
+    )
+    assert (found.sources_searched, found.total_found, found.next_offset) == (("preprint",), 2, -1)
+    assert found.query_translation == "(zinc) AND SRC:PPR"
+    (only,) = asked
+    assert (only.query["resultType"], only.query["pageSize"]) == ("core", "10")
+
+
+async def test_the_licence_is_kept_with_the_abstract(http: httpx.AsyncClient):
+    session = FakeSession()
+    await search([preprint(license="cc by-nc")], http, session)
+    (kept,) = session.kept.values()
+    assert kept.text.licence == "cc by-nc"
+    assert kept.preprint_number == "PPR500001"
+
+
+async def test_the_list_of_versions_tells_the_version(http: httpx.AsyncClient):
+    versions = {"version": [{"id": "PPR1", "versionNumber": 1}, {"id": "PPR500001", "versionNumber": 3}]}
+    found, _ = await search([preprint(versionNumber=None, versionList=versions)], http)
+    assert found.evidence[0].citation.version == "3"
+
+
+async def test_what_became_an_article_names_it(http: httpx.AsyncClient):
+    found, _ = await search([preprint(**TO_ARTICLE)], http)
+    (notice,) = found.evidence[0].citation.status_notices
+    assert (notice.kind, notice.pmid, notice.reference) == ("published", "32000001", "J Made-up Res. 2027;1:2.")
+
+
+async def test_what_was_published_since_the_session_began_names_the_article(http: httpx.AsyncClient):
+    session = FakeSession()
+    await search([preprint()], http, session)
+    (id,) = session.kept
+    session.kept[id] = session.kept[id].model_copy(update={"status_checked": "2026-01-03"})
+    found, _ = await search([preprint(**TO_ARTICLE)], http, session)
+    assert [notice.pmid for notice in found.evidence[0].citation.status_notices] == ["32000001"]
+    again, _ = await search([preprint(**TO_ARTICLE)], http, session, unpublished_only=True)
+    assert again.evidence == ()
+
+
+async def test_only_what_is_not_published_is_shown_if_wanted(http: httpx.AsyncClient):
+    rows = [preprint(**TO_ARTICLE), *numbered(1)]
+    found, _ = await search(rows, http, unpublished_only=True)
+    assert [item.citation.title for item in found.evidence] == ["Zinc and wound number 1"]
+    assert found.left_out == 1
+    assert found.warnings == ("1 preprint that was published omitted from this page; the articles are PMID 32000001.",)
+
+
+async def test_servers_and_dates_narrow_the_search(http: httpx.AsyncClient):
+    _, (asked,) = await search(
+        [], http, servers=("biorxiv", "www.medrxiv.org", "Research square"), min_date="2025", max_date="2026-02"
+    )
+    assert asked.query["query"] == (
+        '(zinc) AND SRC:PPR AND (PUBLISHER:"bioRxiv" OR PUBLISHER:"medRxiv" OR PUBLISHER:"Research Square") '
+        "AND FIRST_PDATE:[2025-01-01 TO 2026-02-28]"
+    )
+
+
+async def test_a_server_that_is_not_known_here_is_asked_for_and_named(http: httpx.AsyncClient):
+    found, (asked,) = await search([], http, servers=("Nowhere Archive",))
+    assert asked.query["query"].endswith('PUBLISHER:"Nowhere Archive"')
+    assert found.warnings == (
+        '"Nowhere Archive": not a server that is known here; Europe PMC was asked for it as it is written.',
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"servers": ["bioxriv"]}, "Did you mean bioRxiv"),
+        ({"min_date": "2026", "max_date": "2025"}, "swap them"),
+        ({"min_date": "soon"}, "is not a date"),
+        ({"query": "??"}, "no words to search for"),
+        ({"offset": 9_995}, "may be at most 5"),
+    ],
+)
+def test_a_request_says_what_is_wrong_with_it(arguments: dict[str, object], said: str):
+    with pytest.raises(InvalidInputError, match=said):
+        PreprintRequest.model_validate({"query": "zinc", **arguments})
+
+
+async def test_a_deep_page_is_reached_by_cursor(http: httpx.AsyncClient):
+    found, asked = await search(numbered(2_505), http, offset=2_500)
+    assert [item.citation.title[-4:] for item in found.evidence] == ["2501", "2502", "2503", "2504", "2505"]
+    assert [(one.query["resultType"], one.query["pageSize"]) for one in asked] == [
+        *[("idlist", "1000")] * 2,
+        ("idlist", "500"),
+        ("core", "10"),
+    ]
+    assert found.next_offset == -1
+
+
+async def test_pages_follow_one_another(http: httpx.AsyncClient):
+    rows, session, titles, offset = numbered(25), FakeSession(), list[str](), 0
+    while offset >= 0:
+        found, _ = await search(rows, http, session, offset=offset)
+        titles += [item.citation.title for item in found.evidence]
+        offset = found.next_offset
+    assert titles == [row["title"] for row in rows]
+
+
+async def test_deep_pages_of_several_queries_fetch_only_what_is_shown(http: httpx.AsyncClient):
+    found, asked = await search(numbered(400), http, variants=("zinc wounds",), offset=300, max_results=5)
+    assert len(found.evidence) == 5
+    assert [one.query.get("resultType") or one.form["resultType"] for one in asked] == ["lite", "lite", "core"]
+    assert all(item.content != NO_ABSTRACT for item in found.evidence)
+
+
+async def test_fewer_results_than_were_counted_are_named(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = play(numbered(3), counted=40)
+        found = await SourceSearch(make_preprints(server.url, http)).search(
+            PreprintRequest(query="zinc"), FakeSession()
+        )
+    assert len(found.evidence) == 3
+    assert (found.total_found, found.next_offset) == (3, -1)
+    assert found.warnings == ("Europe PMC counts 40 results, but delivers only 3.",)
+
+
+async def test_a_preprint_without_a_doi_has_a_number(http: httpx.AsyncClient):
+    session = FakeSession()
+    rows = [preprint(doi=None)]
+    found, _ = await search(rows, http, session)
+    assert found.evidence[0].citation.url == "https://europepmc.org/article/PPR/PPR500001"
+    again, _ = await search(rows, http, session, only_new=True)
+    assert again.evidence == ()
+    assert again.already_known == 1
+
+
+async def test_two_versions_with_one_doi_are_two_results_of_the_search(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = play([preprint(), preprint(id="PPR500002", versionNumber=1)])
+        source = make_preprints(server.url, http)
+        answer = await source.ask("zinc", PreprintRequest(query="zinc"), offset=0, limit=10)
+    assert answer.ids == ("10.64898/2026.01.02.26300001", "PPR500002")
+
+
+async def test_several_queries_cost_one_request_each(http: httpx.AsyncClient):
+    found, asked = await search(numbered(130), http, variants=("zinc wounds", "zinc salts"), only_new=True)
+    assert len(found.evidence) == 10
+    assert [one.query["resultType"] for one in asked] == ["core"] * 3
+
+
+async def test_records_are_asked_for_again_once_they_were_given(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = play(numbered(2))
+        source = make_preprints(server.url, http)
+        answer = await source.ask("zinc", PreprintRequest(query="zinc"), offset=0, limit=10)
+        first = await source.fetch(answer.ids)
+        again = await source.fetch([*answer.ids, "10.1101/none"])
+    assert first.records == again.records
+    assert len(server.asked) == 2
+    assert server.asked[1].query["query"] == (
+        '(DOI:"10.1101/2026.01.01.000001" OR DOI:"10.1101/2026.01.01.000002" OR DOI:"10.1101/none") AND SRC:PPR'
+    )
+
+
+async def test_an_error_with_status_200_is_an_error(http: httpx.AsyncClient):
+    async with stand_in(as_json({"errCode": 404, "errMsg": "Invalid query"})) as server:
+        source = SourceSearch(make_preprints(server.url, http))
+        with pytest.raises(
+            ProviderRequestError, match=r'could not be searched: .*refused the request: "Invalid query"'
+        ):
+            await source.search(PreprintRequest(query="zinc"), FakeSession())
+
+
+async def test_a_variant_that_fails_is_named(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        rows = play(numbered(1))
+        server.answer = lambda asked: Answer(503) if "iron" in asked.query["query"] else rows(asked)
+        source = SourceSearch(make_preprints(server.url, http))
+        found = await source.search(PreprintRequest(query="zinc", variants=("iron",)), FakeSession())
+    assert len(found.evidence) == 1
+    assert found.errors == ('"iron": Europe PMC is unavailable (HTTP 503).',)
+
+
+async def test_an_outage_of_the_second_step_names_the_dois(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        rows = play(numbered(400))
+        server.answer = lambda asked: Answer(503) if "DOI" in str(asked.query) else rows(asked)
+        source = SourceSearch(make_preprints(server.url, http))
+        with pytest.raises(ProviderUnavailableError, match=r"Their ids: DOI 10\.1101/2026"):
+            await source.search(
+                PreprintRequest(query="zinc", variants=("x",), offset=300, max_results=2), FakeSession()
+            )
+
+
+async def test_a_long_query_is_sent_in_the_body(http: httpx.AsyncClient):
+    _, (asked,) = await search([], http, query="zinc OR " * 250 + "iron")
+    assert (asked.method, asked.path) == ("POST", "/searchPOST")
+
+
+async def test_doctor_asks_for_one_preprint(http: httpx.AsyncClient):
+    async with stand_in(results(preprint())) as server:
+        (check,) = make_preprints(server.url, http).checks()
+        assert (await check.examine()).text == "answers"
+    assert check.title == "Europe PMC preprints"
+    assert server.asked[0].query["query"] == "SRC:PPR"
+
+
+def test_another_service_is_asked_what_became_of_them():
+    assert Preprints.witnessed

@@ -1,0 +1,75 @@
+"""iCite, over loopback."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import httpx
+import pytest
+
+from deepcritical_mcp.errors import ProviderResponseError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.sources.lookup import CitingDocuments
+from tests.net.stand_in import Answer, stand_in
+from tests.sources.citing_wire import icite, icite_paper, make_icite
+
+FOLDER = os.environ.get("DEEPCRITICAL_SOURCES_DIR")
+
+
+async def test_citations_are_counted_in_one_request(http: httpx.AsyncClient):
+    async with stand_in(icite(icite_paper(11, 3), icite_paper(12, 0), icite_paper(13, None))) as server:
+        counts = await make_icite(server.url, http).counts(["11", "12", "13", "99", "11"])
+    assert counts == {"11": 3, "12": 0}
+    (asked,) = server.asked
+    assert asked.path == "/pubs"
+    assert asked.query == {"pmids": "11,12,13,99", "fl": "pmid,citation_count"}
+
+
+async def test_nothing_to_count_is_not_asked_for(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        assert await make_icite(server.url, http).counts([]) == {}
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("listed", [[21, 305, 40, 21], ["21", "305", "40"], "21 305 40"])
+async def test_citing_papers_are_listed_in_any_spelling_the_highest_first(listed: object, http: httpx.AsyncClient):
+    async with stand_in(icite(icite_paper(11, 7, cited_by=listed))) as server:
+        found = await make_icite(server.url, http).citing("11", 2)
+    assert found == CitingDocuments(7, (RecordIds(pmid="305"), RecordIds(pmid="40")))
+
+
+@pytest.mark.parametrize("listed", [None, "", []])
+async def test_a_paper_that_nobody_cites(listed: object, http: httpx.AsyncClient):
+    async with stand_in(icite(icite_paper(11, 0, cited_by=listed))) as server:
+        assert await make_icite(server.url, http).citing("11", 10) == CitingDocuments(0)
+
+
+async def test_a_paper_that_icite_does_not_know(http: httpx.AsyncClient):
+    async with stand_in(icite()) as server:
+        assert await make_icite(server.url, http).citing("11", 10) == CitingDocuments(0)
+
+
+@pytest.mark.parametrize("row", [icite_paper(12, 1), {"title": "no number"}])
+async def test_papers_that_nobody_asked_for_are_an_error(row: dict[str, object], http: httpx.AsyncClient):
+    async with stand_in(icite(row)) as server:
+        with pytest.raises(ProviderResponseError):
+            await make_icite(server.url, http).counts(["11"])
+
+
+async def test_doctor_asks_once(http: httpx.AsyncClient):
+    async with stand_in(icite()) as server:
+        (check,) = make_icite(server.url, http).checks()
+        assert (await check.examine()).text == "answers"
+    assert len(server.asked) == 1
+
+
+@pytest.mark.skipif(not FOLDER, reason="needs the recorded answers in DEEPCRITICAL_SOURCES_DIR")
+async def test_the_recorded_answer_is_read(http: httpx.AsyncClient):
+    body = (Path(FOLDER or "") / "icite" / "needle-pubs-32162448.json").read_bytes()
+    async with stand_in(Answer(200, body)) as server:
+        service = make_icite(server.url, http)
+        found = await service.citing("32162448", 100)
+        counts = await service.counts(["32162448"])
+    assert found.total == len(found.ids) == counts["32162448"] == 17
+    assert found.ids[0] == RecordIds(pmid="40535648")

@@ -1,0 +1,207 @@
+"""ecitmatch and PubMed's citation matcher, over loopback."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    BlockedError,
+    ProviderError,
+    ProviderRequestError,
+    ProviderResponseError,
+    ProviderUnavailableError,
+)
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.lookup import CitedPlace, create_lookups
+from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch, explain_matching
+from tests.net.stand_in import Answer, stand_in
+from tests.sources.contract import FAULTS, PATIENT, TRIES, Fault
+from tests.sources.ncbi import eutilities
+
+PLACES = (
+    CitedPlace("J Made-up Res", "2021", "9", "11", "Ruiz"),
+    CitedPlace("Wound|Care\r", "1999", "3", "e7"),
+    CitedPlace("No Such Journal", "1999"),
+)
+HTML = "HTML instead of data"
+
+
+def plain(text: str, status: int = 200) -> Answer:
+    return Answer(status, text.encode(), "text/plain; charset=UTF-8")
+
+
+def matched(*pmids: str, **more: object) -> Answer:
+    """What the citation matcher sends."""
+    result = {"count": len(pmids), "type": "uids", "uids": [{"pubmed": pmid} for pmid in pmids]}
+    return Answer(200, json.dumps({"version": "1.0", "success": True, "result": result, **more}).encode())
+
+
+def ecitmatch(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> ECitMatch:
+    return ECitMatch(eutilities(url, http, retry=retry))
+
+
+def citation_matcher(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> CitationMatcher:
+    client = ApiClient(http, provider="citmatch", title=CITATION_MATCHER, retry=retry, explain=explain_matching)
+    return CitationMatcher(client, base_url=url)
+
+
+async def test_places_are_asked_for_in_one_request_and_answered_in_order(http: httpx.AsyncClient) -> None:
+    answer = (
+        "J Made-up Res|2021|9|11|Ruiz|1|7\n"
+        "Wound Care|1999|3|e7||2|AMBIGUOUS (7 citations)\n"
+        "No Such Journal|1999||||3|NOT_FOUND;INVALID_JOURNAL\n"
+    )
+    async with stand_in(plain(answer)) as server:
+        found = await ecitmatch(server.url, http).at_places(PLACES)
+    assert list(found) == [RecordIds(pmid="7"), RecordIds(), RecordIds()]
+    (asked,) = server.asked
+    assert asked.path == "/ecitmatch.cgi"
+    rows = asked.query["bdata"].split("\r")
+    assert rows == ["J Made-up Res|2021|9|11|Ruiz|1|", "Wound Care|1999|3|e7||2|", "No Such Journal|1999||||3|"]
+
+
+async def test_no_places_cost_no_request(http: httpx.AsyncClient) -> None:
+    async with stand_in() as server:
+        assert await ecitmatch(server.url, http).at_places([]) == []
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ("J Made-up Res|2021|9|11|Ruiz|1|7\n", ProviderResponseError),
+        ('{"error": "API rate limit exceeded"}', ProviderResponseError),
+        ("<ERROR>Invalid db name specified: pubmed</ERROR>", ProviderRequestError),
+        ("a|b|1|yes\na|b|2|no\na|b|3|7\n", ProviderResponseError),
+    ],
+    ids=["fewer rows", "JSON", "an error in its text", "no PMIDs"],
+)
+async def test_what_is_not_an_answer_of_ecitmatch_is_an_error(
+    body: str, error: type[ProviderError], http: httpx.AsyncClient
+) -> None:
+    async with stand_in(plain(body)) as server:
+        with pytest.raises(error):
+            await ecitmatch(server.url, http).at_places(PLACES)
+
+
+async def test_the_citation_matcher_gets_the_text_and_gives_candidates(http: httpx.AsyncClient) -> None:
+    async with stand_in(matched("7", "8", "7")) as server:
+        found = await citation_matcher(server.url, http).match("Ruiz A.\n Zinc in wound repair.")
+    assert list(found) == [RecordIds(pmid="7"), RecordIds(pmid="8")]
+    assert server.asked[0].query == {"method": "heuristic", "raw-text": "Ruiz A. Zinc in wound repair."}
+
+
+async def test_no_match_is_an_answer(http: httpx.AsyncClient) -> None:
+    async with stand_in(matched()) as server:
+        assert list(await citation_matcher(server.url, http).match("Nothing.")) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"success": false, "error": "backend is down"}', b'{"success": true}', b"[]", b'{"success": true, "result": 7}'],
+)
+async def test_an_error_in_http_200_is_not_no_match(body: bytes, http: httpx.AsyncClient) -> None:
+    async with stand_in(Answer(200, body)) as server:
+        with pytest.raises(ProviderResponseError):
+            await citation_matcher(server.url, http).match("Ruiz A. Zinc.")
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """A service under test."""
+
+    name: str
+    ask: Callable[[str, httpx.AsyncClient, RetryPolicy], Awaitable[Sequence[object]]]
+    success: Answer
+    refusal: type[ProviderError]
+    page_error: type[ProviderError]
+
+
+MATCHERS = (
+    Matcher(
+        "pubmed",
+        lambda url, http, retry: ecitmatch(url, http, retry).at_places(PLACES[:1]),
+        plain("J Made-up Res|2021|9|11|Ruiz|1|31978945\n"),
+        AuthenticationError,
+        ProviderUnavailableError,
+    ),
+    Matcher(
+        "citmatch",
+        lambda url, http, retry: citation_matcher(url, http, retry).match("Ruiz A. Zinc."),
+        matched("7"),
+        BlockedError,
+        ProviderResponseError,
+    ),
+)
+each_matcher = pytest.mark.parametrize("matcher", MATCHERS, ids=lambda one: one.name)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@each_matcher
+async def test_a_fault_becomes_a_named_error(matcher: Matcher, fault: Fault, http: httpx.AsyncClient) -> None:
+    async with stand_in(fault.answer) as server:
+        with pytest.raises(ProviderError) as caught:
+            await matcher.ask(server.url, http, fault.retry)
+    assert type(caught.value) is (matcher.page_error if fault.name == HTML else fault.error)
+    assert caught.value.provider == matcher.name
+    assert caught.value.retry_after == fault.retry_after
+    assert len(server.asked) == fault.tries
+
+
+@each_matcher
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refusal_is_not_asked_again(matcher: Matcher, status: int, http: httpx.AsyncClient) -> None:
+    async with stand_in(plain("no", status)) as server:
+        with pytest.raises(matcher.refusal):
+            await matcher.ask(server.url, http, PATIENT)
+    assert len(server.asked) == 1
+
+
+@each_matcher
+async def test_half_an_answer_is_none(matcher: Matcher, http: httpx.AsyncClient) -> None:
+    async with stand_in(dataclasses.replace(matcher.success, conduct="half")) as server:
+        with pytest.raises(ProviderUnavailableError):
+            await matcher.ask(server.url, http, PATIENT)
+        server.will(dataclasses.replace(matcher.success, body=matcher.success.body[:12]))
+        server.asked.clear()
+        with pytest.raises(ProviderResponseError):
+            await matcher.ask(server.url, http, PATIENT)
+    assert len(server.asked) == TRIES
+
+
+async def test_the_settings_lead_to_both(http: httpx.AsyncClient, tmp_path: Path) -> None:
+    async with stand_in() as server:
+        server.answer = lambda asked: plain("J|2021|9|11||1|7\n") if asked.path.endswith(".cgi") else matched("8")
+        settings = Settings.model_validate(
+            {"ncbi_base_url": f"{server.url}/eutils", "citmatch_url": f"{server.url}/citmatch/", "cache_dir": tmp_path}
+        )
+        services = create_lookups(settings, Net(http, retry=RetryPolicy(attempts=1)))
+        (places,) = (one for one in services if isinstance(one, ECitMatch))
+        (texts,) = (one for one in services if isinstance(one, CitationMatcher))
+        assert list(await places.at_places(PLACES[:1])) == [RecordIds(pmid="7")]
+        assert list(await texts.match("Zinc.")) == [RecordIds(pmid="8")]
+        (check,) = texts.checks()
+        assert (await check.examine()).text == "answers"
+    assert [one.path for one in server.asked] == ["/eutils/ecitmatch.cgi", "/citmatch/", "/citmatch/"]
+
+
+async def test_a_recorded_answer_is_read(http: httpx.AsyncClient) -> None:
+    folder = os.environ.get("DEEPCRITICAL_SOURCES_DIR", "")
+    if not folder:
+        pytest.skip("DEEPCRITICAL_SOURCES_DIR is not set")
+    recorded = (Path(folder) / "ecitmatch" / "biopython-test_ecitmatch.txt").read_text()
+    async with stand_in(plain(recorded.replace("citation_1", "1"))) as server:
+        place = CitedPlace("proc natl acad sci u s a", "1991", "88", "3248", "mann bj")
+        assert await ecitmatch(server.url, http).at_places([place]) == [RecordIds(pmid="2014248")]

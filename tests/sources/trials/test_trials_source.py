@@ -1,0 +1,89 @@
+"""ClinicalTrials.gov as a source: what it sends, what it says of itself, and numbers of trials in records of papers."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.identifiers import normalize_trial
+from deepcritical_mcp.models import Citation, Part, Publication, Text, merged
+from deepcritical_mcp.sources.trials.trial_request import TrialRequest
+from deepcritical_mcp.sources.trials.trials_source import Trials
+from deepcritical_mcp.tools.citation_lines import registration_number
+from tests.net.stand_in import stand_in
+from tests.sources.full_text_wire import make_trials_client
+from tests.sources.trials.registry import listed, registry, trial
+
+
+async def test_deeper_pages_are_asked_for_without_a_token(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = registry(*(trial(number) for number in range(1, 31)))
+        trials = Trials(make_trials_client(server.url, http))
+        found = await trials.ask("zinc", TrialRequest(query="zinc"), offset=20, limit=5)
+    assert found.ids == tuple(f"NCT090000{number}" for number in range(21, 26))
+    assert found.total == 30
+    sent = server.asked[0].query
+    assert (sent["pageSize"], sent["countTotal"], sent["sort"]) == ("25", "true", "@relevance")
+    assert sent["fields"] == "NCTId,NCTIdAlias,VersionHolder"
+    assert "pageToken" not in sent
+
+
+async def test_records_are_found_under_the_number_asked_for(http: httpx.AsyncClient):
+    names = {"nctId": "NCT09000001", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
+    async with stand_in(listed(trial(1, identificationModule=names))) as server:
+        fetched = await Trials(make_trials_client(server.url, http)).fetch(["NCT00000009", "NCT09000007"])
+    assert {number: one.nct for number, one in fetched.records.items()} == {"NCT00000009": "NCT09000001"}
+    assert fetched.losses == {"NCT09000007": "ClinicalTrials.gov has no trial NCT09000007."}
+
+
+async def test_it_says_that_it_answers(http: httpx.AsyncClient):
+    async with stand_in(listed()) as server:
+        (check,) = Trials(make_trials_client(server.url, http)).checks()
+        assert (await check.examine()).state == "ok"
+    assert server.asked[0].query["pageSize"] == "1"
+
+
+def test_only_nct_numbers_are_ids():
+    trials = Trials(make_trials_client("http://127.0.0.1:1", httpx.AsyncClient()))
+    assert trials.known_id("nct 09000001") == "NCT09000001"
+    assert trials.stub("NCT09000001").id == "nct:NCT09000001"
+    with pytest.raises(InvalidInputError, match="not an NCT number"):
+        trials.known_id("ISRCTN12345678")
+
+
+@pytest.mark.parametrize("given", ["condition", "intervention"])
+def test_one_of_three_is_enough(given: str):
+    request = TrialRequest.model_validate({"query": " ", given: "zinc"})
+    assert request.queries == ("zinc",)
+    assert "query.term" not in request.params("zinc")
+
+
+def test_variants_are_searched_under_the_same_filters():
+    request = TrialRequest(query="", variants=("burns",), condition="wounds")
+    assert [request.params(one) for one in request.queries] == [
+        {"query.cond": "wounds"},
+        {"query.term": "burns", "query.cond": "wounds"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("ClinicalTrials.gov NCT02024373", "trial NCT02024373"),
+        ("ISRCTN77777777", "trial ISRCTN77777777"),
+        ("GEO GSE1", "GEO GSE1"),
+        ("2015-001894-41", "2015-001894-41"),
+    ],
+)
+def test_a_papers_trial_is_shown_by_the_number_that_add_evidence_takes(written: str, shown: str):
+    assert registration_number(written) == shown
+    assert normalize_trial(written) == (shown.partition("trial ")[2])
+
+
+def test_the_record_and_the_whole_registration_are_two_texts_in_either_order():
+    short = Publication.of("registration", "Status: Completed.", provider="trials", source="trial", title="T", nct="N1")
+    whole = Text(kind="registration", content="A long text.", provider="trials", parts=(Part(anchor="s1"),))
+    long = short.model_copy(update={"texts": (whole,)})
+    assert merged(short, long).texts == merged(long, short).texts == (short.text, whole)
+    assert Citation.of(merged(long, short)).nct == "N1"

@@ -1,0 +1,289 @@
+"""Who cites a paper, and how often: PubMed, Europe PMC and iCite in one answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client import Client
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.server import create_server
+from tests.net.stand_in import Answer, Asked, StandIn, stand_in
+from tests.sources.citing_wire import citations, citing, icite, icite_paper
+from tests.sources.full_text_wire import preprint, results
+from tests.sources.ncbi import Ncbi, article
+
+PREPRINT = "doi:10.64898/2026.01.02.26300001"
+
+
+@dataclass
+class World:
+    """NCBI, Europe PMC and iCite at one address, and what each of them knows."""
+
+    ncbi: Ncbi = field(
+        default_factory=lambda: Ncbi({str(pmid): article(str(pmid), f"Paper {pmid}.") for pmid in range(11, 19)})
+    )
+    europe_pmc: Answer = field(default_factory=citations)
+    preprints: Answer = field(default_factory=lambda: results(preprint()))
+    icite: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    icite_fault: Answer | None = None
+    server: StandIn = field(default_factory=lambda: StandIn("", lambda _: Answer()))
+
+    def answer(self, asked: Asked) -> Answer:
+        place = asked.path.split("/")[1]
+        if place == "europepmc":
+            return self.europe_pmc if asked.path.endswith("/citations") else self.preprints
+        if place == "icite":
+            known = [int(pmid) for pmid in asked.query["pmids"].split(",")]
+            rows = (icite_paper(one, len(self.icite.get(one, [])), cited_by=self.icite.get(one, [])) for one in known)
+            return self.icite_fault or icite(*rows)
+        return self.ncbi.answer(asked)
+
+    def asked(self, place: str) -> list[Asked]:
+        return [one for one in self.server.asked if one.path.split("/")[1] == place]
+
+
+@asynccontextmanager
+async def connected(world: World, folder: Path, **settings: object) -> AsyncGenerator[Client]:
+    async with stand_in() as server:
+        world.server, server.answer = server, world.answer
+        addresses = {
+            "ncbi_base_url": f"{server.url}/eutils",
+            "europepmc_base_url": f"{server.url}/europepmc",
+            "icite_base_url": f"{server.url}/icite",
+        }
+        app = create_server(Settings(**(addresses | {"cache_dir": folder, "deadline": 20} | settings)))
+        async with Client(app) as client:
+            yield client
+        await app.app.aclose()
+
+
+async def call(client: Client, tool: str = "pubmed_related", **arguments: object) -> tuple[str, dict[str, Any]]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return "".join(getattr(block, "text", "") for block in result.content), result.structured_content or {}
+
+
+async def test_where_pubmed_lists_few_the_others_complete_the_list(tmp_path: Path) -> None:
+    world = World(icite={11: [12, 14, 15]})
+    world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "12"]
+    world.europe_pmc = citations(citing("MED", "12"), citing("PPR", "PPR500001"), citing("MED", "14"))
+    async with connected(world, tmp_path) as client:
+        text, found = await call(client, pmid="11", kind="cited_by")
+    assert [(one["id"], one["found_by"]) for one in found["evidence"]] == [
+        ("pubmed:13", [1]),
+        ("pubmed:12", [1, 2, 3]),
+        ("pubmed:14", [2, 3]),
+        (PREPRINT, [2]),
+        ("pubmed:15", [3]),
+    ]
+    assert [(one["query"], one["results"], one["shown"]) for one in found["queries"]] == [
+        ("articles that cite PMID 11", 2, 2),
+        ("articles that cite PMID 11, by Europe PMC", 3, 3),
+        ("articles that cite PMID 11, by iCite", 3, 3),
+    ]
+    assert (found["total_found"], found["errors"]) == (5, [])
+    assert found["sources_searched"] == ["pubmed", "preprint"]
+    assert [(one["name"], one["status"]) for one in found["providers"]] == [
+        ("pubmed", "ok"),
+        ("europepmc", "ok"),
+        ("icite", "ok"),
+    ]
+    assert "then those that only Europe PMC and iCite list" in text
+    assert "found by 2, 3" in text
+
+
+async def test_what_was_found_is_kept_with_who_knew_it(tmp_path: Path) -> None:
+    world = World(icite={11: [14]})
+    async with connected(world, tmp_path) as client:
+        await call(client, pmid="11", kind="cited_by")
+        _, kept = await call(client, "get_evidence", ids=["pubmed:14"])
+    assert [one["query"] for one in kept["queries"]] == ["articles that cite PMID 11, by iCite"]
+
+
+@pytest.mark.parametrize("kind", ["similar", "references"])
+async def test_other_links_are_pubmed_s_alone(kind: str, tmp_path: Path) -> None:
+    world = World()
+    async with connected(world, tmp_path) as client:
+        text, _ = await call(client, pmid="11", kind=kind)
+    assert world.asked("europepmc") == []
+    assert "PubMed lists no" in text
+
+
+async def test_where_pubmed_lists_enough_nobody_else_is_asked_who_cites_it(tmp_path: Path) -> None:
+    world = World()
+    world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "12", "14"]
+    async with connected(world, tmp_path) as client:
+        text, found = await call(client, pmid="11", kind="cited_by", max_results=2)
+    assert [one["id"] for one in found["evidence"]] == ["pubmed:13", "pubmed:12"]
+    assert world.asked("europepmc") == []
+    assert "These are 2 of 3." in text
+
+
+async def test_no_more_than_wanted_are_fetched(tmp_path: Path) -> None:
+    world = World(icite={11: [12, 13, 14, 15, 16]})
+    async with connected(world, tmp_path) as client:
+        _, found = await call(client, pmid="11", kind="cited_by", max_results=3)
+    assert [one["id"] for one in found["evidence"]] == ["pubmed:16", "pubmed:15", "pubmed:14"]
+    assert found["total_found"] == 5
+
+
+async def test_an_outage_of_one_is_named_and_the_others_answer(tmp_path: Path) -> None:
+    world = World(icite={11: [12]}, europe_pmc=Answer(401, b"no", "text/plain"))
+    async with connected(world, tmp_path) as client:
+        text, found = await call(client, pmid="11", kind="cited_by")
+    assert [one["id"] for one in found["evidence"]] == ["pubmed:12"]
+    assert any("Europe PMC" in error for error in found["errors"])
+    assert found["queries"][1]["status"] == "failed"
+    assert "ERROR: Europe PMC" in text
+
+
+async def test_a_service_that_is_silent_does_not_hold_up_the_others(tmp_path: Path) -> None:
+    world = World(icite={11: [12]}, europe_pmc=Answer(conduct="silent"))
+    async with connected(world, tmp_path, deadline=8) as client:
+        _, found = await call(client, pmid="11", kind="cited_by")
+    assert [one["id"] for one in found["evidence"]] == ["pubmed:12"]
+    assert found["errors"] == ["Europe PMC did not answer in time."]
+
+
+async def test_a_service_that_adds_nothing_is_not_said_to_complete_the_list(tmp_path: Path) -> None:
+    world = World(icite={11: [12]})
+    world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "12"]
+    async with connected(world, tmp_path) as client:
+        _, found = await call(client, pmid="11", kind="cited_by")
+    assert found["ordered_by"] == "PubMed order of articles that cite PMID 11"
+
+
+async def test_nobody_lists_any_but_one_did_not_answer(tmp_path: Path) -> None:
+    world = World(europe_pmc=Answer(401, b"no", "text/plain"))
+    async with connected(world, tmp_path) as client:
+        text, found = await call(client, pmid="11", kind="cited_by")
+    assert found["evidence"] == []
+    assert "PubMed and iCite list no articles that cite PMID 11." in text
+    assert "ERROR: Europe PMC" in text
+    assert "Next: One of the services could not be asked who cites it: try again in a minute." in text
+
+
+async def test_pubmed_s_links_fail_and_the_others_answer(tmp_path: Path) -> None:
+    world = World(icite={11: [12]})
+    world.ncbi.always["elink"] = Answer(401, b"no")
+    async with connected(world, tmp_path) as client:
+        text, found = await call(client, pmid="11", kind="cited_by")
+    assert [(one["id"], one["found_by"]) for one in found["evidence"]] == [("pubmed:12", [3])]
+    assert found["providers"][0]["status"] == "failed"
+    assert any("PubMed" in error for error in found["errors"])
+    assert found["next_step"].startswith("PubMed could not be asked who cites it")
+    assert "lists no" not in text
+
+
+@pytest.mark.parametrize("counted", [None, 3])
+async def test_pubmed_s_links_fail_and_nobody_else_lists_any_which_is_an_outage(
+    counted: int | None, tmp_path: Path
+) -> None:
+    world = World(icite_fault=icite(icite_paper(11, counted)))
+    world.ncbi.always["elink"] = Answer(401, b"no")
+    async with connected(world, tmp_path) as client:
+        result = await client.call_tool("pubmed_related", {"pmid": "11", "kind": "cited_by"})
+    assert result.is_error
+    assert "PubMed" in str(result.content)
+    assert "lists no" not in str(result.content)
+
+
+async def test_what_a_service_counts_and_does_not_list_is_said(tmp_path: Path) -> None:
+    world = World(icite_fault=icite(icite_paper(11, 17, cited_by=[12, 13])))
+    world.europe_pmc = citations(citing("MED", "12"), citing("CTX", "C12345"), citing("PPR", "PPR500001"), total=9)
+    async with connected(world, tmp_path) as client:
+        text, found = await call(client, pmid="11", kind="cited_by", max_results=20)
+    assert (len(found["evidence"]), found["total_found"]) == (3, 3)
+    why = "these are not listed: they have neither a PMID nor a record that can be fetched."
+    assert found["warnings"][:2] == [
+        f"Europe PMC counts 9; 7 of {why}",
+        f"iCite counts 17; 15 of {why}",
+    ]
+    assert "# 3 of 3 results" in text
+    assert "max_results" not in found["next_step"]
+
+
+async def test_a_list_that_is_longer_than_what_is_asked_for_is_said(tmp_path: Path) -> None:
+    world = World()
+    world.europe_pmc = citations(citing("MED", "12"), total=1_500)
+    async with connected(world, tmp_path) as client:
+        _, found = await call(client, pmid="11", kind="cited_by")
+    said = "Europe PMC counts 1,500; 1,499 of these are not listed: only the first 1,000 can be."
+    assert found["warnings"] == [said]
+
+
+async def test_the_number_shown_is_what_is_left_after_those_that_are_missing(tmp_path: Path) -> None:
+    world = World()
+    world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "99", "12", "14", "15"]
+    async with connected(world, tmp_path) as client:
+        text, found = await call(client, pmid="11", kind="cited_by", max_results=3)
+    assert [one["id"] for one in found["evidence"]] == ["pubmed:13", "pubmed:12"]
+    assert "# 2 of 5 results" in text
+    assert "These are 2 of 5." in text
+    assert any("99" in error for error in found["errors"])
+
+
+async def test_nobody_answers(tmp_path: Path) -> None:
+    world = World(europe_pmc=Answer(401, b"no"), icite_fault=Answer(401, b"no"))
+    world.ncbi.always["elink"] = Answer(401, b"no")
+    async with connected(world, tmp_path) as client:
+        result = await client.call_tool("pubmed_related", {"pmid": "11", "kind": "cited_by"})
+    assert result.is_error
+
+
+async def test_records_that_fail_while_neighbours_are_held_are_an_outage_not_an_unknown_paper(tmp_path: Path) -> None:
+    world = World()
+    world.ncbi.links["pubmed_pubmed"] = ["12"]
+    async with connected(world, tmp_path) as client:
+        await call(client, "add_evidence", items=[{"pmid": "12"}])
+        world.ncbi.always["efetch"] = Answer(401, b"no")
+        result = await client.call_tool("pubmed_related", {"pmid": "11"})
+    assert result.is_error
+    assert "no record with PMID" not in str(result.content)
+
+
+async def test_citations_are_counted_for_linked_papers_in_one_request(tmp_path: Path) -> None:
+    world = World(icite={12: [13, 14], 13: []})
+    world.ncbi.links["pubmed_pubmed"] = ["12", "13"]
+    async with connected(world, tmp_path) as client:
+        text, found = await call(client, pmid="11")
+    assert [one["cited_by"] for one in found["evidence"]] == [2, 0]
+    assert [one.query["pmids"] for one in world.asked("icite")] == ["12,13"]
+    assert "cited by 2" in text
+    assert "Provider icite: ok, 2 results (citation counts)" in text
+
+
+async def test_without_counts_the_papers_come_all_the_same(tmp_path: Path) -> None:
+    world = World(icite_fault=Answer(401, b"no"))
+    world.ncbi.links["pubmed_pubmed"] = ["12"]
+    async with connected(world, tmp_path) as client:
+        text, found = await call(client, pmid="11")
+    assert [one["cited_by"] for one in found["evidence"]] == [-1]
+    assert found["errors"] == []
+    assert "Note: Citations could not be counted: iCite" in text
+    assert "cited by" not in text
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+async def test_a_search_counts_citations_only_if_the_setting_asks_for_it(*, wanted: bool, tmp_path: Path) -> None:
+    world = World(icite={12: [13, 14]})
+    world.ncbi.hits["zinc"] = ["12"]
+    async with connected(world, tmp_path, citation_counts=wanted) as client:
+        _, found = await call(client, "pubmed_search", query="zinc")
+    assert [one["cited_by"] for one in found["evidence"]] == [2 if wanted else -1]
+    assert len(world.asked("icite")) == int(wanted)
+
+
+async def test_services_that_are_switched_off_are_not_asked(tmp_path: Path) -> None:
+    world = World(icite={11: [12]})
+    async with connected(world, tmp_path, off="icite, europepmc") as client:
+        text, found = await call(client, pmid="11", kind="cited_by")
+    assert found["evidence"] == []
+    assert "PubMed lists no articles that cite PMID 11." in text
+    assert world.asked("icite") == world.asked("europepmc") == []

@@ -1,0 +1,219 @@
+"""The tool `preprint_search`, from a model's call to Europe PMC on loopback and back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mcp.client import Client
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.context import AppContext, build_services
+from deepcritical_mcp.server import DeepCriticalServer
+from deepcritical_mcp.sources import PREPRINTS
+from tests.net.stand_in import Answer, StandIn, stand_in
+from tests.sources.full_text_wire import as_json, preprint, results
+
+PUBLISHED = {
+    "commentCorrectionList": {
+        "commentCorrection": [
+            {"id": "32000001", "source": "MED", "type": "Preprint of", "reference": "J Made-up Res. 2027;1:2."}
+        ]
+    }
+}
+OTHER = preprint(id="PPR2", doi="10.1101/2020.01.02.000002", title="Iron in blood", versionNumber=None)
+
+
+@asynccontextmanager
+async def library(folder: Path, *answers: Answer, **more: object) -> AsyncGenerator[tuple[Client, StandIn]]:
+    """A client of a server whose only source is Europe PMC, which gives these answers; `more` are settings."""
+    async with stand_in(*answers) as europe_pmc:
+        settings = Settings(**{"cache_dir": folder, "europepmc_base_url": europe_pmc.url} | more)
+        app = AppContext(settings, build=partial(build_services, sources=(PREPRINTS,), full_texts=(), lookups=()))
+        async with Client(DeepCriticalServer(app)) as client:
+            yield client, europe_pmc
+        await app.aclose()
+
+
+async def call(client: Client, tool: str = "preprint_search", **arguments: object) -> tuple[str, dict[str, Any], bool]:
+    result = await client.call_tool(tool, arguments)
+    text = "".join(getattr(block, "text", "") for block in result.content)
+    return text, result.structured_content or {}, bool(result.is_error)
+
+
+async def test_the_article_comes_first_in_what_a_reader_sees(tmp_path: Path):
+    async with library(tmp_path, results(preprint(**PUBLISHED), OTHER)) as (client, _):
+        text, found, failed = await call(client, query="zinc")
+    assert not failed
+    entry = text[text.index("## 1.") : text.index("## 2.")].splitlines()
+    assert entry[:3] == [
+        "## 1. Zinc in wound repair.",
+        "Published as PMID 32000001 `https://pubmed.ncbi.nlm.nih.gov/32000001/` (J Made-up Res. 2027;1:2.)",
+        "Reference: Ruiz A; ZINC Study Group. Zinc in wound repair. Version 2. medRxiv [Preprint]. 2026 Jan 2. "
+        "doi: 10.64898/2026.01.02.26300001.",
+    ]
+    assert "`https://doi.org/10.64898/2026.01.02.26300001`" in entry
+    assert text.count("32000001") == 3
+    assert found["evidence"][0]["citation"]["version"] == "2"
+    assert found["evidence"][0]["citation"]["status_notices"][0]["pmid"] == "32000001"
+    assert found["next_step"].startswith(
+        'Where an article was published, cite that: add_evidence items=[{"pmid": "32000001"}].'
+    )
+
+
+async def test_a_call_as_models_write_it_is_understood(tmp_path: Path):
+    async with library(tmp_path, results(OTHER)) as (client, europe_pmc):
+        _, found, failed = await call(
+            client, q="iron?", server="medrxiv, biorxiv", since="2020", limit=5, exclude_published=True
+        )
+    assert not failed
+    (asked,) = europe_pmc.asked
+    assert asked.query["query"] == (
+        '(iron) AND SRC:PPR AND (PUBLISHER:"medRxiv" OR PUBLISHER:"bioRxiv") AND FIRST_PDATE:[2020-01-01 TO 3000-12-31]'
+    )
+    assert asked.query["pageSize"] == "5"
+    assert len(found["evidence"]) == 1
+
+
+async def test_an_outage_is_not_an_empty_result(tmp_path: Path):
+    async with library(tmp_path, as_json({"errCode": 500, "errMsg": "Search is down"})) as (client, _):
+        text, found, failed = await call(client, query="zinc")
+    assert failed
+    assert "Europe PMC could not be searched" in text
+    assert found["error"]["retryable"]
+
+
+async def test_nothing_found_says_how_to_search(tmp_path: Path):
+    async with library(tmp_path, results()) as (client, _):
+        _, found, failed = await call(client, query="zinc wounds adults")
+    assert not failed
+    assert found["next_step"].startswith("Nothing found: a preprint must have all words of the query")
+
+
+async def test_all_that_was_published_leaves_the_way_on(tmp_path: Path):
+    async with library(tmp_path, results(preprint(**PUBLISHED))) as (client, _):
+        _, found, _ = await call(client, query="zinc", unpublished_only=True)
+        assert found["evidence"] == []
+        assert found["next_step"].startswith("All results were omitted (see the warnings)")
+        _, beyond, _ = await call(client, query="zinc", offset=5)
+    assert beyond["next_step"] == "There are no results at this offset: use a smaller one."
+
+
+async def test_it_is_kept_listed_found_again_and_exported(tmp_path: Path):
+    async with library(tmp_path, results(preprint(license="cc by", **PUBLISHED), OTHER)) as (client, _):
+        await call(client, query="zinc")
+        _, listed, _ = await call(client, "list_evidence")
+        assert listed["sources"] == [{"source": "preprint", "count": 2}]
+        _, again, _ = await call(client, "semantic_search", query="zinc wound repair", source="preprint")
+        assert again["evidence"][0]["id"] == "doi:10.64898/2026.01.02.26300001"
+        shown, _, _ = await call(client, "get_evidence", ids=["doi:10.64898/2026.01.02.26300001"])
+        assert "- Licence: cc by" in shown
+        assert "- Preprint number: PPR500001" in shown
+        for format, parts in EXPORTED.items():
+            _, exported, _ = await call(client, "export_evidence", format=format)
+            assert [part for part in parts if part not in exported["text"]] == [], format
+
+
+EXPORTED = {
+    "ris": ["TY  - UNPB", "M3  - Preprint", "PB  - medRxiv", "ET  - 2", "DO  - 10.64898/", "PMID 32000001"],
+    "bibtex": ["@misc{", "howpublished = {medRxiv [Preprint]}", "version = {2}", "doi = {10.64898/", "PMID 32000001"],
+    "csl-json": ['"genre": "Preprint"', '"publisher": "medRxiv"', '"version": "2"', '"DOI": "10.64898/'],
+    "markdown": ["Version 2. medRxiv \\[Preprint\\]. 2026 Jan 2.", "Published as"],
+}
+
+
+async def test_the_tool_is_small(tmp_path: Path):
+    async with library(tmp_path, results()) as (client, _):
+        (tool,) = [one for one in (await client.list_tools()).tools if one.name == "preprint_search"]
+    schema = tool.model_dump_json(include={"name", "description", "input_schema"}, by_alias=True)
+    assert len(schema) < 1_300
+
+
+async def test_without_crossref_nobody_claims_that_a_preprint_is_unpublished(tmp_path: Path):
+    async with library(tmp_path, results(OTHER), off="crossref") as (client, _):
+        text, found, _ = await call(client, query="iron", unpublished_only=True)
+    assert "no published article is known" not in text
+    assert "Preprint · its record names no published article" in text
+    assert found["warnings"] == [
+        "Crossref is switched off here (DEEPCRITICAL_OFF), so these preprints may have been published: "
+        "unpublished_only leaves out only those whose records say so."
+    ]
+
+
+async def test_an_article_that_has_only_a_doi_gets_a_next_step(tmp_path: Path):
+    link = {"id": "1", "source": "AGR", "type": "Preprint of", "reference": "J Made-up Res. 2027. doi: 10.5555/made.up"}
+    row = preprint(commentCorrectionList={"commentCorrection": [link]})
+    async with library(tmp_path, results(row)) as (client, _):
+        _, found, _ = await call(client, query="zinc")
+        listed, _, _ = await call(client, "list_evidence")
+    assert found["next_step"].startswith(
+        'Where an article was published, cite that: add_evidence items=[{"doi": "10.5555/made.up"}].'
+    )
+    assert "preprint, published as 10.5555/made.up\n" in listed
+
+
+async def test_the_notice_of_a_withdrawal_is_not_an_article_to_cite(tmp_path: Path):
+    link = {"id": "32000009", "source": "MED", "type": "Retraction in", "reference": "J Made-up Res. 2027;1:9."}
+    row = preprint(commentCorrectionList={"commentCorrection": [link]})
+    async with library(tmp_path, results(row)) as (client, _):
+        _, found, _ = await call(client, query="zinc")
+    assert "cite that" not in found["next_step"]
+
+
+async def test_a_preprint_of_a_preprint_is_not_published(tmp_path: Path):
+    link = {"id": "PPR2", "source": "PPR", "type": "Preprint of", "reference": "medRxiv. 2026."}
+    row = preprint(commentCorrectionList={"commentCorrection": [link]})
+    async with library(tmp_path, results(row)) as (client, _):
+        text, found, _ = await call(client, query="zinc", unpublished_only=True)
+        listed, _, _ = await call(client, "list_evidence")
+    assert len(found["evidence"]) == 1
+    assert "Published as" not in text
+    assert "published as" not in listed
+
+
+async def test_an_article_without_an_id_is_named_in_a_list(tmp_path: Path):
+    link = {"id": "X1", "source": "AGR", "type": "Preprint of", "reference": "J Made-up Res. 2027;1:2."}
+    nameless = {"type": "Preprint of"}
+    row = preprint(commentCorrectionList={"commentCorrection": [link, nameless]})
+    async with library(tmp_path, results(row)) as (client, _):
+        text, _, _ = await call(client, query="zinc")
+        listed, _, _ = await call(client, "list_evidence")
+    assert text.count("Published as") == 1
+    assert "preprint, published as J Made-up Res. 2027;1:2.\n" in listed
+
+
+async def test_counted_results_that_do_not_come_are_an_outage(tmp_path: Path):
+    async with library(tmp_path, results(hitCount=5)) as (client, _):
+        text, _, failed = await call(client, query="zinc")
+    assert failed
+    assert "Europe PMC counts 5 results, but delivers none. Try again in a minute." in text
+
+
+async def test_pages_that_end_early_are_not_said_to_be_filtered(tmp_path: Path):
+    same = results(*[OTHER] * 8, hitCount=500, nextCursorMark="same")  # whatever was asked for
+    async with library(tmp_path, same, same) as (client, _):
+        _, found, _ = await call(client, query="zinc", offset=9, max_results=5)
+    assert found["evidence"] == []
+    assert found["next_step"] == (
+        "Europe PMC sent no results from this offset on: try again in a minute, or use a smaller offset."
+    )
+
+
+async def test_a_record_without_an_id_is_skipped_and_named(tmp_path: Path):
+    async with library(tmp_path, results(preprint(id=None), OTHER)) as (client, _):
+        _, found, _ = await call(client, query="zinc")
+    assert [item["citation"]["title"] for item in found["evidence"]] == ["Iron in blood"]
+    assert found["warnings"] == ["Europe PMC sent 1 record without an id, which cannot be shown."]
+
+
+async def test_a_long_query_is_said_once(tmp_path: Path):
+    query = " OR ".join(f"zinc{n}" for n in range(350))
+    async with library(tmp_path, results(OTHER)) as (client, _):
+        text, found, _ = await call(client, query=query)
+    assert text.count("zinc349") == 0
+    assert len(text) < 3_000
+    assert found["query"] == query
+    assert str(found).count("zinc349") == 1

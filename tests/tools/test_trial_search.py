@@ -1,0 +1,350 @@
+"""`trial_search`, from the arguments to both forms of the result, over a registry on loopback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.models.vancouver import written_date
+from tests.net.stand_in import Answer
+from tests.sources.trials.registry import desk, trial
+
+PAPERS = [
+    {"pmid": "34000001", "type": "DERIVED", "citation": "Berg J. Found by a machine. 2022."},
+    {"pmid": "31000001", "type": "RESULT", "citation": "Ruiz A, Berg J, Lind K. Zinc closes wounds. J Zinc. 2021."},
+    {"pmid": "11000001", "type": "BACKGROUND", "citation": "Old A. Copper. 1990."},
+    {"type": "RESULT", "citation": "Ruiz A. A talk on zinc. 2020."},
+    {"pmid": "31000002", "type": "RESULT", "citation": "Ruiz A. Zinc again. 2023.", "retractions": [{"pmid": "5"}]},
+]
+
+
+async def test_a_search_costs_two_requests_and_keeps_the_trials(tmp_path: Path):
+    async with desk(tmp_path, trial(1), trial(2)) as ours:
+        text, found = await ours.call("trial_search", query="zinc", max_results=1)
+        sent = [asked.query for asked in ours.registry.asked]
+        _, kept = await ours.call("list_evidence")
+    assert [(item["id"], item["kind"], item["provider"]) for item in found["evidence"]] == [
+        ("nct:NCT09000001", "registration", "trials")
+    ]
+    assert (found["total_found"], found["next_offset"]) == (2, 1)
+    assert found["sources_searched"] == ["trial"]
+    assert kept["total"] == 1
+    assert [(one.get("query.term"), one.get("filter.ids")) for one in sent] == [("zinc", None), (None, "NCT09000001")]
+    assert all(one["fields"] for one in sent)
+    assert "Status: Completed." in text
+    assert "# 1 of 2 results for: zinc" in text
+    assert 'get_full_text(id="NCT09000001")' in text
+
+
+async def test_the_filters_reach_the_registry_in_its_language(tmp_path: Path):
+    async with desk(tmp_path, trial(1)) as ours:
+        _, found = await ours.call(
+            "trial_search",
+            condition="wounds",
+            intervention="zinc",
+            status=["recruiting", "completed"],
+            phase=["phase2", "phase3"],
+            study_type="interventional",
+            has_results=True,
+            country="South Korea",
+        )
+    sent = ours.registry.asked[0].query
+    assert "query.term" not in sent
+    assert (sent["query.cond"], sent["query.intr"]) == ("wounds", "zinc")
+    assert sent["filter.overallStatus"] == "RECRUITING,COMPLETED"
+    assert sent["aggFilters"] == "results:with"
+    assert sent["filter.advanced"] == (
+        "(AREA[Phase]PHASE2 OR AREA[Phase]PHASE3) AND AREA[StudyType]INTERVENTIONAL AND "
+        '(AREA[LocationCountry]COVERAGE[FullMatch]"South Korea" OR '
+        'AREA[LocationCountry]COVERAGE[FullMatch]"Korea, Republic of")'
+    )
+    assert found["query"] == "wounds zinc"
+    assert found["query_translation"].startswith("query.cond=wounds; query.intr=zinc; filter.overallStatus=RECRUITING")
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ({"status": "Active, not recruiting"}, "ACTIVE_NOT_RECRUITING"),
+        ({"status": "Not yet recruiting, Recruiting"}, "NOT_YET_RECRUITING,RECRUITING"),
+        ({"overall_status": ["RECRUITING"]}, "RECRUITING"),
+        ({"phase": "Phase 3"}, "AREA[Phase]PHASE3"),
+        ({"phase": 3}, "AREA[Phase]PHASE3"),
+        ({"phase": ["II/III"]}, "(AREA[Phase]PHASE2 OR AREA[Phase]PHASE3)"),
+        ({"phases": "PHASE4"}, "AREA[Phase]PHASE4"),
+        ({"phase": "N/A"}, "AREA[Phase]NA"),
+        ({"phase": "NA"}, "AREA[Phase]NA"),
+        ({"trial_phase": "n/a"}, "AREA[Phase]NA"),
+        ({"phase": ["Not Applicable"]}, "AREA[Phase]NA"),
+        ({"phase": "N/A, Phase 2/Phase 3"}, "(AREA[Phase]NA OR AREA[Phase]PHASE2 OR AREA[Phase]PHASE3)"),
+        ({"status": "recruiting,completed"}, "RECRUITING,COMPLETED"),
+        (
+            {"status": "completed,active, not recruiting,not yet recruiting"},
+            "COMPLETED,ACTIVE_NOT_RECRUITING,NOT_YET_RECRUITING",
+        ),
+        ({"location": "France"}, 'AREA[LocationCountry]COVERAGE[FullMatch]"France"'),
+        ({"study_type": "Observational"}, "AREA[StudyType]OBSERVATIONAL"),
+    ],
+)
+async def test_filters_are_understood_as_models_write_them(tmp_path: Path, written: dict[str, object], sent: str):
+    async with desk(tmp_path, trial(1)) as ours:
+        await ours.call("trial_search", query="zinc", **written)
+    query = ours.registry.asked[0].query
+    assert sent in (query.get("filter.overallStatus"), query.get("filter.advanced"))
+
+
+@pytest.mark.parametrize(
+    "written", [{"phase": "phase 7"}, {"phase": ["x"]}, {"status": "open,completed"}, {"phases": "0.5"}]
+)
+async def test_a_filter_that_cannot_be_read_is_an_error_that_names_the_values(
+    tmp_path: Path, written: dict[str, object]
+):
+    async with desk(tmp_path, trial(1)) as ours:
+        text, found = await ours.refused("trial_search", query="zinc", **written)
+    assert found["error"]["code"] == "invalid_input"
+    assert ("phase4" if "status" not in written else "enrolling_by_invitation") in text
+    assert ours.registry.asked == []
+
+
+@pytest.mark.parametrize("written", [True, "true", "yes", "only"])
+async def test_results_are_a_filter_and_a_number_of_them_is_how_many(tmp_path: Path, written: object):
+    async with desk(tmp_path, trial(1), trial(2)) as ours:
+        await ours.call("trial_search", query="zinc", results=written)
+        _, found = await ours.call("trial_search", query="zinc", results=1, session_id="new")
+    assert ours.registry.asked[0].query["aggFilters"] == "results:with"
+    assert len(found["evidence"]) == 1
+
+
+async def test_other_names_of_the_words_to_search_for_are_understood(tmp_path: Path):
+    async with desk(tmp_path, trial(1)) as ours:
+        await ours.call("trial_search", disease="wounds", drug="zinc")
+    assert ours.registry.asked[0].query["query.cond"] == "wounds"
+    assert ours.registry.asked[0].query["query.intr"] == "zinc"
+
+
+async def test_without_anything_to_search_for_nothing_is_asked(tmp_path: Path):
+    async with desk(tmp_path) as ours:
+        text, found = await ours.refused("trial_search", status=["recruiting"])
+    assert found["error"]["code"] == "invalid_input"
+    assert "one of query, condition and intervention" in text
+    assert ours.registry.asked == []
+
+
+async def test_syntax_that_it_cannot_read_is_a_sentence_that_names_the_characters(tmp_path: Path):
+    async with desk(tmp_path) as ours:
+        text, found = await ours.refused("trial_search", query="zinc [ti]")
+    assert found["error"]["code"] == "provider_refused"
+    assert not found["error"]["retryable"]
+    assert "Remove [ ] from it" in text
+    assert "PubMed's tags" in text
+    assert "expecting" not in text
+    assert len(ours.registry.asked) == 1
+
+
+async def test_the_papers_of_a_trial_are_told_apart_by_who_named_them(tmp_path: Path):
+    one = trial(1, referencesModule={"references": PAPERS})
+    async with desk(tmp_path, one) as ours:
+        text, found = await ours.call("trial_search", query="zinc")
+    notices = found["evidence"][0]["citation"]["status_notices"]
+    assert [(notice["kind"], notice["pmid"]) for notice in notices] == [
+        ("result", "31000001"),
+        ("result", ""),
+        ("result", "31000002"),
+        ("derived", "34000001"),
+    ]
+    assert (
+        "Paper named by the sponsor: PMID 31000001 (Ruiz A, et al. Zinc closes wounds. J Zinc. 2021.); "
+        "Ruiz A. A talk on zinc. 2020.; PMID 31000002 ([Retracted] Ruiz A. Zinc again. 2023.)\n"
+        "Paper found by NLM's matching: PMID 34000001\n"
+    ) in text
+    assert "Papers: 3 named by the sponsor, 1 found by NLM's matching." in text
+    assert "11000001" not in text
+    assert 'add_evidence(items=[{"pmid": …}])' in found["next_step"]
+    assert found["evidence"][0]["citation"]["status"] == "ok"
+
+
+async def test_of_many_papers_the_rest_is_a_call_away(tmp_path: Path):
+    numbers = range(35_000_001, 35_000_061)
+    rows = [{"pmid": str(one), "type": "DERIVED", "citation": f"Berg J. Paper {one}."} for one in numbers]
+    async with desk(tmp_path, trial(1, referencesModule={"references": rows})) as ours:
+        text, found = await ours.call("trial_search", query="zinc")
+        assert len(found["evidence"][0]["citation"]["status_notices"]) == 20
+        assert 'All of its papers: get_full_text(id="NCT09000001", sections=["References"])' in text
+        assert "60 found by NLM's matching" in text
+        whole, _ = await ours.call("get_full_text", id="NCT09000001", sections=["References"])
+    assert "PMID 35000060" in whole
+
+
+async def test_the_record_stays_when_the_whole_registration_is_read(tmp_path: Path):
+    async with desk(tmp_path, trial(1)) as ours:
+        await ours.call("trial_search", query="zinc")
+        await ours.call("get_full_text", id="NCT09000001")
+        text, found = await ours.call("trial_search", query="zinc")
+        _, held = await ours.call("get_evidence", ids=["nct:NCT09000001"])
+    assert found["evidence"][0]["id"] == "nct:NCT09000001"
+    assert found["evidence"][0]["content"].startswith("Status: Completed.")
+    assert held["evidence"][0]["content"] == found["evidence"][0]["content"]
+    assert "nct:NCT09000001~2" in held["evidence"][0]["details"][-1]
+    # The second search finds the numbers again; the record is in the session.
+    assert [asked.path.rpartition("/")[2] for asked in ours.registry.asked] == [
+        "studies",
+        "studies",
+        "NCT09000001",
+        "studies",
+    ]
+    assert "of the session" not in text
+
+
+async def test_the_record_stays_when_the_whole_was_read_first(tmp_path: Path):
+    async with desk(tmp_path, trial(1)) as ours:
+        await ours.call("get_full_text", id="NCT09000001")
+        _, found = await ours.call("trial_search", query="zinc")
+    assert found["evidence"][0]["content"].startswith("Status: Completed.")
+
+
+async def test_a_former_number_leads_to_the_present_one_and_says_so(tmp_path: Path):
+    names = {"nctId": "NCT09000001", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
+    async with desk(tmp_path, trial(1, identificationModule=names)) as ours:
+        text, found = await ours.call("trial_search", query="nct00000009")
+    assert "NCT00000009 is now registered as NCT09000001." in found["warnings"]
+    assert "Former numbers: NCT00000009." in text
+    assert found["evidence"][0]["citation"]["registrations"] == ["NCT00000009"]
+
+
+async def test_a_former_number_is_read_and_kept_as_the_present_one(tmp_path: Path):
+    names = {"nctId": "NCT09000001", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
+    async with desk(tmp_path, trial(1, identificationModule=names)) as ours:
+        _, added = await ours.call("add_evidence", items=[{"nct": "NCT00000009"}])
+        assert [row["id"] for row in added["added"]] == ["nct:NCT09000001"]
+        assert len(ours.registry.asked) == 1
+        _, read = await ours.call("get_full_text", id="NCT00000009", session_id="new")
+    assert (read["status"], read["citation"]["nct"]) == ("full_text", "NCT09000001")
+    assert "NCT00000009 is now registered as NCT09000001." in read["warnings"]
+
+
+async def test_a_query_of_numbers_alone_says_that_filters_are_ignored(tmp_path: Path):
+    async with desk(tmp_path, trial(1)) as ours:
+        _, found = await ours.call("trial_search", query="NCT09000001 OR NCT09000002", phase=["phase1"], country="Chad")
+        _, without = await ours.call("trial_search", query="NCT09000001 zinc", phase=["phase1"])
+    said = "ClinicalTrials.gov ignores filters where the query has only NCT numbers: phase, country had no effect."
+    assert said in found["warnings"]
+    assert said[:30] not in json.dumps(without["warnings"])
+
+
+async def test_the_source_and_the_date_of_the_data_are_shown_and_exported(tmp_path: Path):
+    async with desk(tmp_path, trial(1)) as ours:
+        text, found = await ours.call("trial_search", query="zinc")
+        _, exported = await ours.call("export_evidence", format="ris")
+    said = "Source: ClinicalTrials.gov, U.S. National Library of Medicine, data of 2026-10-09."
+    assert [warning for warning in found["warnings"] if warning.startswith(said)]
+    assert "data of 2026-10-09." in text
+    cited = f"[cited {written_date(current_date().isoformat())}]"
+    assert cited in found["evidence"][0]["citation"]["reference"]
+    assert cited.strip("[]") in text
+    assert f"Y2  - {current_date():%Y/%m/%d}" in exported["text"]
+    assert "Source: ClinicalTrials.gov, data of 2026-10-09." in exported["text"]
+
+
+async def test_a_date_of_the_data_that_the_registry_does_not_say_is_not_made_up(tmp_path: Path):
+    one = trial(1)
+    del one["derivedSection"]
+    async with desk(tmp_path, one | {"derivedSection": {}}) as ours:
+        text, found = await ours.call("trial_search", query="zinc")
+        _, exported = await ours.call("export_evidence", format="ris")
+    assert "data of" not in text + json.dumps(found) + exported["text"]
+    assert f"Y2  - {current_date():%Y/%m/%d}" in exported["text"]
+
+
+async def test_a_former_number_and_the_numbers_of_others_are_labeled(tmp_path: Path):
+    names = {
+        "nctId": "NCT09000001",
+        "briefTitle": "Zinc",
+        "nctIdAliases": ["NCT00000009"],
+        "secondaryIdInfos": [{"id": "1R18HL000000-01", "type": "NIH"}, {"id": "NCT09000002"}, {"id": "2020-000001-11"}],
+    }
+    async with desk(tmp_path, trial(1, identificationModule=names)) as ours:
+        text, found = await ours.call("trial_search", query="zinc")
+        _, whole = await ours.call("get_full_text", id="NCT09000001", sections=["Identification"])
+    assert " · formerly NCT00000009 · other numbers: 1R18HL000000-01, 2020-000001-11\n" in text
+    assert "trial NCT00000009" not in text
+    # Another trial is none of this one's numbers.
+    assert "NCT09000002" not in json.dumps(found)
+    assert "NCT09000002" in json.dumps(whole)
+
+
+async def test_no_contact_person_is_asked_for_or_passed_on(tmp_path: Path):
+    async with desk(tmp_path, trial(1)) as ours:
+        text, found = await ours.call("trial_search", query="zinc")
+    fields = ",".join(asked.query["fields"] for asked in ours.registry.asked)
+    assert "Contact" not in fields
+    assert "Official," not in fields.replace("OfficialTitle", "")
+    assert "ecret" not in text + json.dumps(found)
+    assert "555-0100" not in text + json.dumps(found)
+
+
+async def test_pages_follow_each_other_without_gaps(tmp_path: Path):
+    studies = [trial(number) for number in range(1, 8)]
+    async with desk(tmp_path, *studies) as ours:
+        seen: list[str] = []
+        offset = 0
+        while offset >= 0:
+            _, found = await ours.call("trial_search", query="zinc", max_results=3, offset=offset)
+            seen += [item["id"] for item in found["evidence"]]
+            offset = found["next_offset"]
+        _, beyond = await ours.call("trial_search", query="zinc", offset=20)
+    assert seen == [f"nct:NCT0900000{number}" for number in range(1, 8)]
+    assert beyond["evidence"] == []
+    assert "smaller" in beyond["next_step"]
+
+
+async def test_only_new_leaves_out_what_the_session_has(tmp_path: Path):
+    async with desk(tmp_path, trial(1), trial(2)) as ours:
+        await ours.call("trial_search", query="zinc", max_results=1)
+        _, found = await ours.call("trial_search", query="zinc", only_new=True)
+    assert [item["id"] for item in found["evidence"]] == ["nct:NCT09000002"]
+    assert found["already_known"] == 1
+
+
+async def test_results_beyond_the_first_thousand_are_refused_with_advice(tmp_path: Path):
+    async with desk(tmp_path) as ours:
+        text, _ = await ours.refused("trial_search", query="zinc", offset=1_000)
+    assert "first 1,000" in text
+
+
+async def test_nothing_found_is_not_an_outage(tmp_path: Path):
+    async with desk(tmp_path) as ours:
+        text, found = await ours.call("trial_search", query="zinc", country="Swizerland")
+    assert found["evidence"] == []
+    assert "Nothing found" in text
+    assert 'Did you mean "Switzerland"?' in text
+
+
+async def test_an_outage_is_not_nothing_found(tmp_path: Path):
+    async with desk(tmp_path) as ours:
+        ours.registry.answer = lambda _: Answer(503)
+        _, found = await ours.refused("trial_search", query="zinc")
+    assert (found["error"]["code"], found["error"]["retryable"]) == ("provider_unavailable", True)
+
+
+async def test_trials_found_but_not_delivered_are_named(tmp_path: Path):
+    async with desk(tmp_path, trial(1)) as ours:
+        whole = ours.registry.answer
+        ours.registry.answer = lambda asked: Answer(503) if "filter.ids" in asked.query else whole(asked)
+        text, found = await ours.refused("trial_search", query="zinc")
+    assert "NCT09000001" in text
+    assert found["error"]["details"]["ncts"] == ["NCT09000001"]
+
+
+async def test_a_hundred_long_registrations_page_within_the_limit(tmp_path: Path):
+    long = {"briefSummary": "Zinc may help wounds to close within weeks. " * 200}
+    async with desk(tmp_path, *(trial(number, descriptionModule=long) for number in range(1, 101))) as ours:
+        text, found = await ours.call("trial_search", query="zinc", max_results=100)
+    assert len(text) < 32_000
+    shown = len(found["evidence"])
+    assert 5 < shown < 100
+    assert found["next_offset"] == shown
+    assert all("Status: Completed." in item["content"] for item in found["evidence"])
+    assert all("Countries: Norway" in item["content"] for item in found["evidence"])
