@@ -67,9 +67,8 @@ class Lookup:
     def found(self, record: Publication) -> None:
         """Take the record, with the identifiers that it adds."""
         known, own = self.wanted.ids, ids_of(record)
-        if (
-            known.pmid and not own.pmid and own.pmcid and known.pmcid == own.pmcid
-        ):  # an article in PMC need not name its PMID
+        # An article in PMC need not name its PMID.
+        if known.pmid and not own.pmid and own.pmcid and known.pmcid == own.pmcid:
             record = record.model_copy(update={"pmid": known.pmid})
             record = record.model_copy(update={"id": publication_id(record)})
         ids = RecordIds(*(new or old for new, old in zip(own, known, strict=True)))
@@ -242,8 +241,8 @@ class RecordFinder:
     async def _from_pubmed_after_all(self, lookups: Sequence[Lookup]) -> None:
         """PubMed's records of those that turned out to have a PMID."""
         if pubmed := self._pubmed:
-            new = [one for one in lookups if one.record and one.record.text.provider != pubmed.name]
-            new = [one for one in new if all(attempt.provider != pubmed.name for attempt in one.attempts)]
+            others = [one for one in lookups if one.record and one.record.text.provider != pubmed.name]
+            new = [one for one in others if not one.was_asked(pubmed.name)]
             await self._fetch(pubmed, new, [one.wanted.ids.pmid for one in new])
 
     async def _from_lookups(self, lookups: Sequence[Lookup]) -> None:

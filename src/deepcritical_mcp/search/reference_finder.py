@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -181,7 +181,7 @@ class ReferenceFinder:
 
     async def _consider(self, matches: Sequence[ReferenceMatch], ids: Sequence[RecordIds], end: float) -> None:
         """Fetch records, and compare each with the references that it may belong to."""
-        known = {number for one in matches for id in one.considered for number in [id]}
+        known = {id for one in matches for id in one.considered}
         wanted = [one for one in ids if any(one) and f"pubmed:{one.pmid}" not in known]
         if not wanted:
             return
@@ -231,11 +231,11 @@ def _title_query(reference: WrittenReference) -> str:
     words = dict.fromkeys(word.lower() for word in _WORD.findall(reference.says.title))
     telling = [word for word in words if word not in PUBMED_STOP_WORDS and word not in STOP_WORDS]
     longest = sorted(telling, key=len, reverse=True)[:_TITLE_WORDS]
-    year, author = reference.says.year, _word_of(reference.says.authors[:1], lambda word: len(word) > 1)
+    year, author = reference.says.year, _WORD.findall(reference.says.authors[0])[-1:] if reference.says.authors else []
     years = f"{int(year) - 1}:{int(year) + 1}[dp]" if year else ""
-    if len(longest) < _LEAST_WORDS or not longest:
-        more = [f"{author}[au]" if author else "", years]
-        return _all_of([*(f"{word}[ti]" for word in longest), *filter(None, more)]) if longest and any(more) else ""
+    if len(longest) < _LEAST_WORDS:
+        more = [*(f"{name}[au]" for name in author), *filter(None, [years])]
+        return _all_of([*(f"{word}[ti]" for word in longest), *more]) if longest and more else ""
     whole = _all_of(f"{word}[ti]" for word in longest)
     if not years or len(longest) < 2 * _LEAST_WORDS:
         return whole
@@ -245,8 +245,3 @@ def _title_query(reference: WrittenReference) -> str:
 
 def _all_of(terms: Iterable[str]) -> str:
     return f"({' AND '.join(terms)})"
-
-
-def _word_of(names: Sequence[str], fits: Callable[[str], bool]) -> str:
-    """The last word of the first name that fits."""
-    return next((word for name in names for word in reversed(_WORD.findall(name)) if fits(word)), "")
