@@ -175,3 +175,20 @@ async def test_two_numbers_lead_to_a_record() -> None:
     async with reader(records=RECORDS) as ours:
         answer = await add(ours, {"pmid": "7", "doi": "10.1000/copper"})
     assert answer["rejected"][0]["reason"].startswith("PMID 7 and DOI 10.1000/copper lead to a record")
+
+
+async def test_a_doi_with_the_version_of_a_preprint_is_looked_up_without_it() -> None:
+    doi = "10.1101/2024.01.02.123456"
+    async with reader_without(lookups=[FakeRecords("europepmc", {doi: record(doi)})]) as ours:
+        answer = await add(ours, {"doi": f"{doi}v2"}, {"doi": f"{doi} and more"})
+    assert [one["id"] for one in answer["added"]] == [f"doi:{doi}"]
+    assert verdicts(answer) == {1: "invalid"}
+
+
+async def test_what_to_do_next_tells_an_outage_from_a_mistake() -> None:
+    async with reader_without("trials") as ours:
+        late = await add(ours, {"nct": "NCT00000009"})
+        both = await add(ours, {"nct": "NCT00000009"}, {"pmid": "x"})
+    later = "Items with an outage can be sent again later as they are."
+    assert late["next_step"] == later
+    assert both["next_step"] == f"Correct the rejected items and send them again. {later}"

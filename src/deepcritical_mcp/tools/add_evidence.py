@@ -130,6 +130,7 @@ async def add_evidence(
     ]:
         warnings.append(f"Not compared with PubMed: {', '.join(unchecked)}. pubmed_search by PMID fetches the records.")
     await progress(1.0, f"{len(new)} added, {len(known)} already known")
+    rejected = tuple(_rejected(index, one, found.get(index)) for index, one in sorted(problems.items()))
     return AddResult(
         session_id=session.store.session_id,
         added=tuple(
@@ -151,7 +152,7 @@ async def add_evidence(
             for index, one in new.items()
             for id, similarity in one.folds
         ),
-        rejected=tuple(_rejected(index, one, found.get(index)) for index, one in sorted(problems.items())),
+        rejected=rejected,
         warnings=(
             *warnings,
             *told,
@@ -164,7 +165,7 @@ async def add_evidence(
         total=await session.store.count(),
         next_step=session.next_step(
             "".join(f"Item {at}: date {_shown(items[at].date)} read as {_date(items[at])}. " for at in reread).rstrip(),
-            "Correct the rejected items and send them again." if problems else "",
+            _again(rejected),
             "Items that were merged before turned out to be different publications and are separate now."
             if any(one.separates for one in outcomes)
             else "",
@@ -194,6 +195,13 @@ def _rejected(index: int, reason: str, found: FoundRecord | None) -> RejectedIte
     return RejectedItem(index=index, reason=reason, verdict=found.verdict, candidates=tuple(candidates))
 
 
+def _again(rejected: Sequence[RejectedItem]) -> str:
+    """What to do about rejected items: an outage is not theirs."""
+    late = sum(one.verdict == "outage" for one in rejected)
+    correct = "Correct the rejected items and send them again." if late < len(rejected) else ""
+    return f"{correct} {'Items with an outage can be sent again later as they are.' if late else ''}".strip()
+
+
 def _problem(item: EvidenceItem) -> str:
     """Why an item cannot be kept; "" if it can."""
     sought = (item.pmid, item.doi, item.pmcid, item.nct, item.url, item.reference)
@@ -214,7 +222,9 @@ def _problem(item: EvidenceItem) -> str:
         return f"pmcid {_shown(item.pmcid)} is not a PMCID such as PMC1790863"
     if clean_line(item.nct) and not normalize_trial(clean_line(item.nct)):
         return f"nct {_shown(item.nct)} is not a trial's number such as NCT00000620"
-    has_more = not unquote(clean_line(item.doi)).lower().rstrip(".,;").endswith(doi)
+    given = unquote(clean_line(item.doi)).lower()
+    found = BARE_DOI.search(given)
+    has_more = found is not None and found.end() < len(given)
     if doi and (has_more or not BARE_DOI.fullmatch(doi) or len(doi) > MAX_DOI_LENGTH):
         return f"doi {_shown(item.doi)} is not a DOI such as 10.1000/182"
     if url and not is_web_address(url):
