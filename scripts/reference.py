@@ -82,7 +82,7 @@ COMMANDS_HEAD = """\
 ## Commands
 
 `--debug`, anywhere in a command, shows the traceback of a failure. Exit codes: 0 success, 1 failure, 2 wrong usage or a
-wrong setting, 130 interrupted with Ctrl-C.
+wrong setting, 130 interrupted with Ctrl-C. `check` has codes of its own.
 """
 
 
@@ -272,7 +272,7 @@ def _commands() -> str:
         line = " ".join((*words, *(_usage(*one) for one in _cli_parameters(run) if isinstance(one[1], ArgumentInfo))))
         title = " ".join(words) if len(words) > 1 else "deepcritical-mcp without a command"
         text = (
-            _paragraphs(run)[0]
+            "\n\n".join(_paragraphs(run))
             if len(words) > 1
             else "Serves one client over stdio: this is how MCP clients start the server."
         )

@@ -8,9 +8,12 @@ from typing import Any, cast
 
 import httpx
 
+from deepcritical_mcp.checking.checker import CitationChecker
+from deepcritical_mcp.checking.reference_checker import ReferenceChecker
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext, Services
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
@@ -82,6 +85,7 @@ def fake_server(
     """A server over the real store and model, with searches that answer what they are told."""
 
     searches = {"pubmed": literature or FakeSearch(), "web": web or FakeSearch()}
+    reading, asked = full_texts or FullTexts((), None), witness or Witness()
 
     def build(settings: Settings) -> Services:
         return Services(
@@ -91,8 +95,9 @@ def fake_server(
             searches=cast(Any, searches),
             everywhere=SearchHandler([_FakeSource(name, search) for name, search in searches.items()]),
             expander=QueryExpander(settings, None),
-            full_texts=full_texts or FullTexts((), None),
-            witness=witness or Witness(),
+            full_texts=reading,
+            witness=asked,
+            checker=CitationChecker(ReferenceChecker(reading, asked), reading, PassageEmbedder(embedder)),
         )
 
     return DeepCriticalServer(AppContext(settings or Settings(), build=build), profile=profile)

@@ -72,7 +72,7 @@ def without_relevance(page: str) -> str:
     return re.sub(r"relevance \d\.\d\d", "relevance", page)
 
 
-@pytest.mark.parametrize(("page", "calls"), [("README.md", 3), ("guide.md", 16)])
+@pytest.mark.parametrize(("page", "calls"), [("README.md", 3), ("guide.md", 17)])
 async def test_sessions_show_what_the_server_answers(page: str, calls: int) -> None:
     assert PAGES[page].count("\n```text\n→ ") == PAGES[page].count("\n<!-- shows: ") == calls
     replayed = await script("guide").replayed(PAGES[page])
@@ -216,7 +216,7 @@ def options_by_command() -> dict[str, set[str]]:
 @each_page
 def test_commands_and_options_that_are_named_exist(page: str) -> None:
     known = options_by_command()
-    assert {"demo", "doctor", "install", "report", "serve", "cache clear"} <= known.keys()
+    assert {"check", "demo", "doctor", "install", "report", "serve", "cache clear"} <= known.keys()
     lines = [line for line in quoted(PAGES[page]) if "deepcritical-mcp " in line]
     for line in (*lines, *"".join(fences(PAGES[page], "sh")).split("\n")):
         for part in re.findall(r"(?:^|[\s/\\])deepcritical-mcp ((?!\.)[a-z-][^|&]*)", line):

@@ -31,7 +31,7 @@ async def complete(
             return _completion(DEPTHS, argument.value)
         store = await existing_session(ctx)
         return _completion(await _topics(store) if store else (), argument.value)
-    if not ref.uri.startswith("evidence://"):
+    if not ref.uri.startswith(("evidence://", "report://")):
         return _completion((), argument.value)
     return _completion(await _session_or_evidence_ids(ctx, argument, known), argument.value)
 

@@ -18,6 +18,7 @@ from deepcritical_mcp.config import Settings
 if TYPE_CHECKING:
     import httpx
 
+    from deepcritical_mcp.checking.checker import CitationChecker
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import StoreRow
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Services:
     """What the tools call: a search for each source by its name, in the order of `SOURCES`, and one for all of them;
-    what proposes queries; what reads documents; what checks their status; the services that know something about
-    them."""
+    what proposes queries; what reads documents; what checks their status; what checks drafts; the services that know
+    something about documents."""
 
     http: httpx.AsyncClient
     embedder: EmbeddingService
@@ -44,6 +45,7 @@ class Services:
     expander: QueryExpander
     full_texts: FullTexts
     witness: Witness
+    checker: CitationChecker
     lookups: tuple[LookupService, ...] = ()
 
 
@@ -123,7 +125,10 @@ def build_services(
     """
     import httpx
 
+    from deepcritical_mcp.checking.checker import CitationChecker
+    from deepcritical_mcp.checking.reference_checker import ReferenceChecker
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+    from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import open_backend
     from deepcritical_mcp.logs import hide_keys_in_urls
@@ -152,6 +157,10 @@ def build_services(
     citations = CitationIndexes([one for one in known if isinstance(one, CitingLookup)])
     witness = Witness(known, pubmed, off=("Crossref",) if why_off(CROSSREF, settings.off) else ())
     readers = create_full_texts(settings, net, full_texts)
+    reading = FullTexts(readers, pubmed, lookups=known, seconds=settings.deadline, off=records_off(settings.off))
+    checker = CitationChecker(
+        ReferenceChecker(reading, witness), reading, PassageEmbedder(embedder), seconds=settings.deadline
+    )
     return Services(
         http=http,
         embedder=embedder,
@@ -168,7 +177,8 @@ def build_services(
         },
         everywhere=SearchHandler(built, seconds=settings.deadline, witness=witness),
         expander=QueryExpander(settings, next((one.vocabulary for one in built if one.vocabulary), None)),
-        full_texts=FullTexts(readers, pubmed, lookups=known, seconds=settings.deadline, off=records_off(settings.off)),
+        full_texts=reading,
         witness=witness,
+        checker=checker,
         lookups=known,
     )

@@ -33,6 +33,8 @@ TO_FETCH_RECORDS = Share(0.5)
 """After the variants were asked, if the records must still be fetched and stored."""
 TO_READ_CACHE = Share(0.1, 2.0)
 """After the last web provider, for cached results."""
+TO_CHECK_TEXTS = Share(0.3, 12.0)
+"""After a draft's references were looked up, for its quotations and claims."""
 
 # Upper limits.
 IN_LINE = Share(0.9)
@@ -53,6 +55,8 @@ COUNTS = Share(0.4, 10.0)
 """To count what the proposed queries find: a request each, about 3 a second."""
 TO_READ_REFERENCES = Share(0.5, 15.0)
 """To ask services that read one reference a request; those that they were not asked for are named."""
+TO_READ_CITED_TEXTS = Share(0.6, 30.0)
+"""To read the full texts of papers that a draft cites, many of them; the others are read in the next part."""
 CITING = Share(0.3, 10.0)
 """To learn from others who cites a paper, all at the same time, after its own source was asked."""
 CITATION_COUNTS = Share(0.4, 5.0)

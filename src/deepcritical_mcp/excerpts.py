@@ -80,11 +80,11 @@ def sentences(text: str) -> list[Span]:
     A sentence longer than `MAX_SENTENCE` is divided after a clause, or else after a word. A full stop does not end a
     sentence if it follows an abbreviation or initials, precedes a small letter, or is a decimal point.
     """
-    return [part for sentence in _sentences(text) for part in _parts(text, sentence)]
+    return [part for sentence in whole_sentences(text) for part in _parts(text, sentence)]
 
 
 @lru_cache(maxsize=128)
-def _sentences(text: str) -> Sequence[Span]:
+def whole_sentences(text: str) -> Sequence[Span]:
     starts = [0]
     for end in _END.finditer(text):
         if (not end["mark"] or "\n" in end[0] or _ends_here(text, end.start(), end.end())) and end.end() < len(text):
@@ -113,7 +113,7 @@ def _parts(text: str, sentence: Span) -> Iterator[Span]:
 
 def first_sentences(text: str, limit: int) -> str:
     """Whole sentences from the start of `text` that fill at least half of `limit` characters; "" if none do."""
-    ends = [span.end for span in _sentences(text) if limit // 2 <= span.end <= limit]
+    ends = [span.end for span in whole_sentences(text) if limit // 2 <= span.end <= limit]
     return text[: ends[-1]].rstrip() if ends else ""
 
 
@@ -150,7 +150,7 @@ def without_results(text: str, limit: int = 0, *, strict: bool = False) -> list[
 @lru_cache(maxsize=128)
 def _labeled(text: str) -> tuple[Sequence[Span], Sequence[str]]:
     """The sentences, and the label of the section that each is in; "" before the first label."""
-    spans, labels = _sentences(text), [""]
+    spans, labels = whole_sentences(text), [""]
     found = [part for one in spans for part in (_parts(text, one) if one.length > _TOO_LONG else (one,))]
     for span in found:
         label = _LABEL.match(text, span.start)

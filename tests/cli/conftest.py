@@ -47,20 +47,26 @@ def environment(home: Path) -> dict[str, str]:
     return {**kept, "HOME": str(home), "USERPROFILE": str(home), "PYTHONWARNINGS": "default", "TERM": "dumb"}
 
 
+def settings_for(address: str, cache: Path) -> dict[str, str]:
+    """Settings under which every provider that needs no key is a stand-in at `address`."""
+    return {
+        "DEEPCRITICAL_NCBI_BASE_URL": f"{address}/entrez/eutils",
+        "DEEPCRITICAL_CITMATCH_URL": f"{address}/citmatch",
+        "DEEPCRITICAL_CROSSREF_BASE_URL": f"{address}/crossref",
+        "DEEPCRITICAL_DUCKDUCKGO_URL": f"{address}/html/",
+        "DEEPCRITICAL_EUROPEPMC_BASE_URL": f"{address}/europepmc",
+        "DEEPCRITICAL_CLINICALTRIALS_BASE_URL": f"{address}/ctgov",
+        "DEEPCRITICAL_ICITE_BASE_URL": f"{address}/icite",
+        "DEEPCRITICAL_CACHE_DIR": str(cache),
+        "NO_PROXY": "*",
+    }
+
+
 @pytest.fixture(scope="module")
 def sample_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Settings under which the providers that need no key are stand-ins on loopback."""
     with providers_on_loopback() as address:
-        yield {
-            "DEEPCRITICAL_NCBI_BASE_URL": f"{address}/entrez/eutils",
-            "DEEPCRITICAL_CROSSREF_BASE_URL": f"{address}/crossref",
-            "DEEPCRITICAL_DUCKDUCKGO_URL": f"{address}/html/",
-            "DEEPCRITICAL_EUROPEPMC_BASE_URL": f"{address}/europepmc",
-            "DEEPCRITICAL_CLINICALTRIALS_BASE_URL": f"{address}/ctgov",
-            "DEEPCRITICAL_ICITE_BASE_URL": f"{address}/icite",
-            "DEEPCRITICAL_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
-            "NO_PROXY": "*",
-        }
+        yield settings_for(address, tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture

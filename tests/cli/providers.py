@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import cast
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.net.stand_in import Answer
 from tests.sources import wire
 from tests.sources.citing_wire import citations, icite, icite_paper
+from tests.sources.crossref.crossref_wire import NOT_FOUND, listed
 from tests.sources.full_text_wire import preprint, results, study
 from tests.sources.ncbi import article, as_json, efetch, elink, esearch, espell
 
 RECORDS = {"11": article("11", "Zinc in wound repair."), "12": article("12", "Zinc and the common cold.")}
+
+
+class _Server(ThreadingHTTPServer):
+    def __init__(self, records: Mapping[str, str]) -> None:
+        self.records = records
+        super().__init__(("127.0.0.1", 0), _Handler)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -31,7 +39,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: str) -> None:
         parts = urlsplit(self.path)
-        answer = _answer(parts.path, dict(parse_qsl(parts.query) + parse_qsl(body)))
+        records = cast("_Server", self.server).records
+        answer = _answer(parts.path, dict(parse_qsl(parts.query) + parse_qsl(body)), records)
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))
@@ -39,35 +48,43 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body)
 
 
-def _answer(path: str, params: dict[str, str]) -> Answer:
+def _answer(path: str, params: Mapping[str, str], records: Mapping[str, str]) -> Answer:
     if path == "/html/":
         return wire.duckduckgo()
     if path.startswith("/europepmc/"):
         return citations() if path.endswith("/citations") else results(preprint())
     if path.startswith("/icite/"):
         return icite(*(icite_paper(int(pmid), 2) for pmid in params["pmids"].split(",")))
+    if path.startswith("/crossref/"):
+        return listed() if path.endswith("/works") else NOT_FOUND
+    if path.startswith("/citmatch"):
+        return as_json({"version": "1.0", "success": True, "result": {"count": 0, "type": "uids", "uids": []}})
     if path.startswith("/ctgov/"):
         return as_json({"studies": [study()], "totalCount": 1})
     match path.rpartition("/")[2].removesuffix(".fcgi"):
         case "einfo":
             return as_json({"header": {"type": "einfo"}, "einforesult": {"dbinfo": []}})
         case "esearch":
-            return esearch(() if params.get("db") == "mesh" else list(RECORDS))
+            return esearch(() if params.get("db") == "mesh" else list(records))
         case "efetch":
-            return efetch(*(RECORDS[pmid] for pmid in params["id"].split(",") if pmid in RECORDS))
+            return efetch(*(records[pmid] for pmid in params["id"].split(",") if pmid in records))
         case "elink":
             return elink((), params["linkname"])
         case "espell":
             return espell(params.get("term", ""), "")
+        case "ecitmatch.cgi":
+            rows = [row.split("|")[:6] for row in params["bdata"].split("\r")]
+            return Answer(200, "".join(f"{'|'.join(row)}|NOT_FOUND\n" for row in rows).encode(), "text/plain")
         case _:
             return Answer(404)
 
 
 @contextmanager
-def providers_on_loopback() -> Generator[str]:
-    """NCBI under /entrez/eutils of one address, DuckDuckGo under /html/, Europe PMC under /europepmc, iCite under
-    /icite and ClinicalTrials.gov under /ctgov."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
+def providers_on_loopback(records: Mapping[str, str] = RECORDS) -> Generator[str]:
+    """NCBI with these records under /entrez/eutils of one address, its citation matcher under /citmatch, Crossref under
+    /crossref, DuckDuckGo under /html/, Europe PMC under /europepmc, iCite under /icite and ClinicalTrials.gov under
+    /ctgov."""
+    with _Server(records) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

@@ -208,6 +208,7 @@ def _services(settings: Settings, web: WebStandIn, embedder: WordEmbedder) -> Se
         everywhere=unused,
         expander=unused,
         full_texts=unused,
+        checker=unused,
         witness=Witness(),
     )
 

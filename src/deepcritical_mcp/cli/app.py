@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from deepcritical_mcp._version import __version__
+from deepcritical_mcp.cli.boundary import USAGE_ERROR, error_boundary
 from deepcritical_mcp.cli.clients import ClientName
 from deepcritical_mcp.cli.serving import serve_stdio, server_settings
 from deepcritical_mcp.config import load_settings, plain_problem, unknown_variables
@@ -139,6 +140,47 @@ def install(
     from deepcritical_mcp.cli.install import install_server
 
     install_server(client, undo=undo, yes=yes, variables=env or [])
+
+
+@app.command()
+def check(
+    ctx: typer.Context,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="The draft: Markdown, plain text, LaTeX, BibTeX, RIS, CSL-JSON; .docx, .odt and .html through pandoc; "
+            "- reads stdin. Several files are one draft, for example draft.md refs.bib.",
+            show_default=False,
+        ),
+    ],
+    read: Annotated[
+        bool, typer.Option("--read", help="Also read open full texts of the cited papers for quotations and claims.")
+    ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A reference that you have verified yourself, by its label or by words of it as written: it is still "
+            "reported, but is no reason for exit code 1. Can be repeated."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Check a draft's references, quotations and claims against PubMed and Crossref. Keeps nothing of it.
+
+    Exit code 0: nothing is wrong.
+
+    Exit code 1: a reference is retracted or under concern, has a wrong identifier, differs from its record, is not
+    found, or is ambiguous; or a quotation is altered or misattributed.
+
+    Exit code 2: the draft cannot be read, or the command failed.
+
+    Exit code 3: nothing is wrong so far, but a service was down. Run the check again.
+    """
+    with error_boundary(debug=bool(ctx.obj), failed=USAGE_ERROR):
+        from deepcritical_mcp.cli.check import check_draft
+
+        code = check_draft(files, accepted=accept or [], read=read, as_json=as_json)
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -19,8 +19,8 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
-def error_boundary(*, debug: bool) -> Generator[None]:
-    """Run a command; with `debug`, show the traceback before the message."""
+def error_boundary(*, debug: bool, failed: int = FAILED) -> Generator[None]:
+    """Run a command; with `debug`, show the traceback before the message. `failed` is the exit code of a failure."""
     try:
         try:
             yield
@@ -36,7 +36,7 @@ def error_boundary(*, debug: bool) -> Generator[None]:
     except SystemExit:
         raise
     except BaseException as raised:
-        message, code = _message(_without_groups(raised), debug=debug)
+        message, code = _message(_without_groups(raised), failed, debug=debug)
         with suppress(OSError, ValueError):
             if debug and message:
                 traceback.print_exception(raised)
@@ -53,17 +53,17 @@ def _without_groups(error: BaseException) -> BaseException:
     return error
 
 
-def _message(error: BaseException, *, debug: bool) -> tuple[str, int]:
+def _message(error: BaseException, failed: int, *, debug: bool) -> tuple[str, int]:
     if isinstance(error, BrokenPipeError):
-        return "", FAILED  # the reader of our output has closed the pipe, e.g. `head`
+        return "", failed  # the reader of our output has closed the pipe, e.g. `head`
     if isinstance(error, KeyboardInterrupt):
         return "stopped.", INTERRUPTED
     if isinstance(error, DeepCriticalError):
-        return error.message, USAGE_ERROR if isinstance(error, ConfigurationError) else FAILED
+        return error.message, USAGE_ERROR if isinstance(error, ConfigurationError) else failed
     if isinstance(error, OSError):
-        return _os_error_message(error), FAILED
+        return _os_error_message(error), failed
     more = "" if debug else " Run the command again with --debug for a traceback, and please report it."
-    return f"unexpected {type(error).__name__}: this is a bug in deepcritical-mcp.{more}", FAILED
+    return f"unexpected {type(error).__name__}: this is a bug in deepcritical-mcp.{more}", failed
 
 
 def _os_error_message(error: OSError) -> str:

@@ -16,26 +16,22 @@ from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, Sessi
 from deepcritical_mcp.evidence import EVERYTHING, Scope
 from deepcritical_mcp.evidence.adding import AddOutcome, without_duplicates
 from deepcritical_mcp.evidence.anchors import with_anchor, with_sections
-from deepcritical_mcp.evidence.answering import TextPlace, searched_at
+from deepcritical_mcp.evidence.answering import TextPlace
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import everything_said
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.indexing import Indexing, unfinished
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.projection import Point, project
+from deepcritical_mcp.evidence.question_answers import answers_in
 from deepcritical_mcp.evidence.searching import Found, Search, shared_words
 from deepcritical_mcp.evidence.sentence_ranking import (
     beginning,
-    best_answers,
     by_part,
-    missing_terms,
-    score_sentences,
     shortened,
 )
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.within import abstract_of
 from deepcritical_mcp.evidence.writing import Writer, batches, identified
-from deepcritical_mcp.excerpts import quoted
 from deepcritical_mcp.models import CitationSource, DocumentPassage, Evidence, Publication, RelatedEvidence, Text
 
 READ_AT_ONCE = 200
@@ -221,22 +217,7 @@ class EvidenceStore:
         that answers; and the terms of the question that each of the publications does not contain, by id. Places that
         the session does not have are left out."""
         async with self._session() as (_, catalogue):
-            held = catalogue.find([place.id for place in places])
-            rows = [
-                (place, one)
-                for place in places
-                if (publication := held.get(place.id))
-                for one in searched_at(publication, publication.text_with(place.id), place)
-            ]
-            contents = [(place, one.content) for place, one in rows]
-            scores = await score_sentences(self._embedder, question, [content for _, content in contents])
-            found: dict[TextPlace, list[Evidence]] = {place: [] for place in places if place.id in held}
-            for place, (at, chosen) in best_answers(contents, scores, length).items():
-                brief = quoted(contents[at][1], chosen) if chosen else ""
-                for one in rows[at][1].answers(chosen, brief) if chosen else ():
-                    item = by_part(catalogue.shown(held[place.id], one.text), one.content)
-                    found[place].append(item.model_copy(update={"section": one.section, "anchor": one.anchor}))
-            return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
+            return await answers_in(self._embedder, catalogue, question, places, length)
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical
@@ -300,6 +281,16 @@ class EvidenceStore:
             ids = catalogue.ids()[offset : offset + limit]
             shown = await run_sync(_shown, catalogue, ids, abandon_on_cancel=True)
             return [beginning(item) for item in shown.values()]
+
+    async def keep_document(self, name: str, content: str) -> None:
+        """Keep a text of up to a few MB that is no evidence, e.g. a report, in place of an earlier one of that name."""
+        async with self._session() as (space, _):
+            await self._write_alone(lambda: space.keep_document(name, content))
+
+    async def document(self, name: str) -> str:
+        """What was kept under that name; "" if nothing was."""
+        async with self._session() as (space, _):
+            return await run_sync(space.document, name, abandon_on_cancel=True)
 
     async def ids(self) -> list[str]:
         """All ids in insertion order."""

@@ -43,7 +43,7 @@ def _fields(reference: Reference) -> dict[str, str]:
         "date": f"{{{_edtf(reference)}}}" if day or publication.issue_date else "",
         "booktitle" if publication.form == "chapter" else "journal": _value(container),
         **{names.bibtex: _value(getattr(publication, field)) for field, names in FIELDS.items()},
-        "pages": f"{{{_text('--'.join(reference.pages), dashes=True)}}}",
+        "pages": f"{{{escaped_text('--'.join(reference.pages), dashes=True)}}}",
         "language": f"{{{' and '.join(map(_name_part, languages))}}}",
         "langid": _value(languages[0].lower()) if len(languages) == 1 and languages != ["English"] else "",
         "doi": f"{{{_address(publication.doi)}}}",
@@ -70,14 +70,14 @@ def _edtf(reference: Reference) -> str:
 
 
 def _value(text: str) -> str:
-    return f"{{{_text(text)}}}"
+    return f"{{{escaped_text(text)}}}"
 
 
 def _people(names: Sequence[AuthorName]) -> str:
     return f"{{{' and '.join(map(_name, names))}}}"
 
 
-def _text(text: str, *, dashes: bool = False) -> str:
+def escaped_text(text: str, *, dashes: bool = False) -> str:
     """`text` on one line with TeX's characters escaped; two hyphens stay two hyphens unless they mean a dash."""
     escaped = _balanced(clean_line(text)).translate(_ESCAPES)
     return escaped if dashes else re.sub("-(?=-)", "-{}", escaped)
@@ -109,7 +109,7 @@ def _name(author: AuthorName) -> str:
     if author == ET_AL:
         return "others"
     if not author.given:
-        return f"{{{_text(author.family)}}}"
+        return f"{{{escaped_text(author.family)}}}"
     parts = (author.family, author.suffix, author.given) if author.suffix else (author.family, author.given)
     return ", ".join(_name_part(part) for part in parts)
 
@@ -117,11 +117,11 @@ def _name(author: AuthorName) -> str:
 def _name_part(part: str) -> str:
     """In braces if readers would divide it: a lone escaped sign takes the space before the next "and" with it."""
     divides = "," in part or re.search(r"(?:^|\s)(?:and|[&%$#_{}]+)(?:\s|$)", part, re.IGNORECASE)
-    return f"{{{_text(part)}}}" if divides else _text(part)
+    return f"{{{escaped_text(part)}}}" if divides else escaped_text(part)
 
 
 def _keyword(word: str) -> str:
-    return f"{{{_text(word)}}}" if "," in word else _text(word)
+    return f"{{{escaped_text(word)}}}" if "," in word else escaped_text(word)
 
 
 def _address(address: str) -> str:

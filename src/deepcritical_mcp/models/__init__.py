@@ -1,5 +1,17 @@
 """The frozen values of the package; field names are the wire names."""
 
+from deepcritical_mcp.models.citation_report import CheckedClaim as CheckedClaim
+from deepcritical_mcp.models.citation_report import CheckedQuotation as CheckedQuotation
+from deepcritical_mcp.models.citation_report import CheckedRecord as CheckedRecord
+from deepcritical_mcp.models.citation_report import CheckedReference as CheckedReference
+from deepcritical_mcp.models.citation_report import CitationReport as CitationReport
+from deepcritical_mcp.models.citation_report import Finding as Finding
+from deepcritical_mcp.models.citation_report import FindingKind as FindingKind
+from deepcritical_mcp.models.citation_report import QuotationVerdict as QuotationVerdict
+from deepcritical_mcp.models.citation_report import ReferenceProblem as ReferenceProblem
+from deepcritical_mcp.models.citation_report import ReferenceVerdict as ReferenceVerdict
+from deepcritical_mcp.models.citation_report import findings_of as findings_of
+from deepcritical_mcp.models.citation_report import with_findings as with_findings
 from deepcritical_mcp.models.document import Attempt as Attempt
 from deepcritical_mcp.models.document import AttemptStatus as AttemptStatus
 from deepcritical_mcp.models.document import Document as Document

@@ -31,6 +31,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.net.pacing import Pacing
+from deepcritical_mcp.text import counted
 
 T = TypeVar("T")
 
@@ -167,7 +168,7 @@ class ApiClient:
         raise RateLimitError(
             self.provider,
             f"Too many calls are waiting for {self.title}, which limits requests per second. Try again in "
-            f"{math.ceil(wait)} seconds.",
+            f"{counted(math.ceil(wait), 'second')}.",
             retry_after=wait,
         )
 
@@ -245,7 +246,7 @@ class ApiClient:
             return
         wait = retry_after_seconds(headers.get("retry-after", ""))
         if status == 429:
-            again = f"Try again in {math.ceil(wait)} seconds." if wait else "Try again in a minute."
+            again = f"Try again in {counted(math.ceil(wait), 'second')}." if wait else "Try again in a minute."
             raise RateLimitError(
                 self.provider, f"{self.title}'s rate limit has been reached (HTTP 429). {again}", retry_after=wait
             )

@@ -71,7 +71,8 @@ class ReadingSession(Protocol):
 class FullTexts:
     """Finds and reads documents; `seconds` is how long it takes at most where no deadline is set around it.
 
-    `off` names those that could have been asked if this server had not switched them off.
+    `records` and `references` find records by identifiers and by what references say. `off` names those that could
+    have been asked if this server had not switched them off.
     """
 
     def __init__(
@@ -85,8 +86,9 @@ class FullTexts:
     ) -> None:
         self.providers = tuple(providers)
         self.off = tuple(off)
-        self._records = RecordFinder(pubmed, providers, lookups)
-        self._items = ItemFinder(self._records, ReferenceFinder(pubmed, self._records, lookups), self.off)
+        self.records = RecordFinder(pubmed, providers, lookups)
+        self.references = ReferenceFinder(pubmed, self.records, lookups)
+        self._items = ItemFinder(self.records, self.references, self.off)
         self._page = next((one for one in providers if one.name == PAGE), None)
         self._browsers = [one for one in providers if one.has_browser]
         self._others = [one for one in providers if one is not self._page and not one.has_browser]
@@ -162,7 +164,7 @@ class FullTexts:
         named = [document.evidence] if document.evidence else []
         found = await session.publications(named)
         if not found and any(document.ids):
-            known = await session.known([_stub(document.ids)])
+            known = await session.known([stub_of(document.ids)])
             found = await session.publications([id for id in known if id])
         return next((one for one in found.values() if not one.is_note), None)
 
@@ -173,7 +175,7 @@ class FullTexts:
         else:
             ids = document.ids if any(document.ids) or held is None else ids_of(held)
             seconds = seconds_before(TO_FETCH_RECORDS, cap=self._seconds)
-            (lookup,) = await self._records.find([Wanted(ids, urls)], seconds)
+            (lookup,) = await self.records.find([Wanted(ids, urls)], seconds)
             lookup.record = lookup.record or (held if held and held.is_record else None)
             if lookup.record and (problem := other_number(ids, lookup.record)):
                 attempt = Attempt(provider=lookup.record.text.provider, status="not_found", detail=f"{problem}.")
@@ -281,7 +283,7 @@ def _is_complete(held: Publication) -> bool:
     return (held.is_record and not held.awaits_pubmed) or _read_text(held) is not None
 
 
-def _stub(ids: RecordIds) -> Publication:
+def stub_of(ids: RecordIds) -> Publication:
     """Enough to recognize a document in a session."""
     return Publication.of("abstract", NO_ABSTRACT, provider="", source="pubmed", title=NO_TITLE, **ids._asdict())
 

@@ -150,7 +150,7 @@ def _outcome(item: _Item, off: Sequence[str]) -> FoundRecord:
         fitting = [one for one, _ in match.accepted or match.nearest] if match else []
         lead = "lead" if sum(map(bool, item.ids)) > 1 else "leads"
         reason = f"{_named(item.ids)} {lead} to a record that does not agree: {item.wrong}"
-        return FoundRecord(None, "wrong", reason, tuple(_distinct([*fitting, lookup.record])))
+        return FoundRecord(None, "wrong", reason, tuple(distinct_records([*fitting, lookup.record])))
     if lookup and lookup.record:
         return _found(item, lookup)
     failures = [*(lookup.failures if lookup else ()), *(match.failures if match else ())]
@@ -189,7 +189,7 @@ def _found(item: _Item, lookup: Lookup) -> FoundRecord:
 
 def _matched(item: _Item, match: ReferenceMatch) -> FoundRecord:
     """The record that agrees with a reference."""
-    records = _distinct([one for one, _ in match.accepted])
+    records = distinct_records([one for one, _ in match.accepted])
     if len(records) > 1:
         reason = "several records agree with this reference: send the number of the one you mean"
         return FoundRecord(None, "ambiguous", reason, tuple(records))
@@ -206,7 +206,7 @@ def _why_unasked(record: Publication, match: ReferenceMatch) -> str:
     return match.without_pubmed.get(record.id) or next(late, "")
 
 
-def _distinct(records: Sequence[Publication]) -> list[Publication]:
+def distinct_records(records: Sequence[Publication]) -> list[Publication]:
     """Records without those that describe one of the others; of two of one paper, PubMed's stays."""
     found: list[Publication] = []
     for one in records:
@@ -254,7 +254,7 @@ def _near(match: ReferenceMatch, outages: Sequence[str]) -> FoundRecord:
     down = f" Not everybody could be asked: {outages[0]}" if outages else ""
     named = f"PMID {record.pmid}" if record.pmid else record.doi or record.id
     reason = f"no record agrees with this reference. {named} comes nearest: {told}.{down}"
-    return FoundRecord(None, "ambiguous", reason, tuple(_distinct([one for one, _ in match.nearest])))
+    return FoundRecord(None, "ambiguous", reason, tuple(distinct_records([one for one, _ in match.nearest])))
 
 
 def differences(agreement: Agreement) -> str:

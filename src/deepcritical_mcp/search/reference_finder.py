@@ -191,7 +191,8 @@ class ReferenceFinder:
         unasked = {one.record.id: one.unasked for one in lookups if one.record and one.unasked}
         for match in matches:
             match.without_pubmed |= unasked
-        if failures := [error for one in lookups if one.record is None for error in one.failures]:
+        # A record that another service had says that PubMed was down, and may have kept others back.
+        if failures := [error for one in lookups for error in one.failures if one.record is None or one.unasked]:
             _note([one for one in matches if not one.accepted], failures[0])
 
 
@@ -226,7 +227,7 @@ def _place(reference: WrittenReference) -> CitedPlace | None:
 
 def _title_query(reference: WrittenReference) -> str:
     """A query that finds the title although a word of it may be wrong; "" if it has too few words."""
-    if not reference.has_title:
+    if not reference.says.title:
         return ""
     words = dict.fromkeys(word.lower() for word in _WORD.findall(reference.says.title))
     telling = [word for word in words if word not in PUBMED_STOP_WORDS and word not in STOP_WORDS]

@@ -38,6 +38,12 @@ _ONLY_RECORDS_SAY = "preprints may have been published: unpublished_only leaves 
 ASK_AGAIN = "add_evidence with the same number or reference asks it again."
 
 
+class OutageRemark(str):
+    """A remark that a service could not be asked."""
+
+    __slots__ = ()
+
+
 class StatusSession(Protocol):
     """The part of `EvidenceStore` that checking needs."""
 
@@ -173,7 +179,8 @@ class Witness:
         if not missing:
             return found, []
         text = problem or f"{pubmed.title} sent no record."
-        return found, [f"The status of {_listed(missing)} could not be read again and may be out of date: {text}"]
+        remark = f"The status of {_listed(missing)} could not be read again and may be out of date: {text}"
+        return found, [OutageRemark(remark)]
 
     async def _ask(self, witness: StatusLookup, publications: Sequence[Publication]) -> _Testimony:
         """What one witness says about publications with a DOI, of late or now."""
@@ -201,7 +208,7 @@ class Witness:
                 unsure = any(_may_be_published(one) and _doi_of(one) in lost for one in publications)
                 what = f"of retractions{' and of published preprints' if unsure else ''}"
                 asked = f"{witness.title}, the second witness {what}, could not be asked about {_listed(lost)}"
-                testimony.remarks.append(f"{asked}: {problem}")
+                testimony.remarks.append(OutageRemark(f"{asked}: {problem}"))
                 testimony.remarks += [f"These {_ONLY_RECORDS_SAY}"] if unsure else []
                 break
         return testimony

@@ -37,7 +37,7 @@ class SourceRow(NamedTuple):
 PUBMED = SourceRow(
     "deepcritical_mcp.sources.pubmed.source:PubMed",
     "deepcritical_mcp.sources.pubmed.pubmed_settings:PubMedSettings",
-    knows="pmid doi reference",
+    knows="pmid pmcid doi reference",
 )
 WEB = SourceRow(
     "deepcritical_mcp.sources.web.chain:ProviderChain",

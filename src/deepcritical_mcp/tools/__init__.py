@@ -6,6 +6,7 @@ from typing import Literal
 
 from deepcritical_mcp.tools import (
     add_evidence,
+    check_citations,
     clear_session,
     expand_queries,
     export_evidence,
@@ -33,6 +34,7 @@ TOOLS: tuple[ToolSpec, ...] = (
     add_evidence.TOOL,
     get_full_text.TOOL,
     preprint_search.TOOL,
+    check_citations.TOOL,
     get_evidence.TOOL,
     pubmed_related.TOOL,
     list_evidence.TOOL,

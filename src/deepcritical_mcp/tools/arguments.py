@@ -128,6 +128,8 @@ class _Reading:
             return True
         read = understood(name, value, self._known[name])
         earlier = self.values.get(name, read)
+        if earlier != read and name == "text":
+            raise InvalidInputError('Pass one text: the draft, and its reference list at the end, headed "References".')
         if earlier != read:
             first, second = _written(self._given_as[name], earlier), _written(given, shown)
             raise InvalidInputError(f"{first} and {second} do not agree: pass only {name}.")

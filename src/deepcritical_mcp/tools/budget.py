@@ -10,10 +10,12 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
+from deepcritical_mcp.checking.report_parts import fitting
 from deepcritical_mcp.excerpts import MIN_GAP, Span, first_sentences, without, without_results
 from deepcritical_mcp.models import (
     AddedItem,
     AddResult,
+    CitationReport,
     Document,
     DuplicateItem,
     Evidence,
@@ -66,18 +68,20 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> Result
     """
     match result:
         case SearchResult():
-            fitting = _search(result, limit, length)
+            fitted = _search(result, limit, length)
         case EvidenceList():
-            fitting = _list(result, limit, length)
+            fitted = _list(result, limit, length)
         case EvidencePage():
-            fitting = _fewer(partial(_page_of, result), 1, len(result.items), limit, length)
+            fitted = _fewer(partial(_page_of, result), 1, len(result.items), limit, length)
         case AddResult():
-            fitting = _added_fitting(result, limit, length)
+            fitted = _added_fitting(result, limit, length)
         case Document():
-            fitting = fit_document(result, limit, cast("Callable[[Document], int]", length))
+            fitted = fit_document(result, limit, cast("Callable[[Document], int]", length))
+        case CitationReport():
+            fitted = fitting(result, limit, cast("Callable[[CitationReport], int]", length))
         case _:
             return result
-    return cast("ResultT", fitting)
+    return cast("ResultT", fitted)
 
 
 def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, length: Length) -> Fits:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from anyio import to_thread
 from pydantic import Field
 
+from deepcritical_mcp.checking.report_parts import report_part, written_report
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.export import ExportFormat, export_part, listed, with_notes
 from deepcritical_mcp.export.reference import ET_AL
-from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, ExportResult, Publication
+from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, CitationReport, ExportResult, Publication, findings_of
 from deepcritical_mcp.text import counted, cut_at_sentence
 from deepcritical_mcp.tools.budget import MIN_CONTENT_LENGTH
 from deepcritical_mcp.tools.call_session import MAX_FOUND_BY, ToolContext, application, session_for
 from deepcritical_mcp.tools.document_budget import largest
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import SessionId, evidence_id, split_place
+from deepcritical_mcp.tools.params import OtherSession, evidence_id, split_place
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ async def export_evidence(
     format: ExportFormat,
     ids: Annotated[list[str], Field(max_length=10_000, description="[] = all")] = [],  # noqa: B006
     offset: Annotated[int, Field(ge=0)] = 0,
-    session_id: SessionId = "",
+    session_id: OtherSession = "",
 ) -> ExportResult:
     """Export the session's evidence as text for Zotero, EndNote, pandoc or a program. A long export comes in parts:
     continue with offset=next_offset."""
@@ -48,6 +49,16 @@ async def export_evidence(
     part = (await _chosen(store, wanted, format)).publications[offset : offset + MAX_RECHECKED]
     remarks = await witness.refresh(store, [one.id for one in part])
     publications, missing, notes, is_empty = await _chosen(store, wanted, format)
+    report = await _report(ctx, store) if format == "markdown" and not wanted else None
+    limit = int(application(ctx).settings.max_result_chars * SHARE_OF_BUDGET)
+    if report and 0 <= (start := offset - len(publications)) < len(findings_of(report)):
+        text, shown = await to_thread.run_sync(report_part, report, start, limit)
+        following = offset + shown if start + shown < len(findings_of(report)) else -1
+        step = session.next_step(f"More of the report: offset={following}." if following > 0 else "")
+        id = session.store.session_id
+        return ExportResult(
+            session_id=id, format=format, text=text, count=0, missing=(), next_offset=following, next_step=step
+        )
     kept_out = (
         f"Left out, because notes are not references: {counted(notes, 'note')}. format=markdown and jsonl have them."
         if notes
@@ -61,16 +72,19 @@ async def export_evidence(
         )
     if offset >= len(publications):
         raise InvalidInputError(f"offset: the last record is at {len(publications) - 1:,}. Use a smaller offset.")
-    budget = application(ctx).settings.max_result_chars
-    limit = int(budget * SHARE_OF_BUDGET)
     checked = publications[: offset + MAX_RECHECKED]
     text, count, loss = await to_thread.run_sync(partial(_part, checked, format, start=offset, limit=limit))
     following = offset + count
     more = len(publications) - following
-    named = _first(missing, int(budget * SHARE_OF_MISSING))
+    ends = f"\n{written_report(report)}" if report and not more else ""
+    has_room = len(json.dumps(text + ends)) <= limit
+    text += ends if has_room else ""
+    is_last = not more and (has_room or not ends)
+    named = _first(missing, int(limit / SHARE_OF_BUDGET * SHARE_OF_MISSING))
     unnamed = len(missing) - len(named)
     steps = (
         f"{more} more: offset={following}." if more else "",
+        f"The report on the draft follows: offset={following}." if not (more or is_last) else "",
         kept_out,
         "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
         f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; a "
@@ -88,7 +102,7 @@ async def export_evidence(
         text=text,
         count=count,
         missing=named,
-        next_offset=following if more else -1,
+        next_offset=-1 if is_last else following,
         warnings=remarks,
         next_step=session.next_step(*steps),
     )
@@ -102,6 +116,10 @@ class _Chosen(NamedTuple):
     missing: Sequence[str]
     notes: int
     is_empty: bool
+
+
+async def _report(ctx: ToolContext, store: EvidenceStore) -> CitationReport | None:
+    return await (await application(ctx).services()).checker.kept_report(store)
 
 
 async def _chosen(store: EvidenceStore, wanted: Sequence[str], format: ExportFormat) -> _Chosen:

@@ -25,7 +25,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import MAX_IDS_READ, SessionId, evidence_id, split_place
+from deepcritical_mcp.tools.params import MAX_IDS_READ, OtherSession, evidence_id, split_place
 from deepcritical_mcp.tools.sections import ABSTRACT
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -57,7 +57,7 @@ async def get_evidence(
         Field(max_length=QUERY_LIMIT, description="quote only the sentences that answer this"),
     ] = "",
     offset: Annotated[int, Field(ge=0, description="characters to skip of a text too long for one answer")] = 0,
-    session_id: SessionId = "",
+    session_id: OtherSession = "",
 ) -> EvidenceList:
     """Whole texts of evidence in the session, by id; or, with `about`, verbatim quotations from them."""
     session = await session_for(ctx, session_id, may_open=False)

@@ -23,7 +23,7 @@ from deepcritical_mcp.search.documents import DocumentId, FoundText
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.document_ids import read_document_id
-from deepcritical_mcp.tools.params import SessionId
+from deepcritical_mcp.tools.params import OtherSession
 from deepcritical_mcp.tools.sections import (
     ABSTRACT,
     ALL,
@@ -84,7 +84,7 @@ async def get_full_text(
         Field(max_length=50, description='from the outline: "Methods", "s3", "t1"; ["all"] = the whole text'),
     ] = [],  # noqa: B006  # pydantic copies it
     offset: Annotated[int, Field(ge=0)] = 0,
-    session_id: SessionId = "",
+    session_id: OtherSession = "",
 ) -> Document:
     """Read a paper, trial record, web page or PDF, not only its abstract. The first answer is its outline; then ask a
     question, or read sections. The text is kept in the session."""

@@ -20,7 +20,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
-from deepcritical_mcp.tools.params import SessionId, StatusFilter
+from deepcritical_mcp.tools.params import OtherSession, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def list_evidence(
     max_results: Annotated[int, Field(ge=1, le=100)] = 20,
     offset: Annotated[int, Field(ge=0)] = 0,
     status: StatusFilter = "any",
-    session_id: SessionId = "",
+    session_id: OtherSession = "",
 ) -> EvidencePage:
     """Page through what the session holds, in order of arrival: ids, titles, how many of each source and status.
     status="retracted" lists what is retracted, with its notices."""

@@ -24,6 +24,8 @@ _PARTS = {
     "score": "(min(imum)?|threshold|score|relevance|similarity|cutoff)+",
     "find": "search|query|find|lookup",
     "get": "get|fetch|read|retrieve|show|view|open|load",
+    "draft": "(text|draft|content|manuscript|document|paper|article|body|markdown|md|essay|report|thesis|section"
+    "|paragraph|input|string|bib(liography|tex)?|ris|csl(json)?|reference|citation|ref|works?cited|claim|quot(e|ation)|sentence)",
     "paper": "(pubmed)?(abstract|paper|article|document|evidence|item|study|studies|record)(s|details|metadata)?",
 }
 # Our names: what models call them, without case and punctuation. If a tool has two matching ones, the first one wins.
@@ -64,7 +66,9 @@ _ALIASES = rows(
     title: name|heading|headline|subject; condition: cond(ition)?s?|diseases?|indications?|disorders?|diagnosis;
     intervention: intr|interventions?|drugs?|treatments?|therap(y|ies)|compounds?; phase: (trial|study)?phases?;
     study_type: (trial|study)?(types?|design)s?; country: countr(y|ies)|locations?|locn|place|region;
-    has_results: (only|with|has|have)*results?(only|posted|available)?
+    has_results: (only|with|has|have)*results?(only|posted|available)?;
+    read: (read|fetch|get|use|include|with)*(full|whole)texts?|(read|fetch)(papers|articles|sources);
+    text: (the|my|full|whole|draft|input|source)*{draft}(text|content|markdown|s|list)?|query
     """,
     _PARTS,
 )
@@ -82,6 +86,7 @@ _IGNORED = re.compile(
     "reason(ing)?|thoughts?|thinking|explanation|explain|rationale|purpose|intent|goal|justification|dummy|meta|verbose"
     "|(toolcall|request|call|user)id|debug|stream|ret(mode|type)|usehistory|tool|email|apikey|(include|return)?abstracts?"
 )
+_FILE = re.compile("(draft|input|source|local)?(file|path|filename|filepath|url|uri|link|href|docx?|pdf|attachment)s?")
 # What to add to a query of pubmed_search instead of an argument; the last row is for all others.
 _IN_QUERY = rows(
     """
@@ -107,6 +112,7 @@ _TOOL_ALIASES = rows(
     add_evidence: (add|save|store|create|write|insert|keep|upsert)(note|evidence|document|item|paper)?s?|notes?;
     expand_queries: (expand|generate|suggest|rewrite)(quer(y|ies))?|queryexpansion|(get)?mesh(lookup|search|terms)?;
     trial_search: ({find}|get|clinical)*(trials?|ct)({find}|gov|registry)*|clinicaltrials(gov)?;
+    check_citations: (check|verify|validate|audit)(my|the|all)?{draft}s?|{draft}s?(check(er)?|verifier|validator);
     clear_session: (delete|clear)(all|(current)?sessions?)?|remove(all)?(current)?sessions?
     """,
     _PARTS,
@@ -152,6 +158,8 @@ def instead(name: str, tool: str, known: Collection[str]) -> str:
     if tool in ("list_evidence", "export_evidence") and argument_named(name, ("status", "source", "kind", "query")):
         finder = "list_evidence" if argument_named(name, ["status"]) else "semantic_search"
         return f": {finder} finds the items{'; pass their ids' if tool == 'export_evidence' else ''}."
+    if tool == "check_citations" and _FILE.fullmatch(plain_name(name)):
+        return ": read the file and pass what it contains as text."
     if tool != "pubmed_search" or nearest(name, known):
         return ""
     added = next(text for text, it in _IN_QUERY.items() if re.fullmatch(it, plain_name(name)))

@@ -99,15 +99,13 @@ def identifier_field(text: str) -> tuple[str, str]:
 
 
 Query = Annotated[str, AfterValidator(_query)]
-Variants = Annotated[
-    list[str],
-    AfterValidator(_variants),
-    Field(max_length=MAX_VARIANTS, description="rephrasings, searched too and merged"),
-]
+MoreVariants = Annotated[list[str], AfterValidator(_variants), Field(max_length=MAX_VARIANTS)]
+"""`Variants` without a description, for tools next to one that has it."""
 StatusFilter = Annotated[
     Literal["any", PublicationStatus],
     Field(description='a note has its paper\'s status; unchecked items (web pages, other notes) are not "ok"'),
 ]
-SessionId = Annotated[
-    str, AfterValidator(clean_line), Field(max_length=64, description='"" = current session, "new" = start a new one')
-]
+Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too and merged")]
+OtherSession = Annotated[str, AfterValidator(clean_line), Field(max_length=64)]
+"""`SessionId` without a description, for tools next to one that has it."""
+SessionId = Annotated[OtherSession, Field(description='"" = current session, "new" = start a new one')]

@@ -10,14 +10,14 @@ from pydantic import Field
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import Query, SessionId, Variants
+from deepcritical_mcp.tools.params import MoreVariants, OtherSession, Query
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 
 async def preprint_search(
     ctx: ToolContext,
     query: Query,
-    variants: Variants = [],  # noqa: B006  # pydantic copies it
+    variants: MoreVariants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[int, Field(ge=1, le=PreprintRequest.MAX_RESULTS)] = 10,
     offset: Annotated[int, Field(ge=0)] = 0,
     min_date: str = "",
@@ -25,7 +25,7 @@ async def preprint_search(
     servers: list[str] = [],  # noqa: B006
     unpublished_only: bool = False,
     only_new: bool = False,
-    session_id: SessionId = "",
+    session_id: OtherSession = "",
 ) -> SearchResult:
     """Search preprints (bioRxiv, medRxiv, Research Square …), and name the article that each became. Plain words or
     Europe PMC syntax."""

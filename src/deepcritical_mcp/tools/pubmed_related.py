@@ -12,7 +12,7 @@ from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import SessionId, evidence_id
+from deepcritical_mcp.tools.params import OtherSession, evidence_id
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 
@@ -23,7 +23,7 @@ async def pubmed_related(
     ],
     kind: Literal["similar", "cited_by", "references"] = "similar",
     max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
-    session_id: SessionId = "",
+    session_id: OtherSession = "",
 ) -> SearchResult:
     """Find papers that PubMed links to a paper: similar papers, papers that cite it, or its references. Keeps them
     in the session."""

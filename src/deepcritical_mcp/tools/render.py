@@ -11,11 +11,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from deepcritical_mcp.checking.report_text import report_form
 from deepcritical_mcp.models import (
     SOURCE_LABELS,
     UNKNOWN_DATE,
     USER,
     AddResult,
+    CitationReport,
     ClearResult,
     Concept,
     Document,
@@ -342,5 +344,6 @@ _FORMS: Mapping[type[BaseModel], Callable[[Any], tuple[str, list[str]]]] = {
     ExportResult: _export,
     ClearResult: _cleared,
     Document: _document,
+    CitationReport: report_form,
 }
 """The heading and the lines of each kind of result."""

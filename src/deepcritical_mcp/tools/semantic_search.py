@@ -12,7 +12,7 @@ from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, Text
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import Query, SessionId, StatusFilter, Variants
+from deepcritical_mcp.tools.params import MoreVariants, Query, SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 MIN_PASSAGE, MAX_PASSAGE, WITH_CITATION = 300, 550, 870
@@ -26,7 +26,7 @@ NOTHING_CLOSE = (
 async def semantic_search(
     ctx: ToolContext,
     query: Query,
-    variants: Variants = [],  # noqa: B006  # pydantic copies it
+    variants: MoreVariants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[int, Field(ge=1, le=50)] = 5,
     detail: Literal["passages", "full"] = "passages",
     source: Literal["any", CitationSource] = "any",

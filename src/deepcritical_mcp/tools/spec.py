@@ -14,8 +14,9 @@ from deepcritical_mcp.tools.render import to_markdown
 BOARD_URI = "ui://deepcritical/board.html"
 FIND_AGAIN = "semantic_search finds these again by meaning."
 
-# Gemini's converter fails on additionalProperties; the server refuses unknown names itself.
-_NOT_IN_INPUT = frozenset({"$defs", "title", "additionalProperties"})
+# Gemini's converter fails on additionalProperties; the server refuses unknown names itself. An error names the limit of
+# a text's length; no model counts characters.
+_NOT_IN_INPUT = frozenset({"$defs", "title", "additionalProperties", "maxLength", "minLength"})
 _NOT_IN_OUTPUT = _NOT_IN_INPUT | set(
     "description default minLength maxLength minimum maximum pattern required enum".split()
 )
@@ -87,6 +88,8 @@ def _plain(
         plain["properties"] = {name: _plain(one, definitions, noise, lists=lists) for name, one in named}
     if "items" in plain:
         plain["items"] = _plain(plain["items"], definitions, noise, lists=lists - 1)
+    if "properties" in plain:  # what the code says of an object is for its readers
+        plain.pop("description", None)
     if not lists:
         plain.pop("items", None)
     return plain

@@ -134,6 +134,8 @@ def understood(name: str, value: object, schema: Schema) -> object:
         if name == "ids" and not found and schema.get("minItems"):
             raise InvalidInputError("ids: name the items to read. list_evidence lists the ids of all in the session.")
         return found
+    if name == "text" and isinstance(plain, list | dict):
+        return _draft(items or [cast("object", plain)])
     if items and (name == "pmid" or len(items) == 1):
         plain = coerced(", ".join(map(str, items)) if name == "pmid" else items[0], schema)
     if kind in ("integer", "number"):
@@ -145,6 +147,13 @@ def understood(name: str, value: object, schema: Schema) -> object:
     if words := schema.get("enum"):
         return _word(name, plain, words)
     return _READERS[name](name, plain) if name in _READERS else plain
+
+
+def _draft(items: Sequence[object]) -> str:
+    """Paragraphs or references as one text; objects, such as CSL-JSON, as JSON."""
+    if all(isinstance(one, str) for one in items):
+        return "\n\n".join(map(str, items))
+    return json.dumps(items, ensure_ascii=False)
 
 
 def _number(name: str, value: object, schema: Schema) -> object:

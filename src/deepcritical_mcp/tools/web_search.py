@@ -9,16 +9,16 @@ from pydantic import Field
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.web.web_request import Recency, SearchDepth, WebRequest, WebTopic
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import Query, SessionId, Variants
+from deepcritical_mcp.tools.params import MoreVariants, Query, SessionId
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
-DomainList = Annotated[list[str], Field(max_length=50, description='e.g. "nih.gov"')]
+DomainList = Annotated[list[str], Field(max_length=50)]
 
 
 async def web_search(
     ctx: ToolContext,
     query: Query,
-    variants: Variants = [],  # noqa: B006  # pydantic copies it
+    variants: MoreVariants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[
         int, Field(ge=1, le=WebRequest.MAX_RESULTS, description="no paging; of many results the longest are shortened")
     ] = 10,
@@ -26,7 +26,7 @@ async def web_search(
     search_depth: SearchDepth = "advanced",
     topic: WebTopic = "general",
     recency: Recency = "any",
-    include_domains: DomainList = [],  # noqa: B006
+    include_domains: Annotated[DomainList, Field(description='e.g. "nih.gov"')] = [],  # noqa: B006
     exclude_domains: DomainList = [],  # noqa: B006
     only_new: bool = False,
     session_id: SessionId = "",

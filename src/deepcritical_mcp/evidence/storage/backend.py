@@ -59,6 +59,14 @@ class Space(Protocol):
         """Drop cached vectors, because another process may have changed them."""
         ...
 
+    def keep_document(self, name: str, content: str) -> None:
+        """Keep a text that is no evidence, in place of an earlier one with that name; atomically."""
+        ...
+
+    def document(self, name: str) -> str:
+        """The text kept under that name, by any process; "" if there is none."""
+        ...
+
     def touch(self, now: float) -> None:
         """Record that the session was used at `now` (Unix seconds)."""
         ...

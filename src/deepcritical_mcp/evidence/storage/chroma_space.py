@@ -4,27 +4,27 @@ Everything here blocks and runs in worker threads. A session is one collection n
 distance and our own vectors. A publication is one record for each of its passages; the first carries the whole
 `Publication` as JSON in its metadata (Chroma's documents are full-text indexed, which doubles the cost of adding), so
 that everything can be read back from the collection alone. A publication without a vector (the model could not be
-loaded, or has changed) is in a second collection, `<id>-words`, with placeholder vectors that are never searched.
+loaded, or has changed) is in a second collection, `<id>-words`, with placeholder vectors that are never searched. So
+are the session's documents: a row without a publication is no evidence, to earlier versions either.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import logging
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-import httpx
 import numpy as np
 from chromadb.config import Settings as ChromaSettings
-from chromadb.errors import ChromaError, NotFoundError
+from chromadb.errors import NotFoundError
 from numpy.typing import NDArray
 
-from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
+from deepcritical_mcp.errors import SessionNotFoundError
+from deepcritical_mcp.evidence.storage.chroma_failures import translated
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, dumped, restored
 from deepcritical_mcp.evidence.storage.upgrade import FORMAT, PAGE, UNREADABLE, is_of_version_0_1, upgrade
 from deepcritical_mcp.models import Publication
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from chromadb.types import Metadata, Where
 
 
-logger = logging.getLogger(__name__)
-
 LOCAL_BATCH = 8
 """Records per write to an in-process Chroma, which holds the GIL meanwhile: 4 ms in memory, 15 ms in a folder."""
 MAX_READ = 1_000
@@ -47,60 +45,12 @@ WORDS = "-words"
 # 3.5 ms instead of 11 ms with the defaults of 100 and 1,000; stalls of 5 ms instead of 20 ms).
 _HNSW: CreateHNSWConfiguration = {"space": "cosine", "batch_size": 20, "sync_threshold": 40}
 _PART = "\n"
-DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
-_DAMAGE = ("malformed", "not a database", "corrupt")
-_REASONS = {
-    "the Chroma server does not respond. Evidence stored earlier is safe; try again in a moment.": (
-        "could not connect",
-    ),
-    DISK_FULL: ("full", "no space", "disk i/o", "file too large"),
-    "DEEPCRITICAL_DATA_DIR must be a writable folder. Evidence stored earlier is safe.": (
-        *("readonly", "read-only", "permission denied", "unable to open"),
-    ),
-    "its database failed. Try again, or open a new session.": ("",),
-}
-"""What is wrong, by what Chroma's message says."""
+_DOCUMENT = "document"
 
 
 def chroma_settings() -> ChromaSettings:
     """Settings for any Chroma client: no .env file from the working directory, no telemetry."""
     return ChromaSettings(_env_file=None, anonymized_telemetry=False)  # pyright: ignore[reportCallIssue]
-
-
-@contextlib.contextmanager
-def translated(action: str) -> Generator[None]:
-    """Translate what Chroma raises while it tries to `action` into one of our errors.
-
-    Raises:
-        SessionNotFoundError: the collection is gone, or another call has closed the session.
-        EvidenceStoreError: anything else.
-    """
-    try:
-        yield
-    except NotFoundError:
-        raise SessionNotFoundError() from None
-    except AttributeError as error:  # a closed client has no `bindings`
-        if "bindings" not in str(error):
-            raise
-        raise SessionNotFoundError() from None
-    # Chroma raises bare ValueErrors and RuntimeErrors besides its own errors.
-    except (ChromaError, httpx.HTTPError, OSError, ValueError, RuntimeError) as error:
-        logger.warning("chroma could not %s: %s", action, type(error).__name__)
-        text = "could not connect" if isinstance(error, httpx.HTTPError) else str(error).lower()
-        if any(sign in text for sign in _DAMAGE):
-            raise damaged() from error
-        reason = next(reason for reason, signs in _REASONS.items() if any(sign in text for sign in signs))
-        raise EvidenceStoreError(f"The evidence store could not {action}: {reason}") from error
-
-
-def damaged() -> EvidenceStoreError:
-    """The error for a session whose files cannot be read."""
-    error = EvidenceStoreError(
-        "This session is damaged: its evidence cannot be read. Delete it with clear_session, and pass "
-        'session_id="new" to continue in a fresh one.'
-    )
-    error.retryable = False
-    return error
 
 
 class ChromaSpace:
@@ -150,9 +100,7 @@ class ChromaSpace:
         return space
 
     def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
-        if self._words is None:  # another process may have created it
-            with self._using("read the session"):
-                self._words = _find(self._client, self.session_id + WORDS)
+        self._look_for_words()
         if self._vectors is not None:
             yield from self._pages(self._vectors, True, since)
         if self._words is not None:
@@ -191,7 +139,7 @@ class ChromaSpace:
             if plain:
                 self._words_collection().upsert(
                     ids=[item.publication.id for item in plain],
-                    embeddings=np.ones((len(plain), 1), np.float32),
+                    embeddings=_placeholders(len(plain)),
                     metadatas=[_row(item) for item in plain],
                 )
 
@@ -264,6 +212,19 @@ class ChromaSpace:
     def rest(self) -> None:
         self._seen.clear()
 
+    def keep_document(self, name: str, content: str) -> None:
+        with self._writing():
+            row: list[Metadata] = [{_DOCUMENT: content}]
+            self._words_collection().upsert(ids=[_document_id(name)], embeddings=_placeholders(1), metadatas=row)
+
+    def document(self, name: str) -> str:
+        self._look_for_words()
+        if self._words is None:
+            return ""
+        with self._using("read the session"):
+            rows = self._words.get(ids=[_document_id(name)], include=["metadatas"])["metadatas"]
+        return str(rows[0][_DOCUMENT]) if rows else ""
+
     def touch(self, now: float) -> None:
         self.info = replace(self.info, used=now)
         with translated("keep the session"):
@@ -295,6 +256,11 @@ class ChromaSpace:
             embedding_function=None,
             get_or_create=True,
         )
+
+    def _look_for_words(self) -> None:
+        if self._words is None:  # another process may have created it
+            with self._using("read the session"):
+                self._words = _find(self._client, self.session_id + WORDS)
 
     def _words_collection(self) -> Collection:
         if self._words is None:
@@ -334,6 +300,14 @@ def _part_id(id: str, part: int) -> str:
 def _id_and_part(part_id: str) -> tuple[str, int]:
     id, _, part = part_id.partition(_PART)
     return id, int(part or 0)
+
+
+def _placeholders(count: int) -> NDArray[np.float32]:
+    return np.ones((count, 1), np.float32)
+
+
+def _document_id(name: str) -> str:
+    return f"{_DOCUMENT}{_PART}{name}"
 
 
 def _row(item: KeptItem) -> Metadata:

@@ -23,14 +23,8 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.chroma_space import (
-    DISK_FULL,
-    LOCAL_BATCH,
-    ChromaSpace,
-    chroma_settings,
-    damaged,
-    translated,
-)
+from deepcritical_mcp.evidence.storage.chroma_failures import DISK_FULL, damaged, translated
+from deepcritical_mcp.evidence.storage.chroma_space import LOCAL_BATCH, ChromaSpace, chroma_settings
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 

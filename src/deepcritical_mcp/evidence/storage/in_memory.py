@@ -22,7 +22,8 @@ from chromadb.config import System
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionNotFoundError
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.chroma_space import LOCAL_BATCH, ChromaSpace, chroma_settings, translated
+from deepcritical_mcp.evidence.storage.chroma_failures import translated
+from deepcritical_mcp.evidence.storage.chroma_space import LOCAL_BATCH, ChromaSpace, chroma_settings
 from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo, Vector
 
 _starting = threading.Lock()
@@ -65,6 +66,7 @@ class MemorySpace(ChromaSpace):
         self._turn, self._packed = threading.RLock(), _NOTHING
         self._system: System | None = None
         self._vectors = self._words = None
+        self._documents: dict[str, bytes] = {}
         self.session_id, self.info, self._seen = session_id, info, {}
 
     def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
@@ -97,6 +99,16 @@ class MemorySpace(ChromaSpace):
             super().write(rows[start : start + LOCAL_BATCH])
         self._system = system
 
+    def keep_document(self, name: str, content: str) -> None:
+        with self._turn:
+            if not self._packed:
+                raise SessionNotFoundError()
+            self._documents[name] = zlib.compress(content.encode(), 1)
+
+    def document(self, name: str) -> str:
+        with self._turn:
+            return zlib.decompress(self._documents[name]).decode() if name in self._documents else ""
+
     def rest(self) -> None:
         with self._turn:
             if self._system is not None:
@@ -108,6 +120,7 @@ class MemorySpace(ChromaSpace):
     def delete(self) -> None:
         with self._turn:
             self._packed = b""
+            self._documents.clear()
             if self._system is not None:
                 self._stop(self._system)
 

@@ -14,8 +14,9 @@ from chromadb.errors import NotFoundError, error_types
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderTimeoutError
 from deepcritical_mcp.evidence.storage.backend import Backend
+from deepcritical_mcp.evidence.storage.chroma_failures import translated
 from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
-from deepcritical_mcp.evidence.storage.chroma_space import WORDS, ChromaSpace, chroma_settings, session_info, translated
+from deepcritical_mcp.evidence.storage.chroma_space import WORDS, ChromaSpace, chroma_settings, session_info
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
 from deepcritical_mcp.evidence.storage.upgrade import PAGE
 from deepcritical_mcp.net.breaker import CircuitBreaker

@@ -10,21 +10,21 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept
 from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import general_stems, natural_order, stems
-from deepcritical_mcp.search.expansion.plan import Draft, Origin, Plan, joined_words, quoted_list
+from deepcritical_mcp.search.expansion.plan import DraftedQuery, Origin, Plan, joined_words, quoted_list
 from deepcritical_mcp.sources.base import MeshDescriptor
 
 # "Infarction", "Necrosis": in the tree of all pathologic processes.
 _ANY_PROCESS = "C23.550"
 
 
-def broader_drafts(plan: Plan) -> list[Draft]:
+def broader_drafts(plan: Plan) -> list[DraftedQuery]:
     """What finds more than the direct query, the most useful first."""
     drafts = [*_either(plan), *_without_a_part(plan)]
     is_plain = not plan.topic.questions and not plan.topic.negations
     return drafts or ([*_broadened(plan)] if is_plain else [])
 
 
-def _either(plan: Plan) -> Iterator[Draft]:
+def _either(plan: Plan) -> Iterator[DraftedQuery]:
     """Papers on either side of a comparison; of a PICO question, those that compare with something else too."""
     for one in plan.parts:
         for other in plan.parts:
@@ -34,16 +34,16 @@ def _either(plan: Plan) -> Iterator[Draft]:
                 both = pubmed_syntax.any_of(map(pubmed_syntax.grouped, (one.pubmed, other.pubmed)))
                 found = f"Papers on “{one.text}” or “{other.text}”, which need not compare them."
                 words = f"studies of {joined_words(rest).replace(one.text, f'{one.text} or {other.text}', 1)}"
-                yield Draft("broader", "syntactic", "rules", found, [], plan.query(rest, {one: both}), words)
+                yield DraftedQuery("broader", "syntactic", "rules", found, [], plan.query(rest, {one: both}), words)
     compared = [one for one in plan.operands if one.is_compared]
     rest = [one for one in plan.operands if one not in compared]
     if compared and rest:
         text = " ".join(one.text.strip('"') for one in compared)
         found = f"Without the comparison ({text}), which papers may name otherwise."
-        yield Draft("broader", "syntactic", "rules", found, [], plan.query(rest), joined_words(rest))
+        yield DraftedQuery("broader", "syntactic", "rules", found, [], plan.query(rest), joined_words(rest))
 
 
-def _without_a_part(plan: Plan) -> Iterator[Draft]:
+def _without_a_part(plan: Plan) -> Iterator[DraftedQuery]:
     """The topic without its least telling part: general words, else where and among whom a study was done."""
     general = [
         one
@@ -63,7 +63,7 @@ def _without_a_part(plan: Plan) -> Iterator[Draft]:
         rest = [other for other in plan.operands if other not in left_out]
         text = " ".join(other.text for other in left_out)
         found = f"Without “{text}”, which papers may word otherwise or leave to the full text."
-        yield Draft("broader", "syntactic", "rules", found, [], plan.query(rest), joined_words(rest))
+        yield DraftedQuery("broader", "syntactic", "rules", found, [], plan.query(rest), joined_words(rest))
 
 
 def _continued(plan: Plan, part: Operand) -> Iterator[Operand]:
@@ -97,7 +97,7 @@ def _wider(query: str, rationale: str, pubmed: str, source: Origin) -> ExpandedQ
     )
 
 
-def _broadened(plan: Plan) -> Iterator[Draft]:
+def _broadened(plan: Plan) -> Iterator[DraftedQuery]:
     """A concept broadened in the MeSH tree, the last one first, because topics often start with a drug or gene."""
     named = {one.concept.record.name for one in plan.operands if one.concept and one.concept.record}
     for operand in reversed(plan.operands):
@@ -109,7 +109,7 @@ def _broadened(plan: Plan) -> Iterator[Draft]:
             found = f"“{operand.text}” or the broader {parent.name}, above it in the MeSH tree."
             name = " ".join(word.lower() if word[1:].islower() else word for word in natural_order(parent.name).split())
             words = joined_words(plan.operands).replace(operand.text, f"{operand.text} or {name}", 1)
-            yield Draft("broader", "syntactic", "mesh", found, [], query, words)
+            yield DraftedQuery("broader", "syntactic", "mesh", found, [], query, words)
 
 
 def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:

@@ -24,7 +24,7 @@ EITHER_WAY = re.compile("^with (?:and|or) without |^with/without ", re.IGNORECAS
 Origin = Literal["mesh", "rules", "evidence"]
 
 
-class Draft(NamedTuple):
+class DraftedQuery(NamedTuple):
     """A proposal. A specific one is the direct query AND `pubmed`; for a broader one, `pubmed` is the whole query or
     "". `names` are added where no operators exist to the topic, or to `subject` if that is not ""."""
 

@@ -22,7 +22,7 @@ from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_fil
 from deepcritical_mcp.search.expansion.negations import absent_thing
 from deepcritical_mcp.search.expansion.operands import Operand, joined
 from deepcritical_mcp.search.expansion.phrases import stems
-from deepcritical_mcp.search.expansion.plan import EITHER_WAY, Draft, Plan, joined_words, quoted_list
+from deepcritical_mcp.search.expansion.plan import EITHER_WAY, DraftedQuery, Plan, joined_words, quoted_list
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS, QUESTION_WORDS, REQUEST_WORDS
 
@@ -170,9 +170,9 @@ def proposals(plan: Plan, terms: Sequence[EvidenceTerm], *, today: date) -> Iter
             )
 
 
-def _drafts(plan: Plan, terms: Sequence[EvidenceTerm], today: date) -> Iterator[Draft]:
+def _drafts(plan: Plan, terms: Sequence[EvidenceTerm], today: date) -> Iterator[DraftedQuery]:
     topic = plan.topic
-    broader: list[Draft] = []
+    broader: list[DraftedQuery] = []
     # Words alone cannot exclude what such a topic excludes, so nothing is followed or replaced.
     if not topic.has_exclusion:
         yield from _each_question(plan)
@@ -195,14 +195,14 @@ def _drafts(plan: Plan, terms: Sequence[EvidenceTerm], today: date) -> Iterator[
     yield from (_with_filter(one, topic) for one in others)
 
 
-def _with_filter(one: FittingFilter, topic: Topic) -> Draft:
+def _with_filter(one: FittingFilter, topic: Topic) -> DraftedQuery:
     remark = " A web search cannot exclude what your NOT excludes." if topic.has_exclusion else ""
     kind = "semantic" if one.is_best else "syntactic"
     found = f"{one.filter.name} ({one.filter.source}).{remark}"
-    return Draft("specific", kind, "rules", found, [one.words], one.filter.pubmed)
+    return DraftedQuery("specific", kind, "rules", found, [one.words], one.filter.pubmed)
 
 
-def _each_question(plan: Plan) -> Iterator[Draft]:
+def _each_question(plan: Plan) -> Iterator[DraftedQuery]:
     """One question of several: the parts of the direct query that it has."""
     for question in plan.topic.questions:
         words = stems(question)
@@ -211,10 +211,10 @@ def _each_question(plan: Plan) -> Iterator[Draft]:
         asked = [one for one in plan.operands if one.is_negation or stems(one.text) & words]
         if asked and len(asked) < len(plan.operands):
             found = f"One of your questions alone: “{question}”."
-            yield Draft("broader", "syntactic", "rules", found, [], plan.query(asked), question)
+            yield DraftedQuery("broader", "syntactic", "rules", found, [], plan.query(asked), question)
 
 
-def _not_mentioned(plan: Plan) -> Iterator[Draft]:
+def _not_mentioned(plan: Plan) -> Iterator[DraftedQuery]:
     """ "Without X" as the phrase, or as papers that do not mention X."""
     for negated in (one for one in plan.operands if one.is_negation):
         words = negated.text.strip('"')
@@ -225,10 +225,10 @@ def _not_mentioned(plan: Plan) -> Iterator[Draft]:
             silent = f"({pubmed_syntax.grouped(others)} NOT {pubmed_syntax.grouped(absent)})"
             query = f"{pubmed_syntax.grouped(plan.direct)} OR {silent}"
             found = f"Papers that say “{words}”, and those that do not mention {absent} at all."
-            yield Draft("broader", "syntactic", "rules", found, [], query, f"{rest}, no {absent}")
+            yield DraftedQuery("broader", "syntactic", "rules", found, [], query, f"{rest}, no {absent}")
         elif len(kept) > 1 and words.split()[0] in ("cannot", "never", "not", "unable"):
             found = f"Whether or not papers say “{words}”."
-            yield Draft("broader", "syntactic", "rules", found, [], plan.query(kept), rest)
+            yield DraftedQuery("broader", "syntactic", "rules", found, [], plan.query(kept), rest)
 
 
 def meaning_blocks(plan: Plan) -> Iterator[tuple[TopicConcept, Meaning, str]]:
@@ -240,32 +240,32 @@ def meaning_blocks(plan: Plan) -> Iterator[tuple[TopicConcept, Meaning, str]]:
                 yield one, meaning, pubmed_syntax.any_of(written(meaning.long_form))
 
 
-def _meanings(plan: Plan) -> Iterator[Draft]:
+def _meanings(plan: Plan) -> Iterator[DraftedQuery]:
     """An abbreviation that stands for several things, as each of the most common ones."""
     for one, meaning, block in meaning_blocks(plan):
         found = f"“{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
-        yield Draft("specific", "syntactic", "rules", found, [meaning.long_form], block)
+        yield DraftedQuery("specific", "syntactic", "rules", found, [meaning.long_form], block)
 
 
-def _outcome(topic: Topic) -> Iterator[Draft]:
+def _outcome(topic: Topic) -> Iterator[DraftedQuery]:
     """The outcome of a PICO question as a requirement."""
     if topic.outcome and topic.outcomes:
         found = f"With the outcome ({topic.outcome}) required."
         words = f"{' '.join(topic.parts)}, outcome {topic.outcome}"
         block = pubmed_syntax.any_of(map(pubmed_syntax.grouped, topic.outcomes))
-        yield Draft("specific", "syntactic", "rules", found, [], block, words)
+        yield DraftedQuery("specific", "syntactic", "rules", found, [], block, words)
 
 
-def _with_terms(topic: Topic, terms: Sequence[EvidenceTerm]) -> Iterator[Draft]:
+def _with_terms(topic: Topic, terms: Sequence[EvidenceTerm]) -> Iterator[DraftedQuery]:
     """The topic with the best terms of the evidence, without those that it negates."""
     chosen = [term.term for term in terms if not stems(term.term) & topic.negated][:_MAX_TERMS]
     if chosen:
         condition = pubmed_syntax.any_of(pubmed_syntax.grouped(pubmed_syntax.words(name)) for name in chosen)
         found = f"With terms from the session's evidence ({', '.join(chosen)}); in PubMed, at least one of them."
-        yield Draft("specific", "semantic", "evidence", found, chosen, condition)
+        yield DraftedQuery("specific", "semantic", "evidence", found, chosen, condition)
 
 
-def _main_topic(plan: Plan) -> Iterator[Draft]:
+def _main_topic(plan: Plan) -> Iterator[DraftedQuery]:
     """The subjects of the topic as the main topic of a paper."""
     following = dict(pairwise(plan.operands))
     cut_off = {one for one, after in following.items() if not one.concept and after.concept and not after.before}
@@ -287,4 +287,4 @@ def _main_topic(plan: Plan) -> Iterator[Draft]:
         is_question = first in QUESTION_WORDS and second not in NEGATIONS
         words = f"studies on {joined_words(plan.operands) if is_question else plan.topic.subject}"
         block = pubmed_syntax.grouped(joined(one.as_main_topic() for one in chosen))
-        yield Draft("specific", "syntactic", "rules", found, [], block, words)
+        yield DraftedQuery("specific", "syntactic", "rules", found, [], block, words)

@@ -5,7 +5,31 @@
 
 from __future__ import annotations
 
-from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, compare, title_agreement
-from deepcritical_mcp.search.references.written import WrittenReference, read_reference
+from deepcritical_mcp.search.references.agreement import (
+    Agreement,
+    FieldAgreement,
+    StatedField,
+    compare,
+    is_living_work,
+    title_agreement,
+)
+from deepcritical_mcp.search.references.name_forms import journals_agree, places_of_people
+from deepcritical_mcp.search.references.statements import Statements
+from deepcritical_mcp.search.references.title_forms import are_similar
+from deepcritical_mcp.search.references.written import MAX_REFERENCE, WrittenReference, read_reference
 
-__all__ = ["Agreement", "FieldAgreement", "WrittenReference", "compare", "read_reference", "title_agreement"]
+__all__ = [
+    "MAX_REFERENCE",
+    "Agreement",
+    "FieldAgreement",
+    "StatedField",
+    "Statements",
+    "WrittenReference",
+    "are_similar",
+    "compare",
+    "is_living_work",
+    "journals_agree",
+    "places_of_people",
+    "read_reference",
+    "title_agreement",
+]

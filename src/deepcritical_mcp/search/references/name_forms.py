@@ -18,15 +18,22 @@ _TRANSLITERATED = str.maketrans(
 )
 _UMLAUTS = re.compile(r"ae|oe|ue")
 _IN_NAMES_OF_JOURNALS = frozenset("the of and for in on de la et und der part section series an a & di del".split())
-_QUALIFIER = re.compile(r"\s?[:=(\[].*|\s/\s.*")
+_QUALIFIER = re.compile(r"\s?[:=(\[/].*")
+_COUNTRY = re.compile(r"\bU\.?S\.?A\b\.?")
 _BEHIND_JOURNALS = frozenset(
     "in press epub ahead of print online published publication article available from accepted suppl supplement "
     "electronic internet preprint cited version".split()
 )
 _PARTICLE = 3
 """Letters of "van", "de" and "von", which are no part of a double name."""
+_INITIALS_OF_MANY = 4
+_FIRST_WORDS, _FIRST_LETTERS = 3, 20
+"""Of a long name, so much of its beginning stands for it: "Proceedings of the National Academy of Sciences"."""
 _CLOSE = 88
 """Percent of equal letters of a journal's name that may be misprinted."""
+_LEAST_CLOSE = 8
+_LEAST_LETTERS = 3
+"""Of the abbreviation of a name of one word."""
 
 
 def people_agree(written: Sequence[str], authors: Sequence[AuthorName]) -> Literal["agrees", "minor", "differs"]:
@@ -34,14 +41,19 @@ def people_agree(written: Sequence[str], authors: Sequence[AuthorName]) -> Liter
 
     "minor": some do not agree, or the order is another one.
     """
-    known = [_forms(author) for author in authors]
-    matched = [next((at for at, forms in enumerate(known) if _is_one_of(name, forms)), -1) for name in written]
+    matched = places_of_people(written, authors)
     if matched[0] < 0 or 0 not in matched:
         return "differs"
     found = sum(at >= 0 for at in matched)
     if found * 2 < len(written):
         return "differs"
     return "agrees" if found == len(written) and matched[0] == 0 else "minor"
+
+
+def places_of_people(written: Sequence[str], authors: Sequence[AuthorName]) -> list[int]:
+    """For each name, as a reference lists it, its place among a record's authors, from 0; -1 if it has none."""
+    known = [_forms(author) for author in authors]
+    return [next((at for at, forms in enumerate(known) if _is_one_of(name, forms)), -1) for name in written]
 
 
 def _forms(author: AuthorName) -> list[tuple[str, ...]]:
@@ -90,21 +102,36 @@ def journals_agree(written: str, names: Sequence[str]) -> bool:
 
 
 def _journal_words(name: str) -> list[str]:
-    return [word for word in _words(name) if word not in _IN_NAMES_OF_JOURNALS]
+    return [word for word in _words(_COUNTRY.sub("U S", name)) if word not in _IN_NAMES_OF_JOURNALS]
 
 
 def _is_journal(given: Sequence[str], form: Sequence[str]) -> bool:
     if "".join(given) == "".join(form):
         return True
-    if len(given) == 1 and len(form) > 1 and given[0] == "".join(word[0] for word in form):
+    if _are_initials(given, form) or _are_initials(form, given):
         return True
-    if len(form) == 1 and len(given) > 1 and form[0] == "".join(word[0] for word in given):
-        return True
+    if len(given) == 1 and len(given[0]) == 1:
+        return False
+    if given[-1] in ("journal", "j") and len(given) > 2 and len(given) == len(form) + 1:
+        return all(_abbreviates(*pair) for pair in zip(given, form, strict=False))
     size = len(form)
+    if size == len(given) == 1 and min(len(given[0]), len(form[0])) < _LEAST_LETTERS:
+        return False
     is_same = len(given) >= size and all(_abbreviates(*pair) for pair in zip(given, form, strict=False))
     if is_same and (len(given) == size or size >= 3 or _BEHIND_JOURNALS.issuperset(given[size:])):
         return True
-    return min(len("".join(given)), len("".join(form))) >= 8 and ratio(" ".join(given), " ".join(form)) >= _CLOSE
+    if len(given) >= _FIRST_WORDS and len("".join(given)) >= _FIRST_LETTERS and list(form[: len(given)]) == list(given):
+        return True
+    is_long = min(len("".join(given)), len("".join(form))) >= _LEAST_CLOSE
+    return is_long and given[0][0] == form[0][0] and ratio(" ".join(given), " ".join(form)) >= _CLOSE
+
+
+def _are_initials(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether a single word consists of the initials of several: "jama"; of many, the first may do: "pnas"."""
+    if len(one) != 1 or len(other) < 2:
+        return False
+    initials = "".join(word[0] for word in other)
+    return one[0] == initials or (len(one[0]) >= _INITIALS_OF_MANY and initials.startswith(one[0]))
 
 
 def _abbreviates(one: str, other: str) -> bool:

@@ -12,30 +12,56 @@ from dataclasses import dataclass
 _YEAR = r"(?<![\w./:–-])(1[5-9]\d\d|20\d\d)[a-z]?(?![\w–-])"
 _YEAR_IN_BRACKETS = re.compile(r"\(\s{0,2}(?:[A-Z][a-z]{2,8}\.? )?(1[5-9]\d\d|20\d\d)[a-z]?\b[^()]{0,20}\)")
 _YEAR_ALONE = re.compile(_YEAR)
+_YEAR_OF_JOURNAL = re.compile(
+    r"\((?:[A-Z][A-Za-z ]{0,20} )?(?:1[89]|20)\d\d\)(?=[.,]?\s{0,2}(?:1[89]|20)\d\d\b|[^()]{1,60}\((?:1[89]|20)\d\d)"
+)
+"""In a journal's name: "J Appl Physiol (1985). 2002;93:1563", "Spine (Phila Pa 1976)"."""
 _MONTHS = "|".join((*calendar.month_name[1:], *calendar.month_abbr[1:], "Sept", "Winter", "Spring", "Summer", "Autumn"))
 _DATE = re.compile(
     rf"(?:[,.] ?)?\b(?:{_MONTHS})\b\.?(?:[-–/](?:{_MONTHS})\b\.?)?(?: [0-9]{{1,2}}\b(?![(:]))?", re.IGNORECASE
 )
 _PAGE = r"[A-Za-z]{0,5}\d{1,8}[A-Za-z]?"
 _PAGES = rf"{_PAGE}(?:\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{_PAGE})?"
+_TO = "[-–/‐]"
+_SUPPLEMENT = r"(?:\s{1,2}[Ss]uppl(?:ement|\.)?(?:\s{1,2}\d{1,2})?)?"
 _PLACE = re.compile(
-    rf"(?<![\w.])(?P<volume>[A-Za-z]?\d{{1,4}}[A-Z]?)\s{{0,2}}(?:\((?P<issue>[^()]{{1,30}})\))?\s{{0,2}}[:,]\s{{0,2}}"
+    rf"(?<![\w.–-])(?P<volume>[A-Za-z]?\d{{1,4}}(?:[A-Z]|{_TO}\d{{1,4}})?{_SUPPLEMENT})\s{{0,2}}"
+    rf"(?:\((?P<issue>[^()]{{1,30}})\))?\s{{0,2}}[:,]\s{{0,2}}"
     rf"(?:pp?\.?\s{{0,2}})?(?P<pages>{_PAGES})"
 )
-_VOLUME_AND_ISSUE = re.compile(r"(?<![\w.])(?P<volume>\d{1,4})\s{0,2}\((?P<issue>[^()]{1,30})\)")
-_NAMED_VOLUME = re.compile(r"\bvol(?:ume|\.)?\s{0,2}(\d{1,4})", re.IGNORECASE)
+_VOLUME_ISSUE_AND_PAGES = re.compile(
+    rf"(?<![\w.])(?P<volume>\d{{1,4}})(?::|, )(?P<issue>\d{{1,3}}), {{0,2}}(?:pp?\. ?)?"
+    rf"(?P<pages>{_PAGE}\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{_PAGE})"
+)
+_VOLUME_AND_ISSUE = re.compile(
+    rf"(?<![\w.–-])(?P<volume>\d{{1,4}}(?:{_TO}\d{{1,4}})?{_SUPPLEMENT})\s{{0,2}}\((?P<issue>[^()]{{1,30}})\)"
+)
+_NAMED_VOLUME = re.compile(
+    r"\b(?:vol(?:ume|\.)?|Band|Bd\.|Jg\.|t\.|Т\.|v\.)\s{0,2}(\d{1,4}(?:[-–/‐]\d{1,4})?)(?:,(\d{1,4})(?=\s?[(;]))?",
+    re.IGNORECASE,
+)
 _VOLUME_BEFORE_ISSUE = re.compile(r"(?<![\w.])(\d{1,4}),? {0,2}(?=no\.)", re.IGNORECASE)
 _PAGES_AT_END = re.compile(rf"[:,]\s{{0,2}}({_PAGES})")
 _NAME_AND_INITIALS = re.compile(r"(?:[^\W\d_][\w'’-]{1,40} ){1,3}[A-Z]{1,3}")
-_NAMED_ISSUE = re.compile(r"\b(?:no\.?|issue)\s{0,2}(\d{1,4})", re.IGNORECASE)
-_NAMED_PAGES = re.compile(rf"\b(?:pp?\.|pages?)\s{{0,2}}({_PAGES})", re.IGNORECASE)
-_ET_AL = re.compile(r"\b(?:et\.? al|and others|and colleagues)\b", re.IGNORECASE)
+_NAMED_ISSUE = re.compile(r"\b(?:no\.?|issue|Nr\.|n[°º]|n\.)\s{0,2}(\d{1,4})", re.IGNORECASE)
+_NAMED_PAGES = re.compile(rf"\b(?:[Pp][Pp]?\.|[Pp]ages?|[SС]\.)\s{{0,2}}({_PAGES})")
+ET_AL = re.compile(
+    r"\b(?:et\.? al|and others|and colleagues|(?:y|e|et) col(?:s|l|aboradores)?\.?|u\. ?a\.|und andere|m\. ?fl\.|"
+    r"a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.)(?!\w)|(?<![\u4e00-\u9fff])等(?![\u4e00-\u9fff])",
+    re.IGNORECASE,
+)
+"""What stands for the other authors, in the languages of most references."""
 _BETWEEN_NAMES = re.compile(r"[,;&/]|\b(?:and|und|y|et)\b")
+_NAMES_AT_MOST = 200
+"""Characters in front of "et al." in a reference without a title."""
 _NUMBERED = re.compile(r"\A[\W\d]{1,12}")
 _NAME_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*")
 _NOT_NAMES = frozenset("jr sr ii iii iv eds ed editor editors in".split())
 _LEADS_TO_NAMES = re.compile(r"[\s.,*_”\"'’»\])]{0,6}[(\[–—-]")
-_AFTER_JOURNAL = re.compile(r"(?<![\w-])\(?\d|[;(\[]|https?:|\bvol\b|\bdoi\b", re.IGNORECASE)
+_AFTER_JOURNAL = re.compile(
+    r"(?<![\w-])\(?e?\d|[;(\[]|https?:|\b(?:vol|Band|Bd|doi)\b|\b[vtТ]\. ?(?=\d)|\.\s[–—-]\s", re.IGNORECASE
+)
+_IN = re.compile(r"In: {0,2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -45,6 +71,7 @@ class Statements:
     Attributes:
         authors: family names in order; of names written out, the whole name.
         pages: as written, "1091–1096"; a number of an article counts as one.
+        people: the list of authors as it is written.
     """
 
     title: str = ""
@@ -54,31 +81,39 @@ class Statements:
     volume: str = ""
     issue: str = ""
     pages: str = ""
+    people: str = ""
 
 
 def statements_around(text: str, start: int, end: int) -> Statements:
     """What a reference says if its title stands between `start` and `end`; the same place if it has no title."""
-    before, title, after = text[:start], text[start:end], text[end:]
+    before, title, after = text[:start], text[start:end], _YEAR_OF_JOURNAL.sub("", text[end:])
     year = _year_in(before) or _year_in(after)
     head, _, behind_year = _parted(before, year)
-    authors = names_in(head)
+    if not title and not before and (found := ET_AL.search(after[:_NAMES_AT_MOST])):
+        # "Berg et al. J Zinc 2019;1:2"
+        head, behind_year = after[: found.start()], after[found.end() :]
+        after = behind_year
+    authors, people = names_in(head), _NUMBERED.sub("", head, count=1).strip(' ,(*_“"')
     if not authors and title and (found := _named_after(after)):
-        authors, after = found
+        authors, after, people = *found, after[: len(after) - len(found[1])].strip(" .,*_([–—-”\"'’»])")
     rest = _without_date(after if any(map(str.isalpha, _NAME_WORD.findall(after))) else f"{behind_year} {after}", year)
     place = _place_in(rest)
-    return Statements(title, authors, year, _journal_in(rest) or _journal_in(behind_year), *place)
+    return Statements(title, authors, year, _journal_in(rest) or _journal_in(behind_year), *place, people)
 
 
 def names_in(text: str) -> tuple[str, ...]:
     """The family names in a list of authors: "Berg JA, Ruiz K, et al.", "Berg, J. A., & Ruiz, K.", "Jan Berg"."""
-    listed = _ET_AL.split(_NUMBERED.sub("", text, count=1), maxsplit=1)[0]
+    listed = ET_AL.split(_NUMBERED.sub("", text, count=1), maxsplit=1)[0]
     return tuple(filter(None, map(_family, _BETWEEN_NAMES.split(listed))))
 
 
 def _family(piece: str) -> str:
     words = [word for word in _NAME_WORD.findall(piece) if word.lower() not in _NOT_NAMES]
-    while words and _is_initials(words[-1]) and (len(words) > 1 or "." in piece or len(words[-1]) == 1):
+    is_short_name = len(words) > 1 and len(words[0]) > 1  # "WU Y."
+    while words and _is_initials(words[-1]) and (len(words) > 1 or ("." in piece and not is_short_name)):
         words.pop()
+    if len(words) == 1 and len(words[0]) == 1:
+        return ""
     while words and len(words) > 1 and _is_initials(words[0]) and f"{words[0]}." in piece:
         words.pop(0)
     return " ".join(words) if any(word[0].isupper() for word in words) else ""
@@ -103,13 +138,13 @@ def _parted(text: str, year: str) -> tuple[str, str, str]:
 def _named_after(after: str) -> tuple[tuple[str, ...], str] | None:
     """Names that follow the title, "(Zhang et al., bioRxiv 2023)" or ". Zhang W, Li X. BioRxiv", and what follows."""
     lead, _, rest = after.lstrip(" .,*_").partition(". ")
-    listed = [name.strip() for name in _ET_AL.split(lead)[0].split(",")]
+    listed = [name.strip() for name in ET_AL.split(lead)[0].split(",")]
     if rest and all(_NAME_AND_INITIALS.fullmatch(name) for name in listed if name) and any(listed):
         return names_in(lead), rest
     if not _LEADS_TO_NAMES.match(after):
         return None
     inside = after.lstrip(" .,*_([–—-”\"'’»])")
-    if found := _ET_AL.search(inside[:200]):
+    if found := ET_AL.search(inside[:200]):
         return names_in(inside[: found.start()]), inside[found.end() :]
     lead, comma, rest = inside.partition(",")
     names = names_in(lead)
@@ -126,10 +161,11 @@ def _without_date(text: str, year: str) -> str:
 def _place_in(text: str) -> tuple[str, str, str]:
     """Volume, issue and pages."""
     if volume := _NAMED_VOLUME.search(text) or _VOLUME_BEFORE_ISSUE.search(text):
-        issue = _NAMED_ISSUE.search(text, volume.end())
-        pages = _NAMED_PAGES.search(text) or _PAGES_AT_END.search(text, issue.end() if issue else volume.end())
-        return volume[1], issue[1] if issue else "", pages[1] if pages else ""
-    if found := _PLACE.search(text):
+        number = _NAMED_ISSUE.search(text, volume.end())
+        issue = (volume[2] if volume.re is _NAMED_VOLUME else "") or (number[1] if number else "")
+        pages = _NAMED_PAGES.search(text) or _PAGES_AT_END.search(text, number.end() if number else volume.end())
+        return volume[1], issue, pages[1] if pages else ""
+    if found := _VOLUME_ISSUE_AND_PAGES.search(text) or _PLACE.search(text):
         return found["volume"], found["issue"] or "", found["pages"]
     found = _VOLUME_AND_ISSUE.search(text)
     return (found["volume"], found["issue"], "") if found else ("", "", "")
@@ -137,6 +173,7 @@ def _place_in(text: str) -> tuple[str, str, str]:
 
 def _journal_in(text: str) -> str:
     lead = text.lstrip(" .,;:*_)]”\"'?!")
+    lead = lead[mark.end() :] if (mark := _IN.match(lead)) else lead
     found = _AFTER_JOURNAL.search(lead)
     name = (lead[: found.start()] if found else lead).strip(" .,;:*_()[]”\"'")
     return name if any(map(str.isalpha, name)) else ""

@@ -23,6 +23,8 @@ from deepcritical_mcp.search.references.written import Word, title_words
 
 _LEAST_SHARE = 0.5
 """Of a title's words that must stand in a text before it is looked for there."""
+_SIMILAR = 0.7
+"""Of two titles' words that are the same where one may be the other with a few words changed."""
 _ROOM = 4
 """Words on each side of where a title is expected."""
 _LONG, _LETTERS_A_SLIP = 12, 5
@@ -31,9 +33,11 @@ _SHORT = 4
 """Letters of a word in which one may be missing."""
 _MOST_SLIPS = 2
 _TRANSLATED = re.compile(r"\s?[(\[]author'?s transl(?:ation)?\.?[)\]]", re.IGNORECASE)
-_SUBTITLE = re.compile(r"(?<=[\w)\]])\s?(?:[:;]|\s[–—-])\s|[.?!]\s")
-_OPENS = re.compile(r"(?:\A|[.:;,?!'\"“„«”‘(\[*|/–—-]|\b(?:19|20)\d\d[a-z]?\)?)\s{0,3}\Z|[.)]\Z")
-_CLOSES = re.compile(r"\s{0,2}(?:\Z|[.:;,?!'\"”“»’()\[\]*|–—-]|(?:19|20)\d\d)")
+_SUBTITLE = re.compile(r"(?<=[\w)\]\"”’'»])\s?(?:[:;]|\s[–—-])\s|[.?!]\s")
+_OPENS = re.compile(r"(?:\A|[.:;,?!'\"“„«”‘(\[*|/–—-]|\b(?:1[5-9]|20)\d\d[a-z]?\)?)\s{0,3}\Z|[.)]\Z")
+_STARTS = re.compile(r"(?:\A|[.:;?!\"“„«”‘(\[*|]|\b(?:1[5-9]|20)\d\d[a-z]?\)?)\s{0,3}\Z")
+_ENDS = re.compile(r"[)\]]?\s{0,2}(?:\Z|[.?!\"”“»*|])")
+_CLOSES = re.compile(r"\s{0,2}(?:\Z|[.:;,?!'\"”“»’()\[\]*|–—-]|(?:1[5-9]|20)\d\d)")
 
 
 TitleAgreement = Literal["agrees", "minor", "differs"]
@@ -98,7 +102,7 @@ def place_of_title(text: str, words: Sequence[Word], title: str, follows: Callab
         follows: whether a text can follow a title without a mark between them.
     """
     wanted = title_words(_TRANSLATED.sub("", without_retraction_mark(title)))
-    if not wanted or (window := _window(words, wanted)) is None:
+    if not wanted or (window := title_window(words, wanted)) is None:
         return None
     first, last = window
     agreement = _alike(wanted, [word.token for word in words[first : last + 1]])
@@ -111,7 +115,37 @@ def place_of_title(text: str, words: Sequence[Word], title: str, follows: Callab
         is_notice(title_words(lead)) != is_notice(wanted) and is_notice(title_words(lead))
     ):
         return None
+    end = end + 1 if title.rstrip(" .")[-1:] in (")", "]") and text[end : end + 1] in (")", "]") else end
     return TitlePlace(start, end, agreement) if _CLOSES.match(text, end) or follows(text[end:]) else None
+
+
+def are_similar(one: str, other: str) -> bool:
+    """Whether one title may be the other with a few words changed."""
+    return Indel.normalized_similarity(title_words(one), title_words(other)) >= _SIMILAR
+
+
+def place_of_similar(text: str, words: Sequence[Word], title: str) -> tuple[int, int] | None:
+    """Where a text has what may be a title with a few words changed; None if nowhere."""
+    wanted = title_words(title)
+    if not wanted or (window := title_window(words, wanted)) is None:
+        return None
+    first, last = window
+    if Indel.normalized_similarity(wanted, [word.token for word in words[first : last + 1]]) < _SIMILAR:
+        return None
+    return _whole(text, words, first, last)
+
+
+def _whole(text: str, words: Sequence[Word], first: int, last: int) -> tuple[int, int]:
+    """Where the part of a text begins and ends that has these words, with a few more up to the next full stop."""
+    for at in range(first, max(0, first - _ROOM) - 1, -1):
+        if _STARTS.search(text[: words[at].start]):
+            first = at
+            break
+    for at in range(last, min(len(words), last + _ROOM + 1)):
+        if _ENDS.match(text, words[at].end):
+            last = at
+            break
+    return words[first].start, words[last].end
 
 
 def _last_stop(text: str, end: int) -> int:
@@ -119,7 +153,7 @@ def _last_stop(text: str, end: int) -> int:
     return max((text.rfind(mark, 0, end) + 1 for mark in (". ", "? ", "! ", "“", '"', "”")), default=0)
 
 
-def _window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | None:
+def title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | None:
     """The first and last word of the part of a text that has most of the words wanted."""
     known = frozenset(wanted)
     hits = [word.token in known for word in words]
@@ -140,7 +174,13 @@ def _window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | N
         return None
     # Words that differ at the ends belong to the title too, as many as it has there.
     first = low + max(0, runs[0].at - runs[0].start)
-    return first, low + min(len(near), runs[-1].to + len(wanted) - runs[-1].end) - 1
+    last = low + min(len(near), runs[-1].to + len(wanted) - runs[-1].end) - 1
+    # A word at an end may be broken: "Rad- iotherapy".
+    if first and words[first - 1].token + words[first].token == wanted[0]:
+        first -= 1
+    if last + 1 < len(words) and words[last].token + words[last + 1].token == wanted[-1]:
+        last += 1
+    return first, last
 
 
 class _Run(NamedTuple):

@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 from deepcritical_mcp.evidence.titles import content_words, tokens
 from deepcritical_mcp.identifiers import RecordIds, arxiv_doi, normalize_doi, normalize_trial, record_ids
-from deepcritical_mcp.search.references.labelled import read_labelled
-from deepcritical_mcp.search.references.statements import Statements, statements_around
+from deepcritical_mcp.search.references.labelled import labelled_ids, read_labelled
+from deepcritical_mcp.search.references.latex import without_latex
+from deepcritical_mcp.search.references.statements import ET_AL, Statements, statements_around
+from deepcritical_mcp.search.references.untitled import start_of_journal
 from deepcritical_mcp.spelling import GREEK_NAMES
 from deepcritical_mcp.text import clean_line, normalized
 
@@ -21,7 +23,12 @@ MAX_REFERENCE = 4_000
 _LEAST_TITLE = 3
 """Content words of what can be a title."""
 _LINK = re.compile(r"https?://[^\s\"'<>\]}|]{1,1000}")
-_PMID = re.compile(r"\b(?:PMID|PubMed(?: ID)?)\b[\s:#]{0,4}([1-9][0-9]{0,8})\b", re.IGNORECASE)
+_PMID = re.compile(
+    r"(?:\b(?:PMID|PubMed(?: ID)?)\b[\s:#={\"]{0,6}|"
+    r"(?<![\w/.])(?:www\.)?(?:pubmed(?:\.ncbi\.nlm\.nih\.gov|\.gov)?|ncbi\.nlm\.nih\.gov/pubmed)/)"
+    r"0{0,3}([1-9][0-9]{0,8})\b",
+    re.IGNORECASE,
+)
 _PMCID = re.compile(r"\b(?:PMCID\b[\s:]{0,3})?(PMC[1-9][0-9]{2,9})(?:\.[0-9]{1,2})?\b", re.IGNORECASE)
 _TRIAL = re.compile(r"\b(NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b", re.IGNORECASE)
 _DOI = re.compile(
@@ -34,14 +41,22 @@ _QUOTED = re.compile(r"[“„«\"]([^“”„«»\"]{8,600})[”“»\"]")
 _LINK_TEXT = re.compile(r"\[([^\[\]]{8,600})\]\((?=https?:)")
 _WORD = re.compile(r"[^\W_]+|[<>≤≥&]")
 _GREEK = re.compile(f"({'|'.join(name for name in GREEK_NAMES.values() if len(name) > 3)})")
-_MARKUP = re.compile(r"\*{1,3}|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?(?:i|b|em|sub|sup)>")
+_MARKUP = re.compile(
+    r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?(?:i|b|em|sub|sup)>"
+)
 _BREAK = re.compile(
     r"(?<=[.?!])[”\"]?\s{1,3}|(?<=[A-Z]\.)(?=[A-Z][a-z])|:\s|(?:(?<=[0-9]{4}\))|(?<=[0-9][a-z]\)))[.,:]?\s|[”“\"]"
     r"|\s[–—|]\s"
 )
+_LEGAL_MARKS = re.compile("[™®©℠]")
+_KIND_OF_WORK = re.compile(r"\s?\[(?:[JMCDRSPNZ]|[JMCDRN]/OL|EB/OL|DB/OL|OL)\]")
+"""Of Chinese references: "[J]" is an article in a journal."""
 _NOT_IN_TITLES = re.compile(r"\bet\.? al\b|\b(?:19|20)[0-9]{2}[a-z]?\b|;")
 _ABBREVIATED = re.compile(r"[^\W\d_]{1,15}\.?")
 _LEAST_SCORE = 1.5
+_LONG_WORD = re.compile(r"[^\W\d_]{4,20}")
+_MOST_WORDS = 3
+"""Long words that do not stand between a journal and its volume: two may be the names of months."""
 _NUMBER_NEXT = re.compile(r"[\s.,;:(]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 
 
@@ -83,13 +98,16 @@ class WrittenReference:
 
 def read_reference(written: str) -> WrittenReference:
     """The reference in a text of any style; of a long one, the first 4,000 characters."""
-    raw = normalized("NFKC", written[:MAX_REFERENCE].strip())
+    raw = normalized("NFKC", _LEGAL_MARKS.sub("", written[:MAX_REFERENCE].strip()))
     labelled = read_labelled(raw)
-    linked = _LINK_TEXT.search(clean_line(raw))
-    bare, ids = _without_ids(clean_line(raw))
+    plain = clean_line(raw if labelled else _KIND_OF_WORK.sub("", without_latex(raw)))
+    linked = _LINK_TEXT.search(plain)
+    bare, ids = _without_ids(plain)
     text = clean_line(_MARKUP.sub("", bare))
     if labelled:
-        return WrittenReference(text, ids, labelled, True, _words(text))
+        own = labelled_ids(raw)
+        known = RecordIds(*(one or other for one, other in zip(own, ids, strict=True)))
+        return WrittenReference(text, known, labelled, True, _words(text))
     start, end = _title_span(text, clean_line(_MARKUP.sub("", linked[1])) if linked else "")
     return WrittenReference(text, ids, statements_around(text, start, end), False, _words(text))
 
@@ -147,6 +165,8 @@ def _title_span(text: str, linked: str) -> tuple[int, int]:
     """Where the title stands as far as one can tell without a record; (n, n) behind the names if there is none."""
     if (found := _QUOTED.search(text)) and len(found[1].split()) >= _LEAST_TITLE:
         return found.span(1)
+    if not linked and (start := start_of_journal(text)) >= 0:
+        return start, start
     low, high = (text.find(linked), text.find(linked) + len(linked)) if linked in text and linked else (0, len(text))
     segments, at, journal_at = list[tuple[int, int]](), low, -1
     for end, following in [*((one.start(), one.end()) for one in _BREAK.finditer(text, low, high)), (high, high)]:
@@ -166,7 +186,10 @@ def _title_span(text: str, linked: str) -> tuple[int, int]:
         first -= 1
     while last + 1 < len(segments) and _is_one_title(text, segments[last], segments[last + 1], scores[last + 1]):
         last += 1
-    return segments[first][0], segments[last][1]
+    start, end = segments[first][0], segments[last][1]
+    if (others := ET_AL.search(text, start, end)) and len(text[others.end() : end].split()) >= _LEAST_TITLE:
+        start = others.end() + len(text[others.end() : end]) - len(text[others.end() : end].lstrip(" .,:;*"))
+    return start, end
 
 
 def _is_one_title(text: str, one: tuple[int, int], following: tuple[int, int], score: float) -> bool:
@@ -186,4 +209,6 @@ def _score(segment: str) -> float:
 def _is_place(text: str) -> bool:
     """Whether a text begins with a year or volume and pages, as what follows a journal's name does."""
     said = statements_around(text, 0, 0)
-    return bool(said.volume and (said.year or said.pages or said.issue))
+    if not (said.volume and (said.year or said.pages or said.issue)):
+        return False
+    return len(_LONG_WORD.findall(text[: text.find(said.volume)])) < _MOST_WORDS  # "2. Ester hydrolases. Br J Derm 93"

@@ -1,0 +1,1 @@
+"""Checks drafts: their references against records, their quotations and claims against texts."""

@@ -1,0 +1,202 @@
+"""One part of a check: as much of a draft as there is time for in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import anyio
+from anyio.to_thread import run_sync
+
+from deepcritical_mcp.checking.cited_texts import (
+    CitedRecords,
+    CitingTexts,
+    abstracts_warning,
+    check_texts,
+    has_full_text,
+    read_full_texts,
+)
+from deepcritical_mcp.checking.draft import Draft
+from deepcritical_mcp.checking.kept_check import KeptCheck, keep_check, kept_check
+from deepcritical_mcp.checking.record_keeping import keep_records, other_publications, records_of, without_notes
+from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
+from deepcritical_mcp.checking.report_making import checked_references, with_part
+from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
+from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import CheckedReference, Publication
+from deepcritical_mcp.progress import Progress, phase
+from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.sources import off_for
+from deepcritical_mcp.text import counted
+
+MAX_REFERENCES = 400
+"""References of a part: more than one answer shows, and few enough to be looked up and kept in time."""
+MAX_DUPLICATES = 5
+
+
+@dataclass(frozen=True)
+class Checkers:
+    """What checks references, reads full texts, and compares claims with passages."""
+
+    references: ReferenceChecker
+    full_texts: FullTexts
+    embedder: PassageEmbedder
+
+
+class CheckPart:
+    """The part of a check after what `kept` has."""
+
+    def __init__(
+        self,
+        checkers: Checkers,
+        draft: Draft,
+        kept: KeptCheck,
+        session: EvidenceStore,
+        *,
+        read: bool,
+        progress: Progress,
+    ) -> None:
+        self._checkers = checkers
+        self._draft = draft
+        self._kept = kept
+        self._session = session
+        self._read = read
+        self._progress = progress
+        self._cited: dict[int, Publication] = {}  # by the indexes of their references
+        self._tried = set(kept.tried)
+        self._errors = list(kept.report.errors)
+        self._remarks = list(kept.remarks)
+
+    async def check(self) -> KeptCheck:
+        """The whole check so far, kept in the session."""
+        earlier = self._kept.report.references
+        self._cited |= await records_of(earlier, self._session, self._checkers.full_texts)
+        references = await self._references()
+        texts = self._kept.texts_left(self._draft)
+        done = {one.index for one in (*earlier, *references)}
+        if open_ones := {one.index for one in self._draft.references} - done:
+            texts = CitingTexts([], texts.without(open_ones).sentences)  # quotations may stand in any of the papers
+        if self._read:
+            texts = await self._with_full_texts(texts)
+        progress = phase(self._progress, 0.8, 0.95)
+        cited = CitedRecords(
+            {index: without_notes(one) for index, one in self._cited.items()},
+            {one.index: one.verdict for one in (*earlier, *references)},
+            await other_publications(self._session),
+        )
+        checked = await check_texts(texts, cited, self._checkers.embedder, progress)
+        findings = [*references, *checked.quotations, *checked.claims]
+        report = with_part(self._kept.report, self._draft, findings)
+        return await self._keep(
+            KeptCheck(
+                key=self._kept.key,
+                report=report,
+                sentences=self._kept.sentences | checked.sentences,
+                tried=frozenset(self._tried),
+                remarks=tuple(dict.fromkeys(self._remarks)),
+            )
+        )
+
+    async def _references(self) -> list[CheckedReference]:
+        """The references that there was time for, their records kept as evidence."""
+        outcomes = await self._outcomes()
+        found = [one.publication for one in outcomes if one.publication]
+        await self._progress(0.5, "keeping the records")
+        records = await keep_records(found, self._session)
+        self._errors += filter(None, [records.error])
+        as_kept = records.publications
+        self._cited |= {one.reference.index: as_kept[one.publication.id] for one in outcomes if one.publication}
+        return await run_sync(checked_references, outcomes, as_kept, abandon_on_cancel=True)
+
+    async def _outcomes(self) -> list[ReferenceOutcome]:
+        left = self._kept.references_left(self._draft)[:MAX_REFERENCES]
+        if not left:
+            return []
+        follows = TO_CHECK_TEXTS if self._draft.sentences or self._draft.quotations else TO_KEEP_RESULTS
+        progress = phase(self._progress, 0.02, 0.5)
+        with anyio.move_on_after(seconds_before(follows)):
+            found = await self._checkers.references.check(left, self._session, progress=progress)
+            self._errors += found.errors
+            self._remarks += found.warnings
+            return [one for one in found.outcomes if not one.pending]
+        return []
+
+    async def _with_full_texts(self, texts: CitingTexts) -> CitingTexts:
+        """The texts for which every open full text was read or looked for."""
+        progress = phase(self._progress, 0.52, 0.8)
+        read = await read_full_texts(self._checkers.full_texts, self._unread(texts), self._session, progress)
+        self._tried |= read.tried
+        self._errors += read.errors
+        held = await self._session.publications([one.id for one in self._cited.values()])
+        self._cited = {index: held.get(one.id, one) for index, one in self._cited.items()}
+        later = {one.id for one in self._unread(texts)}
+        return texts.without({index for index, one in self._cited.items() if one.id in later})
+
+    def _unread(self, texts: CitingTexts) -> list[Publication]:
+        """The records that these texts cite, and whose full texts were not looked for yet."""
+        cited = {self._cited[index].id: self._cited[index] for index in sorted(texts.cited & self._cited.keys())}
+        return [one for one in cited.values() if one.id not in self._tried and not has_full_text(one)]
+
+    async def _keep(self, check: KeptCheck) -> KeptCheck:
+        """The check with what must be known about it, kept in the session."""
+        await self._progress(0.95, "keeping the report in the session")
+        cited = check.texts_checked(self._draft).cited
+        compared = [one for index, one in self._cited.items() if index in cited]
+        warnings = [
+            *self._draft.remarks,
+            *_duplicates(check.report.references),
+            _switched_off(self._checkers.full_texts.off),
+            *check.remarks,
+            _left(check, self._draft),
+            abstracts_warning(compared, read=self._read),
+        ]
+        check = _with_remarks(check, warnings, self._errors)
+        try:
+            latest = await kept_check(self._session) if self._kept.report.order else None
+            if latest and latest.key == check.key and len(latest.report.order) > len(self._kept.report.order):
+                return latest  # another call has gone on meanwhile: what it reported stays where it is
+            await keep_check(check, self._session)
+        except (SessionBusyError, EvidenceStoreError) as error:
+            told = f"The report could not be kept, so the next part checks the draft again: {error.message}"
+            return _with_remarks(check, warnings, [*self._errors, told])
+        return check
+
+
+def _with_remarks(check: KeptCheck, warnings: Sequence[str], errors: Sequence[str]) -> KeptCheck:
+    told = {"warnings": tuple(filter(None, warnings)), "errors": tuple(dict.fromkeys(errors))}
+    return check.model_copy(update={"report": check.report.model_copy(update=told)})
+
+
+def _duplicates(references: Sequence[CheckedReference]) -> Iterator[str]:
+    """Which references are the same paper."""
+    same: dict[str, list[str]] = {}
+    for one in sorted(references, key=lambda one: one.index):
+        if one.record and one.verdict in ("verified", "minor"):
+            same.setdefault(one.record.id, []).append(f"[{one.label}]" if one.label else str(one.index))
+    several = [f"{' and '.join(names)} ({id})" for id, names in same.items() if len(names) > 1]
+    if several:
+        more = f", and {len(several) - MAX_DUPLICATES} more" if len(several) > MAX_DUPLICATES else ""
+        yield f"The same paper is listed more than once: references {', '.join(several[:MAX_DUPLICATES])}{more}."
+
+
+def _switched_off(off: Collection[str]) -> str:
+    """Which services that know references are not asked here; "" if all are."""
+    names = off_for({"pmid", "doi", "reference"}, off)
+    if not names:
+        return ""
+    are_off = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} switched off here (DEEPCRITICAL_OFF)"
+    return f"{are_off} and not asked: checking again changes nothing about that."
+
+
+def _left(check: KeptCheck, draft: Draft) -> str:
+    """What there was no time for; "" if nothing is left."""
+    texts = check.texts_left(draft)
+    counts = {
+        "reference": len(check.references_left(draft)),
+        "quotation": len(texts.quotations),
+        "citing sentence": len(texts.sentences),
+    }
+    named = [counted(count, noun) for noun, count in counts.items() if count]
+    return f"Not checked yet, for lack of time: {', '.join(named)}. The next part goes on with them." if named else ""

@@ -1,0 +1,117 @@
+"""The check of a draft: its parts checked together, the records kept as evidence, the report kept in the session."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import cast
+
+import anyio
+from anyio.to_thread import run_sync
+
+from deepcritical_mcp.checking.check_part import Checkers, CheckPart
+from deepcritical_mcp.checking.draft import read_draft
+from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
+from deepcritical_mcp.checking.reference_checker import ReferenceChecker
+from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
+from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import CitationReport, findings_of, with_findings
+from deepcritical_mcp.progress import Progress, no_progress
+from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.text import counted
+
+NO_REFERENCES = (
+    "No references were found in this text. Pass the whole draft with its list of references (Markdown or plain text), "
+    "a BibTeX, RIS or CSL-JSON file, or a bare list: one reference a line, each with its PMID or DOI, or with authors, "
+    "title, journal and year."
+)
+BY_KEYS = " This one cites by keys, such as [@smith2020]: pass its bibliography (.bib) together with it."
+ANOTHER_TEXT = "This session does not keep the check of this text, so it was checked from the start."
+_KEY = re.compile(r"\[-?@\w|\\cite")
+
+
+def _stuck(kept: KeptCheck, offset: int) -> str:
+    count = counted(len(findings_of(kept.report)), "finding")
+    return (
+        f"Nothing from offset {offset} on could be checked in the time of one call ({count} so far). Pass fewer "
+        "references in one call, a few sections with the references that they cite, or offset=0 to begin again."
+    )
+
+
+class CitationChecker:
+    """Checks drafts; `seconds` is how long one part takes at most where no deadline is set around it."""
+
+    def __init__(
+        self, references: ReferenceChecker, full_texts: FullTexts, embedder: PassageEmbedder, *, seconds: float = 45.0
+    ) -> None:
+        self._checkers = Checkers(references, full_texts, embedder)
+        self._seconds = seconds
+
+    async def check(
+        self,
+        text: str,
+        session: EvidenceStore,
+        *,
+        offset: int = 0,
+        read: bool = False,
+        progress: Progress = no_progress,
+    ) -> CitationReport:
+        """The report on everything from `offset` on that there was time for, the gravest first.
+
+        Findings (references, quotations, claims) are counted in the order of the report, see `findings_of`; what was
+        reported stays where it is, and `next_offset` is -1 when everything was checked and is in the report. `offset` =
+        0 checks the draft anew; a larger one goes on with the same text, from the report that the session keeps if it
+        has one. With `read`, full texts of cited records are fetched for quotations and claims.
+
+        Raises:
+            InvalidInputError: the draft has no references, or `offset` is beyond the end.
+            DeadlineExceededError: not even a part could be checked in time.
+        """
+        await progress(0.0, "reading the draft")
+        draft = await run_sync(read_draft, _text_of(text), abandon_on_cancel=True)
+        if not draft.references:
+            raise InvalidInputError(NO_REFERENCES + (BY_KEYS if _KEY.search(text) else ""))
+        key = key_of(text, read=read)
+        kept = await kept_check(session) if offset else None
+        goes_on = kept is not None and kept.key == key
+        if kept is None or not goes_on:
+            kept = KeptCheck(key=key, report=CitationReport(session_id=session.session_id))
+        if not kept.is_complete(draft) and offset >= len(findings_of(kept.report)):
+            part = CheckPart(self._checkers, draft, kept, session, read=read, progress=progress)
+            before = kept
+            with anyio.move_on_after(self._seconds) as scope:
+                kept = await part.check()
+            if scope.cancelled_caught:
+                raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
+            has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
+            if not has_new and (kept.progress == before.progress or (offset and not goes_on)):
+                raise DeadlineExceededError(_stuck(kept, offset))
+        findings, is_complete = findings_of(kept.report), kept.is_complete(draft)
+        if is_complete and offset >= len(findings):
+            raise InvalidInputError(
+                f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}. Pass 0 to "
+                "check the draft anew."
+            )
+        report = with_findings(kept.report, findings[offset:])
+        if offset and not goes_on:
+            told = f"{ANOTHER_TEXT} offset=0 shows the {counted(offset, 'finding')} before these, the gravest ones."
+            report = report.model_copy(update={"warnings": (told, *report.warnings)})
+        return report.model_copy(update={"next_offset": -1 if is_complete else max(offset, len(findings))})
+
+    async def kept_report(self, session: EvidenceStore) -> CitationReport | None:
+        """The whole report of the last check in a session, as far as it went; None if there was none."""
+        kept = await kept_check(session)
+        return kept.report if kept else None
+
+
+def _text_of(text: str) -> str:
+    """A JSON list of strings as the paragraphs or references that it lists; another text as it is."""
+    if not text.lstrip().startswith("["):
+        return text
+    try:
+        listed: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    items = cast("list[object]", listed) if isinstance(listed, list) else []
+    return "\n\n".join(map(str, items)) if items and all(isinstance(one, str) for one in items) else text

@@ -1,0 +1,145 @@
+"""Texts as quotations are compared with them: without typography, but with numbers and signs kept apart.
+
+Two texts say the same in the same words if their streams are equal: their words and numbers in small letters without
+anything between them, so that hyphens, line breaks, accents, quotation marks, emphasis and spaces in numbers do not
+count, while decimal points, minus signs, ranges, "%" and "<" do.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from deepcritical_mcp.excerpts import Span
+from deepcritical_mcp.spelling import GREEK_NAMES
+from deepcritical_mcp.text import normalized
+
+_DASH = "[-\u2010-\u2015\u2212\u207b\u208b\ufe63]"
+_SMALL_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u2080-\u2089"
+_NAME = r"(?-i:[A-ZÀ-Þ])[\w'’-]{1,30}"
+_CITED = (
+    r"(?!Jan|Feb|Mar|Apr|May\b|June?\b|July?\b|Aug|Sept?|Oct|Nov|Dec|In\b|Since\b|Until\b)"
+    rf"{_NAME}(?:,?\ (?:et\ al\.?|(?:and|&)\ {_NAME}|{_NAME})){{0,3}},?\ (?:19|20)\d\d[a-z]?"
+)
+"""Roe et al., 2020; Roe and Poe 2019b."""
+_TOKEN = re.compile(
+    rf"""
+      (?P<nothing>
+        </?(?:i|b|u|em|strong|sub|sup|sc|span|inf)\b[^<>]{{0,80}}>
+      | (?:(?<=\n)|\A)(?-i:[A-Z][A-Z/&,\ '()-]{{3,60}}):(?=\s|\Z)      # the label of a section
+      | (?:(?<=\n)|(?<=[.?!)"”][ \n])|\A)(?:background|context|objectives?|aims?|purpose|methods?|design|setting
+          |results?|findings|conclusions?):(?=\s|\Z)
+      | (?<!=)(?<!=\s)(?<!CI)(?<!CI\s)\[\s?\d{{1,3}}(?:\s?[{_DASH[1:-1]},;]\s?\d{{1,3}}){{0,15}}\s?\]
+      | \((?:see\ |cf\.\ |e\.g\.,?\ )?{_CITED}(?:[,;]\ (?:{_CITED}|(?:19|20)\d\d[a-z]?)){{0,12}}\)
+      | \[\^[\w-]{{1,30}}\]                                                    # a footnote of Markdown
+      | (?<=[.,;:!?)"”’])[{_SMALL_DIGITS}]{{1,3}}(?:[{_DASH[1:-1]},][{_SMALL_DIGITS}]{{1,3}}){{0,9}}
+      )
+    | (?P<percent> % | \bper\s?cent\b )
+    | (?P<number> (?:(?<![\w.])[.·](?=\d))?\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}} )
+    | (?P<small> [{_SMALL_DIGITS}]{{1,20}} )
+    | (?P<minus>
+        (?<=[\d{_SMALL_DIGITS}])(?:\s?{_DASH}{{1,2}}\s?(?=[\d{_SMALL_DIGITS}])|\sto\b) | \Ato\s(?=\d)      # 10–15
+      | (?<=[\s(\[=<>≤≥,~^]){_DASH}(?=[.·]?\d) | {_DASH}(?=[{_SMALL_DIGITS}])
+      | (?<=[=<>≤≥]\s){_DASH}\s?(?=\d) | \A{_DASH}(?=\d)
+      )
+    | (?P<word> [^\W\d_{_SMALL_DIGITS}]+(?:['’ʼ][^\W\d_]{{1,20}})?)
+    | (?P<sign> \+/{_DASH} | [+⁺₊±<>≤≥⩽⩾=‰×] | (?<=\d)[/:](?=\d) )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_SIGNS = {"≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "⁺": "+", "₊": "+", "×": "x"}
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3}){1,6}(?:\.\d{1,20})?")
+_MICRO = re.compile(r"[\u00b5\u03bc](?=(?:g|l|m|M|mol|s|L|A|V|W|Ci|Sv|Gy)s?\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedText:
+    """The words of a text (numbers and signs, too) in the form in which they are compared.
+
+    Attributes:
+        stream: all words, with nothing in between.
+        offsets: where each word begins in the stream, and the stream's length.
+        starts, ends: where each word stands in the content.
+    """
+
+    content: str
+    stream: str
+    offsets: Sequence[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def words(self, start: int, end: int) -> list[str]:
+        """The words from number `start` up to `end`."""
+        return [self.stream[self.offsets[at] : self.offsets[at + 1]] for at in range(start, end)]
+
+    def written(self, start: int, end: int) -> str:
+        """The words from number `start` up to `end` as they are written, on one line."""
+        return " ".join(self.content[self.starts[start] : self.ends[end - 1]].split()) if start < end else ""
+
+    def word_at(self, offset: int) -> int:
+        """The number of the first word that begins at or after a place in the stream."""
+        return bisect_left(self.offsets, offset)
+
+    def places_of(self, stream: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
+        """Where whole words make up `stream`: spans of words."""
+        at = self.stream.find(stream, start, end)
+        while at >= 0:
+            first, last = self.word_at(at), self.word_at(at + len(stream))
+            if self.offsets[first] == at and self.offsets[last] == at + len(stream):
+                yield Span(first, last)
+            at = self.stream.find(stream, self.offsets[self.word_at(at + 1)], end) if at + 1 < self.offsets[-1] else -1
+
+
+@lru_cache(maxsize=2_048)
+def comparable(content: str, outside: tuple[Span, ...] = ()) -> ComparedText:
+    """A text in words; what stands within the spans `outside` is left out."""
+    forms: list[str] = []
+    offsets, starts, ends = array("I", [0]), array("I"), array("I")
+    left_out = iter((*outside, Span(len(content) + 1, len(content) + 1)))
+    gap, length = next(left_out), 0
+    for token in _TOKEN.finditer(content):
+        while token.start() >= gap.end:
+            gap = next(left_out)
+        if token.lastgroup == "nothing" or token.start() >= gap.start:
+            continue
+        form = _form(token, content)
+        if form:
+            forms.append(form)
+            length += len(form)
+            offsets.append(length)
+            starts.append(token.start())
+            ends.append(token.end())
+    return ComparedText(content, "".join(forms), offsets, starts, ends)
+
+
+def _form(token: re.Match[str], content: str) -> str:
+    found, kind = token[0], token.lastgroup
+    if kind == "word":
+        return found.lower() if found.isascii() and found.isalpha() else _plain_word(found, content[token.end() :][:3])
+    if kind in ("number", "small"):
+        return number_form(found)
+    if kind == "sign":
+        return "±" if found.startswith("+/") else _SIGNS.get(found, found)
+    return "%" if kind == "percent" else "-"
+
+
+def _plain_word(word: str, following: str) -> str:
+    """A word without accents, apostrophes, ligatures; Greek letters by their names, "µg" as "ug"."""
+    if word[0] in "\u00b5\u03bc" and _MICRO.match(word + following):
+        word = "u" + word[1:]
+    plain = "".join(GREEK_NAMES.get(letter, letter) for letter in normalized("NFKD", word).casefold())
+    return "".join(letter for letter in plain if letter.isalnum())
+
+
+def number_form(number: str) -> str:
+    """A number as digits with a decimal point: "1,234" is "1234", ".05", "0·05" and "0,05" are "0.05"."""
+    plain = normalized("NFKC", number).replace("·", ".").replace("\u22c5", ".")
+    plain = plain.replace(",", "" if _THOUSANDS.fullmatch(plain) else ".")
+    return f"0{plain}" if plain.startswith(".") else plain

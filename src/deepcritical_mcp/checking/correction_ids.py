@@ -1,0 +1,108 @@
+"""Where identifiers stand in a reference, and the reference with others in their place.
+
+Every regular expression here is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid, normalize_trial
+from deepcritical_mcp.models import ReferenceProblem
+
+LINK = re.compile(r"https?://[^\s\"'<>\]}|]{1,1000}")
+_DOI = re.compile(
+    r"(?P<lead>\bhttps?://(?:dx\.)?doi\.org/|\bdoi(?:\.org/|\b)[\s:]{0,3})?"
+    r"(?P<value>\b10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}(?:/|%2[Ff])[^\s\"<>\]}|]{1,300})",
+    re.IGNORECASE,
+)
+_PMID = re.compile(
+    r"(?P<lead>\b(?:PMID|PubMed(?: ID)?)\b[\s:#]{0,4}|\b(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/)"
+    r"(?P<value>0{0,3}[1-9][0-9]{0,8})\b",
+    re.IGNORECASE,
+)
+_PMCID = re.compile(r"(?P<lead>\bPMCID\b[\s:]{0,3})?(?P<value>\bPMC[1-9][0-9]{2,9}(?:\.[0-9]{1,2})?)\b", re.IGNORECASE)
+_TRIAL = re.compile(r"(?P<lead>)(?P<value>\b(?:NCT[0-9]{8}|ISRCTN[0-9]{5,10}))\b", re.IGNORECASE)
+_ENDS = ".,;:'’”*_"
+
+
+class Edit(NamedTuple):
+    """`new` for what stands at `start` to `end`."""
+
+    start: int
+    end: int
+    new: str
+
+
+class IdPlace(NamedTuple):
+    """Where an identifier stands: with what leads to it ("doi:"), and without; `value` is normalized."""
+
+    field: str
+    lead: int
+    start: int
+    end: int
+    value: str
+
+
+def id_places(text: str) -> Iterator[IdPlace]:
+    """The identifiers in a text."""
+    if text.strip(" .:#\n").isdecimal() and (number := re.search(r"[1-9][0-9]{0,8}", text)):
+        yield IdPlace("pmid", number.start(), number.start(), number.end(), number[0])
+    for found in _DOI.finditer(text):
+        value = _bare(found["value"])
+        yield IdPlace(
+            "doi", found.start(), found.start("value"), found.start("value") + len(value), normalize_doi(unquote(value))
+        )
+    for field, pattern, in_one_form in (
+        ("pmid", _PMID, normalize_pmid),
+        ("pmcid", _PMCID, normalize_pmcid),
+        ("nct", _TRIAL, normalize_trial),
+    ):
+        for found in pattern.finditer(text):
+            yield IdPlace(field, found.start(), found.start("value"), found.end(), in_one_form(found["value"]))
+
+
+def id_edits(text: str, problem: ReferenceProblem, pmid: str) -> Iterator[Edit]:
+    """What changes an identifier that is wrong; one that the record does not have gives way to its PMID."""
+    places = list(id_places(text))
+    wrong = [one for one in places if one.field == problem.field and one.value != problem.true.lower()]
+    if problem.field != "doi":
+        wrong = [one for one in places if one.field == problem.field and one.value != problem.true]
+    has_pmid = any(one.field == "pmid" for one in places)
+    for one in wrong:
+        if problem.true:
+            yield Edit(one.start, one.end, problem.true)
+        elif one.field == "pmid" or not pmid or has_pmid:
+            yield _without(text, one)
+        elif (link := LINK.match(text, _link_start(text, one.start))) and link.end() >= one.end:
+            yield Edit(link.start(), one.end, f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/")
+        else:
+            yield Edit(one.lead, one.end, f"PMID: {pmid}")
+
+
+def _bare(value: str) -> str:
+    """A DOI without the punctuation of the sentence that it ends."""
+    while value and (value[-1] in _ENDS or (value[-1] == ")" and value.count(")") > value.count("("))):
+        value = value[:-1]
+    return value
+
+
+def _link_start(text: str, at: int) -> int:
+    """Where a link begins that `at` may be in."""
+    return max(text.rfind("http://", 0, at), text.rfind("https://", 0, at), 0)
+
+
+def _without(text: str, place: IdPlace) -> Edit:
+    """Without an identifier, what leads to it and the mark that follows."""
+    start, end = place.lead, place.end
+    link = LINK.match(text, _link_start(text, place.start))
+    if link and link.end() >= end:
+        start = link.start()
+    while start and text[start - 1] == " ":
+        start -= 1
+    if text[end : end + 1] == "." and text[:start].endswith("."):
+        end += 1
+    return Edit(start, end, "")

@@ -1,0 +1,40 @@
+"""What is to be said about a draft as a whole: citations without an entry, and entries without a citation."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from deepcritical_mcp.checking.draft.draft_parts import DraftReference
+from deepcritical_mcp.text import clean_line, clipped
+
+_MOST_NAMED = 12
+
+
+def draft_remarks(
+    references: Sequence[DraftReference],
+    cited: Collection[int],
+    unknown: Sequence[str],
+    other_years: Sequence[str] = (),
+) -> Iterator[str]:
+    """Remarks on a draft whose citations mean the references `cited` (indexes), what is `unknown`, and entries that the
+    list has with other years."""
+    listed = [one for one in references if not one.is_inline]
+    if unknown and listed:
+        yield f"Cited, but not in the list of references: {_enumerated(unknown)}."
+    elif unknown:
+        yield f"Cited without a list of references, so they cannot be looked up: {_enumerated(unknown)}."
+    if other_years:
+        yield f"Cited with another year than in the list of references: {_enumerated(other_years)}."
+    uncited = [name_of(one) for one in listed if one.index not in cited]
+    if uncited and len(uncited) < len(listed):
+        yield f"In the list of references, but never cited: {_enumerated(uncited)}."
+
+
+def name_of(reference: DraftReference) -> str:
+    """A reference in a few words: its label, or the beginning of its text."""
+    return f"[{reference.label}]" if reference.label else f"“{clipped(clean_line(reference.text[:200]), 40)}”"
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(clipped(name, 60) for name in names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,92 @@
+"""References that stand in the text itself: PMIDs, DOIs, numbers of trials, links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from deepcritical_mcp.identifiers import (
+    arxiv_doi,
+    normalize_doi,
+    normalize_pmcid,
+    normalize_pmid,
+    normalize_trial,
+    record_ids,
+)
+
+_STATED = re.compile(
+    r"""(?P<link>https?://[^\s"'<>\]}|]{1,1000})
+    | \b(?:PMIDs?|PubMed(?:\ IDs?)?)\b[\s:#]{0,4}(?P<pmids>[1-9][0-9]{2,8}(?![0-9])
+        (?:(?:\s{0,2}[,;/]\s{0,2}|\s(?:and|&)\s)(?:PMID:?\s?)?[1-9][0-9]{4,8}(?![0-9])){0,40})
+    | \b(?P<pmcid>PMC[1-9][0-9]{2,9})\b
+    | \b(?P<trial>NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b
+    | (?<![\w/.])(?:doi(?:\.org/|\b)[\s:]{0,3})?(?P<doi>10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}/[^\s"<>\]}|]{1,300})
+    | \b(?P<arxiv>arXiv\ ?:\ ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[1-9][0-9]{2,8}")
+_LINK_TEXT = re.compile(r"!?\[([^\[\]]{0,600})\]\($")
+
+
+class StatedId(NamedTuple):
+    """An identifier or a link in a text: its normalized form ("pmid:1", "doi:10.1/x", an address), as it is written,
+    and where it stands, with the text of its link."""
+
+    key: str
+    written: str
+    start: int
+    end: int
+    is_link_text: bool = False
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it leads to a paper, a preprint or a trial, and not just to some site."""
+        return not self.key.startswith("http")
+
+
+def stated_ids(text: str) -> Iterator[StatedId]:
+    """The identifiers and links in a text, in order. Addresses of images do not count."""
+    for found in _STATED.finditer(text):
+        kind = str(found.lastgroup)
+        if kind == "pmids":
+            yield from _pmids(found)
+            continue
+        value = _balanced(found[kind])
+        start, end = found.start(), found.start(kind) + len(value)
+        if kind == "link":
+            label = _LINK_TEXT.search(text, max(0, start - 610), start)
+            if label and label[0].startswith("!"):
+                continue
+            if label:
+                start, end = label.start(), end + (text[end : end + 1] == ")")
+        if key := _key(kind, value):
+            yield StatedId(key, value, start, end, is_link_text=text[start] == "[")
+
+
+def _pmids(found: re.Match[str]) -> Iterator[StatedId]:
+    for number, one in enumerate(_NUMBER.finditer(found["pmids"])):
+        at = found.start("pmids") + one.start()
+        yield StatedId(f"pmid:{one[0]}", f"PMID {one[0]}", at if number else found.start(), at + len(one[0]))
+
+
+def _balanced(address: str) -> str:
+    while address and (
+        address[-1] in ".,;:'’”*_!?" or (address[-1] == ")" and address.count(")") > address.count("("))
+    ):
+        address = address[:-1]
+    return address
+
+
+def _key(kind: str, value: str) -> str:
+    if kind == "link":
+        ids = record_ids(value)
+        found = next(((name, one) for name, one in zip(ids._fields, ids, strict=True) if one), None)
+        return f"{found[0]}:{found[1].lower()}" if found else value.rstrip("/").lower() if "." in value else ""
+    if kind == "doi":
+        return f"doi:{normalize_doi(value)}"
+    if kind == "arxiv":
+        return f"doi:{arxiv_doi(value)}"
+    if kind == "trial":
+        return f"nct:{normalize_trial(value).lower()}"
+    return f"pmcid:{normalize_pmcid(value).lower()}" if kind == "pmcid" else f"pmid:{normalize_pmid(value)}"

@@ -1,0 +1,159 @@
+"""Reads a draft: its references, and the sentences and quotations that cite them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from deepcritical_mcp.checking.draft.author_year import folded
+from deepcritical_mcp.checking.draft.cited_entries import (
+    Citations,
+    CitedEntry,
+    find_citations,
+    numbered_by_place,
+)
+from deepcritical_mcp.checking.draft.citing_sentences import (
+    Paragraph,
+    claim_of,
+    draft_paragraphs,
+    row_claim,
+    sentence_spans,
+    table_rows,
+)
+from deepcritical_mcp.checking.draft.draft_parts import CitingSentence, Draft, DraftForm, DraftQuotation, DraftReference
+from deepcritical_mcp.checking.draft.draft_quotations import LEAST_WORDS, attributed, quoted_spans, quoted_words
+from deepcritical_mcp.checking.draft.draft_remarks import draft_remarks
+from deepcritical_mcp.checking.draft.entry_forms import is_repeated
+from deepcritical_mcp.checking.draft.footnotes import footnotes_in
+from deepcritical_mcp.checking.draft.list_entries import ListEntry
+from deepcritical_mcp.checking.draft.manager_files import (
+    FileEntry,
+    bibtex_entries,
+    bibtex_spans,
+    csl_entries,
+    listed_strings,
+    ris_entries,
+)
+from deepcritical_mcp.checking.draft.masking import blanked, one_spacing, without_code
+from deepcritical_mcp.checking.draft.page_breaks import unbroken, without_page_breaks
+from deepcritical_mcp.checking.draft.reference_lists import reference_lists
+from deepcritical_mcp.excerpts import Span
+from deepcritical_mcp.text import clean_line
+
+MAX_DRAFT = 200_000
+"""Characters of a draft."""
+_WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
+_LEAST_CLAIM = 2
+"""Words."""
+_UNATTRIBUTED_WORDS = 7
+"""Words of a quotation with no reference near it: fewer are a term."""
+
+
+def read_draft(text: str) -> Draft:
+    """The references, citing sentences and quotations of a draft; in time linear in its length."""
+    text = one_spacing(listed_strings(text))
+    bare = text.lstrip()
+    if entries := csl_entries(text):
+        return _file("csl-json", entries)
+    if bare.startswith(("TY  -", "TY -")):
+        return _file("ris", ris_entries(text))
+    bibtex = bibtex_entries(text)
+    if bibtex and not _has_sentences(text):
+        return _file("bibtex", bibtex)
+    return _text(text, bibtex)
+
+
+def _file(form: DraftForm, entries: Sequence[FileEntry]) -> Draft:
+    references = [DraftReference(number, *_place(one), one.key) for number, one in enumerate(entries, 1)]
+    return Draft(form, tuple(references))
+
+
+def _place(entry: FileEntry | ListEntry) -> tuple[str, int, int]:
+    return entry.text, entry.start, entry.end
+
+
+def _has_sentences(text: str) -> bool:
+    rest = blanked(text, bibtex_spans(text))
+    return bool(re.search(r"\\[a-z]{0,8}cite|\[[^\[\]\n]{0,20}@|(?:^|\s)@\w", rest)) or len(_WORDS.findall(rest)) > 60
+
+
+def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
+    body = without_page_breaks(without_code(blanked(text, bibtex_spans(text)) if bibtex else text))
+    notes = [*footnotes_in(body)]
+    body = blanked(body, ((one.start - len(one.label) - 4, one.end) for one in notes))
+    lists = reference_lists(body)
+    body = blanked(body, ((one.region.start, one.region.end) for one in lists))
+    listed = [(entry, number) for number, one in enumerate(lists) for entry in one.entries]
+    listed += [(one, 0) for one in notes]
+    listed += [(ListEntry(one.text, one.start, one.end, one.key), 0) for one in bibtex]
+    listed, entries = _without_repeated(listed)
+    if numbered_by_place(body, entries):
+        entries = [one._replace(labels=(str(number),)) for number, one in enumerate(entries, 1)]
+    found = find_citations(body, entries, [one.region.start for one in lists])
+    references = [
+        DraftReference(number, one.text, one.start, one.end, "".join(entry.labels[:1]))
+        for number, ((one, _), entry) in enumerate(zip(listed, entries, strict=True), 1)
+    ]
+    references += [
+        DraftReference(len(entries) + number, one.text, one.start, one.end, is_inline=True)
+        for number, one in enumerate(found.inline, 1)
+    ]
+    blocks, citations = draft_paragraphs(body), found.citations
+    spans = sentence_spans(body, blocks, [(one.start, one.end) for one in citations.all if one.is_mark])
+    return Draft(
+        "text",
+        tuple(references),
+        tuple(sorted(_sentences(body, spans, citations), key=lambda one: one.start)),
+        tuple(_quotations(body, blocks, spans, citations, references)),
+        tuple(draft_remarks(references, citations.cited, found.unknown, found.other_years)),
+    )
+
+
+def _without_repeated(
+    listed: Sequence[tuple[ListEntry, int]],
+) -> tuple[list[tuple[ListEntry, int]], list[CitedEntry]]:
+    """The entries without those that only repeat the one before, whose labels it gets."""
+    kept, entries = list[tuple[ListEntry, int]](), list[CitedEntry]()
+    for one, section in listed:
+        labels = (one.label,) if one.label else ()
+        if entries and is_repeated(one.text):
+            entries[-1] = entries[-1]._replace(labels=entries[-1].labels + labels)
+        else:
+            kept.append((one, section))
+            entries.append(CitedEntry(one.text, labels, section))
+    return kept, entries
+
+
+def _sentences(text: str, spans: Sequence[Span], citations: Citations) -> Iterator[CitingSentence]:
+    for span in spans:
+        if references := citations.within(*span):
+            whole = text[slice(*span)]
+            claim = claim_of(unbroken(blanked(whole, citations.marks(*span))))
+            if len(_WORDS.findall(claim)) >= _LEAST_CLAIM:
+                yield CitingSentence(clean_line(unbroken(whole)), claim, span.start, references)
+    for row in table_rows(text):
+        if references := citations.within(*row):
+            whole = text[slice(*row)]
+            claim = row_claim(blanked(whole, citations.marks(*row)))
+            if len(_WORDS.findall(claim)) >= _LEAST_CLAIM:
+                yield CitingSentence(clean_line(whole), claim, row.start, references)
+
+
+def _quotations(
+    body: str,
+    blocks: Sequence[Paragraph],
+    spans: Sequence[Span],
+    citations: Citations,
+    references: Sequence[DraftReference],
+) -> Iterator[DraftQuotation]:
+    written = " ".join(_key(one.text) for one in references)
+    quotes = quoted_spans(body, blocks)
+    for span, cited in zip(quotes, attributed(quotes, spans, citations), strict=True):
+        words = quoted_words(unbroken(blanked(body[slice(*span)], citations.marks(*span))))
+        count = len(_WORDS.findall(words))
+        if count >= (LEAST_WORDS if cited else _UNATTRIBUTED_WORDS) and _key(words) not in written:
+            yield DraftQuotation(words, span.start, cited)
+
+
+def _key(text: str) -> str:
+    return " ".join(_WORDS.findall(folded(text)))

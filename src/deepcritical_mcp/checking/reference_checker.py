@@ -1,0 +1,121 @@
+"""What is wrong with references: their records, laid against what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import anyio
+import anyio.to_thread
+
+from deepcritical_mcp.checking.draft import DraftReference
+from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome, TracedReference, outcome_of
+from deepcritical_mcp.checking.status_problems import status_problem
+from deepcritical_mcp.checking.unchecked_works import unchecked_work
+from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.progress import Progress, no_progress
+from deepcritical_mcp.search.full_texts import FullTexts, ReadingSession, stub_of
+from deepcritical_mcp.search.record_finder import Lookup
+from deepcritical_mcp.search.references import read_reference
+from deepcritical_mcp.search.witness import OutageRemark, Witness
+from deepcritical_mcp.sources.full_text import Wanted
+
+SECONDS = 45.0
+"""How long a check takes at most where no deadline is set around it."""
+
+
+@dataclass(frozen=True)
+class ReferenceOutcomes:
+    """What became of each reference, in order, the outages on the way, and what else to know, in words."""
+
+    outcomes: tuple[ReferenceOutcome, ...]
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+class ReferenceChecker:
+    """Checks references, all of them together in as few requests as the services allow."""
+
+    def __init__(self, full_texts: FullTexts, witness: Witness) -> None:
+        self._full_texts = full_texts
+        self._witness = witness
+
+    async def check(
+        self, references: Sequence[DraftReference], session: ReadingSession, *, progress: Progress = no_progress
+    ) -> ReferenceOutcomes:
+        """What became of each reference, in order. Keeps nothing in the session, but uses what it has."""
+        end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS, cap=SECONDS)
+        traced = await anyio.to_thread.run_sync(_read_all, references)
+        await progress(0.05, "looking up the numbers of the references")
+        await self._by_number(traced, session, end)
+        await progress(0.3, "looking for references without a number")
+        await self._by_text(traced, end)
+        outcomes = await anyio.to_thread.run_sync(_outcomes, traced, self._full_texts.off)
+        await progress(0.9, "checking for retractions")
+        outcomes, remarks = await self._with_status(outcomes)
+        errors = [error.message for one in traced for error in one.failures]
+        errors += [one for one in remarks if isinstance(one, OutageRemark)]
+        warnings = [one for one in remarks if not isinstance(one, OutageRemark)]
+        return ReferenceOutcomes(tuple(outcomes), tuple(dict.fromkeys(errors)), tuple(dict.fromkeys(warnings)))
+
+    async def _by_number(self, traced: Sequence[TracedReference], session: ReadingSession, end: float) -> None:
+        """Look up each PMID and DOI by itself, since they may be those of two papers; a PMCID only alone."""
+        numbers = list(dict.fromkeys(number for one in traced for number in one.numbers))
+        held = await _held(numbers, session)
+        missing = [number for number in numbers if number not in held]
+        found: dict[RecordIds, Lookup] = {number: Lookup.of(record) for number, record in held.items()}
+        if missing:
+            wanted = [Wanted(number) for number in missing]
+            lookups = await self._full_texts.records.find(wanted, max(0.0, end - anyio.current_time()))
+            found |= dict(zip(missing, lookups, strict=True))
+        for one in traced:
+            one.lookups = {number: found[number] for number in one.numbers}
+
+    async def _by_text(self, traced: Sequence[TracedReference], end: float) -> None:
+        """Look for what is written where no number leads to it."""
+        open_ones = [one for one in traced if one.needs_search]
+        if not open_ones:
+            return
+        seconds = max(0.0, end - anyio.current_time())
+        matches = await self._full_texts.references.find([one.reference for one in open_ones], seconds)
+        for one, match in zip(open_ones, matches, strict=True):
+            one.match = match
+
+    async def _with_status(self, outcomes: Sequence[ReferenceOutcome]) -> tuple[list[ReferenceOutcome], Sequence[str]]:
+        """The outcomes with what happened to their records."""
+        records = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
+        if not records:
+            return list(outcomes), ()
+        checked, remarks = await self._witness.rechecked(records)
+        current = {old.id: new for old, new in zip(records, checked, strict=True)}
+        return [_with_record(one, current) for one in outcomes], remarks
+
+
+def _read_all(references: Sequence[DraftReference]) -> list[TracedReference]:
+    read = [(one, read_reference(one.text)) for one in references]
+    return [TracedReference(one, written, unchecked_work(one.text, written)) for one, written in read]
+
+
+def _outcomes(traced: Sequence[TracedReference], off: Sequence[str]) -> list[ReferenceOutcome]:
+    return [outcome_of(one, off) for one in traced]
+
+
+def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
+    if outcome.publication is None:
+        return outcome
+    record = current[outcome.publication.id]
+    told = status_problem(record, outcome.reference.text)
+    problems = outcome.problems
+    if told:
+        problems = (*problems, told) if told.minor else (told, *problems)
+    return replace(outcome, publication=record, problems=problems)
+
+
+async def _held(numbers: Sequence[RecordIds], session: ReadingSession) -> dict[RecordIds, Publication]:
+    """The records that a session has, by their numbers."""
+    ids = await session.known([stub_of(number) for number in numbers]) if numbers else []
+    found = await session.publications(list(dict.fromkeys(filter(None, ids))))
+    held = ((number, found.get(id)) for number, id in zip(numbers, ids, strict=True))
+    return {number: one for number, one in held if one and one.is_record and not one.is_users and not one.awaits_pubmed}

@@ -1,0 +1,313 @@
+"""The verdict on one reference, from all that was found for it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from deepcritical_mcp.checking.draft import DraftReference
+from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
+from deepcritical_mcp.checking.reference_problems import IDS, in_order, is_its_preprint, number_problems, problems_of
+from deepcritical_mcp.checking.second_works import second_work
+from deepcritical_mcp.checking.unchecked_works import UncheckedWork
+from deepcritical_mcp.errors import ProviderError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
+from deepcritical_mcp.models.vancouver import vancouver
+from deepcritical_mcp.search.documents import DocumentId
+from deepcritical_mcp.search.item_finder import distinct_records
+from deepcritical_mcp.search.record_finder import LABELS, Lookup, ids_of
+from deepcritical_mcp.search.reference_finder import ReferenceMatch
+from deepcritical_mcp.search.references import WrittenReference, compare
+from deepcritical_mcp.text import clipped
+
+ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
+OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
+_MAX_CANDIDATES = 3
+_SHOWN = 240
+"""Characters of a reference that is named in a reason."""
+
+
+@dataclass(frozen=True)
+class ReferenceOutcome:
+    """What became of a reference; the attributes are those of `CheckedReference`.
+
+    Attributes:
+        publication: the record that it means, as it is to be kept; None if none is sure.
+        pending: whether there was no time left to look for it.
+    """
+
+    reference: DraftReference
+    verdict: ReferenceVerdict
+    publication: Publication | None = None
+    problems: tuple[ReferenceProblem, ...] = ()
+    reason: str = ""
+    candidates: tuple[Publication, ...] = ()
+    pending: bool = False
+
+
+@dataclass
+class TracedReference:
+    """A reference on its way: what it says, and what was found.
+
+    Attributes:
+        work: what it is to, if not to an article.
+        lookups: what is known about each of its numbers.
+        match: what was found by its text; None if that was not looked for.
+    """
+
+    draft: DraftReference
+    reference: WrittenReference
+    work: UncheckedWork | None
+    lookups: Mapping[RecordIds, Lookup] = field(default_factory=dict[RecordIds, Lookup])
+    match: ReferenceMatch | None = None
+
+    @property
+    def numbers(self) -> list[RecordIds]:
+        """The numbers to look up, each by itself."""
+        ids = self.reference.ids
+        by_paper = [RecordIds(pmid=ids.pmid)] if ids.pmid else []
+        by_paper += [RecordIds(doi=ids.doi)] if ids.doi else []
+        if not by_paper and (ids.pmcid or ids.nct):
+            return [RecordIds(pmcid=ids.pmcid) if ids.pmcid else RecordIds(nct=ids.nct)]
+        return by_paper
+
+    @cached_property
+    def by_number(self) -> list[CandidateRecord]:
+        """The records that its numbers lead to."""
+        found = [record for one in self.lookups.values() if one.record for record in (one.record, *one.others)]
+        records = {record.id: record for record in found}.values()
+        return [CandidateRecord(one, compare(self.reference, one), True) for one in records]
+
+    @property
+    def needs_search(self) -> bool:
+        """Whether what is written must be looked for."""
+        if not self.reference.says_more or any(not one.is_title_other for one in meant(self.by_number)):
+            return False
+        return self.work is None or not self.work.is_certain or bool(self.by_number)
+
+    @property
+    def candidates(self) -> list[CandidateRecord]:
+        """All records that it may mean."""
+        known = {one.record.id for one in self.by_number}
+        considered = self.match.considered.values() if self.match else ()
+        others = [CandidateRecord(record, agreement) for record, agreement in considered if record.id not in known]
+        return [*self.by_number, *others]
+
+    @property
+    def failures(self) -> list[ProviderError]:
+        """The services that did not answer."""
+        failed = [error for one in self.lookups.values() if one.record is None for error in one.failures]
+        return [*failed, *(self.match.failures if self.match else ())]
+
+
+def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+    """The verdict on a reference; `off` are the services that are switched off."""
+    if not one.reference.says_more and one.by_number:
+        return _by_number_alone(one, off)
+    found = [candidate for candidate in meant(one.candidates) if not _is_about_a_book(one, candidate)]
+    records = distinct_records([candidate.record for candidate in found])
+    if len(records) > 1:
+        return ReferenceOutcome(
+            one.draft, "ambiguous", reason="several records agree with it", candidates=tuple(records[:_MAX_CANDIDATES])
+        )
+    if records:
+        return _compared(one, next(candidate for candidate in found if candidate.record is records[0]), off)
+    if one.by_number:
+        return _misdirected(one, off)
+    return _not_found(one, off)
+
+
+def _is_about_a_book(one: TracedReference, candidate: CandidateRecord) -> bool:
+    """Whether a record has the title of a book or the like, but is something else, such as a review of it."""
+    is_other = candidate.agreement.conflicts > 0 and candidate.agreement.verdict("journal") in ("differs", "absent")
+    return one.work is not None and not candidate.by_number and is_other
+
+
+def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+    records = distinct_records([candidate.record for candidate in one.by_number])
+    if len(records) > 1:
+        same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
+        return ReferenceOutcome(one.draft, "ambiguous", reason=same, candidates=tuple(records[:_MAX_CANDIDATES]))
+    outcome = _compared(one, one.by_number[0], off)
+    said = f"{ONLY_A_NUMBER} {outcome.reason}".rstrip() if _says_nothing(one) else outcome.reason
+    return replace(outcome, reason=said)
+
+
+def _says_nothing(one: TracedReference) -> bool:
+    """Whether nothing of it but its number could be compared."""
+    says = one.reference.says
+    return not (says.title or says.authors or says.year or says.journal or says.volume)
+
+
+def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
+    """The verdict on a reference whose record is sure."""
+    record = candidate.record
+    unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
+    numbers = _number_problems(one, record, unasked)
+    second = second_work(one.reference, candidate.agreement.says)
+    others = [ReferenceProblem(field="title", written=clipped(second, _SHOWN), minor=True)] if second else []
+    problems = in_order([*numbers, *problems_of(one.reference, candidate.agreement, record), *others])
+    verdict: ReferenceVerdict = "verified"
+    if any(not problem.minor for problem in problems):
+        verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
+    elif problems:
+        verdict = "minor"
+    settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
+    unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
+    remarks = (*_all_else(one, candidate), *unchecked, *_remarks(candidate, second))
+    reason = " ".join((*_where_numbers_lead(one, numbers, record), *remarks))
+    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
+
+
+def _remarks(candidate: CandidateRecord, second: str) -> Iterator[str]:
+    """What is to be known besides about a reference and its record."""
+    if is_its_preprint(candidate.agreement, candidate.record):
+        yield f"The preprint is written; the record is the article: {clipped(vancouver(candidate.record), _SHOWN)}"
+    if second:
+        yield "A second work stands in this entry. It was not checked: give it an entry of its own."
+
+
+def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:
+    """Why nobody can say whether a number is known; "" if it is, or if all who could know it have answered."""
+    lookup = one.lookups[number]
+    if lookup.record:
+        return ""
+    label, value = next((LABELS[name], value) for name, value in number._asdict().items() if value)
+    if lookup.failures:
+        return f"{label} {value} could not be checked: {lookup.failures[0].message}"
+    not_asked = "" if number.doi else DocumentId(f"{label} {value}", ids=number).not_asked(number, off)
+    return f"{not_asked}." if not_asked else ""
+
+
+def _number_problems(
+    one: TracedReference, record: Publication, unasked: Container[RecordIds]
+) -> list[ReferenceProblem]:
+    """Numbers that are not the record's; one that leads to the same paper under another number is minor."""
+    meant_too = {candidate.record.id for candidate in one.by_number if candidate.is_meant}
+    found: list[ReferenceProblem] = []
+    known = number_problems(one.reference.ids, record)
+    for problem in known:
+        lookup = one.lookups.get(_only(problem.field, problem.written))
+        is_same = bool(lookup and lookup.record and lookup.record.id in meant_too)
+        found.append(problem.model_copy(update={"minor": True}) if is_same else problem)
+    for number, lookup in one.lookups.items():
+        name = next(name for name in RecordIds._fields if getattr(number, name))
+        if name not in IDS or getattr(record, name) or any(problem.field == name for problem in known):
+            continue
+        is_others = lookup.record is not None and lookup.record.id not in {record.id, *meant_too}
+        if is_others or (lookup.record is None and number not in unasked and _is_dead(name, lookup)):
+            found.append(ReferenceProblem(field=name, written=getattr(number, name)))
+    return found
+
+
+def _is_dead(name: str, lookup: Lookup) -> bool:
+    """Whether nobody knows a number, where all who could have answered."""
+    told = " ".join(attempt.detail for attempt in lookup.attempts)
+    return name == "pmid" or "may be wrong" in told
+
+
+def _only(name: str, value: str) -> RecordIds:
+    return RecordIds()._replace(**{name: value})
+
+
+def _where_numbers_lead(
+    one: TracedReference, problems: Sequence[ReferenceProblem], record: Publication
+) -> Iterator[str]:
+    for problem in problems:
+        if problem.minor:
+            continue
+        label = f"{LABELS[problem.field]} {problem.written}"
+        lookup = one.lookups.get(_only(problem.field, problem.written))
+        if lookup and lookup.record and lookup.record.id != record.id:
+            yield f"{label} leads to another paper: {clipped(vancouver(lookup.record), _SHOWN)}"
+        elif lookup and lookup.record is None and not lookup.failures:
+            yield f"{label} is not known; the record was found by the text."
+        else:
+            yield f"{label} is not that of the record."
+
+
+def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
+    """Which paper's names and place a reference has with the title of another one."""
+    others = [other for other in one.candidates if other.is_meant and other.is_title_other]
+    if chosen.is_title_right and others and others[0].record.id != chosen.record.id:
+        yield f"What stands beside the title is that of another paper: {clipped(vancouver(others[0].record), _SHOWN)}"
+
+
+def _names_another(one: TracedReference) -> bool:
+    """Whether both names and year beside a number in a sentence are those of another work."""
+    found = [candidate.agreement for candidate in one.by_number]
+    return all("differs" == agreement.verdict("authors") == agreement.verdict("year") for agreement in found)
+
+
+def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+    """Of a reference with numbers that lead to another paper, where nothing agrees with the rest of it."""
+    others = distinct_records([candidate.record for candidate in one.by_number])
+    if one.draft.is_inline and not _names_another(one):
+        if len(others) > 1:
+            return _by_number_alone(one, off)
+        return ReferenceOutcome(
+            one.draft, "verified", others[0], reason=ONLY_A_NUMBER if _says_nothing(one) else OTHER_NAMES
+        )
+    problems = [
+        ReferenceProblem(field=name, written=getattr(number, name))
+        for number, lookup in one.lookups.items()
+        for name in IDS
+        if getattr(number, name) and lookup.record
+    ]
+    leads = (
+        f"{LABELS[problem.field]} {problem.written} leads to another paper: {clipped(vancouver(lookup.record), _SHOWN)}"
+        for problem in problems
+        if (lookup := one.lookups[_only(problem.field, problem.written)]).record
+    )
+    nearest = [record for record, _ in one.match.nearest] if one.match else []
+    candidates = distinct_records([*nearest, *others])[:_MAX_CANDIDATES]
+    document = DocumentId("it", reference=one.reference.text)
+    not_asked = one.failures or document.not_asked(RecordIds(), off)
+    rest = "The rest could not be looked for everywhere." if not_asked else "No record agrees with the rest of it."
+    reason = " ".join((*leads, rest))
+    return ReferenceOutcome(one.draft, "wrong_id", None, tuple(problems), reason, tuple(candidates))
+
+
+def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+    """Of a reference for which there is no sure record."""
+    nearest = distinct_records([record for record, _ in one.match.nearest]) if one.match else []
+    told = " ".join(dict.fromkeys(error.message for error in one.failures))
+    if one.work:
+        return ReferenceOutcome(one.draft, "unchecked", reason=one.work.kind)
+    if elsewhere := _registered_elsewhere(one):
+        return ReferenceOutcome(one.draft, "unchecked", reason=elsewhere)
+    if told:
+        return ReferenceOutcome(one.draft, "outage", reason=told, candidates=tuple(nearest), pending=_is_pending(one))
+    if one.match and one.match.unasked:
+        reason = f"There was no time left to ask {' and '.join(one.match.unasked)}."
+        return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=True)
+    document = DocumentId("this reference", ids=one.reference.ids, reference=one.reference.text)
+    if not_asked := document.not_asked(one.reference.ids, off):  # a service that is switched off may have it
+        return ReferenceOutcome(one.draft, "outage", reason=f"{not_asked}.", candidates=tuple(nearest))
+    if nearest:
+        reason = "no record agrees with it as a whole; these come nearest"
+        return ReferenceOutcome(one.draft, "ambiguous", reason=reason, candidates=tuple(nearest))
+    return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
+
+
+def _who_was_asked(one: TracedReference) -> str:
+    """Who does not have it, in words."""
+    details = [attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts if attempt.detail]
+    if one.match:
+        services = " and ".join(("PubMed's search", *one.match.asked))
+        details.append(f"Not found by its text in {services}.")
+    elif not details:
+        details.append("Nothing but its number could be looked up, and nobody who was asked has it.")
+    return " ".join(dict.fromkeys(details))
+
+
+def _is_pending(one: TracedReference) -> bool:
+    return any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures)
+
+
+def _registered_elsewhere(one: TracedReference) -> str:
+    """What the DOI of a reference is, if it is registered with an agency whose records nobody here can be asked for."""
+    details = (attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts)
+    return next((detail for detail in details if "registered with" in detail), "")

@@ -1,0 +1,184 @@
+"""The check of a draft's references, quotations and claims, as clients see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from deepcritical_mcp.models.publication import PublicationStatus, StatusNotice, Value
+
+ReferenceVerdict = Literal["verified", "minor", "differs", "wrong_id", "ambiguous", "not_found", "outage", "unchecked"]
+QuotationVerdict = Literal["verbatim", "altered", "misattributed", "not_found"]
+
+
+def _is_empty(value: object) -> bool:
+    return not value
+
+
+_LEFT_OUT = Field(exclude_if=_is_empty)
+"""For what few findings have, and programs can do without: 200 references are to fit into two or three answers."""
+
+
+class ReferenceProblem(Value):
+    """A statement of a reference that is not the record's.
+
+    `field` is "title", "authors", "year", "journal", "volume", "issue", "pages", "pmid", "doi", "pmcid", "nct" or
+    "status"; a `minor` one is written differently by careful people (a year off by one, a last page).
+    """
+
+    field: str
+    written: str = ""
+    true: str = ""
+    minor: bool = False
+
+
+class CheckedRecord(Value):
+    """The record that a reference means, or may mean; `id` is its evidence id, e.g. "pubmed:31978945"."""
+
+    id: str
+    reference: Annotated[str, _LEFT_OUT] = ""
+    pmid: Annotated[str, _LEFT_OUT] = ""
+    doi: Annotated[str, _LEFT_OUT] = ""
+    status: PublicationStatus = "ok"
+    status_notices: Annotated[tuple[StatusNotice, ...], _LEFT_OUT] = ()
+
+
+class CheckedReference(Value):
+    """What became of one reference. `label`, `record`, `reason` and `corrected` are left out of the wire form if empty.
+
+    Attributes:
+        index: its place in the draft's order, from 1.
+        label: how the draft cites it: "12", "smith2020"; "" if it has no label.
+        written: as it is written, on one line.
+        record: the record that it means; None if none is sure.
+        problems: what differs, the gravest first; also the record's status, if that is not "ok".
+        reason: why there is no record or no sure verdict, and what to know besides; "" if nothing.
+        corrected: the reference as it should be, in its own style, ready to be pasted; "" if nothing must change or
+            no record is sure.
+        candidates: the records that it may mean, best first.
+    """
+
+    index: int
+    label: Annotated[str, _LEFT_OUT] = ""
+    written: str
+    verdict: ReferenceVerdict
+    record: Annotated[CheckedRecord | SkipJsonSchema[None], _LEFT_OUT] = None
+    problems: tuple[ReferenceProblem, ...] = ()
+    reason: Annotated[str, _LEFT_OUT] = ""
+    corrected: Annotated[str, _LEFT_OUT] = ""
+    candidates: tuple[CheckedRecord, ...] = ()
+
+    @property
+    def status(self) -> PublicationStatus:
+        """That of its record; "ok" without one."""
+        return self.record.status if self.record else "ok"
+
+
+class CheckedQuotation(Value):
+    """What became of one quotation of the draft.
+
+    Attributes:
+        index: its place in the draft, from 1.
+        references: indexes of the references that it is attributed to; () if none is named.
+        where: where it stands, or what comes nearest: an evidence id, with the anchor in a full text
+            ("pubmed:31978945 s3p4"); "" if nowhere.
+        passage: what stands there, verbatim.
+        difference: of an altered one, changed numbers and negations first; else what to know, e.g. that only the
+            abstract could be read.
+    """
+
+    index: int
+    quote: str
+    references: Annotated[tuple[int, ...], _LEFT_OUT] = ()
+    verdict: QuotationVerdict
+    where: str = ""
+    passage: Annotated[str, _LEFT_OUT] = ""
+    difference: str = ""
+
+
+class CheckedClaim(Value):
+    """The passage of one cited record that is nearest to a sentence that cites it. Nobody says that it supports it.
+
+    Attributes:
+        references: the index of the reference; first among those of its sentence.
+        where: evidence id of the record, with the anchor in a full text.
+        passage: verbatim; "" if nothing of the record could be read.
+        relevance: to the sentence, 0 to 1, three decimals.
+        numbers_missing: numbers of the sentence that occur nowhere in what could be read of the records it cites.
+    """
+
+    sentence: str
+    references: tuple[int, ...]
+    where: Annotated[str, _LEFT_OUT] = ""
+    passage: str = ""
+    relevance: float = 0.0
+    numbers_missing: tuple[str, ...] = ()
+
+
+Finding = CheckedReference | CheckedQuotation | CheckedClaim
+FindingKind = Literal["reference", "quotation", "claim"]
+
+
+class CitationReport(Value):
+    """What a check found in a draft, the gravest first; `counts` and `unchecked` are about all that was checked so far.
+
+    Attributes:
+        counts: "references" (of the draft), "checked" (of these, so far), how many have each verdict, and how many of
+            their records are "retracted", of "concern", "superseded", "published" meanwhile; "quotations" (so far), how
+            many have each verdict ("quotations_altered"); "claims" (findings, so far), "claims_with_numbers_missing".
+        unchecked: by name, what nobody here can check: books, laws, sites, software, datasets.
+        warnings: what to know about the draft as a whole: citations without an entry, entries that are never cited.
+        errors: services that could not be asked.
+        offset: the finding with which this part starts, counted from the start of the report.
+        call: what to pass with the `offset` of another part.
+        next_offset: where the next part starts, -1 at the end.
+        report_uri: the resource that has the whole report.
+        order: the kinds of the findings in the order of the report, see `findings_of`.
+    """
+
+    session_id: str
+    references: tuple[CheckedReference, ...] = ()
+    quotations: tuple[CheckedQuotation, ...] = ()
+    claims: tuple[CheckedClaim, ...] = ()
+    counts: dict[str, int] = Field(default_factory=dict[str, int])
+    unchecked: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    report_uri: str = ""
+    offset: Annotated[int, Field(exclude=True)] = 0
+    call: Annotated[str, Field(exclude=True)] = ""
+    next_offset: int = -1
+    next_step: str = ""
+    order: Annotated[tuple[FindingKind, ...], Field(exclude=True)] = ()
+
+
+def findings_of(report: CitationReport) -> tuple[Finding, ...]:
+    """All findings of a report in its order, the one in which `offset` counts."""
+    queues: dict[FindingKind, Iterator[Finding]] = {
+        "reference": iter(report.references),
+        "quotation": iter(report.quotations),
+        "claim": iter(report.claims),
+    }
+    ordered = [next(queues[kind]) for kind in report.order]
+    return (*ordered, *chain.from_iterable(queues.values()))
+
+
+def with_findings(report: CitationReport, findings: Sequence[Finding]) -> CitationReport:
+    """The same report with these findings only, in this order; `counts` and all else stay."""
+    kinds: dict[type[Finding], FindingKind] = {
+        CheckedReference: "reference",
+        CheckedQuotation: "quotation",
+        CheckedClaim: "claim",
+    }
+    return report.model_copy(
+        update={
+            "references": tuple(one for one in findings if isinstance(one, CheckedReference)),
+            "quotations": tuple(one for one in findings if isinstance(one, CheckedQuotation)),
+            "claims": tuple(one for one in findings if isinstance(one, CheckedClaim)),
+            "order": tuple(kinds[type(one)] for one in findings),
+        }
+    )

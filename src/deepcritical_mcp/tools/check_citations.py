@@ -1,0 +1,85 @@
+"""The tool `check_citations`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from deepcritical_mcp.models import CitationReport
+from deepcritical_mcp.text import clean_text, clipped, counted
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
+from deepcritical_mcp.tools.params import OtherSession
+from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.values import is_url
+
+MAX_DRAFT = 200_000
+"""Characters of a draft."""
+REPORT_URI = "report://{session_id}"
+"""The resource that has the whole report on a session's draft."""
+
+
+_FILE_NAME = re.compile(
+    r"[^\n\s]{0,200}\.(?:md|markdown|txt|docx?|odt|rtf|tex|pdf|bib|ris|nbib|json|html?)", re.IGNORECASE
+)
+
+
+def _draft(text: str) -> str:
+    draft = clean_text(text)
+    if not draft:
+        raise ValueError("pass the draft itself, with its list of references; a file must be read first")
+    if is_url(draft):
+        raise ValueError(f'"{clipped(draft, 60)}" is an address: open it and pass what it contains')
+    if _FILE_NAME.fullmatch(draft):
+        raise ValueError(f'"{clipped(draft, 60)}" is the name of a file: read it and pass what it contains')
+    if len(draft) > MAX_DRAFT:
+        raise ValueError(
+            f"at most {MAX_DRAFT:,} characters, got {len(draft):,}: check it in pieces, each a few sections with the "
+            "entries of the reference list that they cite, or the reference list alone"
+        )
+    return draft
+
+
+async def check_citations(
+    ctx: ToolContext,
+    text: Annotated[str, AfterValidator(_draft), Field(description="all of it, not a file name")],
+    offset: Annotated[int, Field(ge=0)] = 0,
+    read: Annotated[bool, Field(description="open full texts too")] = False,
+    session_id: OtherSession = "",
+) -> CitationReport:
+    """Check a draft or a reference list (any style, BibTeX, RIS, CSL-JSON): references that are retracted, wrong or not
+    found, with corrected lines; altered quotations; for each citing sentence the nearest passage of the record, for you
+    to judge. Continue with the same text and offset=next_offset."""
+    session = await session_for(ctx, session_id)
+    checker = (await application(ctx).services()).checker
+    report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))
+    call = f"check_citations with the same text, {'read=true, ' if read else ''}".rstrip()
+    steps = (f"Go on: {call} offset={report.next_offset}." if report.next_offset >= 0 else "", *_steps(report))
+    return report.model_copy(
+        update={
+            "offset": offset,
+            "call": call,
+            "report_uri": REPORT_URI.replace("{session_id}", report.session_id),
+            "next_step": session.next_step(*steps),
+        }
+    )
+
+
+def _steps(report: CitationReport) -> Iterator[str]:
+    """What to do about what was found."""
+    if (outages := report.counts.get("outage", 0)) and report.errors:
+        yield f"{counted(outages, 'reference')} could not be looked up: check again in a minute."
+    if any(one.corrected for one in report.references):
+        yield "Show the user what is written and what is true before you change the draft."
+
+
+TOOL = ToolSpec(
+    check_citations,
+    "Check a draft's citations",
+    CitationReport,
+    hints(open_world=True),
+    changes_session=True,
+    if_late="What was found is kept in the session. Call again with the same text: it goes on from there.",
+)

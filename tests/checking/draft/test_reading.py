@@ -1,0 +1,407 @@
+"""Drafts in the forms that people have them in."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepcritical_mcp.checking.draft import Draft, read_draft
+
+BERG = "Berg AB, Ruiz C. Zinc and wounds in elderly people. J Trace Elem. 2001;344(2):1-9."
+LIND = "Lind D. Copper: a review. Lancet. 2003;361:10-2. doi:10.1000/lind.2003"
+OKA = "Oka E, et al. Iron in mice. BMJ. 2005;330:55."
+NUMBERED = f"1. {BERG}\n2. {LIND}\n3. {OKA}\n"
+
+
+def texts(draft: Draft) -> list[str]:
+    return [" ".join(one.text.split()) for one in draft.references]
+
+
+def labels(draft: Draft) -> list[str]:
+    return [one.label for one in draft.references]
+
+
+def cited(draft: Draft) -> dict[str, tuple[int, ...]]:
+    return {one.claim: one.references for one in draft.sentences}
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "References",
+        "REFERENCES:",
+        "## References",
+        "**References**",
+        "7. References",
+        "References\n==========",
+        "References (3)",
+        "Literaturverzeichnis",
+        "Références bibliographiques",
+        "Bibliografía",
+        "Referências",
+        "Список литературы",
+        "参考文献",
+        r"\section*{References}",
+        "<h2>References</h2>",
+    ],
+)
+def test_a_list_is_found_under_its_heading(heading: str) -> None:
+    draft = read_draft(f"Zinc heals wounds [1].\n\n{heading}\n\n{NUMBERED}")
+    assert texts(draft) == [BERG, LIND, OKA]
+    assert labels(draft) == ["1", "2", "3"]
+    assert cited(draft) == {"Zinc heals wounds.": (1,)}
+
+
+@pytest.mark.parametrize("mark", ["[{}] ", "{}. ", "{}) ", "({}) ", "{}\t", "{}  ", "**{}.** ", "^{}^ ", "{}- "])
+def test_entries_are_cut_at_their_numbers_and_wrapped_lines_stay_with_them(mark: str) -> None:
+    entries = (BERG.replace("elderly people", "elderly\n2019. people"), LIND.replace("a review", "a\nreview"), OKA)
+    listed = "\n".join(mark.format(number) + text for number, text in enumerate(entries, 1))
+    draft = read_draft(f"Zinc heals wounds [1].\n\nReferences\n{listed}")
+    assert texts(draft) == [BERG.replace("elderly", "elderly 2019."), LIND, OKA]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_a_bare_list_needs_no_heading(between: str) -> None:
+    entries = [BERG, LIND, "PMID 15838709", "doi:10.1006/taap.1999.8737", "Zinc in wheat (PMID: 12345678)"]
+    assert texts(read_draft(between.join(entries))) == entries
+
+
+def test_hanging_lines_belong_to_the_entry_above() -> None:
+    draft = read_draft(
+        "References\nBerg, A. (2001). Zinc in wounds of\n    elderly people. J A, 1, 2.\n    https://doi.org/10.1000/a\n"
+        "van den Lind, D. (2003). Copper. J B, 3, 4."
+    )
+    assert [one.text[:8] for one in draft.references] == ["Berg, A.", "van den "]
+
+
+def test_what_follows_the_list_does_not_belong_to_its_last_entry() -> None:
+    draft = read_draft(f"Zinc [1].\n\nReferences\n{NUMBERED}\nTable 1. Doses in 2019\nA 1 2\n\nAppendix\nMore [2].")
+    assert texts(draft) == [BERG, LIND, OKA]
+    assert draft.references[2].end - draft.references[2].start == len(OKA)
+
+
+def test_each_section_has_its_own_numbers() -> None:
+    sections = (
+        f"# Part {n}\nZinc heals wounds in part {n} [1].\n\n## References\n1. {t}\n" for n, t in ((1, BERG), (2, LIND))
+    )
+    draft = read_draft("\n".join(sections))
+    assert cited(draft) == {"Zinc heals wounds in part 1.": (1,), "Zinc heals wounds in part 2.": (2,)}
+    assert draft.remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "references"),
+    [
+        ("Zinc heals wounds [1, 3].", (1, 3)),
+        ("Zinc heals wounds [1–3].", (1, 2, 3)),
+        ("Zinc heals wounds [1], [3].", (1, 3)),
+        ("Zinc heals wounds [1]–[3].", (1, 2, 3)),
+        ("Zinc heals wounds.¹⁻³ Then", (1, 2, 3)),
+        ("Zinc heals wounds.^1,2^", (1, 2)),
+        ("Zinc heals wounds.<sup>2</sup>", (2,)),
+        ("Zinc heals wounds. [3]", (3,)),
+        ("Zinc heals wounds (1,3).", (1, 3)),
+        ("Zinc heals wounds.1,2 Then", (1, 2)),
+    ],
+)
+def test_numbers_cite_in_many_forms(sentence: str, references: tuple[int, ...]) -> None:
+    assert cited(read_draft(f"{sentence}\n\nReferences\n{NUMBERED}")) == {"Zinc heals wounds.": references}
+
+
+def test_intervals_ions_units_and_years_do_not_cite() -> None:
+    text = (
+        "We gave 5 mg (n = 2) [95% CI 1.2-3.4] on 3 m² to 10³ cells with [Ca2+] in (2020): (1) early, (2) late, in ¹⁴C."
+    )
+    assert read_draft(f"{text}\n\n```\nx[1]\n```\n<!-- [2] -->\n\nReferences\n{NUMBERED}").sentences == ()
+
+
+@pytest.mark.parametrize(
+    ("citation", "index"),
+    [
+        ("(Müller et al., 2019)", 1),
+        ("(see Mueller & Lee 2019, p. 5)", 1),
+        ("(World Health Organization, 2021)", 2),
+        ("(WHO 2021)", 2),
+        ("(van den Berg, 2020b)", 4),
+    ],
+)
+def test_names_and_years_cite(citation: str, index: int) -> None:
+    draft = read_draft(
+        f"Zinc heals wounds {citation}.\n\nReferences\n\nMüller, K., & Lee, A. (2019). Zinc. J A, 1(2), 3–4.\n\n"
+        "World Health Organization. (2021). Zinc report. WHO Press.\n\n"
+        "van den Berg, A. (2020a). Copper. J B, 1, 2.\n\nvan den Berg, A. (2020b). Iron. J B, 3, 4."
+    )
+    assert cited(draft) == {"Zinc heals wounds.": (index,)}
+
+
+def test_keys_cite_entries_of_latex_pandoc_and_footnotes() -> None:
+    latex = read_draft(
+        f"Zinc heals \\citep[p.~3]{{berg}}.\n\\begin{{thebibliography}}{{9}}\n\\bibitem{{berg}} {BERG}\n"
+    )
+    pandoc = read_draft("Zinc heals [@berg2001, p. 5].\n\n@article{berg2001, title={Zinc}, year=2001}")
+    notes = read_draft(f"Zinc heals.[^a] Or not.[^b]\n\n[^a]: {BERG[:40]}\n    {BERG[41:]}\n[^b]: We doubt it.")
+    assert [cited(one)["Zinc heals."] for one in (latex, pandoc, notes)] == [(1,), (1,), (1,)]
+    assert [labels(one) for one in (latex, pandoc, notes)] == [["berg"], ["berg2001"], ["^a"]]
+    assert notes.remarks == ()
+
+
+def test_identifiers_in_the_text_are_references_of_their_own_once_each() -> None:
+    draft = read_draft(
+        "Zinc heals wounds (Berg et al., 2020; PMID: 12345678). Copper does not (PMIDs 12345678, 2345678). "
+        "See [the whole trial](https://doi.org/10.1056/NEJMoa2021436), too."
+    )
+    assert texts(draft) == [
+        "Berg et al., 2020; PMID: 12345678",
+        "PMID 2345678",
+        "https://doi.org/10.1056/NEJMoa2021436",
+    ]
+    assert all(one.is_inline for one in draft.references)
+    assert cited(draft) == {
+        "Zinc heals wounds.": (1,),
+        "Copper does not.": (1, 2),
+        "See the whole trial, too.": (3,),
+    }
+
+
+def test_an_identifier_in_the_text_cites_the_entry_that_has_it() -> None:
+    draft = read_draft(f"Copper is toxic (https://doi.org/10.1000/LIND.2003).\n\nReferences\n- {BERG}\n- {LIND}\n")
+    assert cited(draft) == {"Copper is toxic.": (2,)}
+
+
+def test_quotations_are_attributed_to_what_is_cited_nearest() -> None:
+    draft = read_draft(
+        "Berg (2001) writes: “Zinc closes all wounds […] in mice. It is cheap.” Others say "
+        '"zinc has no effect on any wound" (Lind, 2003) or call it a “western” thing.\n\n'
+        "> Iron is the root of all evil.\n> — Berg (2001)\n\n"
+        "References\nBerg, A. (2001). Zinc heals. J A, 1, 2.\nLind, D. (2003). Copper. J B, 3, 4.\n"
+    )
+    assert {one.text: one.references for one in draft.quotations} == {
+        "Zinc closes all wounds […] in mice. It is cheap.": (1,),
+        "zinc has no effect on any wound": (2,),
+        "Iron is the root of all evil.": (1,),
+    }
+
+
+def test_the_title_of_an_entry_is_no_quotation() -> None:
+    draft = read_draft(f"In “Zinc and wounds in elderly people” [1] we read it.\n\nReferences\n{NUMBERED}")
+    assert draft.quotations == ()
+
+
+def test_remarks_name_what_is_cited_without_an_entry_and_entries_that_are_never_cited() -> None:
+    draft = read_draft(f"Zinc heals wounds [1, 7].\n\nReferences\n1. {LIND}\n2. {OKA}\n3. {LIND}\n")
+    assert draft.remarks == (
+        "Cited, but not in the list of references: [7].",
+        "In the list of references, but never cited: [2], [3].",
+    )
+
+
+def test_a_bare_list_has_nothing_that_is_never_cited() -> None:
+    assert read_draft(NUMBERED).remarks == ()
+
+
+def test_bibtex_is_cut_at_its_entries_whatever_is_between_or_not_closed() -> None:
+    draft = read_draft(
+        "% mine\n@comment{x}\n@string{jb = {J Biol}}\n@article{a, title={A {B} C}, journal=jb}\n"
+        '@book{b, title="X"}\n@misc{c, title={never closed\n@article{d, title={D}}\n'
+    )
+    assert draft.form == "bibtex"
+    assert labels(draft) == ["a", "b", "c", "d"]
+    assert draft.references[0].text == "@article{a, title={A {B} C}, journal={J Biol}}"
+
+
+def test_ris_and_csl_are_cut_into_records() -> None:
+    ris = read_draft("TY  - JOUR\nTI  - Zinc\nER  - \n\nTY  - JOUR\nID  - lind\nTI  - Copper\n")
+    assert (ris.form, labels(ris)) == ("ris", ["", "lind"])
+    for text in ('[{"id": "a", "title": "A"}, {"id": 2, "title": "B"}]', '{"items": [{"id": "a"}, {"id": 2}]}'):
+        csl = read_draft(text)
+        assert (csl.form, labels(csl)) == ("csl-json", ["a", "2"])
+
+
+HOSTILE = (
+    "[", "](", '"', '" a', "“", "1", "[1,", "\n", " ", "2020 ", "Aa,Bb 2019a,b", "1. a\n", "- a\n", "@a{",
+    "\\cite{", "<!--", "```\n", "`", "*", "|a", "# a\n", "> a\n", "[^a]: ", "References\n", "https://a",
+    "10.1000/", "PMID 12345, ", "¹", "^1", "<sup>", "[@a;", '{"a":', "TY  - JOUR\n", "A. ", "\u0301",
+    "van de ", "a\n=\n", "$^", "<li>", "(((",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_hostile_draft_is_read(piece: str) -> None:
+    read_draft(piece * (20_000 // len(piece)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.one_of(st.sampled_from((*HOSTILE, BERG, LIND, NUMBERED)), st.text(max_size=8)), max_size=30).map(
+        "".join
+    )
+)
+def test_places_lie_within_the_draft_and_indexes_go_on(text: str) -> None:
+    draft = read_draft(text)
+    assert [one.index for one in draft.references] == [*range(1, len(draft.references) + 1)]
+    assert all(0 <= one.start <= one.end <= len(text) for one in draft.references)
+    known = {one.index for one in draft.references}
+    assert all({*one.references} <= known for one in (*draft.sentences, *draft.quotations))
+    assert all(0 <= one.start < len(text) for one in (*draft.sentences, *draft.quotations))
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["### References for this letter", "# Reading list", "## Selected bibliography on zinc", "**Key papers**"],
+)
+def test_a_longer_heading_opens_a_list_if_entries_stand_under_it(heading: str) -> None:
+    draft = read_draft(f"Zinc heals wounds [1].\n\n{heading}\n\n{NUMBERED}")
+    assert texts(draft) == [BERG, LIND, OKA]
+    prose = read_draft(f"{heading}\n\nWe read much.\n\n# References\n\n{NUMBERED}")
+    assert texts(prose) == [BERG, LIND, OKA]
+
+
+def test_an_item_of_title_and_link_under_such_a_heading_is_one_reference() -> None:
+    items = (
+        "Zinc and wounds (J Trace Elem 2001): https://doi.org/10.1000/a",
+        "Copper (Lancet 2003): https://doi.org/10.1000/b",
+    )
+    listed = "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))
+    draft = read_draft(f"# Reading list\n\nChecked by hand.\n\n{listed}")
+    assert texts(draft) == [*items]
+
+
+def test_a_row_of_a_table_that_cites_is_a_claim_of_its_cells() -> None:
+    table = "| Study | n | Result | Ref. |\n|---|---|---|---|\n| Elderly people | 83 | **healed** 12.5% | [1] |\n"
+    draft = read_draft(f"Zinc heals wounds [2].\n\n{table}\n## References\n{NUMBERED}")
+    assert cited(draft) == {"Zinc heals wounds.": (2,), "Elderly people; 83; healed 12.5%": (1,)}
+
+
+def test_copies_of_printed_pages_have_no_page_numbers_running_heads_and_broken_words() -> None:
+    draft = read_draft(
+        "WOUNDS\n\nZinc heals wounds of elderly people who were treated in wards, the paper says: “with-\n"
+        "drawal was hard for all of\n\n                 411\n\n      J Wounds 2025; 14: 410–419\n\n"
+        "the patients who had dose-\ndependent effects” (1).\n\nREFERENCES\n\n"
+        "1. Berg AB, Ruiz C. Zinc and wounds in el-\n    derly people of the Rodriguez-\n    Quiroga ward,\n\n"
+        "                 412\n\n      J Wounds 2025; 14: 410–419\n\n    a cohort. J Trace Elem. 2001;344(2):1-9.\n"
+        f"2. {OKA}\n\n                 413\n"
+    )
+    entry = "Berg AB, Ruiz C. Zinc and wounds in elderly people of the Rodriguez-Quiroga ward, a cohort."
+    assert texts(draft) == [f"{entry} J Trace Elem. 2001;344(2):1-9.", OKA]
+    assert [(one.text, one.references) for one in draft.quotations] == [
+        ("withdrawal was hard for all of the patients who had dose-dependent effects", (1,))
+    ]
+
+
+def test_a_single_number_between_paragraphs_is_no_page_number() -> None:
+    draft = read_draft(f"Zinc heals\n\n7\n\nwounds of people [1].\n\n## References\n{NUMBERED}")
+    assert cited(draft) == {"wounds of people.": (1,)}
+
+
+@pytest.mark.parametrize(
+    "citation",
+    ["(Berg 34)", "(Berg and Ruiz 34–35)", "(Berg)", "(qtd. in Berg 3)", "(Oka; Berg 4)"],
+)
+def test_names_without_years_cite_entries_of_works_cited(citation: str) -> None:
+    works = (
+        "Berg, Anna, and Carl Ruiz. “Zinc and Wounds.” *J Trace Elem*, vol. 3, no. 2, 2001, pp. 1-9.",
+        "Oka, Eva. “Iron in Mice.” *BMJ*, vol. 330, 2005, p. 55.",
+    )
+    draft = read_draft(f"Zinc heals old wounds {citation}.\n\n## Works Cited\n\n" + "\n\n".join(works))
+    assert [1 in references for references in cited(draft).values()] == [True]
+
+
+def test_a_page_cites_the_work_whose_author_the_sentence_names() -> None:
+    draft = read_draft(
+        "Oka thinks so (n = 12). Berg’s view is that “zinc heals all old wounds” (34).\n\n## Works Cited\n\n"
+        "Berg, Anna. “Zinc and Wounds.” *J Trace Elem*, vol. 3, no. 2, 2001, pp. 1-9.\n\n"
+        "Oka, Eva. “Iron in Mice.” *BMJ*, vol. 330, 2005, p. 55.\n"
+    )
+    assert [one.references for one in draft.quotations] == [(1,)]
+    assert [*cited(draft).values()] == [(1,)]
+
+
+@pytest.mark.parametrize("others", ["y cols.", "et coll.", "u. a.", "u.a.", "и др.", "e cols."])
+def test_and_others_is_understood_in_other_languages(others: str) -> None:
+    draft = read_draft(f"Zinc heals wounds (Berg {others}, 2001).\n\n# References\n\n{BERG}\n\n{LIND}\n\n{OKA}")
+    assert [*cited(draft).values()] == [(1,)]
+
+
+def test_a_link_to_a_site_in_prose_is_no_reference() -> None:
+    draft = read_draft("See https://www.example.org/about and https://doi.org/10.1000/a for zinc in wounds.")
+    assert texts(draft) == ["https://doi.org/10.1000/a"]
+
+
+def test_a_citation_with_another_year_than_the_list_has_is_named_once() -> None:
+    draft = read_draft(f"Zinc heals wounds (Berg & Ruiz, 2004).\n\n# References\n\n{BERG}\n\n{OKA}")
+    assert [*cited(draft).values()] == [(1,)]
+    assert draft.remarks[0] == "Cited with another year than in the list of references: Berg & Ruiz, 2004."
+
+
+def test_strings_of_a_json_array_are_references() -> None:
+    assert texts(read_draft(json.dumps([f"1. {BERG}", f"2. {LIND}", f"3. {OKA}"]))) == [BERG, LIND, OKA]
+
+
+def test_references_in_a_block_of_code_count_if_it_has_nothing_else() -> None:
+    draft = read_draft(f"Zinc heals [1].\n\n```\n{NUMBERED}```\n\nAll `x = [1]` is code. Iron, too, heals all [3].\n")
+    assert texts(draft) == [BERG, LIND, OKA]
+
+
+def test_several_references_under_one_number_are_apart() -> None:
+    double = f"1. (a) {BERG} (b) {LIND}\n2. {OKA}\n"
+    draft = read_draft(f"Zinc heals wounds [1].\n\n## References\n{double}")
+    assert texts(draft) == [BERG, LIND, OKA]
+    assert labels(draft) == ["1a", "1b", "2"]
+    assert [*cited(draft).values()] == [(1, 2)]
+
+
+def test_quotations_stand_in_straight_single_marks_too() -> None:
+    draft = read_draft(
+        "It's said that 'the patients' wounds weren't healed by zinc' (Berg and Ruiz, 2001). In the '90s the patients' "
+        f"wards were small.\n\n# References\n\n{BERG}\n\n{OKA}"
+    )
+    assert [(one.text, one.references) for one in draft.quotations] == [
+        ("the patients' wounds weren't healed by zinc", (1,))
+    ]
+
+
+def test_a_list_goes_on_under_a_heading_within_it_if_the_numbers_do() -> None:
+    rest = "## Found later\n\n4. Tal E, et al. Lead in mice. BMJ. 2006;331:55.\n\n## Appendix\n\n5. We asked people.\n"
+    draft = read_draft(f"Zinc heals wounds [1,4].\n\n## References\n{NUMBERED}\n{rest}")
+    assert labels(draft) == ["1", "2", "3", "4"]
+    assert draft.references[2].text == OKA
+
+
+@pytest.mark.parametrize("heading", ["## Included studies", "## Papers that we read", "## Citations in the field"])
+def test_paragraphs_about_studies_are_no_list_of_references(heading: str) -> None:
+    prose = "Berg and Ruiz (2001) found that zinc heals wounds.\n\nOka et al. (2005) gave iron to 34 mice."
+    draft = read_draft(f"{heading}\n\n{prose}\n\n# References\n\n{BERG}\n\n{OKA}")
+    assert texts(draft) == [BERG, OKA]
+    assert [*cited(draft).values()] == [(1,), (2,)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Berg et al. showed that zinc helps (Berg et al., 2008; PMID 31479920). Copper helps (Oka 1997; PMID 9146736).",
+        "Berg and colleagues showed that zinc heals wounds in mice (PMID: 17326724).",
+        "Zinc reduces mortality after burns (doi:10.1000/zinc.2019).",
+        "In 442 patients zinc rose from 25% to 70% (Berg et al., 2019, PMID 31388316), as later (PMID 31388317).",
+    ],
+)
+def test_a_paragraph_that_cites_by_numbers_is_prose_and_not_a_reference(text: str):
+    draft = read_draft(text)
+    assert draft.references
+    assert all(one.is_inline for one in draft.references)
+    assert draft.sentences
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Berg JA, Ruiz K, et al. Zinc in the healing of wounds: a cohort study. J Zinc. 2019;11:495-8. PMID: 31388316",
+        "Berg, J. A., Ruiz, K., & Oka, T. (2019). Zinc in the healing of wounds. Zinc Letters, 11, 495-508.",
+        "Zinc in the healing of wounds in a large cohort of patients (PMID: 31388316)",
+    ],
+)
+def test_one_reference_alone_is_one_reference(text: str):
+    (only,) = read_draft(text).references
+    assert (only.text, only.is_inline) == (text, False)

@@ -1,0 +1,180 @@
+"""Made-up records, and what a check makes of references to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from deepcritical_mcp.checking.draft import DraftReference
+from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcomes
+from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome
+from deepcritical_mcp.errors import ProviderError
+from deepcritical_mcp.models import AuthorName, DocumentPassage, Publication, Text
+from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.search.witness import Witness
+from tests.publications import published
+from tests.search.fake_session import FakeSession
+from tests.search.lookup_fakes import FakeRecords, FakeReferences
+
+
+class ReadingFakeSession(FakeSession):
+    """A session without texts."""
+
+    async def text(self, id: str) -> tuple[Publication, Text] | None:
+        return None
+
+    async def best_passages(self, id: str, question: str, limit: int) -> tuple[DocumentPassage, ...]:
+        return ()
+
+
+def article(pmid: str, title: str, authors: str, **fields: str) -> Publication:
+    """A record of PubMed's; `authors` as "Müller, Jan K; Berg, Anna"."""
+    names = [AuthorName(*(part.strip() for part in name.split(",", 1))) for name in authors.split(";")]
+    said = {"language": "eng", "source": "pubmed", "status_checked": "2999-01-01", **fields}
+    return published("[No abstract]", pmid=pmid, title=title, authors=names, **said)
+
+
+ZINC = article(
+    "30000001",
+    "Zinc supplementation and wound healing in older adults: a randomized controlled trial.",
+    "Müller, Jan K; van der Berg, Anna; O'Connor, Sean P; Zhang, Wei; Silva Costa, Ana M; Ødegård, Åse",
+    doi="10.1016/j.jnwc.2018.12.004",
+    journal="The Journal of nutrition and wound care",
+    journal_abbreviation="J Nutr Wound Care",
+    date="2019-03-04",
+    electronic_date="2018-12-20",
+    volume="45",
+    issue="3",
+    pages="327-357",
+)
+TNF = article(
+    "30000002",
+    "TNF-α blockade reduces tumour growth in haematopoietic stem cells of mice.",
+    "Zhang, Wei; Li, Xiao-Ming; Wang, Yu",
+    doi="10.1073/pnas.1712345115",
+    journal="Proceedings of the National Academy of Sciences of the United States of America",
+    journal_abbreviation="Proc Natl Acad Sci U S A",
+    date="2018-05-15",
+    volume="115",
+    issue="20",
+    pages="E4567-E4576",
+)
+LOCATOR = article(
+    "30000003",
+    "Walking speed and survival of patients with chronic heart failure in Norway.",
+    "Smith, John A; Johansson, Lars; Dvořák, Petr; Nguyen, Thi Minh Ha; García-López, María",
+    doi="10.1371/journal.pone.0123456",
+    journal="PloS one",
+    journal_abbreviation="PLoS One",
+    date="2015",
+    volume="10",
+    issue="4",
+    pages="e0123456",
+)
+SUPPLEMENT = article(
+    "30000004",
+    "Metformin for the prevention of diabetic nephropathy.",
+    "DE LUCA, G; McDonald, R T",
+    journal="Nephrology, dialysis, transplantation : official publication of the European Dialysis and Transplant "
+    "Association - European Renal Association",
+    journal_abbreviation="Nephrol Dial Transplant",
+    date="2001",
+    volume="16 Suppl 5",
+    pages="S12-S18",
+)
+RENAMED = article(
+    "30000005",
+    "Depressive symptoms and mortality after hip fracture: a cohort study.",
+    "Holmberg, Karin; Jensen, Ole",
+    journal="Archives of internal medicine",
+    journal_abbreviation="Arch Intern Med",
+    date="2004-02-09",
+    volume="164",
+    issue="3",
+    pages="301-7",
+)
+GERMAN = article(
+    "30000006",
+    "[Treatment of acute pancreatitis in children].",
+    "Weiß, Günther; Maier, Hans",
+    vernacular_title="Behandlung der akuten Pankreatitis bei Kindern.",
+    journal="Deutsche medizinische Wochenschrift (1946)",
+    journal_abbreviation="Dtsch Med Wochenschr",
+    date="1998-06-05",
+    volume="123",
+    issue="23",
+    pages="721-6",
+    language="ger",
+)
+CHINESE = article(
+    "30000007",
+    "[Epidemiology of hand, foot and mouth disease in Guangdong province].",
+    "Chen, Jian-guo; Liu, Hong",
+    journal="Zhonghua liu xing bing xue za zhi = Zhonghua liuxingbingxue zazhi",
+    journal_abbreviation="Zhonghua Liu Xing Bing Xue Za Zhi",
+    date="2012-07",
+    volume="33",
+    issue="7",
+    pages="712-5",
+    language="chi",
+)
+GROUP = article(
+    "30000008",
+    "Tranexamic acid after major orthopaedic surgery: a multicentre randomised trial.",
+    "ORTHO-TXA Trial Collaborators; Patel, Rina; Evans, David",
+    doi="10.1136/bmj.m6060",
+    journal="BMJ (Clinical research ed.)",
+    journal_abbreviation="BMJ",
+    date="2020-02-27",
+    volume="368",
+    pages="m6060",
+)
+OTHER = article(
+    "30000009",
+    "Vitamin K antagonists and bone density in postmenopausal women.",
+    "Rossi, Maria; Bianchi, Carlo; Verdi, Giulia",
+    doi="10.1056/NEJMoa1600001",
+    journal="The New England journal of medicine",
+    journal_abbreviation="N Engl J Med",
+    date="2016-08-11",
+    volume="375",
+    issue="6",
+    pages="541-50",
+)
+REVIEWED_BOOK = article(
+    "30000010",
+    "Principles and practice of infectious diseases in the tropics.",
+    "Lang, Peter",
+    journal="Journal of clinical pathology",
+    date="2006",
+    volume="59",
+    pages="112",
+)
+LIBRARY = (ZINC, TNF, LOCATOR, SUPPLEMENT, RENAMED, GERMAN, CHINESE, GROUP, OTHER, REVIEWED_BOOK)
+
+
+async def checked_all(
+    written: Sequence[str],
+    records: Sequence[Publication] = LIBRARY,
+    *,
+    session: ReadingFakeSession | None = None,
+    error: ProviderError | None = None,
+    inline: bool = False,
+) -> ReferenceOutcomes:
+    """What becomes of references where `records` are all that anybody knows; `error` is that of the service that reads
+    citations."""
+    numbers = {number: one for one in records for number in (one.pmid, one.doi.lower(), one.pmcid) if number}
+    lookups = [FakeRecords("numbers", numbers), FakeReferences("reader", *records, error=error)]
+    checker = ReferenceChecker(FullTexts([], None, lookups=lookups), Witness())
+    drafted = [DraftReference(number, text, 0, 0, is_inline=inline) for number, text in enumerate(written, 1)]
+    return await checker.check(drafted, session or ReadingFakeSession())
+
+
+async def checked(written: str, records: Sequence[Publication] = LIBRARY, **more: Any) -> ReferenceOutcome:
+    """What becomes of one reference."""
+    return (await checked_all([written], records, **more)).outcomes[0]
+
+
+def graver(outcome: ReferenceOutcome) -> set[str]:
+    """The fields that differ in another way than careful people write them."""
+    return {problem.field for problem in outcome.problems if not problem.minor}

@@ -1,0 +1,210 @@
+"""What a check says about references that hide something, and where a service that could know was not asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from deepcritical_mcp.checking.correction import corrected
+from deepcritical_mcp.checking.draft import DraftReference
+from deepcritical_mcp.checking.reference_checker import ReferenceChecker
+from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome
+from deepcritical_mcp.errors import ProviderError, ProviderUnavailableError
+from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.search.witness import Witness
+from tests.checking.reference_cases import OTHER, TNF, ReadingFakeSession, article, checked, graver
+from tests.search.lookup_fakes import FakeRecords, FakeReferences
+
+SHORT = article(
+    "30000021",
+    "The zinc finger.",
+    "Moor, Rita; Thevet, Eric",
+    journal="Evolution of organs",
+    journal_abbreviation="Evol Organs",
+    date="2013-06",
+    volume="140",
+    issue="11",
+    pages="2247-51",
+)
+SOUND = "Moor R, Thevet E. The zinc finger. Evol Organs. 2013;140(11):2247-51."
+INVENTED = "Miller JT, Chang W. Copper and telomere elongation in octogenarians. J Old Age. 2021;385(4):301-12."
+
+
+async def without_pubmed(
+    written: str, *, off: tuple[str, ...] = (), error: ProviderError | None = None
+) -> ReferenceOutcome:
+    """What becomes of a reference to a record that only the text leads to, without its PMID."""
+    record = OTHER.model_copy(update={"pmid": "", "id": f"doi:{OTHER.doi}"})
+    lookups = [FakeRecords("numbers", error or {}), FakeReferences("reader", record)]
+    checker = ReferenceChecker(FullTexts([], None, lookups=lookups, off=off), Witness())
+    return (await checker.check([DraftReference(1, written, 0, 0)], ReadingFakeSession())).outcomes[0]
+
+
+TITLE = "Vitamin K antagonists and bone density in postmenopausal women"
+ROSSI = f"Rossi M, Bianchi C, Verdi G. {TITLE}. N Engl J Med. 2016;375(6):541-50."
+
+
+async def test_a_pmid_is_not_wrong_where_pubmed_is_switched_off() -> None:
+    written = f"{ROSSI} PMID: 30000009"
+    assert (await without_pubmed(written)).verdict == "wrong_id"
+    outcome = await without_pubmed(written, off=("pubmed",))
+    assert (outcome.verdict, outcome.problems) == ("verified", ())
+    assert "PMID 30000009 could not be looked up" in outcome.reason
+
+
+async def test_a_pmid_that_could_not_be_asked_for_is_told_beside_a_sound_text() -> None:
+    down = ProviderUnavailableError("numbers", "The numbers are down.")
+    outcome = await without_pubmed(f"{ROSSI} PMID: 99999999", error=down)
+    assert outcome.verdict == "verified"
+    assert outcome.reason == "PMID 99999999 could not be checked: The numbers are down."
+
+
+async def test_a_pmcid_alone_is_not_unknown_where_pubmed_is_switched_off() -> None:
+    assert (await without_pubmed("PMCID: PMC6100001", off=("pubmed",))).verdict == "outage"
+
+
+@pytest.mark.parametrize("mark", [": ", ". "])
+async def test_a_title_with_an_invented_rest_is_another_title(mark: str) -> None:
+    written = f"Moor R, Thevet E. The zinc finger{mark}%s. Evol Organs. 2013;140(11):2247-51. PMID: 30000021"
+    outcome = await checked(written % "metformin triples lifespan in 12,000 elderly nurses", [SHORT])
+    assert graver(outcome) == {"title"}
+    assert outcome.problems[0].written.endswith("nurses")
+    assert "nurses" not in corrected(outcome.reference.text, SHORT, outcome.problems)
+
+
+async def test_a_short_subtitle_that_the_record_lacks_is_nothing() -> None:
+    written = "Moor R, Thevet E. The zinc finger: a review. Evol Organs. 2013;140(11):2247-51."
+    assert (await checked(written, [SHORT])).problems == ()
+
+
+@pytest.mark.parametrize(
+    "written", [f"(a) {SOUND} (b) {INVENTED}", f"{SOUND} See also: {INVENTED}", f"{SOUND[:-1]}; {INVENTED}"]
+)
+async def test_a_second_work_in_an_entry_is_told(written: str) -> None:
+    outcome = await checked(written, [SHORT])
+    assert outcome.verdict == "minor"
+    assert outcome.publication
+    assert outcome.publication.id == SHORT.id
+    assert "octogenarians" in outcome.problems[0].written
+    assert "was not checked" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Epub 2013 May 1. PubMed PMID: 30000021.",
+        "Erratum in: Evol Organs. 2014;141(2):502. Comment in Smith JA. Evol Organs. 2014;12(3):14-5.",
+        "This review from 2013 describes how the fingers of proteins hold zinc.",
+        "Available from: https://example.org/zinc. Accessed 3 May 2020. Free PMC article.",
+    ],
+)
+async def test_a_note_behind_a_reference_is_no_second_work(note: str) -> None:
+    assert (await checked(f"{SOUND} {note}", [SHORT])).problems == ()
+
+
+@pytest.mark.parametrize("journal", ["J Evol Organs", "J", "Organs"])
+async def test_a_journal_of_a_like_name_is_another_one(journal: str) -> None:
+    assert graver(await checked(SOUND.replace("Evol Organs", journal), [SHORT])) == {"journal"}
+
+
+async def test_a_preprint_that_was_published_is_told() -> None:
+    written = f"Rossi M, Bianchi C, Verdi G. {TITLE}. medRxiv 2015.03.15.15286112."
+    outcome = await checked(written)
+    assert outcome.verdict == "minor"
+    assert outcome.publication
+    assert outcome.publication.id == OTHER.id
+    assert [(one.field, one.written) for one in outcome.problems] == [("journal", "medRxiv")]
+    assert "The preprint is written" in outcome.reason
+    assert corrected(written, OTHER, outcome.problems) == ""
+
+
+async def test_a_greek_letter_that_was_lost_is_minor_where_all_else_agrees() -> None:
+    written = (
+        "Zhang W, Li XM, Wang Y. TNF- blockade reduces tumor growth in hematopoietic stem cells of mice{}. PNAS. {}."
+    )
+    for mark in ("", "[J]"):
+        outcome = await checked(written.format(mark, "2018;115(20):E4567-76"), [TNF])
+        assert [(one.field, one.minor) for one in outcome.problems] == [("title", True)]
+
+
+async def test_a_name_beside_a_number_is_never_replaced_by_a_journal() -> None:
+    assert (await checked("Rossi M. 2016. PMID: 30000009")).verdict == "verified"
+    outcome = await checked("Smith J. 2016. PMID: 30000009")
+    assert outcome.verdict in ("differs", "wrong_id")
+    assert graver(outcome) <= {"authors", "pmid"}
+
+
+async def test_a_supplement_belongs_to_the_volume() -> None:
+    assert (await checked(SOUND.replace("140(11)", "140 Suppl 2(11)"), [SHORT])).problems == ()
+    wrong = SOUND.replace("140(11)", "150 Suppl 2(11)")
+    outcome = await checked(wrong, [SHORT])
+    assert [one.written for one in outcome.problems] == ["150 Suppl 2"]
+    assert corrected(wrong, SHORT, outcome.problems) == SOUND
+
+
+@pytest.mark.parametrize(
+    ("written", "verdict"),
+    [
+        ("Müller et al., 2019; PMID 30000001", "verified"),
+        ("Okada et al., 2007; PMID 30000001", "wrong_id"),
+        ("Okada et al., 2019; PMID 30000001", "verified"),  # the name may be of a collaborator: only said
+        ("PMID 30000001", "verified"),
+    ],
+)
+async def test_names_and_year_beside_a_number_in_a_sentence_are_compared(written: str, verdict: str) -> None:
+    outcome = await checked(written, inline=True)
+    assert outcome.verdict == verdict
+    assert ("are not those of the record" in outcome.reason) == (written.startswith("Okada") and verdict == "verified")
+
+
+HYDROLASES = article(
+    "30000031",
+    "Lysosomal hydrolases of the epidermis. 2. Ester hydrolases.",
+    "Mier, P D; van den Hurk, J J",
+    journal="The British journal of dermatology",
+    journal_abbreviation="Br J Dermatol",
+    date="1975-10",
+    volume="93",
+    pages="391-8",
+)
+MICRONUCLEI = article(
+    "30000032",
+    "Confirmation of micronuclei by a repeated dose liver assay: focus on evaluation of the assay in young rats.",
+    "Takano, M; Ruiz, K",
+    journal="Genes and environment",
+    journal_abbreviation="Genes Environ",
+    date="2024-08-23",
+    volume="46",
+    pages="17",
+)
+FRACTURE = article(
+    "30000033",
+    "A case of an ununited fracture of the thigh.",
+    "Harding, G",
+    journal="Medico-chirurgical transactions",
+    journal_abbreviation="Med Chir Trans",
+    date="1811",
+    volume="2",
+    pages="47-51",
+)
+
+
+@pytest.mark.parametrize("part", ["2. Ester", "7. Ester"])
+async def test_a_title_with_a_numbered_part_is_compared_as_a_whole(part: str) -> None:
+    names = "Mier PD, van den Hurk JJ"
+    written = f"{names}. Lysosomal hydrolases of the epidermis. {part} hydrolases. Br J Dermatol 1975;93:391-8."
+    assert graver(await checked(written, [HYDROLASES])) == (set() if part == "2. Ester" else {"title"})
+
+
+@pytest.mark.parametrize("animals", ["rats", "mice", "dogs"])
+async def test_a_changed_word_of_a_subtitle_is_found(animals: str) -> None:
+    written = (
+        "Takano M, Ruiz K. Confirmation of micronuclei by a repeated dose liver assay: focus on evaluation of the "
+        f"assay in young {animals}. Genes Environ. 2024 Aug 23;46(1):17."
+    )
+    assert graver(await checked(written, [MICRONUCLEI])) == (set() if animals == "rats" else {"title"})
+
+
+async def test_a_year_of_the_nineteenth_century_is_a_year() -> None:
+    written = "Harding G (1811) A case of an ununited fracture of the thigh. Med Chir Trans 2:47–51."
+    assert (await checked(written, [FRACTURE])).verdict == "verified"
+    assert graver(await checked(written.replace("1811", "1804"), [FRACTURE])) == {"year"}

@@ -1,0 +1,124 @@
+"""The report as a person reads it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from markdown_it import MarkdownIt
+
+from deepcritical_mcp.checking.report_text import report_text
+from deepcritical_mcp.models import CheckedQuotation, CheckedReference, Finding, ReferenceProblem
+from tests.checking.reports import ALTERED, CORRECTED, claim, differing, record, report, retracted, verified
+from tests.tools.test_inert import ATTACKS, HARMLESS, tokens
+
+LISTS = {"bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close"}
+OURS = {"heading_open", "heading_close", "blockquote_open", "blockquote_close", "strong_open", "strong_close", *LISTS}
+
+
+def test_the_first_line_sums_up() -> None:
+    shown = report_text(report([], references=42, checked=40, verified=36, differs=3, not_found=1, retracted=2))
+    assert shown.startswith(
+        "# 42 references: 36 verified, 3 differing from the record, 1 not found, 2 not checked yet; 2 retracted\n"
+    )
+
+
+def test_what_is_grave_is_told_in_full_and_what_is_sound_on_one_line() -> None:
+    shown = report_text(report([retracted(1), differing(2), ALTERED, verified(3), verified(4)]))
+    headings = re.findall("^## (.+)", shown, re.MULTILINE)
+    assert headings == [
+        "Retracted",
+        "Differs from the record",
+        "Altered quotations",
+        "Verified: agrees with the record",
+    ]
+    assert "- Retraction: J Zinc. 2021 Jan;8(1):3; PMID 99" in shown
+    assert "### [doe2018] (reference 2)" in shown
+    assert "- year: written “2018”, the record has “2020”" in shown
+    assert "- pages: not written, the record has “11-9” (minor)" in shown
+    assert "Corrected, to paste:\n> Doe J, Roe R. Zinc in wound repair: a trial. J Zinc. 2020;7(2):11-9." in shown
+    assert "number: 12 became 10" in shown
+    (line,) = re.findall(r"^- \[3\].*", shown, re.MULTILINE)
+    assert line == f"- [3] pubmed:3: {record(3).reference}"
+
+
+def test_passages_are_shown_for_the_reader_to_judge() -> None:
+    shown = report_text(report([claim("Zinc heals by 45% [2]."), claim("Zinc heals by 45% [2].", 3, anchor="s2p1")]))
+    assert shown.count("> Zinc heals by 45% [2].") == 1
+    assert "Reference 2 (pubmed:2, abstract), relevance 0.612; numbers missing: 45%:" in shown
+    assert "Reference 3 (pubmed:3 s2p1), relevance 0.612" in shown
+    assert "read the passage and judge" in shown
+
+
+def test_what_has_no_abstract_is_said_so() -> None:
+    unread = claim("Zinc heals by 45% [2].").model_copy(update={"passage": "", "numbers_missing": ()})
+    shown = report_text(report([unread]))
+    assert "Reference 2 (pubmed:2): its record has no abstract, and nothing else of it could be read." in shown
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("Zinc in ischemic stroke: a trial", "; it differs in: “ischemic” for “hemorrhagic”"),
+        ("Zinc in no hemorrhagic stroke: a trial", "; it differs in: “no” added"),
+        ("Zinc in stroke: a trial", "; it differs in: “hemorrhagic” left out"),
+        ("Copper and tin of the meadows in autumn and in spring", ""),
+    ],
+)
+def test_of_titles_that_are_nearly_the_same_the_words_that_differ_are_shown(written: str, told: str) -> None:
+    title = ReferenceProblem(field="title", written=written, true="Zinc in hemorrhagic stroke: a trial")
+    shown = report_text(report([differing().model_copy(update={"problems": (title,)})]))
+    assert f"the record has “Zinc in hemorrhagic stroke: a trial”{told}\n" in shown
+
+
+FINDINGS: list[Finding] = [
+    retracted(),
+    differing(),
+    verified(3),
+    ALTERED,
+    claim("Zinc heals [2]."),
+    CheckedReference(index=5, written="Doe J. Zinc. 2018.", verdict="not_found", reason="Neither PubMed nor Crossref."),
+    CheckedReference(index=6, written="Doe J. Zinc.", verdict="ambiguous", candidates=(record(6), record(7))),
+    CheckedReference(index=7, written="Doe J. Zinc.", verdict="outage", reason="Crossref is unavailable."),
+    CheckedReference(index=8, written="Zinc Act 1990.", verdict="unchecked", reason="a law"),
+    CheckedReference(index=9, written="Doe J. Zinc.", verdict="wrong_id", record=record(9), corrected=CORRECTED),
+    CheckedReference(index=10, written="Doe J. Zinc.", verdict="minor", record=record(10), corrected=CORRECTED),
+    CheckedQuotation(index=2, quote="zinc", verdict="misattributed", where="pubmed:3", passage="Zinc."),
+    CheckedQuotation(index=3, quote="zinc", verdict="not_found", difference="only the abstract was read"),
+    CheckedQuotation(index=4, quote="zinc", verdict="verbatim", where="pubmed:3"),
+]
+
+
+def test_nothing_is_called_what_nobody_here_can_know() -> None:
+    shown = report_text(report(FINDINGS, references=9, checked=9)).casefold()
+    assert not re.search("support|contradict|fabricat|hallucinat|fake", shown)
+    assert "it may exist all the same" in shown
+
+
+def test_no_sentence_of_ours_runs_into_a_quotation() -> None:
+    depth, quoted = 0, list[str]()
+    for token in MarkdownIt("commonmark").parse(report_text(report(FINDINGS))):
+        depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
+        quoted += [token.content] if depth and token.type == "inline" else []
+    assert not [one for one in quoted if re.search("Record:|Corrected|It stands|Reference|written|pubmed:", one)]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_text_from_outside_does_anything(attack: str) -> None:
+    notice = retracted().record
+    assert notice
+    hostile = [
+        differing(corrected=f"{attack}\n{attack}").model_copy(update={"label": attack, "reason": attack}),
+        CheckedReference(
+            index=3,
+            written=attack,
+            verdict="ambiguous",
+            candidates=(record().model_copy(update={"reference": attack}),),
+        ),
+        CheckedReference(index=4, written=attack, verdict="unchecked", reason=attack),
+        ALTERED.model_copy(update={"quote": attack, "passage": attack, "difference": attack}),
+        claim(attack).model_copy(update={"passage": attack, "numbers_missing": (attack,)}),
+    ]
+    told = report(hostile).model_copy(update={"unchecked": (attack,), "warnings": (attack,), "errors": (attack,)})
+    for parser in (MarkdownIt("commonmark"), MarkdownIt("gfm-like", {"linkify": False})):
+        assert {one.type for one in tokens(parser, report_text(told))} <= HARMLESS | OURS

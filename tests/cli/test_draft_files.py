@@ -1,0 +1,159 @@
+"""Drafts as people keep them: encodings, several files, word processors."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deepcritical_mcp.cli import draft_files
+from deepcritical_mcp.cli.draft_files import read_drafts
+from deepcritical_mcp.errors import InvalidInputError
+
+TEXT = "Zinc “heals” wounds.¹\n\nReferences\n1. Müller Ä. Zinc. 2021.\n"
+PANDOC = pytest.mark.skipif(shutil.which("pandoc") is None, reason="pandoc is not installed")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_draft_is_read_in_the_encoding_that_it_has(tmp_path: Path, encoding: str):
+    file = tmp_path / "draft.md"
+    file.write_bytes(TEXT.encode(encoding))
+    assert read_drafts([str(file)]) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [
+        ("% Encoding: ISO-8859-15\n", "iso-8859-15"),
+        ("\\usepackage[latin9]{inputenc}\n", "latin9"),
+        ("% -*- coding: windows-1250 -*-\n", "windows-1250"),
+        ('<?xml version="1.0" encoding="koi8-r"?>\n', "koi8-r"),
+    ],
+)
+def test_an_older_encoding_is_read_where_the_file_names_it(tmp_path: Path, declared: str, encoding: str):
+    text = declared + bytes([0xA4, 0xE6, 0xF8]).decode(encoding)
+    file = tmp_path / "refs.bib"
+    file.write_bytes(text.encode(encoding))
+    assert read_drafts([str(file)]) == text
+
+
+def test_a_name_that_is_no_encoding_of_texts_is_not_followed(tmp_path: Path):
+    file = tmp_path / "refs.bib"
+    file.write_bytes(b"% Encoding: rot13\n% coding: nonsense\nM\xfcller")
+    assert read_drafts([str(file)]).endswith("Müller")
+
+
+def test_line_ends_of_other_systems_become_plain(tmp_path: Path):
+    file = tmp_path / "draft.txt"
+    file.write_bytes(b"One.\r\nTwo.\rThree.")
+    assert read_drafts([str(file)]) == "One.\nTwo.\nThree."
+
+
+def test_several_files_are_one_draft_in_their_order(tmp_path: Path):
+    for name, text in {"b.md": "See [@a].", "a.bib": "@article{a, title={Zinc}}"}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert read_drafts([str(tmp_path / "b.md"), str(tmp_path / "a.bib")]) == "See [@a].\n\n@article{a, title={Zinc}}"
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode("utf-16"))))
+    assert read_drafts(["-"]) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("empty.md", b" \n\xc2\xa0\n", "The draft is empty"),
+        ("long.md", b"x" * 200_001, "200,001 characters"),
+        ("image.md", b"\x89PNG\r\n\x1a\n\0\0\0", "is not text"),
+        ("renamed.md", b"%PDF-1.7 and so on", "is not text"),
+        ("renamed.txt", b"PK\x03\x04 a document of a word processor", "ends in .docx"),
+        ("half.md", "Zinc".encode("utf-16")[:-1], "is damaged"),
+        ("paper.pdf", b"%PDF-1.7", "pass the document that it was made from"),
+        ("old.doc", b"\xd0\xcf\x11\xe0", "save it as .docx"),
+    ],
+)
+def test_what_is_not_a_draft_is_refused_with_advice(tmp_path: Path, name: str, data: bytes, told: str):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(InvalidInputError, match=told):
+        read_drafts([str(tmp_path / name)])
+
+
+def test_a_folder_is_not_a_draft(tmp_path: Path):
+    with pytest.raises(InvalidInputError, match="is a folder"):
+        read_drafts([str(tmp_path)])
+
+
+def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(draft_files, "MAX_FILE", 1024 * 1024)
+    (tmp_path / "thesis.docx").write_bytes(b"PK" + bytes(1024 * 1024))
+    with pytest.raises(InvalidInputError, match="larger than 1 MB"):
+        read_drafts([str(tmp_path / "thesis.docx")])
+
+
+WRITTEN = """# Results
+
+Zinc heals [1]; copper does not.^2,3^ Iron "may do so in some patients".[^a]
+
+# References
+
+1. Ruiz A. Zinc in wound_repair: p < 0.05 & more. *J Made-up Res*. 2021;9(2):11-9. doi:10.5555/a_b_c
+2. Adams B. Copper. <https://doi.org/10.5555/x_y>
+
+[^a]: Nadie C. Iron. 2019.
+"""
+
+
+@PANDOC
+@pytest.mark.parametrize("kind", ["docx", "odt", "html"])
+def test_a_document_of_a_word_processor_is_read_through_pandoc(tmp_path: Path, kind: str):
+    file = tmp_path / f"draft.{kind}"
+    subprocess.run(["pandoc", "-f", "markdown", "-o", file], input=WRITTEN.encode(), check=True)
+    text = read_drafts([str(file)])
+    assert "# References" in text
+    assert "Zinc heals [1]; copper does not.^2,3^" in text
+    assert "“may do so in some patients”" in text
+    assert "wound_repair: p < 0.05 & more. *J Made-up Res*. 2021;9(2):11-9. doi:10.5555/a_b_c" in text
+    assert "\\" not in text
+
+
+@PANDOC
+def test_links_from_citations_to_their_entries_are_dropped(tmp_path: Path):
+    (tmp_path / "draft.html").write_text(
+        '<p>Zinc<sup><a href="#r1">1</a>,<a href="#r2">2</a></sup> heals [<a href="#r3">3</a>] '
+        '<a href="#r4">[4]</a> <a href="https://doi.org/10.5555/a">here</a>.',
+        encoding="utf-8",
+    )
+    assert read_drafts([str(tmp_path / "draft.html")]) == (
+        "Zinc^1,2^ heals [3] [4] [here](https://doi.org/10.5555/a).\n"
+    )
+
+
+@PANDOC
+def test_a_page_cannot_make_pandoc_read_other_files(tmp_path: Path):
+    (tmp_path / "secret.txt").write_text("a secret", encoding="utf-8")
+    (tmp_path / "draft.html").write_text(
+        f'<p>Zinc heals.</p><iframe src="file://{tmp_path}/secret.txt"></iframe><iframe src="{tmp_path}/secret.txt">',
+        encoding="utf-8",
+    )
+    with contextlib.suppress(InvalidInputError):  # pandoc refuses, or leaves the frames out
+        assert "a secret" not in read_drafts([str(tmp_path / "draft.html")])
+
+
+@PANDOC
+def test_a_damaged_document_is_refused_in_pandocs_words(tmp_path: Path):
+    (tmp_path / "draft.docx").write_bytes(b"PK\x03\x04 and nothing more")
+    with pytest.raises(InvalidInputError, match=r"pandoc cannot convert .*draft\.docx: "):
+        read_drafts([str(tmp_path / "draft.docx")])
+
+
+def test_without_pandoc_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "draft.docx").write_bytes(b"PK")
+    with pytest.raises(InvalidInputError, match="pandoc, which is not installed: install it"):
+        read_drafts([str(tmp_path / "draft.docx")])

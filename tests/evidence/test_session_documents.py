@@ -1,0 +1,144 @@
+"""Documents of a session: texts that belong to it and are no evidence."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import SessionNotFoundError
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.models import Publication
+from tests.evidence.stand_ins import HashingModel
+from tests.evidence.test_sessions import lines_until_killed
+from tests.evidence.test_upgrade import write
+
+Registries = Callable[[Settings], SessionRegistry]
+
+ZINC = Publication.of("abstract", "Zinc helps the skin.", provider="pubmed", source="pubmed", title="Zinc", pmid="1")
+LONG = '{"sentences": "' + "Zinc heals wounds – “faster”. " * 40_000 + '"}'
+
+
+async def test_a_document_is_kept_whole_and_the_last_one_of_a_name_counts(place: Settings, registries: Registries):
+    session = await registries(place).open()
+    assert await session.document("report") == ""
+    for content in ("first", LONG, "last"):
+        await session.keep_document("report", content)
+        assert await session.document("report") == content
+    await session.keep_document("log", "")
+    assert (await session.document("log"), await session.document("report")) == ("", "last")
+
+
+async def test_a_document_is_not_evidence(place: Settings, registries: Registries):
+    session = await registries(place).open()
+    await session.add_evidence([ZINC])
+    await session.keep_document("report", "Zinc helps nobody.")
+    await session.rest()
+    assert (await session.count(), await session.ids()) == (1, ["pubmed:1"])
+    assert [one.id for one in await session.search_similar("zinc", max_results=5)] == ["pubmed:1"]
+    assert await session.get(["report", "document\nreport"]) == {}
+
+
+async def test_a_document_survives_rest_with_and_without_evidence(place: Settings, registries: Registries):
+    session = await registries(place).open()
+    await session.keep_document("report", "of no evidence")
+    await session.rest()
+    assert await session.document("report") == "of no evidence"
+    await session.add_evidence([ZINC])
+    await session.rest()
+    assert (await session.document("report"), await session.count()) == ("of no evidence", 1)
+
+
+async def test_a_document_survives_the_process(lasting_place: Settings, registries: Registries):
+    registry = registries(lasting_place)
+    session = await registry.open()
+    await session.add_evidence([ZINC])
+    await session.keep_document("report", LONG)
+    await registry.aclose()
+    reopened = await registries(lasting_place).get(session.session_id)
+    assert (await reopened.document("report"), await reopened.count()) == (LONG, 1)
+
+
+async def test_a_document_goes_with_its_session(place: Settings, registries: Registries):
+    registry = registries(place)
+    session = await registry.open()
+    await session.keep_document("report", "short")
+    await registry.drop(session.session_id)
+    with pytest.raises(SessionNotFoundError):
+        await session.document("report")
+    with pytest.raises(SessionNotFoundError):
+        await session.keep_document("report", "again")
+    if registry.undo_seconds:
+        restored = await registry.restore(session.session_id)
+        assert await restored.document("report") == "short"
+
+
+async def test_processes_on_one_server_see_each_other_s_documents(
+    registries: Registries, request: pytest.FixtureRequest
+):
+    settings = Settings(chroma_url=request.getfixturevalue("chroma_server").url)
+    mine = await registries(settings).open()
+    yours = await registries(settings).get(mine.session_id)
+    assert await yours.document("report") == ""
+    await mine.keep_document("report", "mine")
+    assert await yours.document("report") == "mine"
+    await yours.keep_document("report", "yours")
+    assert await mine.document("report") == "yours"
+    await mine.add_evidence([ZINC])
+    assert (await yours.count(), await mine.document("report")) == (1, "yours")
+
+
+async def test_a_document_survives_a_change_of_the_model(lasting_place: Settings):
+    first = SessionRegistry(lasting_place, HashingModel("old", 16), open_backend(lasting_place))
+    session = await first.open()
+    await session.add_evidence([ZINC])
+    await session.keep_document("report", "short")
+    await first.aclose()
+    second = SessionRegistry(lasting_place, HashingModel("new", 24), open_backend(lasting_place))
+    again = await second.get(session.session_id)
+    assert [one.id for one in await again.search_similar("zinc")] == ["pubmed:1"]
+    assert (await again.document("report"), await again.count()) == ("short", 1)
+    await second.aclose()
+
+
+async def test_a_session_of_version_0_1_can_keep_documents(
+    lasting_place: Settings, registries: Registries, embedder: EmbeddingService
+):
+    session_id = await write(lasting_place, embedder)
+    registry = registries(lasting_place)
+    session = await registry.get(session_id, owner="ada")
+    before = await session.ids()
+    assert await session.document("report") == ""
+    await session.keep_document("report", "short")
+    await registry.aclose()
+    again = await registries(lasting_place).get(session_id, owner="ada")
+    assert (await again.document("report"), await again.ids()) == ("short", before)
+
+
+async def test_a_killed_process_has_kept_what_it_acknowledged(registries: Registries, tmp_path: Path):
+    script = """
+import os, signal, sys, anyio
+from pathlib import Path
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from tests.evidence.stand_ins import HashingModel
+
+async def main():
+    settings = Settings(data_dir=Path(sys.argv[1]))
+    session = await SessionRegistry(settings, HashingModel("all-MiniLM"), open_backend(settings)).open()
+    for content in ("first", "last"):
+        await session.keep_document("report", content)
+    print(session.session_id, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+anyio.run(main)
+"""
+    (session_id,) = lines_until_killed([sys.executable, "-c", script, str(tmp_path)], 1)
+    session = await registries(Settings(data_dir=tmp_path)).get(session_id)
+    assert await session.document("report") == "last"

@@ -1,0 +1,184 @@
+"""The tool that checks drafts, as a client calls it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent, TextResourceContents
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.search.full_texts import FullTexts
+from tests.fakes import fake_server
+from tests.sources.ncbi import article, ncbi, pubmed
+
+TITLE = "Zinc closes wounds of the skin in adults: a randomized trial"
+RECORDS = {
+    "31000011": article("31000011", f"{TITLE}."),
+    "31000012": article("31000012", "Retracted: copper in the healing of burns.", types=("Retracted Publication",)),
+}
+DRAFT = f"""# Wounds
+
+Zinc closed wounds within 45 days [1]. Copper did too [2].
+
+## References
+
+1. {TITLE}. PMID: 31000011.
+2. Copper in the healing of burns. PMID: 31000012.
+"""
+
+
+@asynccontextmanager
+async def checking(**settings: Any) -> AsyncGenerator[Client]:
+    """A client of a server with NCBI behind it."""
+    async with ncbi(RECORDS) as played, httpx.AsyncClient() as http:
+        server = fake_server(full_texts=FullTexts((), pubmed(played.url, http)), settings=Settings(**settings))
+        async with Client(server) as client:
+            yield client
+
+
+async def checked(client: Client, text: str = DRAFT, **arguments: object) -> CallToolResult:
+    return await client.call_tool("check_citations", {"text": text, **arguments})
+
+
+def text_of(result: CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+def structured(result: CallToolResult) -> dict[str, Any]:
+    assert not result.is_error, text_of(result)
+    assert result.structured_content
+    return result.structured_content
+
+
+async def test_a_draft_is_checked_and_both_forms_say_the_same() -> None:
+    async with checking() as client:
+        result = await checked(client)
+    report, shown = structured(result), text_of(result)
+    assert report["counts"]["references"] == 2
+    for one in report["references"]:
+        assert f"[{one['label']}]" in shown
+        assert one["record"]["id"] in shown
+    assert "\n## Retracted\n" in shown
+    assert {"45"} <= {number.split()[0] for one in report["claims"] for number in one.get("numbers_missing", ())}
+    assert report["report_uri"] in shown
+    assert report["next_offset"] == -1
+
+
+async def test_the_report_is_a_resource_of_the_session_and_its_records_are_evidence() -> None:
+    async with checking() as client:
+        report = structured(await checked(client))
+        content = (await client.read_resource(report["report_uri"])).contents[0]
+        listed = {one.uri: one.title or "" for one in (await client.list_resources()).resources}
+        held = structured(await client.call_tool("list_evidence", {}))
+    assert isinstance(content, TextResourceContents)
+    assert content.mime_type == "text/markdown"
+    assert content.text.startswith("# 2 references: ")
+    assert "2 references" in listed[report["report_uri"]]
+    assert {one["id"] for one in held["items"]} == {"pubmed:31000011", "pubmed:31000012"}
+
+
+async def test_references_of_a_service_that_is_switched_off_are_not_accused() -> None:
+    async with Client(fake_server(full_texts=FullTexts((), None, off=["pubmed"]))) as client:
+        result = await checked(client)
+    report = structured(result)
+    assert {one["verdict"] for one in report["references"]} == {"outage"}
+    assert "pubmed is switched off here (DEEPCRITICAL_OFF)" in text_of(result)
+    assert "check again in a minute" not in report["next_step"]
+
+
+async def test_without_a_check_there_is_no_report() -> None:
+    async with checking() as client:
+        added = structured(await client.call_tool("add_evidence", {"items": [{"content": "A note."}]}))
+        assert not [one for one in (await client.list_resources()).resources if one.uri.startswith("report://")]
+        with pytest.raises(MCPError, match="No draft was checked"):
+            await client.read_resource(f"report://{added['session_id']}")
+        exported = structured(await client.call_tool("export_evidence", {"format": "markdown"}))
+    assert "references" not in exported["text"]
+
+
+@pytest.mark.parametrize("limit", [2_000, 4_000, 32_000])
+async def test_the_export_ends_with_the_report(limit: int) -> None:
+    texts, offset = list[str](), 0
+    async with checking(max_result_chars=limit) as client:
+        await checked(client)
+        while offset >= 0:
+            part = structured(await client.call_tool("export_evidence", {"format": "markdown", "offset": offset}))
+            assert part["next_offset"] == -1 or part["next_offset"] > offset
+            texts, offset = [*texts, part["text"]], part["next_offset"]
+        bibtex = structured(await client.call_tool("export_evidence", {"format": "bibtex"}))
+        some = structured(await client.call_tool("export_evidence", {"format": "markdown", "ids": ["pubmed:31000011"]}))
+    whole = "\n".join(texts)
+    assert whole.index("## 2. ") < whole.index("# 2 references: ")
+    assert whole.count("## Retracted\n") == 1
+    assert "references: " not in bibtex["text"] + some["text"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"text": "x" * 200_001}, "at most 200,000 characters, got 200,001"),
+        ({"text": "  \n"}, "pass the draft itself"),
+        ({"text": "papers/draft.md"}, '"papers/draft.md" is the name of a file'),
+        ({"text": "https://example.org/draft.pdf"}, "is an address: open it and pass what it contains"),
+        ({}, "text is required"),
+        ({"file_path": "draft.md"}, "read the file and pass what it contains as text"),
+        ({"text": DRAFT, "references": ["PMID: 31000011"]}, "Pass one text: the draft, and its reference list"),
+        ({"text": DRAFT, "style": "apa"}, "check_citations accepts text, offset, read, session_id"),
+        ({"text": "No list follows here."}, "No references were found"),
+        ({"text": DRAFT, "offset": 99}, "beyond the end"),
+    ],
+)
+async def test_what_cannot_be_checked_is_refused_with_what_to_do(arguments: dict[str, object], told: str) -> None:
+    async with checking() as client:
+        result = await client.call_tool("check_citations", arguments)
+    assert result.is_error
+    assert told in text_of(result)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"draft": DRAFT},
+        {"manuscript": DRAFT},
+        {"content": DRAFT},
+        {"markdown": DRAFT},
+        {"query": DRAFT},
+        {"bibliography": DRAFT.partition("## References")[2]},
+        {"references": ["1. PMID: 31000011", "2. PMID: 31000012"]},
+        {"csl_json": [{"type": "article-journal", "title": TITLE, "PMID": "31000011"}]},
+        {"text": DRAFT, "full_text": True},
+    ],
+)
+async def test_other_names_for_the_same_are_understood(arguments: dict[str, object]) -> None:
+    async with checking() as client:
+        report = structured(await client.call_tool("check_citations", arguments))
+    assert report["counts"]["references"]
+    assert report["warnings"][0].startswith("Read ")
+
+
+async def test_a_report_comes_in_parts_that_are_asked_for_with_the_same_text() -> None:
+    seen, offset = list[int](), 0
+    async with checking(max_result_chars=2_000) as client:
+        while offset >= 0:
+            part = structured(await checked(client, offset=offset))
+            seen += [one["index"] for one in part["references"]]
+            assert part["next_offset"] == -1 or f"offset={part['next_offset']}" in part["next_step"]
+            offset = part["next_offset"]
+    assert sorted(seen) == [1, 2]
+
+
+async def test_the_prompt_carries_the_draft_as_data() -> None:
+    async with checking() as client:
+        prompt = await client.get_prompt("check_my_draft", {"draft": "One line [1].\nAnother line."})
+    (message,) = prompt.messages
+    assert isinstance(message.content, TextContent)
+    assert "«One line [1].\nAnother line.»" in message.content.text
+    assert "check_citations" in message.content.text
