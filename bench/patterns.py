@@ -15,8 +15,11 @@ import ast
 import importlib
 import pkgutil
 import re
+import signal
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +34,9 @@ BOUND = 9.0
 QUICK = 0.002
 """Seconds at `LENGTH` below which nothing is measured further: a quadratic pattern takes longer."""
 METHODS = frozenset("match search fullmatch findall finditer sub subn split".split())
+PATIENCE = 20.0
+"""Seconds after which a pattern is taken for one that never ends."""
+ENDLESS = 99.0
 UNITS = (
     " ", "\n", "\t", "\u00a0", "  a", "\u0301", "e\u0301\u0323", "**a ", "**", "*a", "_", "__a", "#", "# ", "`", "`a",
     "&lt;", "&lt;a", "&", "&#", "&#1", "&a", "<", "<a", "<a ", "</", "<!--", "<ERROR>", "<PubmedArticle>", "<PMID",
@@ -207,6 +213,12 @@ def inputs(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
 def seconds(pattern: re.Pattern[Any], method: str, text: str) -> float:
     subject: Any = text if isinstance(pattern.pattern, str) else text.encode()
     began = time.thread_time()
+    with _at_most(PATIENCE):
+        _run(pattern, method, subject)
+    return time.thread_time() - began
+
+
+def _run(pattern: re.Pattern[Any], method: str, subject: Any) -> None:
     if method in ("sub", "subn"):
         getattr(pattern, method)("" if isinstance(subject, str) else b"", subject)
     elif method == "finditer":
@@ -214,26 +226,56 @@ def seconds(pattern: re.Pattern[Any], method: str, text: str) -> float:
             pass
     else:
         getattr(pattern, method)(subject)
-    return time.thread_time() - began
+
+
+@contextmanager
+def _at_most(limit: float) -> Iterator[None]:
+    """Raises `TimeoutError` in a pattern that takes longer, where the system has such a timer (not on Windows)."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def timed(pattern: re.Pattern[Any], method: str, start: str, unit: str, end: str, length: int) -> float:
     return seconds(pattern, method, start + unit * (length // len(unit)) + end)
 
 
+def _measured(pattern: re.Pattern[Any], method: str, start: str, unit: str, end: str) -> tuple[float, float]:
+    """Seconds at `LENGTH` and the growth, 1 if it was too quick to tell."""
+    at = timed(pattern, method, start, unit, end, LENGTH)
+    if at < QUICK:
+        return at, 1.0
+    if at > 1.0:
+        return at, ENDLESS
+    factor = timed(pattern, method, start, unit, end, GROWTH * LENGTH) / at
+    if factor > BOUND:  # once more, in case the machine was busy with something else
+        at = min(at, timed(pattern, method, start, unit, end, LENGTH))
+        factor = timed(pattern, method, start, unit, end, GROWTH * LENGTH) / at
+    return at, factor
+
+
 def growth(name: str, pattern: re.Pattern[Any], methods: Iterable[str]) -> Growth:
-    """The worst of all inputs."""
+    """The worst of all inputs; `ENDLESS` if it does not come to an end within `PATIENCE`."""
     worst = Growth(name, 0.0, 1.0, "", "")
     for start, unit, end in inputs(pattern):
         for method in methods:
-            at = timed(pattern, method, start, unit, end, LENGTH)
-            if at < QUICK:
-                if worst.factor == 1.0 and at > worst.seconds:
-                    worst = Growth(name, at, 1.0, unit, method)
-                continue
-            at = min(at, timed(pattern, method, start, unit, end, LENGTH))
-            longer = (timed(pattern, method, start, unit, end, GROWTH * LENGTH) for _ in range(2))
-            factor = min(longer) / at if at < 1.0 else 99.0
+            try:
+                at, factor = _measured(pattern, method, start, unit, end)
+            except TimeoutError:
+                return Growth(name, PATIENCE, ENDLESS, unit, method)
+            if factor == 1.0 == worst.factor and at > worst.seconds:
+                worst = Growth(name, at, 1.0, unit, method)
             if factor > worst.factor:
                 worst = Growth(name, at, factor, unit, method)
             if factor > BOUND:

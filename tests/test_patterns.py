@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import signal
 import sys
 import unicodedata
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.text import normalized
 
 ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "deepcritical_mcp"
 EXCEPT = ("cli.jsonc.",)
 """Reads the user's own file of settings."""
 
@@ -28,10 +33,25 @@ def bench() -> Any:
     return module
 
 
-def test_the_time_of_every_pattern_grows_linearly_with_the_text() -> None:
+@cache
+def found_patterns() -> Mapping[str, Any]:
+    return {name: one for name, one in bench().patterns().items() if not name.startswith(EXCEPT)}
+
+
+PARTS = sorted(
+    one.stem for one in PACKAGE.iterdir() if not one.name.startswith("__") and (one.is_dir() or one.suffix == ".py")
+)
+
+
+def test_the_patterns_are_found() -> None:
+    assert len(found_patterns()) > 800
+    assert {name.split(".")[0].split(":")[0] for name in found_patterns()} <= {*PARTS}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_the_time_of_every_pattern_grows_linearly_with_the_text(part: str) -> None:
     patterns = bench()
-    found = {name: one for name, one in patterns.patterns().items() if not name.startswith(EXCEPT)}
-    assert len(found) > 150, "the patterns are not found any more"
+    found = {name: one for name, one in found_patterns().items() if re.split("[.:]", name)[0] == part}
 
     grown = [patterns.growth(name, pattern, methods) for name, (pattern, methods) in found.items()]
 
@@ -44,6 +64,14 @@ def test_a_pattern_that_is_not_linear_is_noticed() -> None:
     patterns = bench()
     for slow in (r"\s+[-|]\s+PubMed$", r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<(Record)>.*?</\1>", r"&lt;.*?&gt;"):
         assert patterns.growth("slow", re.compile(slow), ["sub"]).factor > patterns.BOUND, slow
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that interrupts a pattern")
+def test_a_pattern_that_never_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    patterns = bench()
+    monkeypatch.setattr(patterns, "PATIENCE", 0.5)
+    endless = re.compile(r"(?:[A-Z]\w{1,40} ?){1,12}\Z")
+    assert patterns.growth("endless", endless, ["match"]).factor == patterns.ENDLESS
 
 
 def test_only_one_function_normalizes_text() -> None:

@@ -108,7 +108,10 @@ async def test_what_is_off_is_not_asked_and_not_taken_for_not_found(tmp_path: Pa
     assert server.asked == []
     assert "Not asked for records, since switched off on this server: pubmed, pmc" in fetched
     assert "pubmed is switched off on this server (DEEPCRITICAL_OFF), so 31000001 could not be looked up" in fetched
-    assert "pmc is switched off on this server (DEEPCRITICAL_OFF), so PMC9000001 could not be looked up" in read
+    assert (
+        "pubmed and pmc are switched off on this server (DEEPCRITICAL_OFF), so PMC9000001 could not be looked up"
+        in read
+    )
     assert "not found" not in f"{fetched} {read}".lower()
     assert "kept as your note, not as PubMed's record: PubMed is switched off on this server" in claimed
 

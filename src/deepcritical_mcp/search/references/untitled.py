@@ -18,9 +18,11 @@ _NAME = re.compile(
 )
 _BETWEEN = re.compile(r" ?[,;]? ?(?:(?:and|und|y|et|e|&) )?")
 _NUMBERED = re.compile(r"[\W\d]{0,12}")
+_WHOLE = r"(?![\w'’-])"
 _NAMES_AND_OTHERS = re.compile(
-    rf"(?:{_PARTICLES}{_CAPITAL}[ ,;&.]{{0,3}}|[A-Z]\.?[ ,;-]{{0,2}}|(?:and|und|y|et) ){{1,12}}\Z"
+    rf"(?:{_PARTICLES}{_CAPITAL}{_WHOLE}[ ,;&.]{{0,3}}|[A-Z](?:\.|{_WHOLE})[ ,;-]{{0,2}}|(?:and|und|y|et) ){{1,12}}\Z"
 )
+"""Whole words only: "AAAA" can be read in one way."""
 _YEAR = re.compile(r"[\s.,;:]{0,3}\(? ?(?:1[5-9]|20)[0-9]{2}[a-z]? ?\)?[\s.,:;]{0,3}")
 _JOURNAL = re.compile(r"[^\d;:\[]{0,120}(?<![\w-])(?=[\d;:\[]|\Z)|[^\d;:\[]{0,120}(?=[;:\[]|\Z)|")
 _JOINING = frozenset("of the and in for on de la der und des et e a & part section series".split())
