@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,7 +50,15 @@ harmless slips are corrected (a number for a string, a single item for a list). 
 Markdown, and as the structured value named below.
 
 What a tool finds or keeps belongs to a *session*. `session_id` is `""` for your connection's default session, `"new"`
-to start a new one, or an id from an earlier result.
+or `"new: a title"` to start a new one, an id from an earlier result, or a title or its beginning
+([more](guide.md#keeping-sessions)).
+"""
+
+PROFILES_HEAD = """\
+### Which tools are offered
+
+`DEEPCRITICAL_TOOLS`, or `serve --profile`, chooses the tools: a profile, names of tools, or both, e.g.
+`core,get_full_text`. What each profile costs a model's context before the first call, and the whole list:
 """
 
 SEARCH_FETCH_HEAD = """\
@@ -82,7 +91,7 @@ COMMANDS_HEAD = """\
 ## Commands
 
 `--debug`, anywhere in a command, shows the traceback of a failure. Exit codes: 0 success, 1 failure, 2 wrong usage or a
-wrong setting, 130 interrupted with Ctrl-C. `check` has codes of its own.
+wrong setting, 130 interrupted with Ctrl-C. `check` and `refresh` have codes of their own.
 """
 
 
@@ -91,6 +100,7 @@ def reference() -> str:
     listed, words = anyio.run(_listed), Words("parameters")
     parts = [HEAD, TOOLS_HEAD, *(_tool(listed[spec.name], spec, words) for spec in TOOLS)]
     pair = PROFILES["search-fetch"]
+    parts += [PROFILES_HEAD, anyio.run(_profiles)]
     parts += [SEARCH_FETCH_HEAD, *(_tool(listed[spec.name], spec, words) for spec in pair)]
     words.close()
     parts += [
@@ -102,6 +112,20 @@ def reference() -> str:
         _commands(),
     ]
     return "\n".join(parts)
+
+
+async def _profiles() -> str:
+    """The size of each profile's tool list in bytes: what a model reads, and all that is sent."""
+    rows: list[tuple[str, ...]] = []
+    for profile, specs in PROFILES.items():
+        tools = [
+            tool.model_dump(by_alias=True, exclude_none=True, mode="json")
+            for tool in await create_server(Settings(), profile=profile).list_tools()
+        ]
+        read = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in tools]
+        sizes = (len(json.dumps(one, separators=(",", ":"), ensure_ascii=False).encode()) for one in (read, tools))
+        rows.append((f"`{profile}`", f"{len(specs)}", *(f"{size:,}" for size in sizes)))
+    return _table(("Profile", "Tools", "Bytes that a model reads", "Bytes in all"), rows)
 
 
 class Words:
@@ -189,9 +213,11 @@ def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _value(model: type[BaseModel], words: Words) -> str:
-    properties = output_schema(model)["properties"]
+    properties, whole = output_schema(model)["properties"], model.model_json_schema(mode="serialization")["properties"]
     rows: list[tuple[str, ...]] = []
     for name, field in properties.items():
+        if field.get("type") == "array" and "items" not in field:
+            field["items"] = {"type": whole[name]["items"]["type"]}
         inner = next(_models_in(model.model_fields[name].annotation), None)
         rows.append((f"`{name}`", _type_of(field, inner), words.of(model.__name__, name)))
     text = "\n\n".join(_paragraphs(model))
@@ -228,8 +254,8 @@ async def _resources() -> str:
         for one in await server.list_resources()
     ]
     head = (
-        "## Resources\n\nA client's list contains its own session and the newest evidence in it; a notification is "
-        "sent when they change.\n\n"
+        "## Resources\n\nA client's list contains its own session, the newest evidence in it, and the caller's latest "
+        "20 sessions; a notification is sent when they change.\n\n"
     )
     return head + _table(("URI", "Title", "Type", "Content"), rows)
 
@@ -321,6 +347,8 @@ def _cli_row(name: str, info: OptionInfo | ArgumentInfo, kind: object, default: 
 
 
 def _cli_type(kind: object) -> str:
+    if type(None) in get_args(kind):
+        [kind] = [one for one in get_args(kind) if one is not type(None)]
     if get_origin(kind) is Literal:
         return " \\| ".join(f"`{one}`" for one in get_args(kind))
     names: dict[object, str] = {bool: "switch", str: "string", int: "integer", float: "number", Path: "path"}
@@ -329,7 +357,7 @@ def _cli_type(kind: object) -> str:
 
 def _type_of(schema: Mapping[str, Any], inner: type[BaseModel] | None = None) -> str:
     if "enum" in schema or "const" in schema:
-        return " \\| ".join(f"`{one}`" for one in schema.get("enum", [schema.get("const")]))
+        return " \\| ".join(f"`{one}`" for one in schema.get("enum", [schema.get("const")]) if one != "")
     if schema.get("type") == "array":
         return f"list of {_type_of(schema['items'], inner)}"
     if schema.get("type") == "object":

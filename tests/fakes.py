@@ -77,7 +77,7 @@ def fake_server(
     literature: FakeSearch | None = None,
     web: FakeSearch | None = None,
     settings: Settings | None = None,
-    profile: Profile = "research",
+    profile: Profile | None = None,
     embedder: Any = EMBEDDER,
     full_texts: FullTexts | None = None,
     witness: Witness | None = None,

@@ -27,6 +27,7 @@ from deepcritical_mcp import errors
 from deepcritical_mcp.cli.clients import Machine, known_clients
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
+from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.models import MAX_VARIANTS, STATUSES
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.search.asking import ONLY_NEW_LOOKAHEAD, QUERY_WEIGHT
@@ -72,7 +73,7 @@ def without_relevance(page: str) -> str:
     return re.sub(r"relevance \d\.\d\d", "relevance", page)
 
 
-@pytest.mark.parametrize(("page", "calls"), [("README.md", 3), ("guide.md", 17)])
+@pytest.mark.parametrize(("page", "calls"), [("README.md", 3), ("guide.md", 21)])
 async def test_sessions_show_what_the_server_answers(page: str, calls: int) -> None:
     assert PAGES[page].count("\n```text\n→ ") == PAGES[page].count("\n<!-- shows: ") == calls
     replayed = await script("guide").replayed(PAGES[page])
@@ -127,13 +128,13 @@ TOP = {path.name for path in ROOT.iterdir()}
 PARTS = {path.stem for path in PACKAGE.iterdir()}
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
 DOTTED = re.compile(r"[a-z_]\w*(?:\.\w+)+")
-MEDIA_TYPE = "text/markdown"
+MEDIA_TYPES = ("text/markdown", "text/plain")
 PLACEHOLDER = re.compile(r"<\w+>")
 
 
 def missing_path(name: str) -> bool:
     """Whether `name` looks like a path of the repository but does not exist, there or in the package."""
-    if not PATH.fullmatch(name) or not ("/" in name or name.endswith((".py", ".toml"))) or name == MEDIA_TYPE:
+    if not PATH.fullmatch(name) or not ("/" in name or name.endswith((".py", ".toml"))) or name in MEDIA_TYPES:
         return False
     if name.partition("/")[0] not in TOP | PARTS and not name.endswith(".py"):
         return False
@@ -199,10 +200,10 @@ def test_variables_tools_prompts_and_codes_that_are_named_exist(page: str) -> No
         r"`((?:pubmed|web|semantic)_(?!query|block)[a-z]+|(?!as_)[a-z]+_(?:evidence|queries|session|question|claim))"
         r"(?:\(|`)"
     )
-    assert set(re.findall(ours, text)) <= known
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     codes = {kind.code for kind in kinds if issubclass(kind, errors.DeepCriticalError)}
-    assert set(re.findall(r"`(session_[a-z]+)`", text)) - {"session_id"} <= codes
+    assert set(re.findall(ours, text)) <= known | codes
+    assert set(re.findall(r"`(session_[a-z]+)`", text)) - {"session_id"} - PARTS <= codes
 
 
 def options_by_command() -> dict[str, set[str]]:
@@ -249,7 +250,7 @@ NUMERALS = {3.0: "three", 86_400.0: "a day"}
         f"past up to {ONLY_NEW_LOOKAHEAD} known results",
         f"has at most {Settings().max_result_chars:,} characters",
         f"holds up to {Settings().max_evidence:,} records",
-        f"deleted after {NUMERALS[Settings().session_ttl]}",
+        f"deleted after {NUMERALS[MemoryBackend.ttl]}",
         f"of a {ShippedModel().dimension}-dimensional space",
     ],
 )
@@ -322,6 +323,14 @@ def test_the_cache_folder_is_where_the_guide_says(monkeypatch: pytest.MonkeyPatc
     assert Path(linux).expanduser() == Path(Unix("deepcritical-mcp").user_cache_dir)
     assert Path(macos).expanduser() == Path(MacOS("deepcritical-mcp").user_cache_dir)
     assert windows == r"%LOCALAPPDATA%\deepcritical-mcp\deepcritical-mcp\Cache"
+
+
+def test_the_data_folder_is_where_the_guide_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    linux, macos, windows = row_of(GUIDE, "data folder")
+    assert Path(linux).expanduser() == Path(Unix("deepcritical-mcp").user_data_dir)
+    assert Path(macos).expanduser() == Path(MacOS("deepcritical-mcp").user_data_dir)
+    assert windows == r"%LOCALAPPDATA%\deepcritical-mcp\deepcritical-mcp"
 
 
 def test_the_registry_finds_its_name_in_the_readme() -> None:

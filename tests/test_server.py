@@ -94,7 +94,7 @@ async def test_a_small_piece_of_research_ask_keep_find_again(mode: str) -> None:
         ("pubmed_search", {"query": [1, 2]}, "query is one text"),
         ("pubmed_search", {"query": "x", "variants": ["y"] * 8}, "at most 7 items"),
         ("pubmed_search", {"query": "x", "session_id": "rs_" + "0" * 32}, "unknown or has expired"),
-        ("pubmed_search", {"query": "x", "session_id": "../../etc/passwd"}, "unknown or has expired"),
+        ("pubmed_search", {"query": "x", "session_id": "../../etc/passwd"}, "You have no session whose title"),
         ("web_search", {"query": "x", "min_score": 2}, "min_score: from 0 to 1, got 2"),
         ("expand_queries", {"topic": "x", "description": "d" * 4_001}, "at most 4,000 characters, got 4,001"),
         ("web_search", {"query": "x", "topic": "sports"}, "topic: expected 'general' or 'news'"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.tools.call_session import ToolContext, existing_session, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, existing_session, finds_titles, own_sessions, session_for
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -29,6 +29,8 @@ async def complete(
     if isinstance(ref, PromptReference):
         if argument.name == "depth":
             return _completion(DEPTHS, argument.value)
+        if argument.name == "session":
+            return _completion(await _session_names(ctx), argument.value)
         store = await existing_session(ctx)
         return _completion(await _topics(store) if store else (), argument.value)
     if not ref.uri.startswith(("evidence://", "report://")):
@@ -48,8 +50,7 @@ async def _session_or_evidence_ids(
     ctx: ToolContext, argument: CompletionArgument, known: CompletionContext | None
 ) -> list[str]:
     if argument.name == "session_id":
-        store = await existing_session(ctx)
-        return [store.session_id] if store else []
+        return await _session_names(ctx)
     session_id = ((known.arguments if known else None) or {}).get("session_id", "")
     try:
         given = (await session_for(ctx, session_id, may_open=False)).store if session_id else None
@@ -57,6 +58,16 @@ async def _session_or_evidence_ids(
         return (await store.ids())[:MAX_EVIDENCE_READ] if store else []
     except DeepCriticalError:
         return []
+
+
+async def _session_names(ctx: ToolContext) -> list[str]:
+    """The titles of the caller's sessions, the last used first, and their ids, that of the current one first."""
+    try:
+        store, own = await existing_session(ctx), await own_sessions(ctx)
+    except DeepCriticalError:
+        return []
+    titles = [one.title for one in own if one.title] if finds_titles(ctx) else []
+    return [*([store.session_id] if store else []), *titles, *(one.session_id for one in own)]
 
 
 def _completion(candidates: Iterable[str], prefix: str) -> Completion:

@@ -20,6 +20,8 @@ from deepcritical_mcp.errors import ConfigurationError
 
 PREFIX = "DEEPCRITICAL_"
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")  # in lower case too
+IN_MEMORY = "memory"
+"""The value of DEEPCRITICAL_DATA_DIR under which no session is kept."""
 _NEAR = 0.81  # SERPER_API_KEY, another product's, is at 0.80 of ours; NCBI_KEY at 0.82
 _TOKEN_PAIR = re.compile(r"[A-Za-z0-9._-]{1,64}:[!-+\--~]{1,512}")
 
@@ -63,10 +65,32 @@ def _source_names(value: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-Folder = Annotated[Path, AfterValidator(lambda value: value.expanduser())]
+def _tool_names(value: tuple[str, ...]) -> tuple[str, ...]:
+    if not value:  # the tools need not be imported for this
+        return value
+    known = pkgutil.resolve_name("deepcritical_mcp.tools:tool_choices")()
+    names = tuple(dict.fromkeys(name.casefold() for name in value))
+    if unknown := [name for name in names if name not in known]:
+        raise ValueError(f'has no tool or profile "{unknown[0][:40]}"; there are {", ".join(known)}')
+    return names
+
+
+def _expanded(value: Path) -> Path:
+    try:
+        return value.expanduser()
+    except RuntimeError:  # an account without one, as in many containers
+        raise ValueError("begins with a home folder that cannot be found") from None
+
+
+def _unless_memory(value: object) -> object:
+    return None if isinstance(value, str) and value.strip().casefold() == IN_MEMORY else value
+
+
+Folder = Annotated[Path, AfterValidator(_expanded)]
 Key = Annotated[SecretStr, AfterValidator(_key)]
 Tokens = Annotated[SecretStr, AfterValidator(_tokens)]
 Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_words)]
+ToolNames = Annotated[Words, AfterValidator(_tool_names)]
 SourceNames = Annotated[Words, AfterValidator(_source_names)]
 Address = Annotated[str, AfterValidator(_address)]
 SecretAddress = Annotated[SecretStr, AfterValidator(lambda value: SecretStr(_address(value.get_secret_value())))]
@@ -99,7 +123,14 @@ class Settings(BaseSettings):
     _of_parts: dict[type[OwnSettings], OwnSettings] = PrivateAttr()
     _given: dict[str, Any] = PrivateAttr()
 
-    data_dir: Folder | None = Field(None, description="folder in which sessions survive a restart; unset = in memory")
+    data_dir: Annotated[Folder | None, BeforeValidator(_unless_memory)] = Field(
+        None,
+        description="folder in which sessions are kept, or memory to keep none; unset = your data folder on stdio, "
+        "memory over HTTP",
+    )
+    exports_dir: Folder | None = Field(
+        None, description="folder for files of export_evidence with save=true (stdio); unset = exports in data_dir"
+    )
     cache_dir: Folder = Field(
         default_factory=lambda: platformdirs.user_cache_path("deepcritical-mcp"),
         description="folder of cached answers and of the rate limiter's state",
@@ -120,11 +151,16 @@ class Settings(BaseSettings):
     off: SourceNames = Field(
         (), description="sources that are never asked, e.g. web,unpaywall; their tools are not offered"
     )
+    tools: ToolNames = Field(
+        (), description="tools to offer: research (all), core (five), search-fetch, or names; --profile overrides it"
+    )
     citation_counts: bool = Field(
         False, description="let pubmed_search ask iCite how often each paper has been cited, as pubmed_related does"
     )
 
-    session_ttl: float = Field(86_400, gt=0, description="seconds after which an idle session is dropped")
+    session_ttl: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="seconds after which an idle session is dropped; unset = 90 days in a folder, else a day"
+    )
     max_sessions: int = Field(1_000, ge=1, description="open sessions; beyond that the least recently used is dropped")
     max_evidence: int = Field(10_000, ge=1, description="records in one session")
     max_result_chars: int = Field(32_000, ge=2_000, description="characters in a result, in each of its two forms")
@@ -171,11 +207,26 @@ class Settings(BaseSettings):
         settings._of_parts = {kind: kind(**self._given) for kind in kinds} | self._of_parts
         return settings
 
+    def kept_for_user(self) -> Settings:
+        """The same for a server or command of one user: sessions are kept in `user_data_folder`, unless `data_dir` says
+        otherwise."""
+        return self if "data_dir" in self.model_fields_set else self.model_copy(update={"data_dir": user_data_folder()})
+
     def of(self, kind: type[S]) -> S:
         """The settings that a part declares in its class `kind`, which a row of a table or `including` has named."""
         settings = self._of_parts[kind]
         assert isinstance(settings, kind)
         return settings
+
+    @property
+    def exports_folder(self) -> Path:
+        """Where exports are saved; it may not exist yet."""
+        return self.exports_dir or (self.data_dir or user_data_folder()) / "exports"
+
+    @property
+    def styles_folder(self) -> Path:
+        """Where users may put citation styles of their own, `*.csl`."""
+        return (self.data_dir or user_data_folder()) / "styles"
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -193,6 +244,11 @@ class Settings(BaseSettings):
         """Each caller's name with its token; a name may have several, so that tokens can be rotated."""
         pairs = (pair.partition(":") for pair in self.auth_tokens.get_secret_value().split(",") if pair)
         return tuple((name, token) for name, _, token in pairs)
+
+
+def user_data_folder() -> Path:
+    """Where sessions of this account are kept by default; relative to "~" if it has no home folder."""
+    return platformdirs.user_data_path("deepcritical-mcp")
 
 
 class Setting(NamedTuple):

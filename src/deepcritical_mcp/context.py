@@ -57,7 +57,7 @@ class AppContext:
     """The process's services, for any transport and any number of connections.
 
     Construction does nothing: `initialize` must be answered before heavy libraries are imported. `build` makes the
-    services from the settings.
+    services from the settings. `hidden_tools` are those that the server does not offer, so that no advice names them.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class AppContext:
     ) -> None:
         self.settings = settings
         self.admission = admission
+        self.hidden_tools: Sequence[str] = ()
         self._build_services = build or build_services
         self._services: Services | None = None
         self._building = threading.Lock()
@@ -78,14 +79,16 @@ class AppContext:
         return self._services or await anyio.to_thread.run_sync(self._build, abandon_on_cancel=True)
 
     def warm_up(self) -> None:
-        """Build the services and load the model in the background, so that the first call need not wait.
+        """Build the services, load the model and prepare a session in the background: the first call need not wait.
 
         In a daemon thread: an executor's thread would keep the process alive.
         """
 
         def work() -> None:
             try:
-                self._build().embedder.warm_up()
+                services = self._build()
+                services.embedder.warm_up()
+                services.sessions.prepare()
             finally:
                 gc.freeze()  # a collection would stop the process for half a second to look at what was imported
                 gc.set_threshold(700)  # as usual; `main` raised it
@@ -149,7 +152,8 @@ def build_services(
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
     backend = open_backend(settings, stores)
     # Vectors are cached next to the sessions, which clears them with the sessions: elsewhere nobody would.
-    embedder = EmbeddingService(settings.model_copy(update={"data_dir": None}) if backend.shared else settings)
+    in_folder = backend.lasting and not backend.shared
+    embedder = EmbeddingService(settings if in_folder else settings.model_copy(update={"data_dir": None}))
     net = Net(http, embedder=embedder)
     built = create_sources(settings, net, sources)
     pubmed = next((one for one in built if one.name == "pubmed"), None)

@@ -51,6 +51,8 @@ TO_ASK_WITNESS = Share(0.2, 6.0)
 """To ask a second witness what happened to publications; without it, their records say what is known."""
 TO_READ_STATUS = Share(0.3, 12.0)
 """To read the status of kept records again."""
+TO_RECHECK_EXPORT = Share(0.5, 30.0)
+"""To ask again for the status of all that is exported; what is not reached is counted in the answer."""
 COUNTS = Share(0.4, 10.0)
 """To count what the proposed queries find: a request each, about 3 a second."""
 TO_READ_REFERENCES = Share(0.5, 15.0)

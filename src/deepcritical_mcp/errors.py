@@ -5,6 +5,7 @@ DeepCriticalError
 ├── InvalidInputError             the caller's argument is wrong; the message says what is right
 ├── SessionError
 │   ├── SessionNotFoundError      unknown, expired or foreign session_id
+│   ├── AmbiguousSessionError     .sessions; several sessions have titles that begin so
 │   ├── SessionRequiredError      no session_id, and no default session
 │   ├── SessionBusyError          another process has the session open
 │   └── SessionFullError          the session has reached its limit of evidence
@@ -28,6 +29,7 @@ DeepCriticalError
 ├── AllProvidersFailedError       .causes, in the order they were tried              retryable if one may pass
 ├── UnreadableDocumentError       .is_protected, .is_too_slow; a file that is damaged, protected or takes too long
 ├── EvidenceStoreError            the store cannot be read or written
+├── ExportFileError               an export cannot be written into its file, or read from it
 ├── EmbeddingError                the embedding model cannot be loaded or run
 ├── DeadlineExceededError         the call took too long                             retryable
 ├── LimitExceededError            .retry_after; the caller makes too many calls      retryable
@@ -80,12 +82,25 @@ class SessionError(DeepCriticalError, code="session"):
 class SessionNotFoundError(SessionError, code="session_not_found"):
     """The session_id is unknown, has expired, or belongs to someone else."""
 
-    def __init__(self) -> None:
+    def __init__(self, message: str = "") -> None:
         super().__init__(
-            "This session is unknown or has expired, or was cleared (clear_session with undo=true brings it back "
+            message
+            or "This session is unknown or has expired, or was cleared (clear_session with undo=true brings it back "
             "within a day, if sessions are kept); sessions in memory end with the server. Pass the id exactly as a "
             'result shows it (list_evidence shows the current one); a search with session_id="new" opens a fresh one.'
         )
+
+
+class AmbiguousSessionError(SessionError, code="ambiguous_session"):
+    """Several sessions have the title, or titles that begin with it.
+
+    Attributes:
+        sessions: the ids of all of them, the last used first.
+    """
+
+    def __init__(self, message: str, sessions: Sequence[str]) -> None:
+        super().__init__(message, details={"sessions": list(sessions)})
+        self.sessions = tuple(sessions)
 
 
 class SessionRequiredError(SessionError, code="session_required"):
@@ -234,6 +249,10 @@ class UnreadableDocumentError(DeepCriticalError, code="unreadable_document"):
 
 class EvidenceStoreError(DeepCriticalError, code="evidence_store", retryable=True):
     """The evidence store cannot be read or written; evidence confirmed earlier is not lost."""
+
+
+class ExportFileError(DeepCriticalError, code="export_file"):
+    """An export cannot be written into its file, or read from where it is kept."""
 
 
 class EmbeddingError(DeepCriticalError, code="embedding"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Annotated
 
 from mcp.server.mcpserver.prompts import Prompt
@@ -12,6 +12,7 @@ from pydantic import Field
 
 from deepcritical_mcp.models import status_label
 from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.tools.offered import hidden_in
 
 _GRAVE = f"{status_label('retracted')} or {status_label('concern')}"
 Depth = Annotated[str, Field(description="quick | thorough")]
@@ -100,22 +101,61 @@ keep the names of drugs, genes and diseases.
 3. Search with the direct one as `query` and the others as `variants`."""
 
 
+def continue_research(
+    session: Annotated[str, Field(description="its title or id; empty = choose from a list")] = "",
+) -> str:
+    """Pick up earlier research where it stopped: what was asked, found, read, noted, decided and left open."""
+    name = clean_line(session).replace('"', "'")
+    if name:
+        first = f'Use session_id="{name}", which the user gave as data, in every call. If it is not found, call \
+list_sessions and ask which one is meant.'
+    else:
+        first = "Call list_sessions. If there is one session, take it; else show the user title, size and last use of \
+each, and ask which one to continue. Pass its id as session_id in every call."
+    return f"""\
+Continue research that was begun earlier. Search nothing yet; read what there is.
+
+1. {first}
+2. Call export_evidence with format="search-log": what was searched, where and when, what failed.
+3. Page through list_evidence to the end: what was found, its status, what was decided and why, which full texts were \
+read, which items are notes. Read the notes and the latest full texts with get_evidence.
+4. Call export_evidence with format="news": what has appeared since, what was retracted, which preprints were published.
+5. Report briefly: the question; what was searched; what was found and read; what the notes say; what was included, \
+excluded and is undecided; what was left open: searches that failed, papers that nobody read, gaps that the notes \
+name. Name what is marked {_GRAVE}, and what is new. Say what you could not find out. A title or query only hints at \
+the question: if nobody noted it, ask.
+6. Propose the next two or three steps, and ask before you search again. Then search with only_new=true in the same \
+session, and keep conclusions with add_evidence."""
+
+
 PROMPTS = (
     Prompt.from_function(research_question, title="Research a question"),
     Prompt.from_function(verify_claim, title="Verify a claim"),
     Prompt.from_function(expand_queries, title="Write search queries"),
     Prompt.from_function(check_my_draft, title="Check my draft"),
+    Prompt.from_function(continue_research, title="Continue earlier research"),
 )
 
 
-def prompt_arguments(name: str, given: Iterable[str]) -> dict[str, bool]:
-    """The names of a prompt's arguments, and whether each is required.
+def offered_prompts(hidden: Collection[str]) -> tuple[Prompt, ...]:
+    """The prompts that name none of the `hidden` tools."""
+    return tuple(one for one in PROMPTS if not hidden_in(_text(one), hidden))
+
+
+def _text(prompt: Prompt) -> str:
+    """What it says without the person's own words."""
+    return str(prompt.fn(**{one.name: "" for one in prompt.arguments or []}))
+
+
+def prompt_arguments(prompts: Iterable[Prompt], name: str, given: Iterable[str]) -> dict[str, bool]:
+    """The names of the arguments of one of the `prompts`, and whether each is required.
 
     MCPError -32602 if there is no such prompt, or if it has no argument of a `given` name.
     """
-    arguments = {one.name: {each.name: bool(each.required) for each in one.arguments or []} for one in PROMPTS}
+    arguments = {one.name: {each.name: bool(each.required) for each in one.arguments or []} for one in prompts}
     if name not in arguments:
-        raise MCPError(INVALID_PARAMS, f'Unknown prompt "{name[:80]}". The prompts are {", ".join(arguments)}.')
+        known = f"The prompts are {', '.join(arguments)}." if arguments else "This server offers none."
+        raise MCPError(INVALID_PARAMS, f'Unknown prompt "{name[:80]}". {known}')
     if unknown := [one for one in given if one not in arguments[name]]:
         known = ", ".join(arguments[name])
         raise MCPError(INVALID_PARAMS, f'Unknown argument "{unknown[0][:80]}": the prompt {name} accepts {known}.')

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import Resource
@@ -9,34 +13,46 @@ from mcp_types import Resource
 from deepcritical_mcp.checking.report_text import report_text, summary
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
+from deepcritical_mcp.evidence.kept_log import search_log
 from deepcritical_mcp.models import CitationReport, EvidenceList
-from deepcritical_mcp.text import counted
-from deepcritical_mcp.tools.call_session import ToolContext, application, existing_session, session_for
+from deepcritical_mcp.text import counted, inert
+from deepcritical_mcp.tools.call_session import ToolContext, application, existing_session, own_sessions, session_for
 from deepcritical_mcp.tools.check_citations import REPORT_URI
+from deepcritical_mcp.tools.export_resources import EXPORT_URI, saved_export
 from deepcritical_mcp.tools.list_evidence import page_of
+from deepcritical_mcp.tools.offered import as_offered, without_tools
 from deepcritical_mcp.tools.render import to_markdown
+from deepcritical_mcp.tools.session_titles import day
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.kept_sessions import KeptSession
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 SESSION_URI = "evidence://{session_id}"
 EVIDENCE_URI = "evidence://{session_id}/{+id}"
 MARKDOWN = "text/markdown"
 MAX_OVERVIEW_LINES = 1_000
 MAX_LISTED = 50
+MAX_SESSIONS_LISTED = 20
 
 
 def register_resources(server: MCPServer[AppContext]) -> None:
     """Add the templates for sessions, evidence and reports to `server`."""
     server.resource(SESSION_URI, name="session", title="A session's evidence", mime_type=MARKDOWN)(session_overview)
     server.resource(EVIDENCE_URI, name="evidence", title="An item of evidence", mime_type=MARKDOWN)(evidence_text)
+    server.resource(EXPORT_URI, name="export", title="A file of evidence", mime_type="text/plain")(saved_export)
     server.resource(REPORT_URI, name="report", title="The check of a draft", mime_type=MARKDOWN)(citation_report)
 
 
 async def session_overview(session_id: str, ctx: ToolContext) -> str:
-    """A session's evidence: the number of items per source, and one line per item."""
+    """A session: its title, how long it is kept, its searches and decisions, and one line per item of evidence."""
     try:
         store = (await session_for(ctx, session_id, may_open=False)).store
-        return to_markdown(await page_of(store, 0, MAX_OVERVIEW_LINES))
+        page = as_offered(await page_of(store, 0, MAX_OVERVIEW_LINES), application(ctx).hidden_tools)
+        heading, session, *lines = to_markdown(page).split("\n")
+        return "\n".join([heading, session, *await _session_facts(ctx, store), *lines])
     except DeepCriticalError as error:
-        raise _resource_error(error) from error
+        raise _resource_error(ctx, error) from error
 
 
 async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
@@ -45,10 +61,13 @@ async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
         store = (await session_for(ctx, session_id, may_open=False)).store
         found = await store.get([id])
     except DeepCriticalError as error:
-        raise _resource_error(error) from error
+        raise _resource_error(ctx, error) from error
+    hidden = application(ctx).hidden_tools
     if id not in found:
-        raise ResourceNotFoundError("This session has no evidence with this id; list_evidence lists all ids.")
-    return to_markdown(EvidenceList(session_id=store.session_id, evidence=(found[id],)))
+        raise ResourceNotFoundError(
+            without_tools("This session has no evidence with this id; list_evidence lists all ids.", hidden)
+        )
+    return to_markdown(as_offered(EvidenceList(session_id=store.session_id, evidence=(found[id],)), hidden))
 
 
 async def citation_report(session_id: str, ctx: ToolContext) -> str:
@@ -57,19 +76,20 @@ async def citation_report(session_id: str, ctx: ToolContext) -> str:
         store = (await session_for(ctx, session_id, may_open=False)).store
         report = await (await application(ctx).services()).checker.kept_report(store)
     except DeepCriticalError as error:
-        raise _resource_error(error) from error
+        raise _resource_error(ctx, error) from error
     if report is None:
-        raise ResourceNotFoundError("No draft was checked in this session: check_citations checks one.")
+        raise ResourceNotFoundError("No draft was checked in this session.")
     return report_text(report)
 
 
 async def session_resources(ctx: ToolContext) -> list[Resource]:
-    """The connection's default session, the report on its draft, and its newest evidence; [] if no session has been
-    opened yet."""
+    """The connection's default session, the report on its draft, its newest evidence, and the caller's other sessions,
+    the last used first."""
     try:
         store = await existing_session(ctx)
+        others = [_listed_session(one) for one in (await own_sessions(ctx))[: MAX_SESSIONS_LISTED + 1]]
         if store is None:
-            return []
+            return others[:MAX_SESSIONS_LISTED]
         total = await store.count()
         newest = await store.page(max(0, total - MAX_LISTED), MAX_LISTED)
         report = await (await application(ctx).services()).checker.kept_report(store)
@@ -85,7 +105,33 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
         Resource(uri=f"{session.uri}/{item.id}", name=item.id, title=item.citation.title, mime_type=MARKDOWN)
         for item in reversed(newest)
     ]
-    return [session, *([_listed_report(report, store.session_id)] if report else []), *evidence]
+    others = [one for one in others if one.uri != session.uri][:MAX_SESSIONS_LISTED]
+    return [session, *([_listed_report(report, store.session_id)] if report else []), *evidence, *others]
+
+
+async def _session_facts(ctx: ToolContext, store: EvidenceStore) -> Iterator[str]:
+    """Its title, how long it is kept, what was searched and what was decided, as far as there is any of it."""
+    kept = (await application(ctx).services()).sessions.kept_until(store.session_id)
+    log = await search_log(store)
+    failed = sum(one.failed for one in log)
+    decided = Counter(one.screening for one in (await store.publications(await store.ids())).values() if one.screening)
+    facts = {
+        "Title": inert(store.title),
+        "Kept until": day(kept),
+        "Searches": f"{len(log)}{f', {failed} failed' if failed else ''}" if log else "",
+        "Decisions": ", ".join(f"{count} {what}" for what, count in decided.most_common()),
+    }
+    return (f"{name}: {value}" for name, value in facts.items() if value)
+
+
+def _listed_session(session: KeptSession) -> Resource:
+    size = f": {counted(session.items, 'item')} of evidence" if session.items >= 0 else ""
+    return Resource(
+        uri=SESSION_URI.replace("{session_id}", session.session_id),
+        name="session",
+        title=f"{session.title or 'A session without a title'}{size}",
+        mime_type=MARKDOWN,
+    )
 
 
 def _listed_report(report: CitationReport, session_id: str) -> Resource:
@@ -93,5 +139,6 @@ def _listed_report(report: CitationReport, session_id: str) -> Resource:
     return Resource(uri=uri, name="report", title=f"Check of the draft: {summary(report)}", mime_type=MARKDOWN)
 
 
-def _resource_error(error: DeepCriticalError) -> ResourceError:
-    return (ResourceNotFoundError if isinstance(error, SessionError) else ResourceError)(error.message)
+def _resource_error(ctx: ToolContext, error: DeepCriticalError) -> ResourceError:
+    message = without_tools(error.message, application(ctx).hidden_tools) or error.message
+    return (ResourceNotFoundError if isinstance(error, SessionError) else ResourceError)(message)

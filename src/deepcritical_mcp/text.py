@@ -114,7 +114,7 @@ def limited(text: str, limit: int) -> str:
     return text if left <= 0 else f"{text[:limit]} (… {left:,} characters left out)"
 
 
-def normalized(form: Literal["NFKC", "NFKD"], text: str) -> str:
+def normalized(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
     """`text` in a Unicode normal form, in linear time: a run of combining marks takes quadratic time as a whole, while
     all threads wait. Words of up to 200 characters stay whole."""
     return text if text.isascii() else "".join(normalize(form, part[0]) for part in _SLICE_OF.finditer(text))

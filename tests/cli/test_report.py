@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import anyio
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.context import AppContext
+from deepcritical_mcp.evidence.kept_log import log_search
+from deepcritical_mcp.models import LoggedQuery, LoggedSearch, ScreeningMark
 from tests.publications import export, published
 
 NOBODY = "http://127.0.0.1:9"
@@ -46,7 +54,7 @@ def test_an_export_becomes_a_standalone_page(tmp_path: Path) -> None:
 
 
 def test_a_session_in_memory_cannot_be_reported_by_another_process(tmp_path: Path) -> None:
-    done = run("report", "rs_" + "0" * 32, home=tmp_path)
+    done = run("report", "rs_" + "0" * 32, home=tmp_path, DEEPCRITICAL_DATA_DIR="memory")
     assert done.returncode
     assert "DEEPCRITICAL_DATA_DIR" in done.stderr
     assert "Traceback" not in done.stderr
@@ -55,10 +63,39 @@ def test_a_session_in_memory_cannot_be_reported_by_another_process(tmp_path: Pat
 def test_unknown_sessions_and_invalid_files_are_errors(tmp_path: Path) -> None:
     kept = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
     (tmp_path / "wrong.jsonl").write_text("{}\n")
-    assert "no session" in run("report", "rs_" + "0" * 32, home=tmp_path, **kept).stderr
+    assert "No session has the id" in run("report", "rs_" + "0" * 32, home=tmp_path, **kept).stderr
     assert "Line 1 is not a publication" in run("report", "wrong.jsonl", home=tmp_path).stderr
     assert "none.jsonl" in run("report", "none.jsonl", home=tmp_path).stderr
     assert not (tmp_path / "report.html").exists()
+
+
+async def keep_session(folder: Path) -> str:
+    """A kept session with a logged search, one record excluded, and one note."""
+    app = AppContext(Settings(data_dir=folder))
+    try:
+        store = await (await app.services()).sessions.open()
+        await store.add_evidence(ITEMS)
+        await store.decide([ScreeningMark("pubmed:1", "excluded", "no controls", ("sleep",))])
+        queries = (LoggedQuery(query="sleep", sent="sleep[tiab]", results=3),)
+        about = {"at": "2026-11-23T04:45:10Z", "tool": "pubmed_search", "source": "pubmed", "title": "PubMed"}
+        await log_search(store, LoggedSearch.model_validate({**about, "queries": queries, "ids": ("pubmed:1",)}))
+        return store.session_id
+    finally:
+        await app.aclose()
+
+
+def test_a_kept_session_is_reported_with_its_decisions_searches_and_flow_diagram(tmp_path: Path) -> None:
+    session = anyio.run(keep_session, tmp_path / "data")
+    done = run("report", session, home=tmp_path, DEEPCRITICAL_DATA_DIR=str(tmp_path / "data"))
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    found = re.search(r'id="data">(.*?)</script>', page)
+    assert found
+    data = json.loads(found[1])
+    marks = {one["id"]: one["screening"] for one in data["result"]["structuredContent"]["evidence"]}
+    assert marks["pubmed:1"] == {"decision": "excluded", "reason": "no controls", "tags": ["sleep"]}
+    assert [one["queries"][0]["sent"] for one in data["log"]] == ["sleep[tiab]"]
+    assert [line for step in data["flow"]["steps"] for line in step["aside"] if "–" in line] == ["– no controls: 1"]
 
 
 def test_an_export_in_utf_16_is_read_and_other_encodings_are_named(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import anyio
 import pytest
@@ -207,8 +208,10 @@ async def test_what_version_0_1_left_is_swept_and_what_is_not_ours_stays(
     for name in (f"deleted-{new_session_id()}/chroma", f"sessions/{new_session_id()}/chroma", "sessions/notes"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "text").write_text(SECRET)
+    (tmp_path / "sessions" / new_session_id()).mkdir()
     await registries(Settings(data_dir=tmp_path)).sweep()
     assert traces(tmp_path) == ["sessions/notes/text"]
+    assert names(tmp_path) == ["notes"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
@@ -225,13 +228,28 @@ async def test_the_data_folder_is_the_user_s_alone_whatever_the_umask(registries
         Cache(tmp_path / "new" / CACHE_FILE, max_bytes=1_000_000).put({b"key": b"value"})
     finally:
         os.umask(earlier)
-    below = [tmp_path / "new", tmp_path / "new" / "deep", *(tmp_path / "new" / "deep").iterdir(), listable]
+    deep = tmp_path / "new" / "deep"
+    below = [tmp_path / "new", deep, *deep.iterdir(), *deep.glob("*/rs_*"), *deep.glob("*/rs_*/chroma"), listable]
     assert [oct(stat.S_IMODE(path.stat().st_mode)) for path in below] == ["0o700"] * len(below)
     assert stat.S_IMODE((tmp_path / "new" / CACHE_FILE).stat().st_mode) == 0o600
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+@pytest.mark.parametrize(("is_default", "mode"), [(True, 0o700), (False, 0o777)])
+async def test_of_folders_that_exist_only_the_default_one_is_closed_to_others(
+    monkeypatch: pytest.MonkeyPatch, registries: Registries, tmp_path: Path, is_default: bool, mode: int
+) -> None:
+    data_dir = tmp_path / "ours"
+    data_dir.mkdir()
+    data_dir.chmod(0o777)
+    default = data_dir if is_default else tmp_path / "other"
+    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", Mock(return_value=default))
+    await kept(registries(Settings(data_dir=data_dir)))
+    assert stat.S_IMODE(data_dir.stat().st_mode) == mode
+
+
 async def test_a_clock_that_is_ahead_deletes_nothing(embedder: EmbeddingService, tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
+    settings = Settings(data_dir=tmp_path, session_ttl=24 * HOUR)
     mine = SessionRegistry(settings, embedder, open_backend(settings))
     session_id = await kept(mine)
     await mine.aclose()

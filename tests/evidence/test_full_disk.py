@@ -48,7 +48,9 @@ async def test_after_a_failed_write_nothing_waits_for_the_lock_that_it_left(
     import resource
 
     registry = registries(Settings(data_dir=tmp_path))
-    session_id = (await registry.open()).session_id
+    first = await registry.open()
+    await first.add_evidence([piece("Iron does not heal warts.")])
+    session_id = first.session_id
     largest = (tmp_path / "sessions" / session_id / "chroma" / "chroma.sqlite3").stat().st_size + 300_000
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     failures: list[str] = []

@@ -15,12 +15,12 @@ import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence import Scope
 from deepcritical_mcp.evidence.answering import TextPlace
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.passage_quotes import with_neighbors
+from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage import open_backend

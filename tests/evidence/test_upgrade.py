@@ -7,6 +7,7 @@ stands for its missing abstract, twins that name each other, a long text, and a 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
@@ -324,3 +325,19 @@ def test_a_publication_of_today_is_not_read_as_one_of_version_0_1() -> None:
     today = Publication.of("abstract", "A.", provider="pubmed", source="pubmed", title="T", pmid="1")
     with pytest.raises(ValueError, match=r"written by version 0\.1"):
         upgraded(today.model_dump_json())
+
+
+async def test_a_kept_session_is_listed_before_and_after_it_has_been_opened(
+    registries: Registries, embedder: EmbeddingService, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path)
+    session_id = await write(settings, embedder)
+    (tmp_path / "sessions" / session_id / "used").write_text(hashlib.sha256(b"ada").hexdigest())
+    registry = registries(settings)
+    (listed,) = await registry.sessions(owner="ada")
+    assert (listed.session_id, listed.title, listed.items, listed.searches) == (session_id, "", -1, -1)
+    store = await registry.get(session_id, owner="ada")
+    count = await store.count()
+    await registry.name(session_id, "Fish fins", owner="ada")
+    (listed,) = await registries(settings).sessions(owner="ada")
+    assert (listed.title, listed.items, listed.searches) == ("Fish fins", count, 0)

@@ -61,6 +61,10 @@ FULL = Publication(
     status_notices=(StatusNotice(kind="concern", pmid="31000002", doi="10.1000/notice", reference="Notice-reference"),),
     authors=(AuthorName("Family-name", "Given", "Jr"), AuthorName("Group-name")),
     found_by=("query-words",),
+    screening="excluded",
+    screening_reason="Screening-reason",
+    screened="2026-11-23T05:00:00Z",
+    tags=("tag-words",),
 )
 """Each field has a value of its own that no other field's value contains."""
 

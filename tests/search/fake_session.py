@@ -17,6 +17,7 @@ class FakeSession:
     Attributes:
         relevances: by title; 0.5 for all others.
         error: raised instead of keeping anything.
+        unwritable: raised instead of keeping a document.
     """
 
     session_id: str = "rs_test"
@@ -27,6 +28,25 @@ class FakeSession:
     error: DeepCriticalError | None = None
     unrelated: set[str] = field(default_factory=set[str])
     compared_with: list[str] = field(default_factory=list[str])
+    kept_documents: dict[str, str] = field(default_factory=dict[str, str])
+    unwritable: DeepCriticalError | None = None
+
+    async def keep_document(self, name: str, content: str) -> None:
+        if self.unwritable:
+            raise self.unwritable
+        self.kept_documents[name] = content
+
+    async def document(self, name: str) -> str:
+        return self.kept_documents.get(name, "")
+
+    async def ids(self) -> list[str]:
+        return list(self.kept)
+
+    async def set_statuses(self, publications: Sequence[Publication]) -> None:
+        self.kept |= {one.id: one for one in publications}
+
+    async def documents(self, prefix: str) -> dict[str, str]:
+        return {name: text for name, text in sorted(self.kept_documents.items()) if name.startswith(prefix)}
 
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
         return {id: self.kept[id] for id in ids if id in self.kept}

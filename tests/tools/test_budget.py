@@ -23,6 +23,7 @@ from deepcritical_mcp.models import (
     SimilarItem,
 )
 from deepcritical_mcp.tools.budget import fit, wire_length
+from deepcritical_mcp.tools.offered import as_offered
 from deepcritical_mcp.tools.render import to_markdown
 from tests.publications import published
 
@@ -383,12 +384,12 @@ def test_what_does_not_fit_starts_the_next_page() -> None:
     shown = len(cut.evidence)
     assert 0 < shown < 50
     assert (cut.next_offset, cut.next_step) == (shown, f"More: offset={shown}. Go on.")
-    assert f"{50 - shown} more results do not fit here: continue with offset={shown}." in cut.warnings
+    assert f"{50 - shown} more results do not fit here; continue with offset={shown}." in cut.warnings
 
 
 def test_what_cannot_be_paged_to_is_named() -> None:
     cut = fit(result(*(piece(n, sentences=40) for n in range(1, 51))), 32_000, both)
-    assert f"{50 - len(cut.evidence)} more results do not fit here: get_evidence ids=" in cut.warnings[-1]
+    assert f"{50 - len(cut.evidence)} more results do not fit here; get_evidence ids=" in cut.warnings[-1]
     assert cut.warnings[-1].endswith('"pubmed:49", "pubmed:50"].')
 
 
@@ -491,3 +492,16 @@ def test_no_more_ids_are_named_than_one_call_takes() -> None:
     (note,) = (one for one in short.warnings if "get_evidence ids=" in one)
     assert note.count('"pubmed:') == 50
     assert note.endswith("and so on: list_evidence has all ids.")
+
+
+def test_without_get_evidence_a_cut_names_what_returns_it_and_nothing_is_cut_that_nothing_returns() -> None:
+    whole = searched(*(abstract(number) for number in range(1, 15)))
+    shown = as_offered(fit(whole, 32_000, both), ["get_evidence"])
+    assert 'characters left out: semantic_search detail="full" …]' in shown.evidence[0].content
+    assert "get_evidence" not in str(shown)
+    assert both(shown) <= 32_000
+    assert fit(whole, 80_000, both) != whole
+    assert fit(whole, 80_000, both, saves_room=False) == whole
+    bare = as_offered(fit(whole, 8_000, both), ["get_evidence", "semantic_search", "list_evidence"])
+    assert "characters left out …]" in bare.evidence[0].content
+    assert bare.warnings[-1].endswith("more results do not fit here.")

@@ -23,7 +23,8 @@ def paper(number: int, *, content: str, authors: int = 2) -> Publication:
 
 
 async def exported(*publications: Publication, **arguments: object) -> dict[str, Any]:
-    """The structured form of an export of these publications, once both forms have been seen to fit."""
+    """The structured form of an export of these publications with abstracts, once both forms have been seen to fit."""
+    arguments = {"abstracts": True, **arguments}
     async with Client(fake_server(literature=FakeSearch(publications))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         result = await client.call_tool("export_evidence", arguments)

@@ -152,3 +152,14 @@ async def test_addresses_alone_are_pages_to_fetch() -> None:
         assert answer["added"][0]["id"].startswith("url:")
         assert [row["id"] for row in answer["added"][1:]] == ["pubmed:7"][: len(arguments.get("urls", [url])) - 1]
         assert not answer.get("rejected")
+
+
+async def test_a_record_is_fetched_and_marked_at_once_and_asked_for_no_more() -> None:
+    async with reader(records=RECORDS) as ours:
+        answer = await add(ours, {"pmid": "7", "decision": "excluded", "reason": "no controls"}, {"pmid": "8"})
+        assert answer["decided"] == [{"index": 0, "id": "pubmed:7", "decision": "excluded: no controls"}]
+        assert len(answer["added"]) == 2
+        asked = len(ours.ncbi.asked)
+        answer = await add(ours, {"doi": "10.1000/zinc", "tags": ["rct"]}, {"pmid": "8", "include": True})
+        assert len(ours.ncbi.asked) == asked
+        assert [one["decision"] for one in answer["decided"]] == ["excluded: no controls; tags: rct", "included"]

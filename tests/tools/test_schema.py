@@ -45,6 +45,12 @@ async def test_all_tools_together_stay_lean(tools: list[dict[str, Any]]) -> None
     assert size(tools) <= 38_000
 
 
+async def test_the_profile_core_is_these_five(tools: list[dict[str, Any]]) -> None:
+    async with Client(create_server(Settings(), profile="core")) as client:
+        offered = (await client.list_tools()).tools
+    assert {tool.name for tool in offered} == FIVE
+
+
 async def test_no_schema_needs_a_reference_or_a_union(tools: list[dict[str, Any]]) -> None:
     text = json.dumps(tools)
     assert "$ref" not in text

@@ -261,3 +261,19 @@ def test_a_wrong_setting_is_one_clear_sentence(tmp_path: Path) -> None:
     told = (tmp_path / "stderr").read_text()
     assert "DEEPCRITICAL_DEADLINE" in told
     assert "Traceback" not in told
+
+
+def test_sessions_are_kept_by_default_and_in_memory_if_asked_for(tmp_path: Path) -> None:
+    home = {"XDG_DATA_HOME": str(tmp_path / "share"), "LOCALAPPDATA": str(tmp_path / "share")}
+    with server(tmp_path, **home, DEEPCRITICAL_DATA_DIR="memory") as process:
+        greet(process)
+        told(process, 2, "add_evidence", **NOTE)
+        assert not list(tmp_path.rglob("sessions"))
+        assert not (tmp_path / "memory").exists()
+    with server(tmp_path, **home) as process:
+        greet(process)
+        told(process, 2, "add_evidence", **NOTE)
+        [session] = [used.parent for used in tmp_path.rglob("sessions/*/used")]
+    with server(tmp_path, **home) as process:  # the first one was killed
+        greet(process)
+        assert "Zinc heals warts" in told(process, 2, "semantic_search", query="warts", session_id=session.name)

@@ -31,6 +31,7 @@ SUCCESSES: dict[str, dict[str, object]] = {
     "get_evidence": {"ids": ["pubmed:11"], "about": "zinc"},
     "pubmed_related": {"pmid": "11"},
     "list_evidence": {},
+    "list_sessions": {"query": "zinc"},
     "export_evidence": {"format": "bibtex"},
     "clear_session": SESSION,
 }
@@ -47,6 +48,7 @@ FAILURES: dict[str, tuple[dict[str, object], str]] = {
     "get_evidence": ({"ids": []}, "at least 1 item"),
     "pubmed_related": ({"pmid": "one"}, "is not a PMID"),
     "list_evidence": (UNKNOWN, "unknown or has expired"),
+    "list_sessions": ({"offset": -1}, "offset"),
     "export_evidence": ({"format": "bibtex", "ids": ["pubmed:5"]}, "nothing to export"),
     "clear_session": ({}, "session_id is required"),
 }

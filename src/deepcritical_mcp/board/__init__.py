@@ -12,14 +12,19 @@ import html
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from anyio.to_thread import run_sync
+
 from deepcritical_mcp._version import __version__
+from deepcritical_mcp.board.flow_chart import flow_chart
+from deepcritical_mcp.board.map_groups import named_groups
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError
 from deepcritical_mcp.export import export_entries, quotable, without_full_texts
-from deepcritical_mcp.models import NOTICE_LABELS, SOURCE_LABELS, STATUSES, Evidence, Publication
+from deepcritical_mcp.export.flow_numbers import flow_numbers
+from deepcritical_mcp.models import NOTICE_LABELS, SOURCE_LABELS, STATUSES, Evidence, LoggedSearch, Publication
 from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
@@ -27,7 +32,12 @@ if TYPE_CHECKING:
 
 META_KEY = "deepcritical/board"
 MAX_POINTS = 300
-SCRIPTS = ("dom", "evidence", "host", "board", "cards", "map", "timeline", "files", "main")
+SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "table", "map", "timeline", "log", "files", "main")
+
+NO_LOG = (
+    "This report was made from an exported file, which has the decisions but no log of the searches. For the searches "
+    "and the flow diagram, make the report from the session itself: deepcritical-mcp report rs_…"
+)
 
 Places = Mapping[str, tuple[float, float]]
 """By evidence id, on a map: 0..1 from left to right and from bottom to top."""
@@ -50,7 +60,7 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
         places = await store.places([item.id for item in items], limit=MAX_POINTS)
     except (EvidenceStoreError, SessionError):
         return {}
-    return board_meta(store.session_id, items, places, total=total)
+    return await run_sync(partial(board_meta, store.session_id, items, places, total=total), abandon_on_cancel=True)
 
 
 def board_meta(
@@ -62,7 +72,8 @@ def board_meta(
     """
     placed = list({item.id: item for item in evidence if item.id in places}.values())[:MAX_POINTS]
     spots = [{**_summary(item), "x": places[item.id][0], "y": places[item.id][1]} for item in placed]
-    return {META_KEY: {"session_id": session_id, "total": total, "map": spots}}
+    groups = [group._asdict() for group in named_groups(placed, places)]
+    return {META_KEY: {"session_id": session_id, "total": total, "map": spots, "groups": groups}}
 
 
 def board_report(
@@ -73,23 +84,45 @@ def board_report(
     title: str = "Evidence report",
     session_id: str = "",
     created: str = "",
+    log: Sequence[LoggedSearch] | None = None,
 ) -> str:
     """The same page as a standalone document that contains `publications`; opens in any browser, offline.
 
     `evidence` is the same as their session shows them, with links and notes; without it, each stands alone. Without
-    `places` there is no map. `created`, for the footer, says when and how it was created.
+    `places` there is no map. `created`, for the footer, says when and how it was created. `log` is the session's, for
+    the list of searches and the flow diagram; None if it is not known, which the page says.
     """
+    searches = {"no_log": NO_LOG} if log is None else _searches(log, publications)
+    marks = {one.id_of(text): _mark(one) for one in publications for text in one.texts}
     quotes = {one.id_of(text): quotable(text).content for one in publications for text in one.texts if text.parts}
     publications = [without_full_texts(one) for one in publications]
     evidence = [
         item.model_copy(update={"content": quotes[item.id], "content_truncated": True}) if item.id in quotes else item
         for item in evidence or map(Evidence.of, publications)
     ]
-    shown = {"session_id": session_id, "evidence": [item.model_dump(mode="json") for item in evidence]}
+    records = [{**item.model_dump(mode="json"), "screening": marks.get(item.id)} for item in evidence]
+    shown = {"session_id": session_id, "evidence": records}
     result = {"structuredContent": shown, "_meta": board_meta(session_id, evidence, places or {})}
     exports = {"ris": export_entries(publications, "ris"), "bibtex": export_entries(publications, "bibtex")}
     title = clean_line(title)
-    return _assemble(title, {"title": title, "created": clean_line(created), "result": result, "exports": exports})
+    return _assemble(
+        title, {"title": title, "created": clean_line(created), "result": result, "exports": exports, **searches}
+    )
+
+
+def _mark(publication: Publication) -> dict[str, object]:
+    """What the user decided, in parts: the one line of `Evidence.decision` is for reading."""
+    return {"decision": publication.screening, "reason": publication.screening_reason, "tags": publication.tags}
+
+
+def _searches(log: Sequence[LoggedSearch], publications: Sequence[Publication]) -> dict[str, object]:
+    return {"log": [_log_row(one) for one in log], "flow": flow_chart(flow_numbers(log, publications))}
+
+
+def _log_row(search: LoggedSearch) -> dict[str, object]:
+    """A logged search as the page lists it."""
+    shown = search.model_dump(mode="json", exclude={"ids", "request"})
+    return {**shown, "failed": search.failed, "known": len(search.ids) - search.new}
 
 
 def _summary(item: Evidence) -> dict[str, object]:

@@ -19,6 +19,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import CitationReport, findings_of, with_findings
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.text import counted
 
 NO_REFERENCES = (
@@ -28,6 +29,8 @@ NO_REFERENCES = (
 )
 BY_KEYS = " This one cites by keys, such as [@smith2020]: pass its bibliography (.bib) together with it."
 ANOTHER_TEXT = "This session does not keep the check of this text, so it was checked from the start."
+REFERENCES = "references of a draft"
+"""What the log of searches calls them."""
 _KEY = re.compile(r"\[-?@\w|\\cite")
 
 
@@ -69,6 +72,7 @@ class CitationChecker:
             DeadlineExceededError: not even a part could be checked in time.
         """
         await progress(0.0, "reading the draft")
+        problem = ""
         draft = await run_sync(read_draft, _text_of(text), abandon_on_cancel=True)
         if not draft.references:
             raise InvalidInputError(NO_REFERENCES + (BY_KEYS if _KEY.search(text) else ""))
@@ -80,10 +84,7 @@ class CitationChecker:
         if not kept.is_complete(draft) and offset >= len(findings_of(kept.report)):
             part = CheckPart(self._checkers, draft, kept, session, read=read, progress=progress)
             before = kept
-            with anyio.move_on_after(self._seconds) as scope:
-                kept = await part.check()
-            if scope.cancelled_caught:
-                raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
+            kept, problem = await self._checked(part, kept, session)
             has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
             if not has_new and (kept.progress == before.progress or (offset and not goes_on)):
                 raise DeadlineExceededError(_stuck(kept, offset))
@@ -97,7 +98,23 @@ class CitationChecker:
         if offset and not goes_on:
             told = f"{ANOTHER_TEXT} offset=0 shows the {counted(offset, 'finding')} before these, the gravest ones."
             report = report.model_copy(update={"warnings": (told, *report.warnings)})
+        if problem:
+            report = report.model_copy(update={"warnings": (*report.warnings, problem)})
         return report.model_copy(update={"next_offset": -1 if is_complete else max(offset, len(findings))})
+
+    async def _checked(self, part: CheckPart, before: KeptCheck, session: EvidenceStore) -> tuple[KeptCheck, str]:
+        """The check with one part more, which is in the log of searches as a look-up; and why it is not."""
+        held, done = {*await session.ids()}, {one.index for one in before.report.references}
+        async with recorded(lookup_entry("check_citations", [REFERENCES]), session) as recording:
+            kept = before
+            with anyio.move_on_after(self._seconds) as scope:
+                kept = await part.check()
+            if scope.cancelled_caught:
+                raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
+            checked = [one for one in kept.report.references if one.index not in done]
+            ids = list(dict.fromkeys(one.record.id for one in checked if one.record))
+            recording.checked(len(checked), ids, new=len({*ids} - held), errors=kept.report.errors)
+        return kept, recording.problem
 
     async def kept_report(self, session: EvidenceStore) -> CitationReport | None:
         """The whole report of the last check in a session, as far as it went; None if there was none."""

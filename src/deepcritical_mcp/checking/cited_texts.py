@@ -109,7 +109,7 @@ async def read_full_texts(
             started[record.id] = False
             await progress(len(started) / len(records), f"reading full texts, {len(started)} of {len(records)}")
             try:
-                found = await full_texts.read(DocumentId(record.id, evidence=record.id), session)
+                found = await full_texts.read(DocumentId(record.id, evidence=record.id), session, tool="")
                 failed.extend(found.errors)
             except AllProvidersFailedError as error:
                 failed.append(error.message)

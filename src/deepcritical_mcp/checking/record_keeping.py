@@ -51,7 +51,7 @@ async def records_of(
     missing = list({one.id: one for one in named.values() if one.id not in held}.values())
     if missing:
         wanted = [DocumentId(one.id, ids=RecordIds(pmid=one.pmid, doi=one.doi)) for one in missing]
-        found = await full_texts.fetch(wanted, session)
+        found = await full_texts.fetch(wanted, session, tool="")
         pairs = zip(missing, found, strict=True)
         held |= {one.id: record.publication for one, record in pairs if record.publication}
     return {index: held[one.id] for index, one in named.items() if one.id in held}

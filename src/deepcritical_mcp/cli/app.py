@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,7 +17,7 @@ from typer.core import TyperGroup
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli.boundary import USAGE_ERROR, error_boundary
 from deepcritical_mcp.cli.clients import ClientName
-from deepcritical_mcp.cli.serving import serve_stdio, server_settings
+from deepcritical_mcp.cli.serving import log_profile, serve_stdio, server_settings
 from deepcritical_mcp.config import load_settings, plain_problem, unknown_variables
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.text import counted
@@ -80,9 +81,13 @@ def serve(
         int, typer.Option(help="Port to listen on (sse, http); 0 = any free port.", min=0, max=65535)
     ] = 8000,
     profile: Annotated[
-        Literal["research", "search-fetch"],
-        typer.Option(help="All tools, or only search and fetch, for hosts that require these two."),
-    ] = "research",
+        Literal["research", "core", "search-fetch"] | None,
+        typer.Option(
+            help="All tools; five for clients with little room; or only search and fetch, for hosts that require these "
+            "two. Otherwise as DEEPCRITICAL_TOOLS says, else all.",
+            show_default=False,
+        ),
+    ] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Accept other machines without authentication (sse, http).")
     ] = False,
@@ -96,8 +101,15 @@ def serve(
         from deepcritical_mcp.transports.http.uvicorn_server import run_http
 
         settings = server_settings()
+        log_profile(settings, profile)
         calls = CallControl(settings)
-        server = create_server(settings, profile=profile, admission=calls.admit, middleware=[calls.observer])
+        server = create_server(
+            settings,
+            profile=profile,
+            admission=calls.admit,
+            middleware=[calls.observer],
+            finds_titles=bool(settings.token_pairs or settings.oauth_issuer),
+        )
         server.app.warm_up()
         run_http(server, server.app, calls, transport, host=host, port=port, insecure=insecure)
 
@@ -184,10 +196,40 @@ def check(
 
 
 @app.command()
+def refresh(
+    ctx: typer.Context,
+    session: Annotated[
+        list[str] | None, typer.Argument(help="Ids or titles of sessions; all that are kept if omitted.")
+    ] = None,
+    web: Annotated[bool, typer.Option("--web", help="Also run web searches again.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a session, each on a line.")] = False,
+) -> None:
+    """Run a session's searches again, ask for the status of its records, and print what is new.
+
+    Exit code 0: nothing is new.
+
+    Exit code 1: something is new: a record, a retraction, a correction, a published preprint, a trial's status.
+
+    Exit code 2: a session is unknown or cannot be read, or the command failed.
+
+    Exit code 3: nothing is new so far, but a service was down, there was no time for everything, or another window has
+    a session open. Run it again.
+    """
+    with error_boundary(debug=bool(ctx.obj), failed=USAGE_ERROR):
+        from deepcritical_mcp.cli.refresh import refresh_sessions
+
+        code = refresh_sessions(session or [], web=web, as_json=as_json)
+    raise typer.Exit(code)
+
+
+@app.command()
 def report(
     source: Annotated[
         str,
-        typer.Argument(help="A saved session (rs_…) or a JSON Lines export of one; - reads stdin.", show_default=False),
+        typer.Argument(
+            help="A kept session, by its id or title, or a JSON Lines export of one; - reads stdin.",
+            show_default=False,
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
     title: Annotated[str, typer.Option(help="The page's title.")] = "Evidence report",
@@ -214,3 +256,81 @@ def clear() -> None:
     if removed is None:
         raise DeepCriticalError("Nothing was deleted: the file of the cached web results cannot be written now.")
     typer.echo(f"Deleted {counted(removed, 'cached search', 'cached searches')}.")
+
+
+sessions = typer.Typer(
+    help="The sessions that the server on stdio keeps: list (default), export, delete, undo.",
+    invoke_without_command=True,
+)
+app.add_typer(sessions, name="sessions")
+_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; times are Unix seconds, -1 = unknown.")]
+
+
+@sessions.callback()
+def list_by_default(ctx: typer.Context, as_json: _AsJson = False) -> None:
+    """Without a subcommand, list them."""
+    if ctx.invoked_subcommand is None:
+        list_kept(as_json=as_json)
+
+
+@sessions.command("list")
+def list_kept(as_json: _AsJson = False) -> None:
+    """List the sessions, the last used first."""
+    import anyio
+
+    from deepcritical_mcp.cli.session_commands import show_sessions
+
+    anyio.run(partial(show_sessions, as_json=as_json))
+
+
+@sessions.command("export")
+def export_kept(
+    session: Annotated[str, typer.Argument(help="An id, a title, or the beginning of one.", show_default=False)],
+    format: Annotated[
+        str, typer.Option(help="jsonl (complete), bibtex, ris, csl-json, markdown, bibliography, search-log or table.")
+    ] = "jsonl",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write; stdout if omitted.", show_default=False)
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
+    style: Annotated[str, typer.Option(help="Of a bibliography: vancouver (default), apa … or a CSL file.")] = "",
+    form: Annotated[
+        str, typer.Option("--as", help="Of a bibliography, search log or table: text, markdown, html, csv or json.")
+    ] = "",
+    marked: Annotated[
+        str, typer.Option(help="Only what is included, excluded, cited, undecided or decided, or has this tag.")
+    ] = "",
+    abstracts: Annotated[bool, typer.Option("--abstracts", help="With abstracts, where the format has them.")] = False,
+) -> None:
+    """Write a session to a file: its records, bibliography, search log or study table, or a backup of all of it."""
+    import anyio
+
+    from deepcritical_mcp.cli.session_commands import export_session
+
+    asked = {"style": style, "output": form, "marked": marked, "abstracts": abstracts}
+    anyio.run(partial(export_session, session, format, output, asked, force=force))
+
+
+@sessions.command("delete")
+def delete_kept(
+    session: Annotated[list[str], typer.Argument(help="Ids, titles, or the beginnings of titles.", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+) -> None:
+    """Delete sessions with all their evidence."""
+    import anyio
+
+    from deepcritical_mcp.cli.session_commands import delete_sessions
+
+    anyio.run(partial(delete_sessions, session, yes=yes))
+
+
+@sessions.command("undo")
+def undo_deletion(
+    session_id: Annotated[str, typer.Argument(help="The deleted session's id.", show_default=False)],
+) -> None:
+    """Take back the deletion of a session, within a day."""
+    import anyio
+
+    from deepcritical_mcp.cli.session_commands import restore_session
+
+    anyio.run(restore_session, session_id)

@@ -28,13 +28,20 @@ from deepcritical_mcp import sources as tables
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli.boundary import NO_ROOM
 from deepcritical_mcp.cli.clients import ConfiguredState, McpClient, configured_state, known_clients, shell_command
-from deepcritical_mcp.config import Settings, variable_name
-from deepcritical_mcp.errors import AuthenticationError, BlockedError, DeepCriticalError, EmbeddingError
+from deepcritical_mcp.config import Settings, user_data_folder, variable_name
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    BlockedError,
+    DeepCriticalError,
+    EmbeddingError,
+    EvidenceStoreError,
+)
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import configured_backends, in_memory_only
 from deepcritical_mcp.evidence.storage.backend import Backend
+from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
 from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
@@ -43,6 +50,7 @@ from deepcritical_mcp.sources import SourceRow, why_off
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, SourceKind, State, create_sources
 from deepcritical_mcp.sources.full_text import create_full_texts
 from deepcritical_mcp.sources.lookup import create_lookups
+from deepcritical_mcp.text import counted
 
 Area = Literal["", "model", "store"] | SourceKind
 CHECK_TIMEOUT = 12.0
@@ -119,12 +127,17 @@ async def _run(check: SourceCheck, area: Area = "") -> Check:
 async def servers(settings: Settings) -> list[Check]:
     start = SourceCheck("Server", _server, f"Run {shell_command()} --debug and read its output.")
     running = [_run(start, "store")]
-    for store in configured_backends(settings)[:-1]:  # the last one is memory, which `_store` checks
+    for store in configured_backends(_of_stdio(settings))[:-1]:  # the last one is memory, which `_store` checks
         running.append(_run(SourceCheck(store.title, partial(_kept, store), store.advice), "store"))
     if url := settings.redis_url.get_secret_value():
         advice = "Correct DEEPCRITICAL_REDIS_URL, start the Redis that it names, or unset it."
         running.append(_run(SourceCheck("Redis", partial(_redis, url), advice)))
     return await asyncio.gather(*running)
+
+
+def _of_stdio(settings: Settings) -> Settings:
+    """The settings by which the server on stdio chooses where sessions are kept."""
+    return settings if len(configured_backends(settings)) > 1 else settings.kept_for_user()
 
 
 async def _server() -> Finding:
@@ -138,11 +151,20 @@ async def _server() -> Finding:
 
 
 async def _kept(store: Backend) -> Finding:
+    """Whether sessions can be kept, where, and how many are. Makes no folder that nobody has chosen."""
+    folder = store.data_dir if isinstance(store, FolderBackend) else None
+    if folder and folder == user_data_folder() and not await anyio.Path(folder).exists():
+        return Finding(f"no sessions yet; they will be kept in {folder}")
     try:
         await run_sync(store.check, abandon_on_cancel=True)
+        count = len(await run_sync(store.sessions, None, abandon_on_cancel=True))
+    except EvidenceStoreError as error:
+        if folder != user_data_folder():
+            raise
+        return Finding(f"{error.message} The server keeps sessions in memory instead.", "warning", store.advice)
     finally:
         store.close()
-    return Finding("sessions can be kept")
+    return Finding(f"sessions can be kept: {counted(count, 'session')}{f' in {folder}' if folder else ''}")
 
 
 async def _redis(url: str) -> Finding:
@@ -230,10 +252,13 @@ def _proxies() -> list[Check]:
 def _folders(settings: Settings) -> list[Check]:
     """The folders that the server writes to."""
     cache = _folder("Cache folder", settings.cache_dir, "DEEPCRITICAL_CACHE_DIR", "nothing is cached")
-    if settings.data_dir is None:
+    data_dir = _of_stdio(settings).data_dir
+    if data_dir is None:
+        if len(configured_backends(settings)) > 1:
+            return [cache]
         off = "sessions are in memory and end with the server"
-        return [cache, Check("Data folder", "off", off, "Set DEEPCRITICAL_DATA_DIR to keep them.")]
-    return [cache, _folder("Data folder", settings.data_dir, "DEEPCRITICAL_DATA_DIR", "sessions cannot be kept")]
+        return [cache, Check("Data folder", "off", off, "Unset DEEPCRITICAL_DATA_DIR to keep them.")]
+    return [cache, _folder("Data folder", data_dir, "DEEPCRITICAL_DATA_DIR", "sessions cannot be kept")]
 
 
 def _folder(part: str, path: Path, variable: str, consequence: str) -> Check:

@@ -12,25 +12,26 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 
 from deepcritical_mcp.board import MAX_POINTS, Places, board_report
+from deepcritical_mcp.cli.session_commands import opened_session
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.errors import EmbeddingError, InvalidInputError, SessionNotFoundError
+from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.evidence.chunking import passages
+from deepcritical_mcp.evidence.kept_log import search_log
 from deepcritical_mcp.evidence.projection import project
 from deepcritical_mcp.export import read_jsonl
-from deepcritical_mcp.models import Evidence, Publication
+from deepcritical_mcp.models import Evidence, LoggedSearch, Publication
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.passage_embedder import Embedder
-
-SESSION_PREFIX = "rs_"
 
 
 def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequence[str]]:
     """Write the evidence of a saved session or JSON Lines export ("-" = stdin) to `output`; returns how many items, and
     remarks on their status, which is checked again before.
 
-    InvalidInputError if `source` is neither, or has no evidence; EvidenceStoreError if the session cannot be read.
+    InvalidInputError if `source` is neither, has no evidence or is open elsewhere; EvidenceStoreError if the
+    session cannot be read.
     """
     contents = anyio.run(_read, source, load_settings())
     publications = contents.publications
@@ -44,41 +45,44 @@ def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequenc
         title=title,
         session_id=contents.session_id,
         created=created,
+        log=contents.log,
     )
     output.write_text(page, encoding="utf-8")
     return len(publications), contents.remarks
 
 
 class _Contents(NamedTuple):
-    """What a report shows, and remarks on it."""
+    """What a report shows, and remarks on it. An exported file has no log: None."""
 
     publications: Sequence[Publication]
     evidence: Sequence[Evidence]
     places: Places
     session_id: str
     remarks: Sequence[str]
+    log: Sequence[LoggedSearch] | None = None
 
 
 async def _read(source: str, settings: Settings) -> _Contents:
-    app = AppContext(settings)
+    is_session = source != "-" and not source.endswith(".jsonl") and not await anyio.Path(source).exists()
+    app = AppContext(settings.kept_for_user() if is_session else settings)
     try:
         services = await app.services()
-        if source.startswith(SESSION_PREFIX) and not await anyio.Path(source).exists():
+        if is_session:
+            if services.sessions.warning:
+                raise EvidenceStoreError(services.sessions.warning)
             if not services.sessions.lasting:
                 raise InvalidInputError(
-                    "Sessions are kept in memory unless DEEPCRITICAL_DATA_DIR or DEEPCRITICAL_CHROMA_URL is set, so "
-                    "another process cannot read them. Export the session with export_evidence (format jsonl) and "
-                    "pass that file instead."
+                    f"There is no file {source}. "
+                    "Sessions are kept in memory here (DEEPCRITICAL_DATA_DIR), so another process cannot read them. "
+                    "Export the session with export_evidence (format jsonl) and pass that file instead."
                 )
-            try:
-                store = await services.sessions.get(source)
-            except SessionNotFoundError:
-                raise InvalidInputError(f"There is no session {source} in the configured storage.") from None
+            store = await opened_session(services.sessions, source)
             ids = await store.ids()
             remarks = await services.witness.refresh(store, ids)
             kept, shown = await store.publications(ids), await store.get(ids)
             places = await store.places(ids, limit=MAX_POINTS)
-            return _Contents(list(kept.values()), list(shown.values()), places, source, remarks)
+            log = await search_log(store)
+            return _Contents(list(kept.values()), list(shown.values()), places, store.session_id, remarks, log)
         data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
         publications, remarks = await services.witness.rechecked(read_jsonl(_decoded(data)))
         return _Contents(publications, (), await places_of(publications, services.embedder), "", remarks)

@@ -132,6 +132,9 @@ class SampleTrials(Source):
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         return _page(self._index.ranked(variant), offset, limit)
 
+    async def fetch(self, ids: Sequence[str]) -> Fetched:
+        return Fetched({one.nct: one for one in sample_records("trial") if one.nct in ids})
+
 
 class SamplePages(Source):
     """The made-up web pages."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NoReturn
 
-from deepcritical_mcp.config import Settings, load_settings, unknown_variables
+from deepcritical_mcp.config import Settings, load_settings, unknown_variables, variable_name
 from deepcritical_mcp.logs import configure_logging
 
 if TYPE_CHECKING:
@@ -14,13 +14,23 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def serve_stdio(profile: Profile = "research") -> NoReturn:
-    """Serve one client over stdin and stdout until it disconnects."""
+def serve_stdio(profile: Profile | None = None) -> NoReturn:
+    """Serve one client over stdin and stdout until it disconnects; its sessions are kept."""
     from deepcritical_mcp.server import create_server
     from deepcritical_mcp.transports.stdio import run_stdio
 
-    server = create_server(server_settings(), profile=profile, warm_up=True)
+    settings = server_settings().kept_for_user()
+    log_profile(settings, profile)
+    server = create_server(settings, profile=profile, warm_up=True)
     run_stdio(server, server.app)
+
+
+def log_profile(settings: Settings, profile: Profile | None) -> None:
+    """Log which of two choices of tools counts."""
+    if profile and settings.tools:
+        logger.warning(
+            "--profile %s decides which tools are offered; %s is not heeded", profile, variable_name("tools")
+        )
 
 
 def server_settings() -> Settings:

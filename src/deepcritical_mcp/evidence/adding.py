@@ -121,8 +121,8 @@ class Batch:
         if self._space is not None:
             if self._new:
                 self._space.write([(self._catalogue[id], vectors) for id, vectors in self._new.items()])
-            for id in self._rewritten:
-                self._space.rewrite(self._catalogue[id])
+            if self._rewritten:
+                self._space.rewrite(*(self._catalogue[id] for id in self._rewritten))
             for id, parts in self._removed.items():
                 first = self._catalogue[id].parts if id in self._catalogue else 0
                 if first < parts:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from deepcritical_mcp.evidence.clustering import Cluster, Member, MemberIndex, best_match, clusters_of, joined_by
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.lexical import LexicalIndex
+from deepcritical_mcp.evidence.removal import is_gone
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
 from deepcritical_mcp.evidence.units import (
@@ -108,6 +109,10 @@ class Catalogue:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
         them."""
         publication, id = item.publication, item.publication.id
+        if is_gone(item):
+            self.remove(id)
+            self._latest = max(self._latest, item.written)
+            return
         members, known = tuple(map(Member.of, item.members)), self._items.get(id)
         is_other = known is None or has_other_texts(known.publication, publication)
         layout = Layout.of(publication) if is_other else self._layouts[id]
@@ -137,7 +142,7 @@ class Catalogue:
                 self._links.setdefault(other, {})[id] = None
 
     def remove(self, id: str) -> None:
-        """Forget what was stored under `id`, which has another id now."""
+        """Forget what was stored under `id`, which was removed or has another id now."""
         with self._lock:
             self._drop(id)
 
@@ -244,6 +249,13 @@ class Catalogue:
         numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
         found = ([one for one in self._members.under(*number) if not self._is_note(one)] for number in numbers)
         return next((some for some in found if some), list[str]())
+
+    def subject(self, id: str) -> str:
+        """What a decision about `id` applies to: the publication that has this id, or that the note with it is about;
+        "" if there is none."""
+        own = self.resolve(id)
+        with self._lock:
+            return next(iter(self._subjects(own)), own)
 
     def shown(self, publication: Publication, text: Text | None = None) -> Evidence:
         """A stored publication as evidence (showing `text`, if given), with its links and the user's notes."""

@@ -35,9 +35,10 @@ class Member:
 
     @cached_property
     def facts(self) -> Publication:
-        """What it says, without what changes when the same record is found again."""
+        """What it says, without what changes when the same record is found again, and what the user decided."""
         changing = {"id": "", "found_by": (), "similar": (), "status": "ok", "status_notices": ()}
-        return self.publication.model_copy(update={**changing, "status_checked": UNKNOWN_DATE})
+        decided = {"screening": "", "screening_reason": "", "screened": "", "tags": ()}
+        return self.publication.model_copy(update={**changing, **decided, "status_checked": UNKNOWN_DATE})
 
     @cached_property
     def digest(self) -> str:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from deepcritical_mcp.evidence import EVERYTHING, Scope
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import Passage, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
 from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score
 from deepcritical_mcp.evidence.passage_quotes import with_neighbors
+from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import Vector
@@ -195,7 +195,7 @@ class Search:
         asked = [_Variant(some, vector, self._weight) for some, vector in zip(words, known, strict=True)]
         if vectors is None or not count:
             return asked
-        if self._scope.kind or self._scope.status or self._scope.source == "user":
+        if self._scope.kind or self._scope.status or self._scope.marked or self._scope.source == "user":
             self._enter_scope(asked, vectors)
         else:
             found = self._space.nearest(list(vectors), count, self._scope.source)

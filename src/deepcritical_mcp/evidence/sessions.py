@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakValueDictionary
 
 import anyio
@@ -14,14 +15,17 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
+from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, with_title
+from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, new_session_id
+from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
 from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
 
 logger = logging.getLogger(__name__)
 
 WRITES_PER_TTL = 100
-"""A session's last use is recorded to within a hundredth of its time to live."""
+RECORD_EVERY = 60.0
+"""A session's last use is recorded to within a hundredth of its time to live, and to within so many seconds."""
 SWEEPS_PER_TTL = 24
 """How often expired sessions are looked for."""
 REST_AFTER = 300.0
@@ -43,7 +47,9 @@ class SessionRegistry:
     Attributes:
         lasting: whether another process can open a session later.
         shared: whether other processes may change an open session.
+        keeps_for: seconds for which a session is kept after its last use.
         undo_seconds: for how long a dropped session can be restored; 0.0 if it cannot.
+        warning: what every result says about where sessions are kept; "" = nothing.
     """
 
     def __init__(
@@ -59,18 +65,21 @@ class SessionRegistry:
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
         self._locks: WeakValueDictionary[str | tuple[str, str], anyio.Lock] = WeakValueDictionary()
         self._next_sweep = 0.0
+        self._ttl = self.keeps_for = settings.session_ttl or backend.ttl
         self.lasting = backend.lasting
         self.shared = backend.shared
         self.undo_seconds = backend.undo_seconds
+        self.warning = backend.warning
 
-    async def open(self, *, owner: str = "") -> EvidenceStore:
-        """Open a fresh session that belongs to `owner`.
+    async def open(self, *, owner: str = "", title: str = "") -> EvidenceStore:
+        """Open a fresh session that belongs to `owner`, with a title that nobody can take for an id.
 
         Raises:
+            InvalidInputError: this cannot be a title; see `session_title`.
             SessionFullError: the owner's open sessions hold as much evidence as they may.
             EvidenceStoreError: it cannot be created.
         """
-        return (await self._create(_digest(owner))).store
+        return (await self._create(_digest(owner), session_title(title) if title else "")).store
 
     async def get(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """The session with this id, opened if it is not open.
@@ -85,6 +94,55 @@ class SessionRegistry:
         await self._drop_idle()
         async with self._lock(session_id):
             return (await self._find(session_id, _digest(owner))).store
+
+    async def sessions(self, *, owner: str = "") -> list[KeptSession]:
+        """All sessions of `owner` that can be opened and are not empty, the last used first.
+
+        Raises:
+            EvidenceStoreError: the place where they are kept cannot be read.
+        """
+        await self._drop_idle()
+        digest = _digest(owner)
+        infos = await run_sync(self._backend.sessions, digest, abandon_on_cancel=True)
+        for id, session in self._sessions.items():
+            ours = session.space.info
+            if ours.owner == digest:  # on a server, another process may have named it since
+                infos[id] = replace(infos.get(id, ours) if self.shared else ours, used=session.used)
+        listed = [self._listed(id, info) for id, info in infos.items() if info.title or info.items or info.searches]
+        since = self._clock() - self._ttl
+        return sorted((one for one in listed if one.used >= since), key=lambda one: one.used, reverse=True)
+
+    async def find(self, title: str, *, owner: str = "") -> EvidenceStore:
+        """The session of `owner` with that title, else the only one whose title begins so. Case and blanks do not
+        matter.
+
+        Raises:
+            AmbiguousSessionError: there are several; the message lists them.
+            SessionNotFoundError: there is none.
+
+        and what `get` raises.
+        """
+        found = with_title(await self.sessions(owner=owner), title)
+        if found is None:
+            raise SessionNotFoundError()
+        return await self.get(found.session_id, owner=owner)
+
+    async def name(self, session_id: str, title: str, *, owner: str = "") -> None:
+        """Give a session another title.
+
+        Raises InvalidInputError if this cannot be one, and what `get` raises.
+        """
+        given = session_title(title)
+        await (await self.get(session_id, owner=owner)).set_title(given)
+
+    def naming(self, *, owner: str = "") -> anyio.Lock:
+        """Held while it is looked up whether `owner` has a title already, until a session has it."""
+        return self._lock(("titles of", owner))
+
+    def kept_until(self, session_id: str) -> float:
+        """When an open session is deleted if nobody uses it (Unix seconds); 0.0 if it ends with the process."""
+        session = self._sessions.get(session_id)
+        return session.used + self._ttl if self.lasting and session is not None else 0.0
 
     async def default(self, key: str, *, owner: str = "") -> EvidenceStore:
         """The default session of `key` (a connection or a process) and `owner`; a fresh one if there is none."""
@@ -130,6 +188,10 @@ class SessionRegistry:
                 await run_sync(self._backend.restore, session_id, _digest(owner))
             return (await self._find(session_id, _digest(owner))).store
 
+    def prepare(self) -> None:
+        """Do ahead of time what the first session costs. Blocks; call it in a worker thread."""
+        self._backend.prepare()
+
     @property
     def open_sessions(self) -> int:
         """How many sessions are open in this process."""
@@ -160,11 +222,11 @@ class SessionRegistry:
     def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
         return self._locks.setdefault(name, anyio.Lock())
 
-    async def _create(self, owner: str) -> _OpenSession:
+    async def _create(self, owner: str, title: str) -> _OpenSession:
         if owner:
             await self._make_room_for(owner)
-        session_id = new_session_id()
-        info = SessionInfo(owner, self._embedder.name, self._clock())
+        session_id, now = self._backend.next_id(), self._clock()
+        info = SessionInfo(owner, self._embedder.name, now, now, title, items=0, searches=0)
         async with self._lock(session_id):
             return await self._opened(session_id, lambda: self._backend.create(session_id, info))
 
@@ -190,7 +252,7 @@ class SessionRegistry:
 
     async def _reopen(self, session_id: str) -> _OpenSession:
         session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
-        if session.space.info.used < self._clock() - self._settings.session_ttl:
+        if session.space.info.used < self._clock() - self._ttl:
             await self._close(session)  # the sweep deletes it, if the place where it is kept agrees about the time
             raise SessionNotFoundError()
         return session
@@ -213,10 +275,11 @@ class SessionRegistry:
             shared=self._backend.shared,
             max_evidence=self._settings.max_evidence,
             dedup_threshold=self._settings.dedup_threshold,
+            warning=self.warning,
         )
         return store
 
-    async def _attach(self, store: EvidenceStore) -> None:
+    async def _attach(self, store: SessionAccess) -> None:
         """Open the session of a store again, which was closed while a call still held the store."""
         async with self._lock(store.session_id):
             session = self._sessions.get(store.session_id)
@@ -230,13 +293,13 @@ class SessionRegistry:
         now = self._clock()
         session.used = now
         self._sessions[session.store.session_id] = self._sessions.pop(session.store.session_id)  # the latest goes last
-        if now - session.recorded >= self._settings.session_ttl / WRITES_PER_TTL:
+        if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
             await run_sync(self._backend.touch, session.space, now)
             session.recorded = now
 
     async def _drop_idle(self) -> None:
         now = self._clock()
-        since = now - self._settings.session_ttl
+        since = now - self._ttl
         await self._free_memory(now)
         for session in list(self._sessions.values()):
             if session.used >= since:
@@ -244,10 +307,10 @@ class SessionRegistry:
             # A lasting session may have been used by another process: the sweep below checks its recorded use.
             await self._end([session], self._close if self._backend.lasting else self._delete)
         if now >= self._next_sweep:
-            self._next_sweep = now + self._settings.session_ttl / SWEEPS_PER_TTL
+            self._next_sweep = now + self._ttl / SWEEPS_PER_TTL
             try:
                 checked = await run_sync(self._backend.now, now)
-                await run_sync(self._backend.delete_unused, checked - self._settings.session_ttl)
+                await run_sync(self._backend.delete_unused, checked - self._ttl)
             except EvidenceStoreError as error:
                 logger.warning("cannot delete expired sessions: %s", error)
 
@@ -257,6 +320,18 @@ class SessionRegistry:
             awake, size = awake + 1, size + session.store.indexed
             if awake > self._backend.max_awake or (awake > 1 and size > MAX_INDEXED) or session.used < now - REST_AFTER:
                 await session.store.rest()
+
+    def _listed(self, session_id: str, info: SessionInfo) -> KeptSession:
+        return KeptSession(
+            session_id,
+            title=info.title,
+            created=info.created,
+            used=info.used,
+            expires=info.used + self._ttl if self.lasting else 0.0,
+            items=info.items,
+            searches=info.searches,
+            is_open=session_id in self._sessions,
+        )
 
     async def _make_room(self) -> None:
         await self._drop_idle()
@@ -288,6 +363,9 @@ class SessionRegistry:
                     lock.release()
 
     async def _close(self, session: _OpenSession) -> None:
+        if session.used > session.recorded and self.lasting and not self.shared:
+            with contextlib.suppress(EvidenceStoreError):
+                await run_sync(self._backend.touch, session.space, session.used)
         await self._detach(session, self._backend.release)
 
     async def _delete(self, session: _OpenSession) -> None:

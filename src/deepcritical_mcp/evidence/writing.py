@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,9 +14,17 @@ from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPub
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.indexing import Indexing
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+from deepcritical_mcp.evidence.removal import (
+    RemovedItem,
+    forget_removed,
+    keep_removed,
+    removed_items,
+    to_restore,
+    tombstone,
+)
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
-from deepcritical_mcp.models import UNKNOWN_DATE, Publication
+from deepcritical_mcp.models import UNKNOWN_DATE, Publication, ScreeningMark
 
 EMBEDDED_AT_ONCE = 64
 """Publications, and passages of long texts, that a call embeds before it goes on; the rest is embedded in the
@@ -38,6 +46,7 @@ class Writer:
         batch: publications per write.
         max_evidence: publications that the session may have.
         dedup_threshold: see `Settings`.
+        shared: whether other processes may change the session.
     """
 
     def __init__(
@@ -50,6 +59,7 @@ class Writer:
         batch: int,
         max_evidence: int,
         dedup_threshold: float | None,
+        shared: bool,
     ) -> None:
         self._embedder = embedder
         self._indexing = indexing
@@ -58,6 +68,7 @@ class Writer:
         self._batch = batch
         self._max_evidence = max_evidence
         self._dedup_threshold = dedup_threshold
+        self._shared = shared
 
     async def add(
         self, publications: Sequence[Publication], space: Space, catalogue: Catalogue
@@ -79,13 +90,78 @@ class Writer:
     async def set_statuses(self, publications: Sequence[Publication], space: Space, catalogue: Catalogue) -> None:
         """See `EvidenceStore.set_statuses`."""
 
-        def write(some: Sequence[Publication]) -> None:
-            for one in some:
-                if id := catalogue.resolve(one.id):
-                    catalogue.put(_with_status(catalogue[id], one))
-                    space.rewrite(catalogue[id])
+        def change(current: Publication) -> Iterator[tuple[KeptItem, KeptItem]]:
+            if id := catalogue.resolve(current.id):
+                yield catalogue[id], _with_status(catalogue[id], current)
 
-        for some in batches(publications, self._batch):
+        await self._change(publications, change, space, catalogue)
+
+    async def decide(
+        self, marks: Sequence[ScreeningMark], space: Space, catalogue: Catalogue
+    ) -> list[Publication | None]:
+        """See `EvidenceStore.decide`."""
+        ids: list[str] = []
+
+        def change(mark: ScreeningMark) -> Iterator[tuple[KeptItem, KeptItem]]:
+            ids.append(catalogue.subject(mark.id))
+            if ids[-1]:
+                yield catalogue[ids[-1]], _with_decision(catalogue[ids[-1]], mark)
+
+        await self._change(marks, change, space, catalogue)
+        return [catalogue[id].publication if id else None for id in ids]
+
+    async def remove(self, ids: Sequence[str], space: Space, catalogue: Catalogue) -> list[Publication]:
+        """See `EvidenceStore.remove`."""
+
+        def write() -> list[Publication]:
+            if self._shared:
+                catalogue.catch_up(space)
+            resolved = [catalogue.resolve(id) for id in ids]
+            known = list(dict.fromkeys(id for id in resolved if id))
+            items, at = [catalogue[id] for id in known], now()
+            gone = [RemovedItem(one.publication.id, at, one.members) for one in items]
+            if gone:
+                keep_removed(space, [*removed_items(space), *gone])
+            for item in items:
+                space.remove_parts(item.publication.id, range(item.parts))
+                catalogue.remove(item.publication.id)
+            if self._shared and items:
+                space.write([(tombstone(item), ()) for item in items])
+            return [item.publication for item in items]
+
+        async with self._turn:
+            return await self._write(write)
+
+    async def restore(self, ids: Collection[str], space: Space, catalogue: Catalogue) -> list[Publication]:
+        """See `EvidenceStore.restore`."""
+        chosen = to_restore(await run_sync(removed_items, space, abandon_on_cancel=True), ids)
+        outcomes = await self.add([member for one in chosen for member in one.members], space, catalogue)
+        if chosen:
+            async with self._turn:
+                await self._write(lambda: forget_removed(space, chosen))
+        return list({outcome.publication.id: outcome.publication for outcome in outcomes}.values())
+
+    async def _change(
+        self,
+        causes: Sequence[T],
+        change: Callable[[T], Iterator[tuple[KeptItem, KeptItem]]],
+        space: Space,
+        catalogue: Catalogue,
+    ) -> None:
+        """Rewrite stored items, in batches: `change` gives an item before and after each cause. Their vectors stay."""
+
+        def write(some: Sequence[T]) -> None:
+            if self._shared:
+                catalogue.catch_up(space)
+            changed: dict[str, KeptItem] = {}
+            for before, after in (pair for cause in some for pair in change(cause)):
+                if after != before:
+                    changed[after.publication.id] = replace(after, written=now())
+                    catalogue.put(changed[after.publication.id])
+            if changed:
+                space.rewrite(*changed.values())
+
+        for some in batches(causes, self._batch):
             async with self._turn:
                 await self._write(lambda some=some: write(some))
 
@@ -149,7 +225,15 @@ def _with_status(item: KeptItem, current: Publication) -> KeptItem:
         for one in item.given
     )
     publication = item.publication.model_copy(update=status | checked)
-    return replace(item, publication=publication, given=given, written=now())
+    return replace(item, publication=publication, given=given)
+
+
+def _with_decision(item: KeptItem, mark: ScreeningMark) -> KeptItem:
+    """The item with that decision, in all that it was merged from: these may turn out to be several publications."""
+    if not (changes := mark.changes(item.publication)):
+        return item
+    given = tuple(one.model_copy(update=changes) for one in item.given)
+    return replace(item, publication=item.publication.model_copy(update=changes), given=given)
 
 
 def identified(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:

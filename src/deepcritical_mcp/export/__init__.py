@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import bibtex, csl, markdown, ris
+from deepcritical_mcp.export.chosen_fields import with_fields
 from deepcritical_mcp.export.licence import quotable as quotable
 from deepcritical_mcp.export.licence import without_full_texts as without_full_texts
 from deepcritical_mcp.export.reference import Reference, references
@@ -19,6 +20,7 @@ from deepcritical_mcp.models import Publication
 from deepcritical_mcp.models.version_0_1 import upgraded
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
+"""The formats that write one record after another."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +56,46 @@ def listed(publications: Iterable[Publication], format: ExportFormat) -> list[Pu
     return [one for one in publications if format in NOTES_IN or not one.is_note]
 
 
-def export_part(
-    publications: Sequence[Publication], format: ExportFormat, *, start: int, limit: int
-) -> tuple[str, int]:
-    """As many whole records from `start` on as fit into `limit` characters, at least one, and their number.
+def written_entries(
+    publications: Sequence[Publication],
+    format: ExportFormat,
+    *,
+    start: int = 0,
+    abstracts: bool = True,
+    fields: Collection[str] = (),
+) -> Iterator[str]:
+    """The records from `start` on, each as `format` writes it; with `fields`, only these (see `chosen_fields`).
 
-    The caller has applied `listed` and, except for `jsonl`, `with_notes`. Each part is a file of its own; keys and
-    numbers are those of the whole export, so that parts can be combined. Citation keys (BibTeX, CSL-JSON) depend only
-    on the publication and on what precedes it, so that they stay when a session grows. Of full texts there is no more
-    than may be repeated.
+    The caller has applied `listed` and, except for `jsonl`, `with_notes`. Keys and numbers are those of the whole
+    export, so that parts can be combined. Citation keys (BibTeX, CSL-JSON) depend only on the publication and on what
+    precedes it, so that they stay when a session grows. Of full texts there is no more than may be repeated. `jsonl`
+    is always complete.
     """
-    file, entries, length = EXPORT_FILES[format], list[str](), 0
+    file = EXPORT_FILES[format]
     for reference in references(map(without_full_texts, publications), start):
-        text = file.entry(reference)
+        if format == "jsonl":
+            yield file.entry(reference)
+        elif fields and format == "markdown":
+            yield markdown.entry_of_fields(reference, fields)
+        elif fields:
+            yield file.entry(with_fields(reference, fields))
+        else:
+            yield file.entry(replace(reference, has_texts=abstracts))
+
+
+def export_part(
+    publications: Sequence[Publication],
+    format: ExportFormat,
+    *,
+    start: int,
+    limit: int,
+    abstracts: bool = True,
+    fields: Collection[str] = (),
+) -> tuple[str, int]:
+    """As many whole records from `start` on as fit into `limit` characters, at least one, and their number; see
+    `written_entries`. Each part is a file of its own."""
+    file, entries, length = EXPORT_FILES[format], list[str](), 0
+    for text in written_entries(publications, format, start=start, abstracts=abstracts, fields=fields):
         length += len(text) + len(file.separator)
         if entries and length + len(file.head) + len(file.tail) > limit:
             break

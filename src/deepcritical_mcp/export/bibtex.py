@@ -25,7 +25,7 @@ _NOT_IN_ADDRESSES = re.compile(r"[\s{}\\^`\"|]")
 def entry(reference: Reference) -> str:
     """One entry, with a line break at its end."""
     lines = [f"  {name} = {value}," for name, value in _fields(reference).items() if value not in ("", "{}")]
-    return "\n".join([f"@{TYPES[reference.publication.form].bibtex}{{{reference.key},", *lines, "}", ""])
+    return "\n".join([f"@{TYPES[reference.form].bibtex}{{{reference.key},", *lines, "}", ""])
 
 
 def _fields(reference: Reference) -> dict[str, str]:
@@ -41,7 +41,7 @@ def _fields(reference: Reference) -> dict[str, str]:
         "year": f"{{{year:04d}}}" if year else "",
         "month": _value(words) if words else calendar.month_abbr[month].lower(),
         "date": f"{{{_edtf(reference)}}}" if day or publication.issue_date else "",
-        "booktitle" if publication.form == "chapter" else "journal": _value(container),
+        "booktitle" if reference.form == "chapter" else "journal": _value(container),
         **{names.bibtex: _value(getattr(publication, field)) for field, names in FIELDS.items()},
         "pages": f"{{{escaped_text('--'.join(reference.pages), dashes=True)}}}",
         "language": f"{{{' and '.join(map(_name_part, languages))}}}",
@@ -53,10 +53,10 @@ def _fields(reference: Reference) -> dict[str, str]:
         "abstract": _value(reference.abstract),
         "annote": _value(reference.remark),
     }
-    if publication.form == "preprint":
+    if reference.form == "preprint":
         fields |= {"howpublished": _value(f"{container} [Preprint]".strip()), "number": _value(publication.pages)}
         fields |= dict.fromkeys(("journal", "shortjournal", "publisher", "address", "volume", "pages"), "")
-    if publication.form == "trial":
+    if reference.form == "trial":
         fields |= {"institution": fields["publisher"], "publisher": "", "type": _value(TRIAL_GENRE)}
         fields |= {"number": _value(publication.nct), "urldate": _value(reference.accessed)}
     return fields

@@ -20,21 +20,27 @@ from deepcritical_mcp.text import clean_line
 # What keeps its case without the quotation marks and brackets around it, which pandoc pairs up only outside of a span.
 _CORE = re.compile(r"\w(?:[^\s\"“”„()\[\]{}<>]*(?: [a-z]+)?\w)?")
 # "key: value" at the start of a note, and "{:key: value}" anywhere, override fields in pandoc, Zotero and citeproc.
+_INITIALS = re.compile(r"(?<![^\s-])[A-Z]{2,3}(?![^\s-])")
 _OVERRIDING = re.compile(r"[^:.]*:")
 
 
 def entry(reference: Reference) -> str:
     """One item of the array."""
-    return json.dumps({name: value for name, value in _item(reference).items() if value}, ensure_ascii=False)
+    return json.dumps(item(reference), ensure_ascii=False)
 
 
-def _item(reference: Reference) -> dict[str, object]:
+def item(reference: Reference) -> dict[str, object]:
+    """A reference's fields in CSL-JSON, without empty ones."""
+    return {name: value for name, value in _fields(reference).items() if value}
+
+
+def _fields(reference: Reference) -> dict[str, object]:
     publication, pages = reference.publication, "-".join(reference.pages)
     # The words: Zotero would take a season's number for a month.
     season = reference.within_year if len(reference.date) == len(reference.issued) == 1 else ""
-    item: dict[str, object] = {
+    fields: dict[str, object] = {
         "id": reference.key,
-        "type": TYPES[publication.form].csl,
+        "type": TYPES[reference.form].csl,
         "title": _title(reference.title),
         "original-title": reference.original_title,
         "author": [_name(author) for author in publication.authors if author != ET_AL],
@@ -53,13 +59,13 @@ def _item(reference: Reference) -> dict[str, object]:
         "keyword": "; ".join(reference.keywords),
         "abstract": reference.abstract,
     }
-    if publication.form == "preprint":
-        item |= {"genre": "Preprint", "publisher": reference.container, "number": publication.pages}
-        item |= {"container-title": "", "container-title-short": "", "page": ""}
-    if publication.form == "trial":
+    if reference.form == "preprint":
+        fields |= {"genre": "Preprint", "publisher": reference.container, "number": publication.pages}
+        fields |= {"container-title": "", "container-title-short": "", "page": ""}
+    if reference.form == "trial":
         accessed = parts_of_date(reference.accessed or UNKNOWN_DATE)
-        item |= {"genre": TRIAL_GENRE, "number": publication.nct, "accessed": _date(accessed)}
-    return item
+        fields |= {"genre": TRIAL_GENRE, "number": publication.nct, "accessed": _date(accessed)}
+    return fields
 
 
 def _title(title: str) -> str:
@@ -92,4 +98,10 @@ def _date(*dates: tuple[int, ...]) -> dict[str, object]:
 def _name(author: AuthorName) -> dict[str, str]:
     if not author.given:
         return {"literal": author.family}
-    return {name: part for name, part in zip(("family", "given", "suffix"), author, strict=False) if part}
+    parts = (author.family, _INITIALS.sub(_spaced, author.given), author.suffix)
+    return {name: part for name, part in zip(("family", "given", "suffix"), parts, strict=True) if part}
+
+
+def _spaced(initials: re.Match[str]) -> str:
+    """ "J A" for "JA", of which styles would make "J."."""
+    return " ".join(initials[0])

@@ -75,11 +75,15 @@ FIELDS: Mapping[str, Names] = {
 
 @dataclass(frozen=True)
 class Reference:
-    """A publication as a citation: `number` is its place in the export, from 1, and `key` its citation key in ASCII."""
+    """A publication as a citation: `number` is its place in the export, from 1, `key` its citation key in ASCII, and
+    `form` what it is cited as, whichever fields it is written with. Texts that others wrote are left out unless
+    `has_texts`."""
 
     publication: Publication
     number: int
     key: str
+    form: PublicationForm
+    has_texts: bool = True
 
     @property
     def title(self) -> str:
@@ -97,9 +101,9 @@ class Reference:
     def container(self) -> str:
         """What it appeared in: a journal, a book, a preprint server."""
         publication = self.publication
-        if publication.form == "preprint":
+        if self.form == "preprint":
             return publication.short_journal or publication.journal or publication.publisher
-        return publication.book_title if publication.form == "chapter" else publication.journal
+        return publication.book_title if self.form == "chapter" else publication.journal
 
     @property
     def date(self) -> tuple[int, ...]:
@@ -126,13 +130,13 @@ class Reference:
     def accessed(self) -> str:
         """On which day a trial's registration, which may change, was read; "" for all others, or if unknown."""
         one = self.publication
-        return one.status_checked if one.form == "trial" and one.status_checked != UNKNOWN_DATE else ""
+        return one.status_checked if self.form == "trial" and one.status_checked != UNKNOWN_DATE else ""
 
     @property
     def data_note(self) -> str:
         """Of which day the data of a trial's registration are; "" for all others, or if unknown."""
         one = self.publication
-        return f"Source: {one.publisher}, data of {one.version}." if one.form == "trial" and one.version else ""
+        return f"Source: {one.publisher}, data of {one.version}." if self.form == "trial" and one.version else ""
 
     @property
     def url(self) -> str:
@@ -165,7 +169,7 @@ class Reference:
     def notes(self) -> tuple[str, ...]:
         """The status note, and what no format has a field for, a sentence each."""
         one = self.publication
-        is_registered = one.form == "trial" or any(one.nct in number for number in one.registrations)
+        is_registered = self.form == "trial" or any(one.nct in number for number in one.registrations)
         facts = (
             (one.is_ahead_of_print, "Epub ahead of print."),
             (one.registrations, f"Registrations: {'; '.join(one.registrations)}."),
@@ -179,6 +183,8 @@ class Reference:
     @property
     def abstract(self) -> str:
         """What the source says, "" where that is only the title again."""
+        if not self.has_texts:
+            return ""
         read = [one for one in self.publication.texts if not one.is_users and one.kind != "full_text"]
         texts = [quotable(one).content for one in read if one.content != NO_ABSTRACT]
         return texts[0] if texts and texts[0].rstrip(".") != self.publication.title.rstrip(".") else ""
@@ -201,7 +207,7 @@ class Reference:
     @property
     def pasted(self) -> str:
         """The text of a document that the user added, if no source has it."""
-        texts = self.publication.texts if self.publication.is_users else ()
+        texts = self.publication.texts if self.publication.is_users and self.has_texts else ()
         return "\n\n".join(text.content for text in texts if text.kind != "note")
 
     @property
@@ -250,7 +256,8 @@ def references(publications: Iterable[Publication], start: int = 0) -> Iterator[
         key = _key(publication)
         uses[key] += 1
         if position >= start:
-            yield Reference(publication, position + 1, key if uses[key] == 1 else f"{key}-{uses[key]}")
+            unique = key if uses[key] == 1 else f"{key}-{uses[key]}"
+            yield Reference(publication, position + 1, unique, publication.form)
 
 
 def _without_stop(title: str) -> str:

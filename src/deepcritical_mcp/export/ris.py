@@ -12,7 +12,7 @@ from deepcritical_mcp.text import clean_line
 def entry(reference: Reference) -> str:
     """One record, with a line break at its end."""
     lines = [f"{tag}  - {value}" for tag, text in _fields(reference) if (value := clean_line(text))]
-    return "\n".join([f"TY  - {TYPES[reference.publication.form].ris}", *lines, "ER  - ", ""])
+    return "\n".join([f"TY  - {TYPES[reference.form].ris}", *lines, "ER  - ", ""])
 
 
 def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
@@ -25,11 +25,11 @@ def _fields(reference: Reference) -> Iterator[tuple[str, str]]:
         day = "/".join((publication.date.replace("-", "/"), *[""] * (4 - len(date))))
         yield "DA", day + reference.within_year.replace("/", "-")
     yield from (("A2", _name(editor)) for editor in publication.editors)
-    yield "T2", publication.book_title if publication.form == "chapter" else publication.journal
-    yield "M3", {"preprint": "Preprint", "trial": TRIAL_GENRE}.get(publication.form, "")
+    yield "T2", publication.book_title if reference.form == "chapter" else publication.journal
+    yield "M3", {"preprint": "Preprint", "trial": TRIAL_GENRE}.get(reference.form, "")
     yield from ((names.ris, getattr(publication, field)) for field, names in FIELDS.items() if names.ris)
     # Of a report, Zotero and EndNote keep its number there.
-    yield "SN", publication.nct if publication.form == "trial" else publication.isbn or publication.issn
+    yield "SN", publication.nct if reference.form == "trial" else publication.isbn or publication.issn
     yield "Y2", reference.accessed.replace("-", "/")
     yield "LA", ", ".join(language_names(publication.language))
     yield from zip(("SP", "EP"), reference.pages, strict=False)

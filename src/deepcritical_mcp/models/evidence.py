@@ -16,6 +16,7 @@ from deepcritical_mcp.models.publication import (
     FIRST,
     FIRST_KNOWN,
     LATEST_DATE,
+    LATEST_DECISION,
     UNION,
     UNKNOWN_DATE,
     AuthorName,
@@ -25,6 +26,7 @@ from deepcritical_mcp.models.publication import (
     Paragraph,
     PartialDate,
     PublicationStatus,
+    Screening,
     Url,
     Value,
     merge_rules,
@@ -118,6 +120,9 @@ class Publication(Bibliography):
         similar: ids of nearly identical publications in its session; filled for exports.
         grants: number, agency and country of each.
         substances: MEDLINE's chemicals.
+        screening: what the user decided about it; `screening_reason` in the user's words.
+        screened: when that, or its tags, was last set or taken back (UTC), e.g. "2026-11-23T05:00:00Z".
+        tags: the user's.
     """
 
     id: str
@@ -143,6 +148,10 @@ class Publication(Bibliography):
     grants: Annotated[tuple[Line, ...], UNION] = ()
     conflict_of_interest: Annotated[Paragraph, FIRST_KNOWN] = ""
     substances: Annotated[tuple[Line, ...], UNION] = ()
+    screening: Annotated[Screening, LATEST_DECISION] = ""
+    screening_reason: Annotated[Line, LATEST_DECISION] = ""
+    screened: Annotated[Line, LATEST_DECISION] = ""
+    tags: Annotated[tuple[Line, ...], UNION] = ()
 
     @classmethod
     def of(cls, kind: TextKind, content: str, *, provider: str, **fields: object) -> Self:
@@ -239,15 +248,27 @@ def merged(kept: Publication, other: Publication) -> Publication:
 
     A record counts more than a page, a page more than what the user pasted, and that more than the user's notes; of
     equals, `kept` counts more. Of what the user added, others take only the texts: what the user claims never
-    completes what a source says.
+    completes what a source says. Of two decisions the later one holds; its reason says if the other was different.
     """
     first, second = (other, kept) if authority(other) > authority(kept) else (kept, other)
-    combined = {"texts"} if authority(second) < min(authority(first), 2) else merge_rules(Publication).keys()
+    latest, earlier = (second, first) if _decided(second) > _decided(first) else (first, second)
+    rules = merge_rules(Publication)
+    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) else rules.keys()
     values = {
         name: rule.combine(getattr(first, name), getattr(second, name)) if name in combined else getattr(first, name)
-        for name, rule in merge_rules(Publication).items()
+        for name, rule in rules.items()
+        if rule != LATEST_DECISION
     }
+    values |= {name: getattr(latest, name) for name, rule in rules.items() if rule == LATEST_DECISION}
+    if latest.screening and earlier.screening not in ("", latest.screening):
+        also = f"merged with a description that was {earlier.screening}"
+        values["screening_reason"] = "; ".join(filter(None, (latest.screening_reason, also)))
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
+
+
+def _decided(publication: Publication) -> tuple[str, bool]:
+    """What orders decisions: when, and whether there is one."""
+    return publication.screened, publication.screening != ""
 
 
 def authority(publication: Publication) -> int:

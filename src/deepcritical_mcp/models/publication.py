@@ -17,6 +17,8 @@ from deepcritical_mcp.text import clean_line, clipped
 
 CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice"]
+Screening = Literal["", "included", "excluded", "cited"]
+"""What the user decided about a publication; "" for nothing yet."""
 NoticeKind = Literal[
     "retraction",
     "partial_retraction",
@@ -250,6 +252,9 @@ LATEST_DATE = MergeRule(
     "latest date", lambda first, second: max(first, second, key=lambda date: "" if date == UNKNOWN_DATE else date)
 )
 GRAVER = MergeRule("graver", lambda first, second: gravest((first, second)))
+LATEST_DECISION = MergeRule("latest decision", lambda latest, earlier: latest)
+"""`combine` gets the value of the description that the user decided about last,
+whatever is more reliable."""
 
 
 def merge_rules(model: type[BaseModel]) -> dict[str, MergeRule]:

@@ -20,6 +20,7 @@ from deepcritical_mcp.models.publication import (
     Value,
     united,
 )
+from deepcritical_mcp.models.screening import decision_line
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.text import clean_text
 
@@ -58,7 +59,8 @@ class Evidence(Value):
 
     `found_by` are numbers of `queries` in the same result; `get_evidence` alone has `details`, what else a record says.
     A passage of a longer text has the titles that it stands under, `section`, and an `anchor` that leads to it.
-    `cited_by` is how often the publication has been cited, -1 if that was not asked for or is not known.
+    `cited_by` is how often the publication has been cited, -1 if that was not asked for or is not known. `decision` is
+    the user's about the publication, with the tags, see `decision_line`.
     """
 
     id: str
@@ -74,6 +76,7 @@ class Evidence(Value):
     found_by: tuple[int, ...] = ()
     cited_by: int = -1
     notes: tuple[str, ...] = ()
+    decision: str = ""
     details: tuple[str, ...] = ()
 
     @classmethod
@@ -101,6 +104,7 @@ class Evidence(Value):
             provider=shown.provider,
             similar=tuple(similar),
             notes=cast("tuple[str, ...]", united(own, notes)),
+            decision=decision_line(publication),
         )
 
 
@@ -233,65 +237,6 @@ class Expansion(Value):
     next_step: str = ""
 
 
-FetchVerdict = Literal["found", "not_found", "ambiguous", "wrong", "outage"]
-"""What became of a record that was to be fetched."""
-
-
-class AddedItem(Value):
-    """Item `index` of the call is now kept under `id`; of a record that was fetched, its `reference`."""
-
-    index: int
-    id: str
-    reference: str = ""
-
-
-class DuplicateItem(Value):
-    """Item `index` duplicates `duplicate_of`, which the session already has."""
-
-    index: int
-    duplicate_of: str
-    reference: str = ""
-    similarity: float
-    reason: str
-
-
-class SimilarItem(Value):
-    """Item `index` is nearly identical to `id`; both are kept."""
-
-    index: int
-    id: str
-    similarity: float
-
-
-class RecordCandidate(Value):
-    """A record that an item may mean: `id`, e.g. "pubmed:31978945", fetches it."""
-
-    id: str
-    reference: str
-
-
-class RejectedItem(Value):
-    """Item `index` could not be added, and why; `candidates` are what it may mean, best first."""
-
-    index: int
-    reason: str
-    verdict: Literal["invalid", "not_found", "ambiguous", "wrong", "outage"] = "invalid"
-    candidates: tuple[RecordCandidate, ...] = ()
-
-
-class AddResult(Value):
-    """The outcome for each item of an `add_evidence` call; `total` counts the session's evidence afterward."""
-
-    session_id: str
-    added: tuple[AddedItem, ...] = ()
-    duplicates: tuple[DuplicateItem, ...] = ()
-    similar: tuple[SimilarItem, ...] = ()
-    rejected: tuple[RejectedItem, ...] = ()
-    warnings: tuple[str, ...] = ()
-    total: int = 0
-    next_step: str = ""
-
-
 class EvidenceList(Value):
     """Evidence by id; `missing` ids are not in the session. Contents start at character `offset`.
 
@@ -310,7 +255,7 @@ class EvidenceList(Value):
 
 class EvidenceSummary(Value):
     """One line about an item of evidence: where its status was announced, and on which day (UTC) it was checked;
-    `full_text` is the id of its full text, "" if the session has none."""
+    `full_text` is the id of its full text, "" if the session has none; `decision` is the user's, with the reason."""
 
     id: str
     title: str
@@ -321,12 +266,21 @@ class EvidenceSummary(Value):
     status_notices: tuple[StatusNotice, ...] = ()
     status_checked: str = UNKNOWN_DATE
     full_text: str = ""
+    decision: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class StatusCount(Value):
     """How many items of a session have one status."""
 
     status: PublicationStatus
+    count: int
+
+
+class MarkCount(Value):
+    """How many items of a session have a decision ("included") or a tag."""
+
+    mark: str
     count: int
 
 
@@ -340,7 +294,7 @@ class SourceCount(Value):
 class EvidencePage(Value):
     """A page of a session's evidence in order of arrival. `next_offset` is -1 at the end.
 
-    `total` counts all of it, `matching` what the filter selects.
+    `total` counts all of it, `matching` what the filter selects. `marks` are the decisions, then the tags.
     """
 
     session_id: str
@@ -348,19 +302,56 @@ class EvidencePage(Value):
     matching: int = 0
     statuses: tuple[StatusCount, ...] = ()
     sources: tuple[SourceCount, ...] = ()
+    marks: tuple[MarkCount, ...] = ()
     items: tuple[EvidenceSummary, ...] = ()
     next_offset: int = -1
     warnings: tuple[str, ...] = ()
     next_step: str = ""
 
 
+class SessionSummary(Value):
+    """One line about a session: times in UTC, "YYYY-MM-DD HH:MM", and the day until which it is kept if nobody uses it;
+    "" = unknown, or until the server ends. `evidence` counts items, `searches` those of its log; -1 = unknown."""
+
+    session_id: str
+    title: str = ""
+    created: str = ""
+    last_used: str = ""
+    kept_until: str = ""
+    evidence: int = 0
+    searches: int = 0
+
+
+class SessionList(Value):
+    """A page of the caller's sessions, the last used first. `next_offset` is -1 at the end.
+
+    `session_id` is the connection's current session, "" if it has none yet; `matching` counts those that the query
+    selects of `total`.
+    """
+
+    session_id: str = ""
+    total: int = 0
+    matching: int = 0
+    sessions: tuple[SessionSummary, ...] = ()
+    next_offset: int = -1
+    warnings: tuple[str, ...] = ()
+    next_step: str = ""
+
+
 class ExportResult(Value):
-    """Exported evidence. `next_offset` is -1 if `text` is complete."""
+    """Exported evidence. `next_offset` is -1 if `text` is complete.
+
+    `count` is of the records in `text`, or of its lines if it is no list of records. What was saved is in `file`, a
+    path or the address of a resource, with so many `bytes`; `text` is empty then, and `count` is of all records, in a
+    search log of all searches.
+    """
 
     session_id: str
     format: str
     text: str
     count: int
+    file: str = ""
+    bytes: int = 0
     missing: tuple[str, ...] = ()
     next_offset: int = -1
     warnings: tuple[str, ...] = ()
@@ -369,10 +360,11 @@ class ExportResult(Value):
 
 class ClearResult(Value):
     """A session that was deleted or, if `undone`, brought back, and how much evidence from which sources it holds;
-    if it was `damaged`, that is unknown."""
+    if it was `damaged`, that is unknown. With `ids`, only these publications were removed or brought back."""
 
     session_id: str
     removed: int
+    ids: tuple[str, ...] = ()
     damaged: bool = False
     undone: bool = False
     sources: tuple[SourceCount, ...] = ()

@@ -62,6 +62,22 @@ class Ranking:
     found_by: Mapping[str, tuple[str, ...]]
 
 
+@dataclass(frozen=True)
+class Page:
+    """The part of a ranking that answers a request: `ids` to show, best first, and where the next page begins (or -1).
+
+    `known` are the ids of results that are in the session already, `unwanted` ones do not match the request; `left_out`
+    says which. `examined` results of the ranking were looked at.
+    """
+
+    ids: tuple[str, ...]
+    next_offset: int
+    known: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    unwanted: int = 0
+    examined: int = 0
+
+
 async def ask_source(
     source: Source, request: SearchRequest, *, max_seconds: float, progress: Progress
 ) -> tuple[list[Outcome], Ranking]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
 
 from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
-from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport
+from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, status_label
 from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 
@@ -142,6 +142,32 @@ def pooled(asked: Sequence[Listing], query: str) -> Linked:
             found_by[id] = (*found_by.get(id, ()), text)
     reports = [one.query_report(at, text) for at, (one, text) in enumerate(zip(asked, queries, strict=True), start=1)]
     return Linked(found_by, records, tuple(reports))
+
+
+def about_links(
+    seed: Publication, name: str, asked: Sequence[Listing], query: str, count: int, shown: int, wanted: int
+) -> Iterator[str]:
+    """Remarks on a record, which has that name, and its links: `count` are listed, of which the first `wanted` were
+    fetched; `shown` of them are left after those that are missing or the same as others."""
+    if seed.status != "ok":
+        yield f"{name} itself is marked {status_label(seed.status)}."
+    answered = [one.title for one in asked if not one.error]
+    if not count:
+        yield f"{_enumerated(answered)} {'lists' if len(answered) == 1 else 'list'} no {query}."
+    elif count > wanted:
+        yield f"These are {shown} of {count:,}."
+    yield from filter(None, (one.remark for one in asked))
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def linked_order(asked: Sequence[Listing], query: str) -> str:
+    """What the papers linked to one are ordered by."""
+    others = [one.title for one in asked[1:] if not {*one.all_ids} <= {*asked[0].ids}]
+    then = f", then those that only {_enumerated(others)} {'lists' if len(others) == 1 else 'list'}" if others else ""
+    return f"{asked[0].title} order of {query}{then}"
 
 
 def _late(service: CitingLookup) -> ProviderTimeoutError:

@@ -37,6 +37,7 @@ from deepcritical_mcp.search.copies_found import Climb, final_status, judged, ou
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText
 from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
+from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
 from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
@@ -66,6 +67,7 @@ class ReadingSession(Protocol):
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
     async def text(self, id: str) -> tuple[Publication, Text] | None: ...
     async def best_passages(self, id: str, question: str, limit: int) -> tuple[DocumentPassage, ...]: ...
+    async def keep_document(self, name: str, content: str) -> None: ...
 
 
 class FullTexts:
@@ -96,9 +98,15 @@ class FullTexts:
         self._in_flight = InFlight()
 
     async def read(
-        self, document: DocumentId, session: ReadingSession, *, progress: Progress = no_progress
+        self,
+        document: DocumentId,
+        session: ReadingSession,
+        *,
+        tool: str = "get_full_text",
+        progress: Progress = no_progress,
     ) -> FoundText:
-        """The text of a document, from the session or from the first provider that has it, kept in the session.
+        """The text of a document, from the session or from the first provider that has it, kept in the session. If
+        anybody is asked, it is in the session's log of searches as a look-up of `tool`; not if that is "".
 
         Raises:
             AllProvidersFailedError: nothing is known about the document, and somebody who could know did not answer.
@@ -106,6 +114,16 @@ class FullTexts:
         held = await self._held(document, session)
         if held and (found := await _from_session(held, session)):
             return found
+        if not tool:
+            return await self._found(document, held, session, progress)
+        async with recorded(lookup_entry(tool, [document.name]), session) as recording:
+            found = await self._found(document, held, session, progress)
+            recording.read(found, is_new=held is None)
+        return replace(found, warnings=tuple(filter(None, (*found.warnings, recording.problem))))
+
+    async def _found(
+        self, document: DocumentId, held: Publication | None, session: ReadingSession, progress: Progress
+    ) -> FoundText:
         await progress(0.1, "looking for the record")
         climb = await self._in_flight.ask(
             (document.ids, document.url, held and (held.id, held.is_record)),
@@ -115,11 +133,32 @@ class FullTexts:
         return await self._kept(document, climb, session)
 
     async def fetch(
-        self, documents: Sequence[DocumentId], session: ReadingSession, *, progress: Progress = no_progress
+        self,
+        documents: Sequence[DocumentId],
+        session: ReadingSession,
+        *,
+        tool: str = "add_evidence",
+        progress: Progress = no_progress,
     ) -> list[FoundRecord]:
         """The record of each document, or its page if it is not a paper or trial. Papers known by numbers cost four
-        requests at most, all together; what the session has costs none."""
+        requests at most, all together; what the session has costs none. `tool` as for `read`."""
         held = [await self._held(one, session) for one in documents]
+        if not tool or all(one and _is_complete(one) for one in held):
+            return await self._fetched(documents, held, progress)
+        async with recorded(lookup_entry(tool, [one.name for one in documents]), session) as recording:
+            found = await self._fetched(documents, held, progress)
+            records = [one.publication for one in found if one.publication]
+            known = await session.known(records)
+            new = {one.id for one, id in zip(records, known, strict=True) if not id}
+            ids = [id or one.id for one, id in zip(records, known, strict=True)]
+            recording.looked_up(found, ids, new=len(new))
+        if recording.problem:
+            found[0] = replace(found[0], remark=f"{found[0].remark} {recording.problem}".strip())
+        return found
+
+    async def _fetched(
+        self, documents: Sequence[DocumentId], held: Sequence[Publication | None], progress: Progress
+    ) -> list[FoundRecord]:
         read = {n: one for n, one in enumerate(held) if one and not one.is_record and _read_text(one)}
         missing = len(documents) - sum(one is not None and _is_complete(one) for one in held)
         await progress(0.05, f"fetching {counted(missing, 'record')}")

@@ -37,14 +37,17 @@ class SearchSession(Protocol):
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]: ...
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]: ...
+    async def keep_document(self, name: str, content: str) -> None: ...
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Evidence as the session holds it now, each once; `ids` has the id of each record's evidence, in order."""
+    """Evidence as the session holds it now, each once; `ids` has the id of each record's evidence, in order. `new` of
+    it was not in the session."""
 
     evidence: tuple[Evidence, ...]
     ids: tuple[str, ...]
+    new: int = 0
     related: tuple[RelatedEvidence, ...] = ()
     errors: tuple[str, ...] = ()
 
@@ -125,9 +128,11 @@ async def keep(
     """
     kept, errors = [Evidence.of(hit.publication, relevance=hit.relevance) for hit in hits], list[str]()
     related: tuple[RelatedEvidence, ...] = ()
+    new = 0
     try:
         outcomes = await session.add_evidence([hit.publication for hit in hits])
         publications = [outcome.publication for outcome in outcomes]
+        new = sum(outcome.status == "added" for outcome in outcomes)
         scores = [hit.relevance for hit in hits] if source.scored else await session.relevance(query, publications)
         kept = [_as_kept(outcome, score) for outcome, score in zip(outcomes, scores, strict=True)]
         others = (await known_ids(source, unrelated, records, session)).values()
@@ -140,7 +145,7 @@ async def keep(
         by_id.setdefault(item.id, item)
         numbers.setdefault(item.id, set()).update(queries.index(one) + 1 for one in hit.publication.found_by)
     numbered = (item.model_copy(update={"found_by": tuple(sorted(numbers[id]))}) for id, item in by_id.items())
-    return Kept(tuple(numbered), tuple(item.id for item in kept), related, tuple(errors))
+    return Kept(tuple(numbered), tuple(item.id for item in kept), new, related, tuple(errors))
 
 
 def _as_kept(outcome: AddOutcome, score: float) -> Evidence:

@@ -49,7 +49,7 @@ class SearchHandler:
 
         async def run(search: SourceSearch, request: SearchRequest) -> None:
             try:
-                outcomes[search] = await search.search(request, session, progress=progress)
+                outcomes[search] = await search.search(request, session, tool="search", progress=progress)
             except DeepCriticalError as error:
                 outcomes[search] = error
 
@@ -106,3 +106,6 @@ class _NoSession:
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         return ()
+
+    async def keep_document(self, name: str, content: str) -> None:
+        pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 
@@ -15,12 +15,12 @@ from deepcritical_mcp.models import (
     Evidence,
     Publication,
     SearchResult,
-    status_label,
     with_numbers_shown,
 )
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.asking import (
     Outcome,
+    Page,
     Ranking,
     ask_source,
     errors_of,
@@ -28,27 +28,22 @@ from deepcritical_mcp.search.asking import (
     remarks_of,
     search_failure,
 )
-from deepcritical_mcp.search.citing import CITED_BY, CitationCounts, CitationIndexes, Listing, pooled
+from deepcritical_mcp.search.citing import (
+    CITED_BY,
+    CitationCounts,
+    CitationIndexes,
+    Listing,
+    about_links,
+    linked_order,
+    pooled,
+)
 from deepcritical_mcp.search.gathering import Kept, SearchSession, gather, keep, known_ids
+from deepcritical_mcp.search.recording import Recording, citations_entry, recorded, search_entry
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import Hit, SearchRequest, Source
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Page:
-    """The part of a ranking that answers a request: `ids` to show, best first, and where the next page begins (or -1).
-
-    `known` results are in the session already, `unwanted` ones do not match the request; `left_out` says which.
-    """
-
-    ids: tuple[str, ...]
-    next_offset: int
-    known: int
-    left_out: tuple[str, ...] = ()
-    unwanted: int = 0
 
 
 class SourceSearch:
@@ -74,22 +69,33 @@ class SourceSearch:
         self._counts = counts
 
     async def search(
-        self, request: SearchRequest, session: SearchSession, *, progress: Progress = no_progress
+        self, request: SearchRequest, session: SearchSession, *, tool: str = "", progress: Progress = no_progress
     ) -> SearchResult:
-        """At most `max_results` records, best first, kept in the session.
+        """At most `max_results` records, best first, kept in the session; the search is in its log, however it ends.
 
-        `queries` and `errors` name variants that failed and records that could not be fetched.
+        `queries` and `errors` name variants that failed and records that could not be fetched. `tool` is what was
+        called, if not the tool of the source.
 
         Raises:
             ProviderError: the source could not be searched, or no record could be fetched; then `details`
                 contain the count and the ids.
             AllProvidersFailedError: no provider behind the source answered.
         """
+        async with recorded(search_entry(self.source, request, tool), session) as recording:
+            result = await self._search(request, session, recording, progress)
+        return recording.told_in(result)
+
+    async def _search(
+        self, request: SearchRequest, session: SearchSession, recording: Recording, progress: Progress
+    ) -> SearchResult:
         source, queries = self.source, request.queries
         await progress(0.05, f"{source.title}: asking {counted(len(queries), 'query', 'queries')}")
         outcomes, ranking = await ask_source(source, request, max_seconds=self._seconds, progress=progress)
+        recording.answered(outcomes)
         page = await self._page(ranking, request, session)
         result = self._report(outcomes, ranking, page, session)
+        recording.note(examined=page.examined)
+        recording.ended(result, new=0, known=page.known)
         if not page.ids:
             return await self._empty(request, page, result, session)
         if source.two_step:
@@ -99,16 +105,18 @@ class SourceSearch:
         found, contested = await self._witnessed(found)
         chosen, left_out = request.leave_out(found)
         unwanted = len(found) - len(chosen)
+        held = list[str]()
         if request.only_new:
             held = await session.known([hit.publication for hit in chosen])
             chosen = [hit for hit, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
         await progress(0.7, f"keeping {counted(len(chosen), 'result')} in the session")
         kept = await keep(source, chosen, queries[0], session, queries=queries, unrelated=page.ids, records=records)
+        recording.note(ids=tuple(dict.fromkeys((*kept.ids, *page.known))), new=kept.new)
         counts = await self._counted(kept.evidence) if self._counts else CitationCounts(kept.evidence)
         await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
         places = {records[id].id: place for place, id in enumerate(ranking.ids, start=1) if id in records}
-        return result.model_copy(
+        result = result.model_copy(
             update={
                 "evidence": counts.evidence,
                 "providers": (*result.providers, *counts.reports),
@@ -130,9 +138,18 @@ class SourceSearch:
                 "related": kept.related,
             }
         )
+        recording.ended(result, new=kept.new, known=[*page.known, *filter(None, held)])
+        return result
 
     async def related(
-        self, id: str, kind: str, max_results: int, session: SearchSession, *, progress: Progress = no_progress
+        self,
+        id: str,
+        kind: str,
+        max_results: int,
+        session: SearchSession,
+        *,
+        tool: str = "pubmed_related",
+        progress: Progress = no_progress,
     ) -> SearchResult:
         """Records that the source links to `id`, kept in the session; relevance is similarity to its title. `kind` is
         one of `source.links`.
@@ -146,10 +163,28 @@ class SourceSearch:
         if not 1 <= max_results <= most:
             raise InvalidInputError(f"max_results: 1 to {most}, got {max_results}.")
         query = f"{source.links[kind]} {source.named(id)}"
-        await progress(0.05, f"asking {source.title} for {query}")
-        asked = await self._linked(id, kind, max_results)
+        arguments = {"pmid": id, "kind": kind, "max_results": max_results}
+        async with recorded(citations_entry(source, query, arguments, tool), session) as recording:
+            await progress(0.05, f"asking {source.title} for {query}")
+            asked = await self._linked(id, kind, max_results)
+            recording.listed(asked)
+            result = await self._related(id, asked, query, max_results, session, recording, progress)
+        return recording.told_in(result)
+
+    async def _related(
+        self,
+        id: str,
+        asked: Sequence[Listing],
+        query: str,
+        max_results: int,
+        session: SearchSession,
+        recording: Recording,
+        progress: Progress,
+    ) -> SearchResult:
+        source = self.source
         linked = pooled(asked, query)
         wanted = tuple(linked.found_by)[:max_results]
+        recording.note(total=linked.total, examined=len(wanted))
         await progress(0.4, f"fetching {len(wanted)} of {linked.total:,} records")
         records, missing = await gather(source, wanted, session, records=linked.records, count=linked.total, also=[id])
         if id not in records:
@@ -160,11 +195,12 @@ class SourceSearch:
         await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
         queries = [report.query for report in linked.queries]
         kept = await keep(source, found, seed.title, session, queries=queries, unrelated=[id], records=records)
+        recording.note(ids=tuple(dict.fromkeys(kept.ids)), new=kept.new)
         counts = await self._counted(kept.evidence)
         await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
         reports = [one.report for one in asked]
         reports += [one for one in counts.reports if one.name not in {report.name for report in reports}]
-        return SearchResult(
+        result = SearchResult(
             session_id=session.session_id,
             query=query,
             evidence=counts.evidence,
@@ -173,15 +209,17 @@ class SourceSearch:
             total_found=linked.total,
             errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),
             warnings=_unique(
-                _about(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted)),
+                about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted)),
                 counts.problems,
                 session.warnings,
             ),
             duplicates_removed=kept.merged,
-            ordered_by=_linked_order(asked, query),
+            ordered_by=linked_order(asked, query),
             related=kept.related,
             providers=tuple(reports),
         )
+        recording.ended(result, new=kept.new)
+        return result
 
     async def _linked(self, id: str, kind: str, max_results: int) -> list[Listing]:
         """What the source lists; if that is fewer papers than wanted, or an outage, also who cites the paper according
@@ -258,7 +296,15 @@ class SourceSearch:
         if not self.source.block and (beyond := len(ids) - examined):
             unwanted += beyond
             left_out += (f"{counted(beyond, 'result')} beyond max_results {request.max_results} omitted.",)
-        return Page(tuple(chosen), next_offset, examined - len(chosen), left_out, unwanted)
+        end = following - request.offset if self.source.block else len(ranking.ids)
+        return Page(
+            tuple(chosen),
+            next_offset,
+            tuple(known[id] for id in ids[:examined] if id in known),
+            left_out,
+            unwanted,
+            end,
+        )
 
     def _report(
         self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: SearchSession
@@ -273,8 +319,8 @@ class SourceSearch:
             queries=tuple(outcome.report(index) for index, outcome in enumerate(outcomes, start=1)),
             errors=_unique(errors_of(outcomes)),
             warnings=_unique(remarks_of(outcomes), page.left_out),
-            duplicates_removed=page.known + ranking.duplicates,
-            already_known=page.known,
+            duplicates_removed=len(page.known) + ranking.duplicates,
+            already_known=len(page.known),
             left_out=page.unwanted,
             providers=provider_reports(self.source, outcomes, ranking.total),
             query_translation=outcomes[0].answer.translation,
@@ -292,7 +338,7 @@ class SourceSearch:
         elif page.known:
             more = f"Continue with offset={page.next_offset}, or pass" if page.next_offset >= 0 else "Pass"
             warnings.append(
-                f"This session already has the {counted(page.known, 'result')} that were checked. {more} "
+                f"This session already has the {counted(len(page.known), 'result')} that were checked. {more} "
                 "only_new=false to see them again."
             )
         elif result.total_found and request.offset >= result.total_found:
@@ -324,31 +370,6 @@ class SourceSearch:
         return "" if spelling.casefold() == query.casefold() else spelling
 
 
-def _about(
-    seed: Publication, name: str, asked: Sequence[Listing], query: str, count: int, shown: int, wanted: int
-) -> Iterator[str]:
-    """Remarks on a record, which has that name, and its links: `count` are listed, of which the first `wanted` were
-    fetched; `shown` of them are left after those that are missing or the same as others."""
-    if seed.status != "ok":
-        yield f"{name} itself is marked {status_label(seed.status)}."
-    answered = [one.title for one in asked if not one.error]
-    if not count:
-        yield f"{_enumerated(answered)} {'lists' if len(answered) == 1 else 'list'} no {query}."
-    elif count > wanted:
-        yield f"These are {shown} of {count:,}."
-    yield from filter(None, (one.remark for one in asked))
-
-
-def _enumerated(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
-
-
-def _linked_order(asked: Sequence[Listing], query: str) -> str:
-    others = [one.title for one in asked[1:] if not {*one.all_ids} <= {*asked[0].ids}]
-    then = f", then those that only {_enumerated(others)} {'lists' if len(others) == 1 else 'list'}" if others else ""
-    return f"{asked[0].title} order of {query}{then}"
-
-
 def _found(hit: Hit, queries: tuple[str, ...]) -> Hit:
     return hit.model_copy(update={"publication": hit.publication.model_copy(update={"found_by": queries})})
 
@@ -357,7 +378,7 @@ def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str
     """A remark on results that paging cannot reach."""
     last = request.LAST_RESULT
     left = last - page.next_offset
-    if page.next_offset < 0 and ranking.total > last <= request.offset + len(page.ids) + page.known:
+    if page.next_offset < 0 and ranking.total > last <= request.offset + len(page.ids) + len(page.known):
         yield f"These are the last results that can be shown of {ranking.total:,}. {request.NARROWING}"
     elif page.next_offset >= 0 and left < request.max_results and ranking.total > last:
         yield f"Only {left} more results can be shown: continue with max_results={left}. {request.NARROWING}"

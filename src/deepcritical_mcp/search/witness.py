@@ -102,10 +102,19 @@ class Witness:
 
         Costs one request for 100 of them, and one that finds the PMIDs of preprints' articles.
         """
-        completed, remarks = list(publications), list[str]()
-        wanted = [n for n, one in enumerate(completed) if self._has_more_to_say(one)]
+        completed, remarks, _ = await self._completed(publications)
+        return completed, remarks
+
+    async def _completed(
+        self, publications: Sequence[Publication], *, anew: bool = False
+    ) -> tuple[list[Publication], tuple[str, ...], set[int]]:
+        """The same, and the places of those that a witness gave an answer about. With `anew` all that have a DOI are
+        asked about, whatever is remembered of them."""
+        completed, remarks, answered = list(publications), list[str](), set[int]()
+        wanted = [n for n, one in enumerate(completed) if (_doi_of(one) if anew else self._has_more_to_say(one))]
         for witness in self._witnesses if wanted else ():
-            testimony = await self._ask(witness, [completed[n] for n in wanted])
+            testimony = await self._ask(witness, [completed[n] for n in wanted], anew=anew)
+            answered |= {n for n in wanted if _doi_of(completed[n]) in testimony.told}
             contradictions = dict[str, None]()
             for n in wanted:
                 notices = testimony.told.get(_doi_of(completed[n]))
@@ -121,7 +130,7 @@ class Witness:
         if self._off and any(map(_may_be_published, completed)):
             are_off = f"{' and '.join(self._off)} is switched off here (DEEPCRITICAL_OFF)"
             remarks.append(f"{are_off}, so these {_ONLY_RECORDS_SAY}")
-        return await self._with_pmids(completed), tuple(dict.fromkeys(remarks))
+        return await self._with_pmids(completed), tuple(dict.fromkeys(remarks)), answered
 
     def not_asked(self, publications: Sequence[Publication]) -> str:
         """A remark for a call that does not ask the witnesses about `publications`; "" if they know nothing more."""
@@ -138,16 +147,30 @@ class Witness:
     async def rechecked(self, publications: Sequence[Publication]) -> tuple[list[Publication], tuple[str, ...]]:
         """The same, for publications that a session holds: first PubMed is asked again for the status of its records
         that were read before today. Nothing but the status changes."""
-        stale = [n for n, one in enumerate(publications) if _is_stale(one)]
-        current, remarks = list(publications), list[str]()
+        checked, remarks, _ = await self._rechecked(publications, anew=False)
+        return checked, remarks
+
+    async def checked_anew(
+        self, publications: Sequence[Publication]
+    ) -> tuple[list[Publication], tuple[str, ...], set[int]]:
+        """The same, whenever their status was last read; and the places of those that somebody gave an answer about."""
+        return await self._rechecked(publications, anew=True)
+
+    async def _rechecked(
+        self, publications: Sequence[Publication], *, anew: bool
+    ) -> tuple[list[Publication], tuple[str, ...], set[int]]:
+        stale = [n for n, one in enumerate(publications) if _is_pubmeds(one) and (anew or _is_old(one))]
+        current, remarks, read = list(publications), list[str](), set[int]()
         if self._pubmed and stale:
             fresh, remarks = await self._read_again(self._pubmed, [current[n].pmid for n in stale])
             for n in stale:
                 if record := fresh.get(current[n].pmid):
                     current[n] = with_status_of(record, current[n])
-        completed, more = await self.completed(current)
+                    read.add(n)
+        completed, more, answered = await self._completed(current, anew=anew)
         others = [one for n, one in enumerate(completed) if not (self._pubmed and n in stale)]
-        return completed, (*remarks, *_not_read_again(others, ASK_AGAIN if self._pubmed else PUBMED_OFF), *more)
+        advice = ASK_AGAIN if self._pubmed else PUBMED_OFF
+        return completed, (*remarks, *_not_read_again(others, advice), *more), read | answered
 
     async def refresh(self, session: StatusSession, ids: Sequence[str]) -> tuple[str, ...]:
         """Recheck what a session holds under these ids, and keep what changed; gives the remarks.
@@ -157,7 +180,7 @@ class Witness:
         """
         held = [*(await session.publications(ids)).values()]
         checked, remarks = await self.rechecked(held)
-        changed = [new for new, old in zip(checked, held, strict=True) if _status_fields(new) != _status_fields(old)]
+        changed = [new for new, old in zip(checked, held, strict=True) if status_fields(new) != status_fields(old)]
         if changed:
             await session.set_statuses(changed)
         return remarks
@@ -182,13 +205,15 @@ class Witness:
         remark = f"The status of {_listed(missing)} could not be read again and may be out of date: {text}"
         return found, [OutageRemark(remark)]
 
-    async def _ask(self, witness: StatusLookup, publications: Sequence[Publication]) -> _Testimony:
-        """What one witness says about publications with a DOI, of late or now."""
+    async def _ask(
+        self, witness: StatusLookup, publications: Sequence[Publication], *, anew: bool = False
+    ) -> _Testimony:
+        """What one witness says about publications with a DOI, now or, unless `anew`, of late."""
         dois = [_doi_of(one) for one in publications]
         testimony, now = _Testimony(witness.title), self._clock()
         for doi in dois:
             at, notices = self._remembered.get((witness.name, doi), (-REMEMBERED, None))
-            if now - at < REMEMBERED:
+            if not anew and now - at < REMEMBERED:
                 testimony.told[doi] = notices
         missing = [doi for doi in dict.fromkeys(dois) if doi not in testimony.told]
         problem = ""
@@ -250,14 +275,18 @@ def _may_be_published(publication: Publication) -> bool:
     return publication.form == "preprint" and bool(_doi_of(publication)) and not is_known
 
 
-def _status_fields(publication: Publication) -> tuple[object, ...]:
+def status_fields(publication: Publication) -> tuple[object, ...]:
+    """All that checking its status may change."""
     return publication.status, publication.status_notices, publication.status_checked
 
 
-def _is_stale(publication: Publication) -> bool:
-    """Whether PubMed has the record, and was asked for it before today, or never: it may be 24 hours old."""
-    is_old = publication.status_checked in (UNKNOWN_DATE, "") or publication.status_checked < _today()
-    return bool(publication.pmid) and publication.source == "pubmed" and publication.is_record and is_old
+def _is_pubmeds(publication: Publication) -> bool:
+    return bool(publication.pmid) and publication.source == "pubmed" and publication.is_record
+
+
+def _is_old(publication: Publication) -> bool:
+    """Whether its record was read before today, or never: it may be 24 hours old."""
+    return publication.status_checked in (UNKNOWN_DATE, "") or publication.status_checked < _today()
 
 
 def _not_read_again(publications: Sequence[Publication], advice: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
@@ -14,7 +14,7 @@ from deepcritical_mcp import sources
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import MAX_VARIANTS, CitationSource, ProviderReport, Publication, Value, query_problem
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, counted
 
 if TYPE_CHECKING:
     import httpx
@@ -102,6 +102,13 @@ class SearchRequest(Value):
         """`found` without results that this request excludes, and remarks on what was omitted."""
         return list(found), ()
 
+    def limits(self) -> Iterator[str]:
+        """Each filter and limit in words, for the log of searches: "at most 10 results"."""
+        if self.only_new:
+            yield "only results new to the session"
+        first = f", from result {self.offset + 1:,} on" if self.offset else ""
+        yield f"at most {counted(self.max_results, 'result')}{first}"
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -115,6 +122,9 @@ class Answer:
         reports: the outcome for each provider behind the source; () if the source is its own provider.
         detail: who answered, for the report on this variant.
         translation: the query as the source ran it, "" if it does not say.
+        sent: the query with its filters as it went over the wire, without keys.
+        answered_by: the provider behind the source that answered, by its name for people; with a date for an answer of
+            that day.
         from_cache: whether these are results of an earlier search.
     """
 
@@ -125,6 +135,8 @@ class Answer:
     reports: tuple[ProviderReport, ...] = ()
     detail: str = ""
     translation: str = ""
+    sent: str = ""
+    answered_by: str = ""
     from_cache: bool = False
 
     @classmethod
@@ -132,6 +144,11 @@ class Answer:
         """An answer that needs no second step."""
         records = {hit.id: hit for hit in hits}
         return cls(tuple(records), max(total, len(records)), records, tuple(remarks))
+
+
+def as_sent(params: Mapping[str, object]) -> str:
+    """The parameters of a request on one line: "q=zinc; freshness=pw"."""
+    return "; ".join(f"{name}={value}" for name, value in params.items())
 
 
 @dataclass(frozen=True)
@@ -277,6 +294,7 @@ class Source(ABC):
         title: name for people, e.g. "PubMed".
         kind: what it holds.
         cited_as: the `source` of its citations.
+        tool: the tool that searches it, for the log of searches.
         request: the class of its requests.
         two_step: whether `ask` returns only ids, and `fetch` their records.
         scored: whether its answers include records with a score; otherwise the session computes relevance.
@@ -293,6 +311,7 @@ class Source(ABC):
     title: str
     kind: SourceKind
     cited_as: CitationSource
+    tool: str = ""
     request: type[SearchRequest] = SearchRequest
     two_step: bool = False
     scored: bool = False
@@ -315,6 +334,10 @@ class Source(ABC):
     async def fetch(self, ids: Sequence[str]) -> Fetched:
         """The records of `ids`, for a source that answers in two steps."""
         raise NotImplementedError
+
+    def sent(self, variant: str, request: SearchRequest) -> str:
+        """What `ask` sends for a variant, as in `Answer.sent`; "" if that depends on who answers."""
+        return ""
 
     def stub(self, id: str) -> Publication:
         """A placeholder for a record not fetched yet; enough to recognize it in a session."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Iterator
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
@@ -19,6 +20,16 @@ def checked_limits(min_date: str, max_date: str) -> tuple[str, str]:
     if latest and earliest > f"{latest}~":  # "2020-05" is within "2020"
         raise InvalidInputError(f"min_date {earliest} is after max_date {latest}: swap them.")
     return earliest, latest
+
+
+def dates_in_words(min_date: str, max_date: str, what: str = "published") -> Iterator[str]:
+    """The limits for the log of searches: "published from 2020 to 2021-05"; nothing if both are open."""
+    limits = (
+        f"from {min_date.strip()}" if min_date.strip() else "",
+        f"to {max_date.strip()}" if max_date.strip() else "",
+    )
+    if any(limits):
+        yield " ".join(filter(None, (what, *limits)))
 
 
 def _checked_date(name: str, text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from deepcritical_mcp.tools import (
@@ -13,6 +14,7 @@ from deepcritical_mcp.tools import (
     get_evidence,
     get_full_text,
     list_evidence,
+    list_sessions,
     preprint_search,
     pubmed_related,
     pubmed_search,
@@ -21,9 +23,10 @@ from deepcritical_mcp.tools import (
     trial_search,
     web_search,
 )
+from deepcritical_mcp.tools.offered import with_names
 from deepcritical_mcp.tools.spec import ToolSpec
 
-Profile = Literal["research", "search-fetch"]
+Profile = Literal["research", "core", "search-fetch"]
 
 TOOLS: tuple[ToolSpec, ...] = (
     pubmed_search.TOOL,
@@ -38,12 +41,27 @@ TOOLS: tuple[ToolSpec, ...] = (
     get_evidence.TOOL,
     pubmed_related.TOOL,
     list_evidence.TOOL,
+    list_sessions.TOOL,
     export_evidence.TOOL,
     clear_session.TOOL,
 )
 
 PROFILES: dict[Profile, tuple[ToolSpec, ...]] = {
     "research": TOOLS,
+    "core": tuple(one.TOOL for one in (pubmed_search, web_search, expand_queries, semantic_search, add_evidence)),
     "search-fetch": (search_fetch.SEARCH, search_fetch.FETCH),
 }
-"""The tools that each profile offers: all, or the two that some hosts require, under the names they expect."""
+"""The tools that each profile offers: all; the five that a client with little room needs; or the two that some hosts
+require, under the names they expect."""
+
+
+def tool_choices() -> tuple[str, ...]:
+    """What DEEPCRITICAL_TOOLS may contain: profiles and tools."""
+    return (*PROFILES, *(spec.name for spec in (*TOOLS, *PROFILES["search-fetch"])))
+
+
+def tools_chosen(choices: Collection[str]) -> tuple[ToolSpec, ...]:
+    """The tools of the profiles and with the names in `choices`; all of "research" if there is none."""
+    names = {spec.name for profile, specs in PROFILES.items() if profile in choices for spec in specs}
+    chosen = with_names((*TOOLS, *PROFILES["search-fetch"]), {*names, *choices})
+    return chosen or PROFILES["research"]

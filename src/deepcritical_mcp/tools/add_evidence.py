@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
@@ -39,6 +39,7 @@ from deepcritical_mcp.search.documents import PUBMED_OFF, DocumentId, FoundRecor
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
 from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.document_ids import read_document_id
+from deepcritical_mcp.tools.item_decisions import EvidenceItem, contradictions, decidable, decided, decision_problem
 from deepcritical_mcp.tools.params import SessionId, evidence_id, identifier_field
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
@@ -54,40 +55,30 @@ MAX_LISTED = 5
 """Items that a warning names, at most."""
 
 
-class EvidenceItem(BaseModel):
-    """One item as the client's model writes it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    content: str = ""
-    title: str = ""
-    url: str = ""
-    source: Literal["pubmed", "web", "user"] = "user"
-    date: Annotated[str, Field(description="YYYY[-MM[-DD]]")] = ""
-    authors: list[str] = []
-    pmid: str = ""
-    doi: str = ""
-    pmcid: str = ""
-    nct: str = ""
-    reference: str = ""
-
-
 async def add_evidence(
     ctx: ToolContext,
     items: Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)],
     session_id: SessionId = "",
 ) -> AddResult:
-    """Keep your own notes, quotes or documents in the session, to be found by semantic_search. An item without content,
-    but with pmid, doi, pmcid, nct, url or reference (a citation in any style) fetches that record or page, if it agrees
-    with the reference or title given. Items that the session already has are recognized, not stored twice."""
+    """Keep your own notes, quotes or documents in the session; semantic_search finds them. An item without content, but
+    with pmid, doi, pmcid, nct, url or reference (a citation in any style) fetches that record or page, if it agrees
+    with the reference or title given. Items that the session already has are recognized, not stored twice. An item with
+    a decision (and reason) or tags marks what it adds, or what is kept under its id."""
     if sum(len(item.content) + len(item.title) + sum(map(len, item.authors)) for item in items) > MAX_CALL_LENGTH:
         raise InvalidInputError(
             f"items: at most {MAX_CALL_LENGTH:,} characters in one call; nothing was added. Send them in several calls."
         )
-    session = await session_for(ctx, session_id)
+    session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
     problems = {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
-    wanted = {index: one for index, item in enumerate(items) if index not in problems and (one := _wanted(item))}
+    kept, unknown = await decidable(session.store, items)
+    problems = unknown | problems
+    marked = {index: id for index, id in kept.items() if index not in problems}
+    problems |= contradictions(items, marked)
+    marked = {index: id for index, id in marked.items() if index not in problems}
+    decisions = await decided(session.store, items, marked)
+    new_items = [(index, one) for index, one in enumerate(items) if index not in problems and index not in marked]
+    wanted = {index: one for index, item in new_items if (one := _wanted(item))}
     reader = (await application(ctx).services()).full_texts
     fetched = await reader.fetch([*wanted.values()], session.store, progress=progress) if wanted else []
     found = dict(zip(wanted, fetched, strict=True))
@@ -100,7 +91,7 @@ async def add_evidence(
         told += contested
     elif untold := witness.not_asked([*records.values()]):
         told.append(f"{untold}, because looking them up took {MAX_REQUESTS} requests: export_evidence asks it.")
-    valid = [index for index in range(len(items)) if index not in problems]
+    valid = [index for index, _ in new_items if index not in problems]
     reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
     publications = {index: records.get(index) or _publication(items[index]) for index in valid}
@@ -122,6 +113,10 @@ async def add_evidence(
     if any(one.verdict in ("not_found", "outage") for one in fetched) and reader.off:
         warnings.append(f"Not asked for records, since switched off on this server: {', '.join(reader.off)}.")
     outcomes = await session.store.add_evidence(list(publications.values()))
+    marked = {at: one.publication.id for at, one in zip(valid, outcomes, strict=True) if items[at].decides}
+    unheeded = contradictions(items, marked)
+    warnings += [f"Item {index}: its decision was not kept: {problem}." for index, problem in unheeded.items()]
+    decisions += await decided(session.store, items, {at: id for at, id in marked.items() if at not in unheeded})
     new = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "added"}
     known = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "duplicate"}
     cited = {index: one.evidence.citation for index, one in zip(valid, outcomes, strict=True) if index not in records}
@@ -152,6 +147,7 @@ async def add_evidence(
             for index, one in new.items()
             for id, similarity in one.folds
         ),
+        decided=tuple(sorted(decisions, key=lambda one: one.index)),
         rejected=rejected,
         warnings=(
             *warnings,
@@ -170,6 +166,7 @@ async def add_evidence(
             if any(one.separates for one in outcomes)
             else "",
             "Find items by meaning with semantic_search." if valid else "",
+            'list_evidence marked="included", or a tag, lists what is marked so.' if decisions else "",
         ),
     )
 
@@ -203,7 +200,9 @@ def _again(rejected: Sequence[RejectedItem]) -> str:
 
 
 def _problem(item: EvidenceItem) -> str:
-    """Why an item cannot be kept; "" if it can."""
+    """Why an item cannot be kept or heeded; "" if it can."""
+    if (problem := decision_problem(item)) or item.id:
+        return problem
     sought = (item.pmid, item.doi, item.pmcid, item.nct, item.url, item.reference)
     if not clean_text(item.content) and not any(map(clean_line, sought)):
         return "content is empty: pass content, or one of pmid, doi, pmcid, nct, url, reference to fetch a record"

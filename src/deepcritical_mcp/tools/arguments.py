@@ -66,6 +66,7 @@ class _Reading:
         self._given_as: dict[str, str] = {}
         self._read: list[str] = []
         self._remarks: list[str] = []
+        self._decides = False
         self._request, self._asked = pubmed_query.Request(""), ""
 
     def notes(self) -> list[str]:
@@ -83,6 +84,7 @@ class _Reading:
             is_call = isinstance(inner, dict) and (is_wrapper or "query" in inner)
             self._remarks += [f"Read what {name} contains as arguments."] if is_call else []
             flat |= cast("dict[str, object]", inner) if is_call else {name: value}
+        self._decides = "items" in self._known and "decision" in flat
         return flat
 
     def takes(self, name: str, value: object) -> bool:
@@ -117,7 +119,7 @@ class _Reading:
             return self._set_period(name, value, _ends_of(value))
         if own and not _PAGES.fullmatch(key):
             return self._set(own, joined or value if own in ("query", "topic") else value, name, value)
-        if is_ignorable(name, value):
+        if is_ignorable(name, value) and not self._decides:
             self._remarks.append(f"Ignored {name[:MAX_NAME_LENGTH]}: {self._tool} has no such argument.")
             return True
         return "items" in known and self._set_field(name, value)

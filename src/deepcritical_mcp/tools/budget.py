@@ -58,17 +58,18 @@ def wire_length(result: BaseModel) -> int:
     return len(json.dumps(structured(result)))
 
 
-def fit(result: ResultT, limit: int, length: Callable[[ResultT], int]) -> ResultT:
+def fit(result: ResultT, limit: int, length: Callable[[ResultT], int], *, saves_room: bool = True) -> ResultT:
     """`result`, cut until `length(result) <= limit`; both forms of an answer show what this returns.
 
     In a search of the sources with a long answer, the longest abstracts lose sentences without results (see
-    `without_results`). What is still over the limit: what repeats the request is shortened, then pages and full texts
-    from the end, and the last items are left for the next page. Only if a single item does not fit, more of it is cut.
+    `without_results`); without `saves_room`, as where no tool returns them, only if the answer is over the limit. What
+    is still over the limit: what repeats the request is shortened, then pages and full texts from the end, and the last
+    items are left for the next page. Only if a single item does not fit, more of it is cut.
     Each cut is named in the result together with the call that returns what is missing.
     """
     match result:
         case SearchResult():
-            fitted = _search(result, limit, length)
+            fitted = _search(result, limit, length, saves_room=saves_room)
         case EvidenceList():
             fitted = _list(result, limit, length)
         case EvidencePage():
@@ -89,10 +90,11 @@ def _fits(result_of: Callable[[Sequence[Evidence]], BaseModel], limit: int, leng
     return lambda items: sum(len(item.content) for item in items) <= limit and length(result_of(items)) <= limit
 
 
-def _search(result: SearchResult, limit: int, length: Length) -> SearchResult:
+def _search(result: SearchResult, limit: int, length: Length, *, saves_room: bool) -> SearchResult:
     result = _said_once(result)
     whole = result.evidence
-    items = _abridged(result, limit, length) if result.providers else whole
+    roomy = max(ROOMY, PER_RECORD * len(whole)) if saves_room else limit
+    items = _abridged(result, limit, length, roomy) if result.providers else whole
     result_of = partial(_result_of, result, whole)
     if _fits(result_of, limit, length)(items):
         return result if all(one is item for one, item in zip(items, whole, strict=True)) else result_of(items)
@@ -137,11 +139,10 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     return result_of(shown)
 
 
-def _abridged(result: SearchResult, limit: int, length: Length) -> list[Evidence]:
+def _abridged(result: SearchResult, limit: int, length: Length, roomy: int) -> list[Evidence]:
     """The evidence; as long as the answer is too long, the longest abstracts lose sentences without results."""
     items = list(result.evidence)
-    target = min(limit, max(ROOMY, PER_RECORD * len(items)))
-    excess = max(len(to_markdown(result)) - target, length(result) - limit)
+    excess = max(len(to_markdown(result)) - min(limit, roomy), length(result) - limit)
     longest = sorted(range(len(items)), key=lambda number: -len(items[number].content))
     for strict, number in product((False, True), longest):
         if excess > 0:
@@ -221,7 +222,7 @@ def _list_of(result: EvidenceList, whole: Sequence[Evidence], shown: Sequence[Ev
     """`result` with only the items `shown`."""
     notes = _remarks(whole, shown)
     if left := _left(whole, shown):
-        notes.append(f"{counted(len(left), 'more does', 'more do')} not fit here: get_evidence ids={json.dumps(left)}.")
+        notes.append(f"{counted(len(left), 'more does', 'more do')} not fit here; get_evidence ids={json.dumps(left)}.")
     return result.model_copy(
         update={
             "evidence": tuple(shown),
@@ -237,12 +238,12 @@ def _result_of(
     """`result` with only the items `shown`; the next page starts after the last, or `named` of the others are named."""
     notes, update = _remarks(whole, shown), dict[str, object]()
     if left := _left(whole, shown):
-        more = ", and so on: list_evidence has all ids" if len(left) > named else ""
+        more = ", and so on; list_evidence has all ids" if len(left) > named else ""
         call = f"get_evidence ids={json.dumps(left[:named])}{more}"
         if result.offsets and shown:
             update = _paged(result, result.offsets[len(shown) - 1])
             call = f"continue with offset={update['next_offset']}"
-        notes.append(f"{counted(len(left), 'more result does', 'more results do')} not fit here: {call}.")
+        notes.append(f"{counted(len(left), 'more result does', 'more results do')} not fit here; {call}.")
     update |= {
         "evidence": tuple(shown),
         "queries": with_numbers_shown(result.queries, shown),
@@ -307,7 +308,8 @@ def _short_notes(item: Evidence) -> Evidence:
     """`item` with few ids of similar evidence and few, short notes and details."""
     notes = tuple(cut_at_sentence(note, MAX_NOTE_LENGTH) for note in item.notes[:MAX_NOTES])
     details = tuple(clipped(line, MAX_NOTE_LENGTH) for line in item.details[:MAX_DETAILS])
-    return item.model_copy(update={"similar": item.similar[:MAX_SIMILAR], "notes": notes, "details": details})
+    short = {"notes": notes, "decision": clipped(item.decision, MAX_NOTE_LENGTH), "details": details}
+    return item.model_copy(update={"similar": item.similar[:MAX_SIMILAR], **short})
 
 
 def _few(remarks: Sequence[str], most: int, length: int) -> tuple[str, ...]:
@@ -346,8 +348,11 @@ def _with_short_references(result: AddResult, longest: int) -> AddResult:
         for one in result.rejected
     ]
     update = {"added": tuple(map(short, result.added)), "duplicates": tuple(map(short, result.duplicates))}
+    length = max(longest, len("undecided"))
+    decided = [one.model_copy(update={"decision": clipped(one.decision, length)}) for one in result.decided]
+    update |= {"decided": tuple(decided), "rejected": tuple(rejected)}
     note = "References and reasons are shortened here; get_evidence shows the records. "
-    return result.model_copy(update={**update, "rejected": tuple(rejected), "next_step": note + result.next_step})
+    return result.model_copy(update={**update, "next_step": note + result.next_step})
 
 
 def _pairs_of(result: AddResult, count: int) -> AddResult:

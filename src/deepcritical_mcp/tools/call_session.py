@@ -14,19 +14,30 @@ from mcp.server.mcpserver import Context
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.errors import ConfigurationError, SessionNotFoundError, SessionRequiredError
+from deepcritical_mcp.errors import (
+    ConfigurationError,
+    DeepCriticalError,
+    InvalidInputError,
+    SessionNotFoundError,
+    SessionRequiredError,
+)
+from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.progress import Progress
+from deepcritical_mcp.text import clipped
+from deepcritical_mcp.tools.session_titles import day, described, opens_new, same_title, unknown_title
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from deepcritical_mcp.evidence.kept_sessions import KeptSession
+    from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.store import EvidenceStore
     from deepcritical_mcp.search.pipeline import SourceSearch
 
-NEW = "new"
 SSE_MESSAGES_PATH = "/messages"
 CALLER_KEY = "caller:"
+MAX_TITLE_NOTED = 60
 MAX_FOUND_BY = 3
 """An item of evidence names the latest queries that found it, at most this many."""
 
@@ -63,19 +74,35 @@ class CallSession:
         return numbered, with_numbers_shown(reports, numbered)
 
 
-async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = True) -> CallSession:
-    """The session with that id, or a new one for "new", else the connection's default session, else a new one.
+async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = True, about: str = "") -> CallSession:
+    """The session with that id or title, or a new one for "new" or "new: its title", else the connection's default
+    session, else a new one. A session without a title takes `about`, what the call is about, as its title.
 
     Raises:
         SessionNotFoundError: `session_id` is unknown, expired or someone else's.
+        AmbiguousSessionError: it is the beginning of several titles.
+        InvalidInputError: it asks for a new session with a title that the caller has already, or that cannot be one.
         SessionRequiredError: no id was given, there is no default session, and `may_open` is False.
     """
+    session = await _chosen_session(ctx, session_id, may_open)
+    if about:
+        await session.store.set_title_if_none(about)
+    return session
+
+
+async def _chosen_session(ctx: ToolContext, session_id: str, may_open: bool) -> CallSession:
     registry = (await application(ctx).services()).sessions
     owner = caller()
-    if session_id == NEW:
-        return CallSession(await registry.open(owner=owner), announce=True)
+    if opens_new(session_id):
+        title = session_id.partition(":")[2].strip()
+        return CallSession(await _opened(ctx, registry, title), announce=True)
+    if SESSION_ID.fullmatch(session_id) or session_id.startswith("rs_"):
+        try:
+            return CallSession(await registry.get(session_id, owner=owner), announce=False)
+        except SessionNotFoundError as error:
+            raise _unknown_id(registry) from error
     if session_id:
-        return CallSession(await registry.get(session_id, owner=owner), announce=False)
+        return CallSession(await _titled(ctx, registry, session_id), announce=False)
     key = _default_key(ctx)
     if key:
         # The caller's next call may reach another replica, which has a default session of its own.
@@ -86,6 +113,64 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
     return CallSession(await registry.open(owner=owner), announce=True)
 
 
+async def _opened(ctx: ToolContext, registry: SessionRegistry, title: str) -> EvidenceStore:
+    """A new session; two calls at once do not open two with the same title."""
+    owner = caller()
+    if not title or not finds_titles(ctx):
+        return await registry.open(owner=owner, title=title)
+    async with registry.naming(owner=owner):
+        same = [one for one in await registry.sessions(owner=owner) if same_title(one.title, title)]
+        if same:
+            latest = same[0]
+            how = f'session_id="{latest.session_id if len(same) > 1 else latest.title}"'
+            raise InvalidInputError(
+                f'You have a session with the title "{latest.title}" already ({described(latest)}). Pass {how} to '
+                "continue it, or another title for a new one.",
+                details={"session_id": latest.session_id},
+            )
+        return await registry.open(owner=owner, title=title)
+
+
+async def _titled(ctx: ToolContext, registry: SessionRegistry, title: str) -> EvidenceStore:
+    if not finds_titles(ctx):
+        raise SessionNotFoundError(
+            "On this server, which does not ask who calls, a session is found by its id only: pass the session_id "
+            "exactly as an earlier result shows it."
+        )
+    try:
+        return await registry.find(title, owner=caller())
+    except SessionNotFoundError as error:
+        own = await registry.sessions(owner=caller())
+        raise SessionNotFoundError(unknown_title(title, own)) from error
+
+
+def _unknown_id(registry: SessionRegistry) -> SessionNotFoundError:
+    days = f"{registry.keeps_for / 86_400:.3g}"
+    kept = f"Sessions are kept for {days} days after their last use. " if registry.lasting else ""
+    error = SessionNotFoundError()
+    return SessionNotFoundError(f"{error.message} {kept}".strip())
+
+
+def finds_titles(ctx: ToolContext) -> bool:
+    """Whether it is known whose sessions the caller may see: on stdio, and of authenticated callers."""
+    return ctx.request_context.request is None or bool(caller())
+
+
+async def own_sessions(ctx: ToolContext) -> list[KeptSession]:
+    """The caller's sessions, the last used first; of callers without a name only the connection's default session."""
+    registry = (await application(ctx).services()).sessions
+    sessions = await registry.sessions(owner=caller())
+    if finds_titles(ctx):
+        return sessions
+    own = registry.default_id(_default_key(ctx), owner=caller())
+    return [one for one in sessions if one.session_id == own]
+
+
+async def current_id(ctx: ToolContext) -> str:
+    """The id of the connection's default session; "" if none has been opened yet."""
+    return (await application(ctx).services()).sessions.default_id(_default_key(ctx), owner=caller())
+
+
 async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
     """The connection's default session if it has been opened already, else None."""
     if key := _default_key(ctx):
@@ -94,6 +179,20 @@ async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
             with suppress(SessionNotFoundError):
                 return await registry.get(session_id, owner=caller())
     return None
+
+
+async def session_note(ctx: ToolContext, session_id: str) -> str:
+    """The title of an open session, and until when it is kept; if it ends with the process, why, or "" if that was
+    chosen."""
+    registry = (await application(ctx).services()).sessions
+    until = registry.kept_until(session_id)
+    if not until:
+        return registry.warning if session_id else ""
+    with suppress(DeepCriticalError):
+        title = (await registry.get(session_id, owner=caller())).title
+        named = f' ("{clipped(title, MAX_TITLE_NOTED)}")' if title else ""
+        return f"This session{named} is kept until {day(until)}."
+    return ""
 
 
 async def search_of(ctx: ToolContext, source: str) -> SourceSearch:
@@ -111,6 +210,11 @@ async def search_of(ctx: ToolContext, source: str) -> SourceSearch:
 def application(ctx: ToolContext) -> AppContext:
     """The process's context."""
     return ctx.request_context.lifespan_context
+
+
+def is_local(ctx: ToolContext) -> bool:
+    """Whether the client runs on this machine for this user, over stdio, so that files can be shared with it."""
+    return ctx.request_context.request is None
 
 
 def progress_of(ctx: ToolContext) -> Progress:

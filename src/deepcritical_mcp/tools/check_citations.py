@@ -51,8 +51,8 @@ async def check_citations(
 ) -> CitationReport:
     """Check a draft or a reference list (any style, BibTeX, RIS, CSL-JSON): references that are retracted, wrong or not
     found, with corrected lines; altered quotations; for each citing sentence the nearest passage of the record, for you
-    to judge. Continue with the same text and offset=next_offset."""
-    session = await session_for(ctx, session_id)
+    to judge."""
+    session = await session_for(ctx, session_id, about="Check of a draft")
     checker = (await application(ctx).services()).checker
     report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))
     call = f"check_citations with the same text, {'read=true, ' if read else ''}".rstrip()

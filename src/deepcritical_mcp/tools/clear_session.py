@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
-from deepcritical_mcp.models import ClearResult
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX
+from deepcritical_mcp.models import CitationSource, ClearResult, Publication, SourceCount, split_text_id
+from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.argument_errors import NO_ID
-from deepcritical_mcp.tools.call_session import NEW, CallSession, ToolContext, application, caller
+from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, caller, session_for
 from deepcritical_mcp.tools.list_evidence import page_of
+from deepcritical_mcp.tools.params import evidence_id
+from deepcritical_mcp.tools.session_titles import opens_new
 from deepcritical_mcp.tools.spec import ToolSpec, hints
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
+MAX_NAMED = 5
+"""Ids that a sentence repeats."""
 
 
 async def clear_session(
     ctx: ToolContext,
-    session_id: Annotated[str, AfterValidator(clean_line), Field(max_length=64, description="as a result shows it")],
-    undo: Annotated[bool, Field(description="bring back a session that was deleted within a day")] = False,
+    session_id: Annotated[str, AfterValidator(clean_line), Field(max_length=200, description="as a result shows it")],
+    ids: Annotated[list[str], Field(min_length=1, description="remove only these; the session stays")] = [],  # noqa: B006  # pydantic copies it
+    undo: Annotated[bool, Field(description="bring back what was deleted or removed within a day")] = False,
 ) -> ClearResult:
     """Delete a session that is no longer wanted, with all its evidence and notes. Not needed for a fresh start."""
-    if session_id in ("", NEW) or session_id.isalpha() or not any(map(str.isalnum, session_id)):
+    if opens_new(session_id) or not any(map(str.isalnum, session_id)):
         raise InvalidInputError(NO_ID)
     registry = (await application(ctx).services()).sessions
+    if not session_id.startswith(ID_PREFIX):
+        session_id = await _titled(ctx, session_id, may_delete=not (ids or undo))
+    if ids:
+        store = await registry.get(session_id, owner=caller())
+        return await (_restored(store, ids) if undo else _removed(store, ids))
     if undo:
-        if not registry.undo_seconds:
-            raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
         kept = ""
         with suppress(SessionNotFoundError):
-            await registry.get(session_id, owner=caller())
-            kept = "It was not deleted: nothing has changed. "
+            store = await registry.get(session_id, owner=caller())
+            if back := await store.restore():
+                return _brought_back(store, back)
+            kept = "It was not deleted, and nothing was removed from it within a day: nothing has changed. "
+        if not registry.undo_seconds:
+            raise InvalidInputError(kept or "undo is unavailable: this server does not keep deleted sessions.")
         restored = await registry.restore(session_id, owner=caller())
         held, step = await page_of(restored, 0, 0), kept + CallSession(restored, announce=True).next_step()
         return ClearResult(session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=step)
@@ -47,6 +66,82 @@ async def clear_session(
         hours = f"{registry.undo_seconds / 3_600:g}"
         step += f' To undo this within {hours} hours: clear_session session_id="{session_id}" undo=true.'
     return ClearResult(session_id=session_id, removed=total, damaged=is_damaged, sources=sources, next_step=step)
+
+
+async def _titled(ctx: ToolContext, title: str, *, may_delete: bool) -> str:
+    """The id of the session with that title, which is not enough to delete all of it."""
+    try:
+        store = (await session_for(ctx, title, may_open=False)).store
+    except SessionNotFoundError as error:
+        if may_delete:
+            raise InvalidInputError(NO_ID) from error
+        raise SessionNotFoundError(
+            "You have no session with this title. Pass the id, rs_…, as results show it: by that a deleted session can "
+            "be brought back too."
+        ) from error
+    if may_delete:
+        raise InvalidInputError(
+            f'Deleting a whole session needs its id, and nothing was deleted: session_id="{store.session_id}" deletes '
+            f'"{store.title}" with {counted(await store.count(), "item")}.'
+        )
+    return store.session_id
+
+
+async def _removed(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
+    """Remove single publications, if each id can only mean a whole one."""
+    wanted = list(dict.fromkeys(map(evidence_id, ids)))
+    if parts := [id for id in wanted if split_text_id(id)[1] > 1]:
+        whole = split_text_id(parts[0])[0]
+        raise InvalidInputError(
+            f"{parts[0]} is one text of {whole}, and texts cannot be removed alone: nothing was removed. Pass "
+            f'ids=["{whole}"] to remove the publication with all its texts and notes.'
+        )
+    known = await store.publications(wanted)
+    unknown = [id for id in wanted if id not in known]
+    if not known:
+        raise InvalidInputError(
+            f"{_named(unknown)}: not in this session, so nothing was removed. list_evidence has the ids."
+        )
+    gone = await store.remove(list(known))
+    undo = f'To undo this within a day: clear_session session_id="{store.session_id}" undo=true.'
+    step = (
+        f"{undo} A search may find them again: to set evidence aside for good, mark it by add_evidence with "
+        'decision="excluded".'
+    )
+    missed = f"Not in this session: {_named(unknown)}. " if unknown else ""
+    return _of_items(store, gone, missed + step)
+
+
+async def _restored(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
+    wanted = list(dict.fromkeys(map(evidence_id, ids)))
+    back = await store.restore(wanted)
+    if not back:
+        raise InvalidInputError(
+            f"{_named(wanted)}: not removed from this session within a day, so nothing has changed. list_evidence "
+            "lists what it holds."
+        )
+    return _brought_back(store, back)
+
+
+def _brought_back(store: EvidenceStore, back: Sequence[Publication]) -> ClearResult:
+    result = _of_items(store, back, "They are at the end of list_evidence.")
+    return result.model_copy(update={"undone": True})
+
+
+def _of_items(store: EvidenceStore, items: Sequence[Publication], step: str) -> ClearResult:
+    sources: Counter[CitationSource] = Counter(one.source for one in items)
+    return ClearResult(
+        session_id=store.session_id,
+        removed=len(items),
+        ids=tuple(one.id for one in items),
+        sources=tuple(SourceCount(source=source, count=count) for source, count in sources.most_common()),
+        next_step=step,
+    )
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {counted(len(ids) - MAX_NAMED, 'other')}" if len(ids) > MAX_NAMED else ""
+    return ", ".join(id[:100] for id in ids[:MAX_NAMED]) + more
 
 
 TOOL = ToolSpec(clear_session, "Clear a session", ClearResult, hints(destructive=True), changes_session=True)

@@ -17,9 +17,10 @@ from deepcritical_mcp.deadline import CLIENT_MODEL, seconds_for
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.models import Expansion
 from deepcritical_mcp.search.expansion.pubmed_syntax import uses_pubmed_syntax
-from deepcritical_mcp.tools.call_session import NEW, ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.params import Query, SessionId
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
+from deepcritical_mcp.tools.params import DescribedSession, Query
 from deepcritical_mcp.tools.pubmed_query import syntax_notes
+from deepcritical_mcp.tools.session_titles import opens_new
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 logger = logging.getLogger(__name__)
@@ -65,15 +66,15 @@ async def expand_queries(
     reply: Annotated[CreateMessageResult | str, Resolve(ask_client_model)],
     description: Annotated[str, Field(max_length=4_000, description="context not in the topic")] = "",
     count: Annotated[int, Field(ge=1, le=8)] = 3,
-    session_id: SessionId = "",
+    session_id: DescribedSession = "",
 ) -> Expansion:
     """Propose `count` queries for a research topic (direct, broader, specific) with numbers of papers, and its concepts
-    in MeSH with blocks to paste. Use them as queries or, with your own, as `variants` of a search."""
+    in MeSH with blocks to paste."""
     session, unused = None, ()
     try:
-        session = await session_for(ctx, session_id)
+        session = await session_for(ctx, session_id, about=topic)
     except (EvidenceStoreError, SessionBusyError) as error:
-        if session_id not in ("", NEW):
+        if session_id and not opens_new(session_id):
             raise
         unused = (f"The session's evidence was not used: {error.message}",)
     services = await application(ctx).services()

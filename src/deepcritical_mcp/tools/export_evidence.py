@@ -3,179 +3,238 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import pkgutil
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated
 
 from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.checking.report_parts import report_part, written_report
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.excerpts import GAP
-from deepcritical_mcp.export import ExportFormat, export_part, listed, with_notes
-from deepcritical_mcp.export.reference import ET_AL
-from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, CitationReport, ExportResult, Publication, findings_of
-from deepcritical_mcp.text import counted, cut_at_sentence
-from deepcritical_mcp.tools.budget import MIN_CONTENT_LENGTH
-from deepcritical_mcp.tools.call_session import MAX_FOUND_BY, ToolContext, application, session_for
-from deepcritical_mcp.tools.document_budget import largest
-from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import OtherSession, evidence_id, split_place
+from deepcritical_mcp.export import ExportFormat
+from deepcritical_mcp.models import CitationReport, ExportResult, News, findings_of
+from deepcritical_mcp.session_export import AnyFormat, ExportRequest, WholeExport, checked_request, exported
+from deepcritical_mcp.session_export.chosen_records import chosen_records, recheck
+from deepcritical_mcp.session_export.export_folder import export_name, save_export
+from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
+from deepcritical_mcp.session_export.kept_exports import keep_export
+from deepcritical_mcp.session_export.told_news import last_news, told_news
+from deepcritical_mcp.session_export.whole_export import notes_left_out, nothing_to_export
+from deepcritical_mcp.tools.call_session import (
+    CallSession,
+    ToolContext,
+    application,
+    is_local,
+    progress_of,
+    session_for,
+)
+from deepcritical_mcp.tools.export_parts import fits, record_part, text_part
+from deepcritical_mcp.tools.export_resources import export_link, export_uri
+from deepcritical_mcp.tools.params import Marked, OtherSession, evidence_id, split_place
 from deepcritical_mcp.tools.spec import ToolSpec, hints
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.store import EvidenceStore
 
 SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
 """Shares of a result's characters: for the exported text (as a JSON string), and for the list of missing ids."""
+GATHER_NEWS = "deepcritical_mcp.search.news:gather_news"
+"""Imported when it is first needed."""
 MAX_RECHECKED = 200
 """Records of one part, whose status is checked again before they are exported."""
+
+Gather = Callable[..., Awaitable[News]]
 
 
 async def export_evidence(
     ctx: ToolContext,
-    format: ExportFormat,
+    format: AnyFormat,
     ids: Annotated[list[str], Field(max_length=10_000, description="[] = all")] = [],  # noqa: B006
     offset: Annotated[int, Field(ge=0)] = 0,
     session_id: OtherSession = "",
+    style: Annotated[str, Field(max_length=400, description="of a bibliography")] = "",
+    output: Annotated[str, Field(max_length=40, description="text, markdown, html, csv or json")] = "",
+    fields: list[str] = [],  # noqa: B006
+    abstracts: bool = False,
+    marked: Marked = "",
+    save: Annotated[bool, Field(description="in a file")] = False,
 ) -> ExportResult:
     """Export the session's evidence as text for Zotero, EndNote, pandoc or a program. A long export comes in parts:
     continue with offset=next_offset."""
+    wanted = tuple(dict.fromkeys(evidence_id(split_place(one)[0]) for one in ids))
+    styles = application(ctx).settings.styles_folder if is_local(ctx) else None
+    asked = ExportRequest(format, wanted, style, output, tuple(fields), abstracts, marked, own_styles=styles)
+    request = await to_thread.run_sync(checked_request, asked)
     session = await session_for(ctx, session_id, may_open=False)
-    wanted = list(dict.fromkeys(evidence_id(split_place(one)[0]) for one in ids))
-    store, witness = session.store, (await application(ctx).services()).witness
-    part = (await _chosen(store, wanted, format)).publications[offset : offset + MAX_RECHECKED]
-    remarks = await witness.refresh(store, [one.id for one in part])
-    publications, missing, notes, is_empty = await _chosen(store, wanted, format)
-    report = await _report(ctx, store) if format == "markdown" and not wanted else None
-    limit = int(application(ctx).settings.max_result_chars * SHARE_OF_BUDGET)
-    if report and 0 <= (start := offset - len(publications)) < len(findings_of(report)):
-        text, shown = await to_thread.run_sync(report_part, report, start, limit)
-        following = offset + shown if start + shown < len(findings_of(report)) else -1
-        step = session.next_step(f"More of the report: offset={following}." if following > 0 else "")
-        id = session.store.session_id
-        return ExportResult(
-            session_id=id, format=format, text=text, count=0, missing=(), next_offset=following, next_step=step
+    if request.format == "news":
+        return await _news(ctx, session, request, offset, save=save)
+    if save:
+        return await _saved(ctx, session, request)
+    if request.format in RECORD_FORMATS:
+        return await _records(ctx, session, request, request.format, offset)
+    whole = await _whole(ctx, session, request)
+    return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
+
+
+async def _news(
+    ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int, *, save: bool
+) -> ExportResult:
+    """What is new; a later part is of what was told last."""
+    if save:
+        raise InvalidInputError("format=news is an answer and no file: leave save out.")
+    services, store = await application(ctx).services(), session.store
+    if offset:
+        text = await last_news(store)
+    else:
+        gather: Gather = await to_thread.run_sync(pkgutil.resolve_name, GATHER_NEWS)
+        news = await gather(store, services.searches, services.witness, progress=progress_of(ctx))
+        text = await told_news(store, news)
+    whole = WholeExport(request, [text], 1)
+    return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
+
+
+async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest) -> ExportResult:
+    """The whole export in a file: of this machine's user or, for clients elsewhere, one that the session keeps."""
+    whole, store = await _whole(ctx, session, request), session.store
+    name = export_name(store.title, store.session_id, whole)
+    if is_local(ctx):
+        folder = application(ctx).settings.exports_folder
+        path, size = await to_thread.run_sync(save_export, folder, name, whole)
+        file, step = str(path), "The file is complete; no need to read it."
+    else:
+        kept = await keep_export(store, name, whole)
+        file, size = export_uri(store.session_id, kept.name), kept.size
+        step = (
+            f"Read the resource {file}: it is the whole file. If this client cannot read resources, call again without "
+            "save: the text then comes in parts."
         )
-    kept_out = (
-        f"Left out, because notes are not references: {counted(notes, 'note')}. format=markdown and jsonl have them."
-        if notes
-        else ""
+    missing, unnamed = _first(whole.missing, _limit(ctx))
+    return ExportResult(
+        session_id=store.session_id,
+        format=request.format,
+        text="",
+        count=whole.count,
+        file=file,
+        bytes=size,
+        missing=missing,
+        warnings=whole.remarks,
+        next_step=session.next_step(step, notes_left_out(whole.left_out), unnamed),
     )
-    if not publications:
-        raise InvalidInputError(
-            f"There is nothing to export. {kept_out or NOTHING_YET}"
-            if notes or is_empty
-            else "There is nothing to export: none of these ids is in the session. list_evidence shows what it has."
-        )
-    if offset >= len(publications):
-        raise InvalidInputError(f"offset: the last record is at {len(publications) - 1:,}. Use a smaller offset.")
-    checked = publications[: offset + MAX_RECHECKED]
-    text, count, loss = await to_thread.run_sync(partial(_part, checked, format, start=offset, limit=limit))
+
+
+async def _whole(ctx: ToolContext, session: CallSession, request: ExportRequest) -> WholeExport:
+    services = await application(ctx).services()
+    report = await _report(ctx, session, request)
+    return await exported(session.store, request, witness=services.witness, report=report)
+
+
+async def _report(ctx: ToolContext, session: CallSession, request: ExportRequest) -> CitationReport | None:
+    """The report on the draft, which a Markdown file of all evidence ends with."""
+    if request.format != "markdown" or request.ids or request.fields or request.marked:
+        return None
+    return await (await application(ctx).services()).checker.kept_report(session.store)
+
+
+def _text_result(session: CallSession, whole: WholeExport, offset: int, limit: int) -> ExportResult:
+    """A part of a finished text, which is divided at its lines."""
+    request = whole.request
+    text, count, total = text_part(whole.text, request.output, start=offset, limit=limit)
     following = offset + count
-    more = len(publications) - following
-    ends = f"\n{written_report(report)}" if report and not more else ""
-    has_room = len(json.dumps(text + ends)) <= limit
-    text += ends if has_room else ""
-    is_last = not more and (has_room or not ends)
-    named = _first(missing, int(limit / SHARE_OF_BUDGET * SHARE_OF_MISSING))
-    unnamed = len(missing) - len(named)
+    missing, unnamed = _first(whole.missing, limit)
     steps = (
-        f"{more} more: offset={following}." if more else "",
-        f"The report on the draft follows: offset={following}." if not (more or is_last) else "",
-        kept_out,
-        "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
-        f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; a "
-        "larger DEEPCRITICAL_MAX_RESULT_CHARS exports it whole."
-        if loss
+        f"{total - following:,} more lines: offset={following}, or save=true for the whole file."
+        if following < total
         else "",
-        "Full texts are not exported, only their licence and the beginning; get_full_text reads them."
-        if format in ("jsonl", "markdown") and any(text.parts for one in publications for text in one.texts)
-        else "",
-        f"{counted(unnamed, 'more id is', 'more ids are')} not in this session." if unnamed else "",
+        "Each part has the header of the table." if request.output == "csv" and count < total else "",
+        "Each part is a JSON array of its own." if request.output == "json" and count < total else "",
+        notes_left_out(whole.left_out),
+        unnamed,
     )
     return ExportResult(
         session_id=session.store.session_id,
-        format=format,
+        format=request.format,
         text=text,
         count=count,
-        missing=named,
+        missing=missing,
+        next_offset=following if following < total else -1,
+        warnings=whole.remarks,
+        next_step=session.next_step(*steps),
+    )
+
+
+async def _records(
+    ctx: ToolContext, session: CallSession, request: ExportRequest, format: ExportFormat, offset: int
+) -> ExportResult:
+    """As many records as an answer holds; after the last one in Markdown, the report on the draft."""
+    store, witness = session.store, (await application(ctx).services()).witness
+    part = (await chosen_records(store, request)).publications[offset : offset + MAX_RECHECKED]
+    remarks = await recheck(store, witness, [one.id for one in part])
+    chosen = await chosen_records(store, request)
+    publications = chosen.publications
+    report = await _report(ctx, session, request)
+    limit = _limit(ctx)
+    if report and 0 <= (start := offset - len(publications)) < len(findings_of(report)):
+        return await to_thread.run_sync(_report_result, session, report, start, offset, limit)
+    if not publications:
+        raise InvalidInputError(nothing_to_export(request, chosen))
+    if offset >= len(publications):
+        raise InvalidInputError(f"offset: the last record is at {len(publications) - 1:,}. Use a smaller offset.")
+    checked = publications[: offset + MAX_RECHECKED]
+    written = partial(record_part, checked, request, format, start=offset, limit=limit)
+    text, count, loss = await to_thread.run_sync(written)
+    following = offset + count
+    more = len(publications) - following
+    ends = f"\n{written_report(report)}" if report and not more else ""
+    has_room = fits(text + ends, limit)
+    is_last = not more and (has_room or not ends)
+    missing, unnamed = _first(chosen.missing, limit)
+    steps = (
+        f"{more} more: offset={following}, or save=true for the whole file." if more else "",
+        f"The report on the draft follows: offset={following}." if not (more or is_last) else "",
+        notes_left_out(chosen.notes),
+        "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
+        f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; "
+        "save=true exports it whole."
+        if loss
+        else "",
+        "Full texts are not exported, only their licence and the beginning; get_full_text reads them."
+        if (format == "jsonl" or (format == "markdown" and request.abstracts))
+        and any(text.parts for one in publications for text in one.texts)
+        else "",
+        unnamed,
+    )
+    return ExportResult(
+        session_id=store.session_id,
+        format=format,
+        text=text + (ends if has_room else ""),
+        count=count,
+        missing=missing,
         next_offset=-1 if is_last else following,
         warnings=remarks,
         next_step=session.next_step(*steps),
     )
 
 
-class _Chosen(NamedTuple):
-    """What to export, the ids that the session does not have, how many notes were left out, and whether there is
-    nothing in the session at all."""
-
-    publications: Sequence[Publication]
-    missing: Sequence[str]
-    notes: int
-    is_empty: bool
+def _report_result(session: CallSession, report: CitationReport, start: int, offset: int, limit: int) -> ExportResult:
+    text, shown = report_part(report, start, limit)
+    following = offset + shown if start + shown < len(findings_of(report)) else -1
+    step = session.next_step(f"More of the report: offset={following}." if following > 0 else "")
+    id = session.store.session_id
+    return ExportResult(session_id=id, format="markdown", text=text, count=0, next_offset=following, next_step=step)
 
 
-async def _report(ctx: ToolContext, store: EvidenceStore) -> CitationReport | None:
-    return await (await application(ctx).services()).checker.kept_report(store)
+def _limit(ctx: ToolContext) -> int:
+    """Characters that the exported text may have as a JSON string."""
+    return int(application(ctx).settings.max_result_chars * SHARE_OF_BUDGET)
 
 
-async def _chosen(store: EvidenceStore, wanted: Sequence[str], format: ExportFormat) -> _Chosen:
-    """The publications with these ids, or all, as `format` lists them."""
-    everything = await store.publications(await store.ids())
-    found = await store.publications(wanted) if wanted else everything
-    cited = everything if format == "jsonl" else await to_thread.run_sync(with_notes, everything.values())
-    chosen = {cited[one.id].id: cited[one.id] for one in found.values()}
-    publications = listed(chosen.values(), format)
-    missing = [one for one in wanted if one not in found]
-    return _Chosen(publications, missing, len(chosen) - len(publications), not everything)
-
-
-def _part(publications: Sequence[Publication], format: ExportFormat, *, start: int, limit: int) -> tuple[str, int, str]:
-    """The records from `start` on that fit into `limit`, their number, and what a single record had to lose."""
-    text, count = export_part(publications, format, start=start, limit=limit)
-    while (excess := len(json.dumps(text)) / limit) > 1 and count > 1:
-        text, count = export_part(publications, format, start=start, limit=int(len(text) / excess * 0.95))
-    return (text, count, "") if excess <= 1 else _shortened(publications, format, start=start, limit=limit)
-
-
-def _shortened(
-    publications: Sequence[Publication], format: ExportFormat, *, start: int, limit: int
-) -> tuple[str, int, str]:
-    """One record without its earlier queries and further texts, with as much of its text as fits; if none does, with as
-    many authors as fit."""
-    whole = publications[start]
-    total, content = len(whole.authors), whole.text.content
-    more = AuthorName(f"et al. ({total:,} authors)") if format == "jsonl" else ET_AL
-
-    def written(room: int, authors: int) -> str:
-        kept = content if room >= len(content) else f"{cut_at_sentence(content, room)} {GAP}" if room else NO_ABSTRACT
-        last = whole.authors[-1:] if format == "csl-json" else ()  # a style may print it
-        names = whole.authors if authors == total else (*whole.authors[:authors], more, *last)
-        texts = (whole.text.model_copy(update={"content": kept}),)
-        changed = {"texts": texts, "authors": names, "found_by": whole.found_by[-MAX_FOUND_BY:]}
-        brief = whole.model_copy(update=changed)
-        return export_part([*publications[:start], brief], format, start=start, limit=limit)[0]
-
-    def fits(room: int, authors: int) -> bool:
-        return len(json.dumps(written(room, authors))) <= limit
-
-    shortest = MIN_CONTENT_LENGTH if format == "jsonl" else 0
-    if fits(MIN_CONTENT_LENGTH, total):
-        room = largest(MIN_CONTENT_LENGTH, len(content), lambda room: fits(room, total))
-        loss = "its text is cut" if room < len(content) else "its further texts and earlier queries are left out"
-        return written(room, total), 1, loss
-    authors = largest(0, total, lambda authors: fits(shortest, authors))
-    loss = f"it has {authors:,} of its {total:,} authors and {'the beginning' if shortest else 'none'} of its text"
-    return written(shortest, authors), 1, loss
-
-
-def _first(ids: Sequence[str], limit: int) -> tuple[str, ...]:
-    """As many of `ids` as `limit` characters of JSON hold."""
+def _first(ids: Sequence[str], limit: int) -> tuple[tuple[str, ...], str]:
+    """As many of the missing `ids` as their share of an answer holds, and a sentence on the others."""
     sizes = accumulate(len(json.dumps(id)) + len(", ") for id in ids)
-    return tuple(id for id, size in zip(ids, sizes, strict=True) if size <= limit)
+    room = int(limit / SHARE_OF_BUDGET * SHARE_OF_MISSING)
+    named = tuple(id for id, size in zip(ids, sizes, strict=True) if size <= room)
+    more = len(ids) - len(named)
+    return named, f"{more:,} more id{'s are' if more > 1 else ' is'} not in this session." if more else ""
 
 
-TOOL = ToolSpec(export_evidence, "Export evidence", ExportResult, hints(read_only=True, open_world=True))
+TOOL = ToolSpec(export_evidence, "Export evidence", ExportResult, hints(open_world=True), link=export_link)

@@ -48,7 +48,7 @@ async def get_evidence(
         Field(
             min_length=1,
             max_length=MAX_IDS_READ,
-            description='e.g. "pubmed:12345"; "pubmed:12345@400-900": these characters; "pubmed:1~2@s3.2": a section',
+            description='e.g. "pubmed:12345"; "pubmed:1~2@s3.2": a section',
         ),
     ],
     about: Annotated[
@@ -56,7 +56,7 @@ async def get_evidence(
         AfterValidator(clean_line),
         Field(max_length=QUERY_LIMIT, description="quote only the sentences that answer this"),
     ] = "",
-    offset: Annotated[int, Field(ge=0, description="characters to skip of a text too long for one answer")] = 0,
+    offset: Annotated[int, Field(ge=0, description="characters to skip")] = 0,
     session_id: OtherSession = "",
 ) -> EvidenceList:
     """Whole texts of evidence in the session, by id; or, with `about`, verbatim quotations from them."""

@@ -87,10 +87,10 @@ async def get_full_text(
     session_id: OtherSession = "",
 ) -> Document:
     """Read a paper, trial record, web page or PDF, not only its abstract. The first answer is its outline; then ask a
-    question, or read sections. The text is kept in the session."""
+    question, or read sections."""
     document, anchor = read_document_id(id)
     names = [one for one in (*map(clean_line, sections), *([anchor] if anchor and not sections else [])) if one]
-    session = await session_for(ctx, session_id)
+    session = await session_for(ctx, session_id, about=question)
     reader = (await application(ctx).services()).full_texts
     found = await reader.read(document, session.store, progress=progress_of(ctx))
     answer = _DocumentAnswer(document, found, session, application(ctx).settings.max_result_chars)

@@ -13,24 +13,25 @@ from deepcritical_mcp.models import (
     CitationSource,
     EvidencePage,
     EvidenceSummary,
+    MarkCount,
     Publication,
     PublicationStatus,
     SourceCount,
     StatusCount,
+    decision_of,
+    matches_mark,
 )
+from deepcritical_mcp.models.screening import MARKS
+from deepcritical_mcp.session_export.whole_export import NOTHING_YET as NOTHING_YET
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
-from deepcritical_mcp.tools.params import OtherSession, StatusFilter
+from deepcritical_mcp.tools.params import Marked, OtherSession, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 WHAT_TO_DO = "For complete texts call get_evidence; for a reference manager's file, export_evidence."
-NOTHING_YET = (
-    "This session has no evidence yet. If an earlier result names another session_id, pass that one: a new connection "
-    "starts with an empty session. Otherwise search first, or use add_evidence."
-)
 
 
 async def list_evidence(
@@ -38,25 +39,34 @@ async def list_evidence(
     max_results: Annotated[int, Field(ge=1, le=100)] = 20,
     offset: Annotated[int, Field(ge=0)] = 0,
     status: StatusFilter = "any",
+    marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
     session_id: OtherSession = "",
 ) -> EvidencePage:
-    """Page through what the session holds, in order of arrival: ids, titles, how many of each source and status.
-    status="retracted" lists what is retracted, with its notices."""
+    """Page through what the session holds, in order of arrival: ids, titles, how many of each source and status."""
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
-    return await page_of(session.store, offset, max_results, status=status, witness=witness)
+    return await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
 
 
 async def page_of(
-    store: EvidenceStore, offset: int, limit: int, *, status: StatusFilter = "any", witness: str = ""
+    store: EvidenceStore,
+    offset: int,
+    limit: int,
+    *,
+    status: StatusFilter = "any",
+    marked: str = "",
+    witness: str = "",
 ) -> EvidencePage:
-    """At most `limit` lines of a session's evidence of one status from `offset` on, with the session's numbers.
-    `witness` is whom an export asks about retractions."""
+    """At most `limit` lines of a session's evidence of one status and mark from `offset` on, with the session's
+    numbers. `witness` is whom an export asks about retractions."""
     everything = [*(await store.publications(await store.ids())).values()]
     sources: Counter[CitationSource] = Counter(item.source for item in everything)
     statuses: Counter[PublicationStatus] = Counter(item.status for item in everything)
-    matching = [item for item in everything if status in ("any", item.known_status)]
-    unknown = [item for item in everything if item.known_status is None] if status == "ok" else []
+    decisions = Counter(item.screening for item in everything if item.screening)
+    tags = Counter(tag for item in everything for tag in item.tags)
+    selected = [item for item in everything if matches_mark(item, marked)]
+    matching = [item for item in selected if status in ("any", item.known_status)]
+    unknown = [item for item in selected if item.known_status is None] if status == "ok" else []
     unread = sum(item.awaits_pubmed for item in unknown)
     others = len(unknown) - unread
     never = [f"Never checked and left out (web pages, notes): {counted(others, 'item')}."] if others else []
@@ -64,17 +74,30 @@ async def page_of(
     items = matching[offset : offset + limit]
     following = offset + len(items)
     beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
+    nothing = _none(selected, status, witness) if selected else _none_marked(marked, [*decisions, *tags])
     return EvidencePage(
         session_id=store.session_id,
         total=len(everything),
         sources=tuple(SourceCount(source=source, count=count) for source, count in sources.most_common()),
         matching=len(matching),
         statuses=tuple(StatusCount(status=one, count=count) for one, count in statuses.most_common()),
+        marks=tuple(
+            MarkCount(mark=one, count=count)
+            for one, count in (*sorted(decisions.items(), key=lambda row: MARKS.index(row[0])), *tags.most_common())
+        ),
         items=tuple(map(_summary, items)),
         next_offset=following if following < len(matching) else -1,
         warnings=(*store.warnings, *beyond, *never),
-        next_step=(WHAT_TO_DO if matching else _none(everything, status, witness)) if everything else NOTHING_YET,
+        next_step=(WHAT_TO_DO if matching else nothing) if everything else NOTHING_YET,
     )
+
+
+def _none_marked(marked: str, marks: Sequence[str]) -> str:
+    """That nothing has this mark, and which marks there are."""
+    known = (
+        f"The marks here are: {', '.join(marks)}." if marks else "Nothing is marked: add_evidence marks items by id."
+    )
+    return f'No evidence here is marked "{marked}". {known}'
 
 
 def _none(everything: Sequence[Publication], status: str, witness: str) -> str:
@@ -89,8 +112,8 @@ def _none(everything: Sequence[Publication], status: str, witness: str) -> str:
 
 def _summary(item: Publication) -> EvidenceSummary:
     read = next((item.id_of(one) for one in item.texts if one.kind == "full_text"), "")
-    known = {name: getattr(item, name) for name in EvidenceSummary.model_fields.keys() - {"full_text"}}
-    return EvidenceSummary.model_validate({**known, "full_text": read})
+    known = {name: getattr(item, name) for name in EvidenceSummary.model_fields.keys() - {"full_text", "decision"}}
+    return EvidenceSummary.model_validate({**known, "full_text": read, "decision": decision_of(item)})
 
 
 TOOL = ToolSpec(list_evidence, "List the session's evidence", EvidencePage, hints(read_only=True))

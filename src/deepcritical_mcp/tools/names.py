@@ -41,6 +41,9 @@ _ALIASES = rows(
     date: year|published|pub(lication)?(date|year)|publisheddate|datepublished; session_id: (current)?session(id|key)?;
     offset: (ret)?start(at|from|index)?|skip|fromindex|cursor|(next|result)offset|position;
     publication_types: (pub|publication|articles?|paper|study|doc|document)?(types?|design)s?|pt;
+    abstracts: (include|return|with|show)*(full)?abstracts?; save: (save|write|export)*(to|as|in)*(file|disk|folder);
+    fields: (include|export|only)?(fields?|columns?|attributes|properties)(names|list)?;
+    style: (citation|csl|reference|bibliography)style|csl;
     has_abstract: (only|with|has|have|must|requires?)+abstracts?|abstracts?(only|required|available);
     include_retracted: (include|allow|with|show){retracted};
     only_new: onlyunseen|unseenonly|(exclude|skip|hide|omit)(already)?(seen|known|existing);
@@ -68,6 +71,8 @@ _ALIASES = rows(
     study_type: (trial|study)?(types?|design)s?; country: countr(y|ies)|locations?|locn|place|region;
     has_results: (only|with|has|have)*results?(only|posted|available)?;
     read: (read|fetch|get|use|include|with)*(full|whole)texts?|(read|fetch)(papers|articles|sources);
+    decision: (screening)?(decision|verdict|judge?ment|screening)s?|mark(ed)?(as)?; tags: tag|labels?|categor(y|ies);
+    reason: (decision|exclusion|inclusion)?(reasons?|rationale|justification);
     text: (the|my|full|whole|draft|input|source)*{draft}(text|content|markdown|s|list)?|query
     """,
     _PARTS,
@@ -107,7 +112,8 @@ _TOOL_ALIASES = rows(
     web_search: ({find})?(google|bing|web|internet|duckduckgo|tavily|brave)({find})?;
     pubmed_related: ({find}|get)?(related|similar|citing|citations?|citedby|references?)(papers|articles)?|elink;
     semantic_search: (vector|similarity|embedding|memory|session)({find})|({find})(session|notes?|memory|evidence);
-    list_evidence: (list|show)(all|session|items|papers|results|notes|evidence)?|ls|inventory;
+    list_sessions: (list|show|get|find|search|my|all|kept|saved|recent|previous|past)*(sessions?|projects|history);
+    list_evidence: (list|show)(all|items|papers|results|notes|evidence)?|ls|inventory;
     export_evidence: (export|get|create|save|cite)+(bibtex|ris|csl|markdown|citations|references|bibliography|session)?;
     add_evidence: (add|save|store|create|write|insert|keep|upsert)(note|evidence|document|item|paper)?s?|notes?;
     expand_queries: (expand|generate|suggest|rewrite)(quer(y|ies))?|queryexpansion|(get)?mesh(lookup|search|terms)?;
@@ -119,6 +125,7 @@ _TOOL_ALIASES = rows(
 )
 _DELETING = frozenset({"clear", "delete", "remove"})
 _NEW_SESSION = re.compile(r"(?:new|start|create|open|begin|init|reset|restart|make).*session|reset|restart")
+_CONTINUE = re.compile(r"(?:continue|resume|open|load|switch|use|select|restore)(?:to)?(?:previous|last)?session")
 _UNDO = re.compile(r"undo.*|undelete.*|restore.*|recover.*")
 _DELETE_ITEM = re.compile("(?:delete|clear|remove)(?:evidence|items?|notes?|papers?|articles?|documents?|records?)")
 # Words that turn an argument's meaning around: two names that differ in one of them never stand for each other.
@@ -178,8 +185,11 @@ def tool_hint(name: str, tools: Collection[str]) -> str:
     plain = plain_name(own)
     if _UNDO.fullmatch(plain) and "clear_session" in tools:
         return "To bring back a session that was deleted within a day: clear_session with its session_id and undo=true."
+    if _CONTINUE.fullmatch(plain) and "list_sessions" in tools:
+        return "To continue a session pass its title or id as session_id; list_sessions lists yours."
     if _DELETE_ITEM.fullmatch(plain) or plain == "remove":
-        return "Single items of evidence cannot be deleted. To leave them out, name the others in ids."
+        remove = "To remove items: clear_session with session_id and their ids. " if "clear_session" in tools else ""
+        return f'{remove}To only set them aside: add_evidence items=[{{"id": "…", "decision": "excluded"}}].'
     if _NEW_SESSION.fullmatch(plain):
         return 'To start a new session pass session_id="new" to a search or to add_evidence.'
     offered = tools if _DELETING & _words(own) else [tool for tool in tools if tool != "clear_session"]

@@ -24,6 +24,7 @@ from deepcritical_mcp.models import (
     query_problem,
     split_text_id,
 )
+from deepcritical_mcp.models.screening import MARKS
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
 
@@ -33,6 +34,15 @@ _OWN_URI = re.compile(r"\Aevidence://[^/]*/")
 _PLACE = re.compile(rf"(?P<id>.*[^/])@(?P<place>{ANCHOR}|[0-9]{{1,9}}-[0-9]{{0,9}})", re.DOTALL | re.IGNORECASE)
 _FIELDS = {"pubmed": "pmid", "pmc": "pmcid", "doi": "doi", "nct": "nct"}
 _ONLY_DOI = re.compile(r"(?:doi ?:? ?)?10\.\S{1,300}", re.IGNORECASE)
+_MARK_WORDS = {
+    "": ("any", "all", "everything", "none", "null"),
+    "included": ("include", "in"),
+    "excluded": ("exclude", "out"),
+    "cited": ("cite",),
+    "decided": ("screened", "reviewed", "marked"),
+    "undecided": ("unscreened", "not screened", "not decided", "unmarked", "pending"),
+}
+_NEGATION = re.compile(r"(?:not|no|non|without) |[!-] ?")
 _PUBMED_LABEL = re.compile(r"\A(?:pubmed|pmid) ?[/_=#] ?(?=[0-9])", re.IGNORECASE)
 
 
@@ -98,14 +108,44 @@ def identifier_field(text: str) -> tuple[str, str]:
     return (_FIELDS[kind], value) if value and kind in _FIELDS else ("", "")
 
 
+def _marked(value: str) -> str:
+    """A mark as `matches_mark` reads it, from other words for a decision."""
+    mark = clean_line(value)
+    word = mark.casefold()
+    own = _own_mark(word)
+    if own is None and (before := _NEGATION.match(word)) and _own_mark(word[before.end() :]) is not None:
+        raise ValueError(
+            f'"{mark[:40]}" leaves something out, which marked cannot: pass one of {", ".join(MARKS)}, or a tag'
+        )
+    return mark if own is None else own
+
+
+def _own_mark(word: str) -> str | None:
+    """The mark that a word means; None for a tag."""
+    return word if word in MARKS else next((own for own, words in _MARK_WORDS.items() if word in words), None)
+
+
+def is_findable(tag: str) -> bool:
+    """Whether `marked` reads it as a tag, and not as a decision."""
+    try:
+        return _marked(tag) == tag and tag.casefold() not in MARKS
+    except ValueError:
+        return False
+
+
 Query = Annotated[str, AfterValidator(_query)]
 MoreVariants = Annotated[list[str], AfterValidator(_variants), Field(max_length=MAX_VARIANTS)]
 """`Variants` without a description, for tools next to one that has it."""
 StatusFilter = Annotated[
     Literal["any", PublicationStatus],
-    Field(description='a note has its paper\'s status; unchecked items (web pages, other notes) are not "ok"'),
+    Field(description='what was never checked is not "ok"'),
 ]
+Marked = Annotated[str, AfterValidator(_marked)]
+"""A decision or a tag to filter by, see `matches_mark`."""
 Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too and merged")]
-OtherSession = Annotated[str, AfterValidator(clean_line), Field(max_length=64)]
-"""`SessionId` without a description, for tools next to one that has it."""
-SessionId = Annotated[OtherSession, Field(description='"" = current session, "new" = start a new one')]
+OtherSession = Annotated[str, AfterValidator(clean_line), Field(max_length=200)]
+"""`DescribedSession` without its description, for tools next to one that has it."""
+SessionId = OtherSession
+DescribedSession = Annotated[
+    OtherSession, Field(description='"" = current; "new: title" opens one; a title or id finds one')
+]

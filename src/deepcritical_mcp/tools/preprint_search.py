@@ -29,7 +29,7 @@ async def preprint_search(
 ) -> SearchResult:
     """Search preprints (bioRxiv, medRxiv, Research Square …), and name the article that each became. Plain words or
     Europe PMC syntax."""
-    session = await session_for(ctx, session_id)
+    session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "preprints")
     request = PreprintRequest(
         query=query,

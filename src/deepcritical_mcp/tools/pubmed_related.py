@@ -25,8 +25,7 @@ async def pubmed_related(
     max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Find papers that PubMed links to a paper: similar papers, papers that cite it, or its references. Keeps them
-    in the session."""
+    """Find papers like a paper, papers that cite it, or its references, and keep them in the session."""
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
     held = {} if normalize_pmid(pmid) else await session.store.get([evidence_id(pmid)])

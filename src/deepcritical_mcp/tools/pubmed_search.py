@@ -10,7 +10,7 @@ from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest, Sort
 from deepcritical_mcp.sources.pubmed.search_filters import AgeGroup, StudyFilter
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import Query, SessionId, Variants
+from deepcritical_mcp.tools.params import DescribedSession, Query, Variants
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 DateLimit = Annotated[str, Field(description="YYYY[-MM[-DD]]")]
@@ -20,31 +20,28 @@ async def pubmed_search(
     ctx: ToolContext,
     query: Query,
     variants: Variants = [],  # noqa: B006  # pydantic copies it
-    max_results: Annotated[
-        int,
-        Field(ge=1, le=PubMedRequest.MAX_RESULTS, description="long answers shorten long abstracts (marked)"),
-    ] = 10,
+    max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
     offset: Annotated[int, Field(ge=0)] = 0,
     sort: Sort = "relevance",
     min_date: DateLimit = "",
-    max_date: DateLimit = "",
+    max_date: str = "",
     publication_types: Annotated[
         list[str], Field(max_length=20, description='e.g. "Randomized Controlled Trial"')
     ] = [],  # noqa: B006
     has_abstract: bool = False,
-    study_filter: Annotated[StudyFilter, Field(description="published search filters")] = "",
+    study_filter: StudyFilter = "",
     age_group: AgeGroup = "",
     humans_only: bool = False,
     author: Annotated[str, Field(description='"Smith J"')] = "",
     journal: str = "",
     language: str = "",
-    include_retracted: Annotated[bool, Field(description="retracted papers are marked as such")] = True,
+    include_retracted: bool = True,
     only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
-    session_id: SessionId = "",
+    session_id: DescribedSession = "",
 ) -> SearchResult:
-    """Search PubMed with plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts with full
-    citations, retractions marked, and keeps them in the session. Page with offset=next_offset."""
-    session = await session_for(ctx, session_id)
+    """Search PubMed in plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts with citations,
+    retractions marked, and keeps them in the session."""
+    session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "pubmed")
     request = PubMedRequest(
         query=query,

@@ -31,10 +31,13 @@ from deepcritical_mcp.models import (
     ProviderReport,
     QueryReport,
     SearchResult,
+    SessionList,
     SourceCount,
+    decision_sentence,
     split_text_id,
     status_label,
 )
+from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
 from deepcritical_mcp.text import clipped, counted, inert
 from deepcritical_mcp.tools.citation_lines import notice_line, notices_in_heading, source_lines
 from deepcritical_mcp.tools.quoting import quote_lines, quoted_passage
@@ -49,7 +52,8 @@ def to_markdown(result: Any) -> str:
     """The readable form of a tool's result, one of `_FORMS`."""
     heading, lines = _FORMS[type(result)](result)
     following = ["", f"Next: {inert(result.next_step)}"] if result.next_step else []
-    return "\n".join([f"# {heading}", f"session_id: {result.session_id}", *lines, *following]).rstrip() + "\n"
+    session = [f"session_id: {result.session_id}"] if result.session_id else []
+    return "\n".join([f"# {heading}", *session, *lines, *following]).rstrip() + "\n"
 
 
 def _search(result: SearchResult) -> tuple[str, list[str]]:
@@ -156,6 +160,8 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         *(quoted_passage if item.anchor else quote_lines)(item.content),
         *(f"- {inert(line)}" for line in item.details),
     ]
+    if item.decision and not 0 < same_as < number:
+        lines.append(inert(decision_sentence(item.decision)))
     for note in () if 0 < same_as < number else item.notes:
         lines += ["The user's note:", *quote_lines(note)]
     return lines
@@ -212,12 +218,17 @@ def _added(result: AddResult) -> tuple[str, list[str]]:
             f"- item {item.index}: says nearly the same as {inert(item.id)} ({item.similarity:.3f})"
             for item in result.similar
         ),
+        *(
+            f"- item {item.index}: {inert(item.id)} is now {inert(item.decision or 'undecided, without tags')}"
+            for item in result.decided
+        ),
     ]
     for item in result.rejected:
         verdict = "" if item.verdict == "invalid" else f" ({item.verdict.replace('_', ' ')})"
         lines.append(f"- item {item.index}: REJECTED{verdict}, {inert(item.reason)}")
         lines += [f"  - candidate {inert(one.id)}{_cited(one.reference)}" for one in item.candidates]
-    heading = f"{len(result.added)} added, {result.total:,} in the session"
+    decided = f"{len(result.decided)} marked, " if result.decided else ""
+    heading = f"{len(result.added)} added, {decided}{result.total:,} in the session"
     return heading, [*_problems((), result.warnings), *lines]
 
 
@@ -230,6 +241,8 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
     some = 0 < result.matching < result.total
     lines = [f"Marked: {', '.join(marks)}."] if marks else []
     lines += [f"{result.matching:,} of these match the filter."] if some else []
+    counts = [f"{count.mark} ({count.count:,})" for count in result.marks]
+    lines += [f"Decisions and tags: {inert(', '.join(counts))}."] if counts else []
     lines += _problems((), result.warnings)
     for item in result.items:
         mark = f"**{status_label(item.status)}** " if item.status != "ok" else ""
@@ -243,9 +256,30 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
         if item.status != "ok":
             lines += [f"  {inert(notice_line(notice))}" for notice in item.status_notices]
             lines += [f"  checked: {item.status_checked}"] if item.status_checked != UNKNOWN_DATE else []
+        tags = f"tags: {', '.join(item.tags)}" if item.tags else ""
+        lines += [f"  {inert('; '.join(filter(None, (item.decision, tags))))}"] if item.decision or tags else []
     if result.next_offset >= 0:
         lines += ["", f"Continue with offset={result.next_offset}"]
     return f"{_evidence_count(result.total)}{_detail(_counts(result.sources))}", lines
+
+
+def _sessions(result: SessionList) -> tuple[str, list[str]]:
+    some = [f"{result.matching:,} of these match."] if 0 < result.matching < result.total else []
+    lines = [*some, *_problems((), result.warnings)]
+    for one in result.sessions:
+        facts = [
+            _evidence_count(one.evidence) if one.evidence >= 0 else "size unknown",
+            counted(one.searches, "search", "searches") if one.searches >= 0 else "",
+            f"created {one.created}" if one.created else "",
+            f"last used {one.last_used} UTC" if one.last_used else "",
+            f"kept until {one.kept_until}" if one.kept_until else "",
+            "the current one" if one.session_id == result.session_id else "",
+        ]
+        title = f" “{inert(one.title)}”" if one.title else ""
+        lines.append(f"- {one.session_id}{title}: {', '.join(filter(None, facts))}")
+    if result.next_offset >= 0:
+        lines += ["", f"Continue with offset={result.next_offset}"]
+    return counted(result.total, "session"), lines
 
 
 def _cleared(result: ClearResult) -> tuple[str, list[str]]:
@@ -253,6 +287,9 @@ def _cleared(result: ClearResult) -> tuple[str, list[str]]:
     held = f"{_evidence_count(result.removed)}{_detail(_counts(result.sources))}"
     if result.damaged:
         held = "the whole session, which was damaged, so how much evidence it held is unknown"
+    if result.ids:
+        done = "Brought back" if result.undone else "Removed"
+        return f"{done}, the session stays", [f"{done}: {held}.", *(f"- {inert(id)}" for id in result.ids)]
     return f"Session {done.lower()}", [f"{done}: {held}."]
 
 
@@ -261,9 +298,16 @@ def _counts(sources: Iterable[SourceCount]) -> str:
 
 
 def _export(result: ExportResult) -> tuple[str, list[str]]:
+    lines = [*_missing(result.missing), *_problems((), result.warnings)]
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", result.text))])
-    lines = [*_missing(result.missing), *_problems((), result.warnings), "", fence, result.text.rstrip("\n"), fence]
-    return f"{counted(result.count, 'record')} as {result.format}", lines
+    if result.file:
+        what = "search" if result.format == "search-log" else "record"
+        mark = "`" * (1 + max(map(len, re.findall("`+", result.file)), default=0))
+        lines = [f"File: {mark}{result.file}{mark} ({result.bytes:,} bytes)", *lines]
+    else:
+        what = "record" if result.format in RECORD_FORMATS else "line"
+        lines += ["", fence, result.text.rstrip("\n"), fence]
+    return f"{counted(result.count, what, 'searches' if what == 'search' else '')} as {result.format}", lines
 
 
 _DOCUMENT_HEADINGS: Mapping[DocumentStatus, str] = {
@@ -341,6 +385,7 @@ _FORMS: Mapping[type[BaseModel], Callable[[Any], tuple[str, list[str]]]] = {
     Expansion: _expansion,
     AddResult: _added,
     EvidencePage: _page,
+    SessionList: _sessions,
     ExportResult: _export,
     ClearResult: _cleared,
     Document: _document,

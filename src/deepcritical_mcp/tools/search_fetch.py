@@ -62,7 +62,7 @@ class FetchedDocument(Value):
 
 async def search(ctx: ToolContext, query: Query) -> SearchHits:
     """Search PubMed, preprints, trials and the web for evidence on a biomedical question. Returns ids for `fetch`."""
-    store = (await session_for(ctx, "")).store
+    store = (await session_for(ctx, "", about=query)).store
     services = await application(ctx).services()
     found = await services.everywhere.search(query, RESULTS_PER_SOURCE, store, progress=progress_of(ctx))
     hits = (

@@ -7,12 +7,12 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from deepcritical_mcp.evidence import Scope
+from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
 from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import MoreVariants, Query, SessionId, StatusFilter
+from deepcritical_mcp.tools.params import Marked, MoreVariants, Query, SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 MIN_PASSAGE, MAX_PASSAGE, WITH_CITATION = 300, 550, 870
@@ -32,11 +32,11 @@ async def semantic_search(
     source: Literal["any", CitationSource] = "any",
     kind: Literal["any", TextKind] = "any",
     status: StatusFilter = "any",
+    marked: Marked = "",
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
     session_id: SessionId = "",
 ) -> SearchResult:
-    """Find passages by meaning in what this session already holds (from searches and add_evidence), quoted verbatim.
-    Sends nothing outside."""
+    """Find passages by meaning in what this session already holds (from searches and notes), quoted verbatim."""
     session = await session_for(ctx, session_id, may_open=False)
     store, progress = session.store, progress_of(ctx)
     await progress(0.1, "searching the session by meaning and by words")
@@ -48,11 +48,12 @@ async def semantic_search(
             None if source == "any" else source,
             None if kind == "any" else kind,
             None if status == "any" else status,
+            marked,
         ),
         min_relevance=min_relevance,
     )
-    filters = {"source": source, "kind": kind, "status": status}
-    used = ", ".join(f'{name}="{value}"' for name, value in filters.items() if value != "any")
+    filters = {"source": source, "kind": kind, "status": status, "marked": marked}
+    used = ", ".join(f'{name}="{value}"' for name, value in filters.items() if value not in ("any", ""))
     far = f"What is shown has {used}; none of it is close to the words of the question." if used else NOTHING_CLOSE
     if not (found.close or used):
         found = found.first(NEAREST_SHOWN)
@@ -89,7 +90,7 @@ def _next_steps(total: int, evidence: Sequence[Evidence], close: bool) -> tuple[
     if not close:
         return ("Search PubMed or the web for this question, or ask the session in other words.",)
     return (
-        'Whole texts: get_evidence, or detail="full".'
+        'For whole texts call get_evidence; detail="full" shows them too.'
         if any(item.content_truncated and not item.anchor for item in evidence)
         else "",
         _whole_section(evidence),

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_types import ToolAnnotations
+from mcp_types import ResourceLink, ToolAnnotations
 from pydantic import BaseModel
 
 from deepcritical_mcp.tools.render import to_markdown
@@ -35,6 +35,7 @@ class ToolSpec:
         changes_session: whether it may change a session's evidence.
         if_late: advice when a call did not finish before its deadline.
         source: the name of the source without which it is not offered; "" for none.
+        link: the resource that a result names, if it names one.
         on_board: whether hosts that support MCP Apps show its result on the evidence board.
     """
 
@@ -46,6 +47,7 @@ class ToolSpec:
     changes_session: bool = False
     if_late: str = "What was kept so far stays in the session. Try again, asking for less in one call if possible."
     on_board: bool = False
+    link: Callable[[Any], ResourceLink | None] | None = None
     source: str = ""
 
     @property
@@ -72,7 +74,8 @@ def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     """The shape of a tool's structured result. Bounds, enums and descriptions are omitted: the server respects them
     anyway, and a client that validates must not break when an enum grows. Nothing is required, because clients also
-    validate the result that holds only an error. What a list within a list holds is not spelled out."""
+    validate the result that holds only an error. What is in a list is spelled out only if it is objects, and not for a
+    list within a list."""
     schema = model.model_json_schema(mode="serialization")
     return _plain(schema, schema.get("$defs", {}), _NOT_IN_OUTPUT, lists=1)
 
@@ -90,6 +93,6 @@ def _plain(
         plain["items"] = _plain(plain["items"], definitions, noise, lists=lists - 1)
     if "properties" in plain:  # what the code says of an object is for its readers
         plain.pop("description", None)
-    if not lists:
+    if not lists or (noise is _NOT_IN_OUTPUT and "properties" not in plain.get("items", {})):
         plain.pop("items", None)
     return plain

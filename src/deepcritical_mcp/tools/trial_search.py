@@ -30,9 +30,9 @@ async def trial_search(
     only_new: bool = False,
     session_id: OneLine = "",
 ) -> SearchResult:
-    """Search ClinicalTrials.gov; query, condition or intervention is needed. Returns registrations with design, status,
-    outcomes, papers; get_full_text reads all of one, with results."""
-    session = await session_for(ctx, session_id)
+    """Search ClinicalTrials.gov by query, condition or intervention; get_full_text reads all of one
+    registration, with results."""
+    session = await session_for(ctx, session_id, about=query or ", ".join(filter(None, (intervention, condition))))
     search = await search_of(ctx, "trials")
     request = TrialRequest(
         query=query,

@@ -50,7 +50,8 @@ _ENUM_ALIASES = rows(
     and over|over 65|65 and older|geriatric; over_80: 80|80 and over|80 and older|oldest old; early_phase1: early
     phase 1|early phase i|0|phase 0; phase1: 1|i|phase i; phase2: 2|ii|phase ii; phase3: 3|iii|phase iii; phase4:
     4|iv|phase iv; na: not applicable|n a; interventional: intervention|clinical trial; expanded_access: compassionate
-    use; active_not_recruiting: active
+    use; active_not_recruiting: active; included: include|in|yes|keep|accepted|eligible; excluded:
+    exclude|out|no|reject|rejected|ineligible; cited: cite; undecided: maybe|pending|unclear|undo|unscreened
     """
 )
 # What to say of a word that is none of the argument's, before they are listed.
@@ -60,9 +61,15 @@ _NO_WORD = {
     "age_group": 'Other groups are part of the query, e.g. 19 to 24 years: query="(…) AND young adult[mh]". '
     'age_group="child" is 6 to 12 years, "under_18" all below. The groups are',
 }
+_DECIDING = ("decision", "include", "reason", "tags")
+"""Fields of an item that say something about evidence that is kept under its id."""
 _NOTHING = frozenset({"null", "none", "undefined", "nil", "n/a", "*"})
 _CURRENT_SESSION = frozenset({"current", "default", "string", "id", "active", "same", "auto", ""})
 _NEW_SESSION = frozenset({"new", "create", "createnew", "startnew", "anew"})
+_QUOTES = " \"'`“”„‘’«»"
+_WITHIN_TITLE = re.compile('["“”„«»]')
+_NEW_TITLE = re.compile(rf"[{_QUOTES}]{{0,9}}new(?: session)? ?[:=]", re.IGNORECASE)
+_TITLE_LABEL = re.compile(r"(?:session(?:[ _]?(?:id|title))?|title) ?[:=] ?", re.IGNORECASE)
 _NUMBER = re.compile(r"(-?[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(%|results?|papers?|articles?|items?|queries)?")
 _URL = re.compile(r"https?://\S+", re.IGNORECASE)
 _NUMBER_WORDS = "zero one two three four five six seven eight nine ten".split()
@@ -233,8 +240,13 @@ def _object(value: object, schema: Schema) -> object:
         return value
     fields, kinds = cast("dict[str, object]", value), schema["properties"]
     ours: dict[str, object] = {}
+    decides = any((name if name in kinds else alias(name, _DECIDING) or name) in _DECIDING for name in fields)
     for name, field in fields.items():
         own = name if name in kinds else alias(name, kinds.keys() - fields.keys())
+        if decides and own == "pmid" and "pm" not in plain_name(name) and "id" not in fields:
+            own = "id"  # for example evidence_id
+        elif own == "id" and not decides and (found := identifier_field(str(field)))[0]:
+            own, field = found
         own, field = _by_kind(own, field, kinds.keys() - fields.keys() - ours.keys(), is_named=name == own)
         if own and own not in ours:
             ours |= {} if is_nothing(field) and own != "content" else {own: understood(own, field, kinds[own])}
@@ -297,10 +309,25 @@ def _date(name: str, value: str) -> str:
 
 
 def _session(_: str, value: str) -> str:
+    opening = _NEW_TITLE.match(value)
+    if opening:
+        return f"new: {_title(value[opening.end() :])}"
     if found := SESSION_ID.search(value):
         return found[0]
-    key = plain_name(value).replace("session", "").removeprefix("this")
-    return "new" if key in _NEW_SESSION else "" if key in _CURRENT_SESSION else value
+    title = _title(value)
+    key = (plain_name(value) or title).replace("session", "").removeprefix("this")
+    return "new" if key in _NEW_SESSION else "" if key in _CURRENT_SESSION else title
+
+
+def _title(value: str) -> str:
+    return _unquoted(_TITLE_LABEL.sub("", _unquoted(value)))
+
+
+def _unquoted(value: str) -> str:
+    """A title without the quotes around it; those of words within it stay."""
+    line = clean_line(value)
+    bare = line.strip(_QUOTES)
+    return line if _WITHIN_TITLE.search(bare) else bare
 
 
 def _pmid(name: str, value: str) -> str:

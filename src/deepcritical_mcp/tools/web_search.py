@@ -9,7 +9,7 @@ from pydantic import Field
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.web.web_request import Recency, SearchDepth, WebRequest, WebTopic
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import MoreVariants, Query, SessionId
+from deepcritical_mcp.tools.params import MoreVariants, OtherSession, Query
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 DomainList = Annotated[list[str], Field(max_length=50)]
@@ -19,9 +19,7 @@ async def web_search(
     ctx: ToolContext,
     query: Query,
     variants: MoreVariants = [],  # noqa: B006  # pydantic copies it
-    max_results: Annotated[
-        int, Field(ge=1, le=WebRequest.MAX_RESULTS, description="no paging; of many results the longest are shortened")
-    ] = 10,
+    max_results: Annotated[int, Field(ge=1, le=WebRequest.MAX_RESULTS)] = 10,
     min_score: Annotated[float, Field(ge=0, le=1)] = WebRequest.MIN_SCORE,
     search_depth: SearchDepth = "advanced",
     topic: WebTopic = "general",
@@ -29,11 +27,10 @@ async def web_search(
     include_domains: Annotated[DomainList, Field(description='e.g. "nih.gov"')] = [],  # noqa: B006
     exclude_domains: DomainList = [],  # noqa: B006
     only_new: bool = False,
-    session_id: SessionId = "",
+    session_id: OtherSession = "",
 ) -> SearchResult:
-    """Search the web (guidelines, news, agencies) and keep the results in the session. Asks the first
-    provider that is available; `providers` says which answered."""
-    session = await session_for(ctx, session_id)
+    """Search the web (guidelines, news, agencies) and keep the results in the session."""
+    session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "web")
     request = WebRequest(
         query=query,

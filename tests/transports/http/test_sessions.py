@@ -196,3 +196,36 @@ async def test_an_idle_connection_does_not_keep_its_last_call_in_memory(serving:
         call = {"name": "add_evidence", "arguments": {"items": [{"remembered": [number]} for number in range(101)]}}
         assert "at most 100 items" in (await http.post("/mcp", json=message("tools/call", call))).text
         assert kept() == 101, "only the test's own"
+
+
+async def test_without_authentication_a_title_finds_no_session_and_only_the_connections_own_is_listed(
+    serving: Serving,
+) -> None:
+    async with (
+        serving() as server,
+        server.client("http", "legacy") as one,
+        server.client("http", "legacy") as two,
+    ):
+        await add(one, session_id="new: secret plans")
+        own = await add(two)
+        refused = error(await two.call_tool("list_evidence", {"session_id": "secret plans"}))
+        listed = content(await two.call_tool("list_sessions", {}))
+    assert refused["code"] == "session_not_found"
+    assert "found by its id only" in refused["message"]
+    assert [item["session_id"] for item in listed["sessions"]] == [own["session_id"]]
+    assert (listed["total"], "does not ask who calls" in listed["warnings"][-1]) == (1, True)
+
+
+async def test_an_authenticated_caller_finds_and_lists_only_sessions_of_its_own(serving: Serving) -> None:
+    async with (
+        serving(**TOKENS) as server,
+        server.client("http", MODERN, ALICE) as alice,
+        server.client("http", MODERN, BOB) as bob,
+    ):
+        opened = await add(alice, session_id="new: zinc")
+        found = content(await alice.call_tool("list_evidence", {"session_id": "ZINC"}))
+        refused = error(await bob.call_tool("list_evidence", {"session_id": "zinc"}))
+        listed = content(await bob.call_tool("list_sessions", {}))
+    assert found["session_id"] == opened["session_id"]
+    assert (refused["code"], opened["session_id"] in refused["message"]) == ("session_not_found", False)
+    assert listed["sessions"] == []

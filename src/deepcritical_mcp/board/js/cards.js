@@ -10,10 +10,11 @@ function card(record) {
     {},
     element(
       "article",
-      { class: `card ${record.status}`, id, tabindex: "-1", "aria-labelledby": `${id}-title` },
+      { class: `card ${record.status} ${decisionOf(record)}`, id, tabindex: "-1", "aria-labelledby": `${id}-title` },
       facts(record),
       element("h3", { id: `${id}-title`, dir: "auto" }, titleOf(record)),
       byLine(record),
+      decisionLine(record),
       ...notices(record),
       ...contentOf(record, id),
       sameAs(record),
@@ -137,12 +138,16 @@ function acts(record) {
   const parts = links(record);
   if (canSearch()) parts.push(button("More like this", () => searchByMeaning(record.title), { class: "plain" }));
   if (points.has(record.id)) parts.push(button("Show on map", () => showOnMap(record.id), { class: "plain" }));
-  if (canExport()) {
-    const box = element("input", { type: "checkbox", checked: board.chosen.has(record.id) });
-    box.addEventListener("change", () => choose(record.id, box.checked));
-    parts.push(element("label", { class: "choice" }, box, "Select", hidden(`: ${record.title}`)));
-  }
+  parts.push(...decisionButtons(record));
+  if (canExport()) parts.push(chooser(record, "Select"));
   return parts.length ? element("div", { class: "acts" }, ...parts) : null;
+}
+
+// A checkbox that selects a record for the export; its visible label may be "".
+function chooser(record, label = "") {
+  const box = element("input", { type: "checkbox", checked: board.chosen.has(record.id) });
+  box.addEventListener("change", () => choose(record.id, box.checked));
+  return element("label", { class: "choice" }, box, label, hidden(label ? `: ${record.title}` : `Select: ${record.title}`));
 }
 
 // Fetches the complete text of evidence that was cut or of which only the title is known.

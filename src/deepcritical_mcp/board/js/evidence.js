@@ -44,11 +44,13 @@ function readRecord(value, queries = new Map()) {
     provider: clean(value.provider),
     similar: texts(value.similar),
     foundBy: list(value.found_by).map((number) => queries.get(number) ?? "").filter(Boolean),
+    types: texts(citation.publication_types).map((type) => short(type, 100)),
+    mark: readMark(value), // null if the value does not say
     whole: isObject(value.citation),
   };
 }
 
-// {sessionId, query, records, related, problems: [[kind, text]], map: [{record, x, y}], total} of a CallToolResult.
+// {sessionId, query, records, related, problems: [[kind, text]], map: [{record, x, y}], groups, total} of a CallToolResult.
 function readResult(result) {
   const data = isObject(result.structuredContent) ? result.structuredContent : {};
   const meta = isObject(result._meta) && isObject(result._meta[META_KEY]) ? result._meta[META_KEY] : {};
@@ -62,6 +64,7 @@ function readResult(result) {
     related: list(data.related).filter((value) => isObject(value) && clean(value.id)),
     problems: problemsOf(result, data),
     map: places.map((point) => ({ record: readRecord(point), x: number(point.x), y: number(point.y) })),
+    groups: list(meta.groups).filter(isObject),
     total: number(meta.total) || number(data.total),
   };
 }
@@ -83,9 +86,10 @@ function textOf(result) {
 // Two records of the same evidence combined, the more complete values first.
 function merged(old, fresh) {
   if (!old) return fresh;
-  if (!fresh.whole) return old;
+  const mark = fresh.mark ?? old.mark;
+  if (!fresh.whole) return { ...old, mark };
   const keepsText = old.whole && fresh.truncated && !old.truncated;
-  return { ...fresh, content: keepsText ? old.content : fresh.content, truncated: keepsText ? false : fresh.truncated };
+  return { ...fresh, mark, content: keepsText ? old.content : fresh.content, truncated: keepsText ? false : fresh.truncated };
 }
 
 function doiAddress(doi) {

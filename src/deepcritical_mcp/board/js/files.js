@@ -43,7 +43,7 @@ async function exportFile() {
   const ids = exportIds();
   if (!canCallTools()) {
     const records = ids.map((id) => ownExports[format][id]).filter(Boolean);
-    saveHere(format, records.join("\n"));
+    saveFile(fileName(format), FORMATS[format][2], records.join("\n"));
     return;
   }
   const control = byId("export-button");
@@ -100,9 +100,9 @@ async function deliverFile(format, text) {
   byId("file-text").select();
 }
 
-function saveHere(format, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: FORMATS[format][2] }));
-  element("a", { href: address, download: fileName(format) }).click();
+function saveFile(name, type, text) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  element("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 

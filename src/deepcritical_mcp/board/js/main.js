@@ -13,11 +13,16 @@ function draw() {
 // Draws everything that depends on the filters.
 function drawShown() {
   const shown = visible();
-  board.limit = Math.max(board.limit, board.step);
+  board.limit = Math.max(board.limit, stepNow());
   drawMap(shown);
-  byId("list").replaceChildren(...shown.slice(0, board.limit).map(card));
+  const isTable = board.view === "table";
+  byId("list").replaceChildren(...(isTable ? [] : shown.slice(0, board.limit).map(card)));
+  byId("table").replaceChildren();
+  if (isTable && shown.length) drawTable(shown);
+  byId("list").hidden = isTable;
+  byId("table-part").hidden = !isTable || !shown.length;
   byId("more").hidden = shown.length <= board.limit;
-  byId("more").textContent = `Show ${Math.min(board.step, shown.length - board.limit)} more`;
+  byId("more").textContent = `Show ${Math.min(stepNow(), shown.length - board.limit)} more`;
   const all = collection().length;
   byId("count").textContent = shown.length === all ? plural(all, "item") : `${shown.length} of ${plural(all, "item")}`;
   byId("empty").hidden = shown.length > 0;
@@ -53,12 +58,16 @@ function counted(records) {
     .filter(([found]) => found)
     .map(([found, words]) => `${found} ${words}`);
   const sum = (sources.length > 1 ? `${plural(records.length, "item")}: ` : "") + sources.join(" + ");
+  const decided = Object.keys(DECISIONS)
+    .map((decision) => [count((record) => decisionOf(record) === decision), decision])
+    .filter(([found]) => found);
+  const marks = decided.some(([, decision]) => decision !== "undecided") ? ` · ${decided.map((pair) => pair.join(" ")).join(", ")}` : "";
   const session = board.total > records.length ? ` · ${board.total} in the session` : "";
-  return sum + (flagged.length ? `, of these ${flagged.join(" and ")}` : "") + session;
+  return sum + (flagged.length ? `, of these ${flagged.join(" and ")}` : "") + session + marks;
 }
 
 function drawRelated() {
-  const related = board.found ? [] : board.related.filter((value) => !board.given.includes(clean(value.id)));
+  const related = board.found ? [] : board.related.filter((value) => !board.given.has(clean(value.id)));
   byId("related").replaceChildren(
     ...related.map((value) =>
       element(
@@ -74,18 +83,22 @@ function drawRelated() {
   for (const id of ["related", "related-title"]) byId(id).hidden = related.length === 0;
 }
 
+// A row of the table takes little room.
+const stepNow = () => (board.view === "table" ? Math.max(100, board.step) : board.step);
+
 function filtered() {
-  board.limit = board.step;
+  board.limit = stepNow();
   drawShown();
 }
 
 // Scrolls to a card and focuses it; changes filters if they hide it.
 function reveal(id, { opens = false } = {}) {
-  if (!board.records.has(id) || !board.given.includes(id)) {
+  if (!board.records.has(id) || !board.given.has(id)) {
     if (host.connected && board.sessionId) fetchWhole(board.records.get(id) ?? readRecord({ id, title: id }));
     else showNotice("note", `${id} is not on this page.`);
     return;
   }
+  if (board.view !== "cards") showView("cards");
   if (!collection().some((record) => record.id === id)) showAllEvidence();
   if (!visible().some((record) => record.id === id)) {
     resetFilters();
@@ -134,6 +147,7 @@ async function searchByMeaning(text) {
     addResult(result);
     board.found = { query, ids: result.records.map((record) => record.id) };
     byId("sort").value = "given";
+    board.column = null;
     resetFilters();
     draw();
     byId("list").focus({ preventScroll: true });
@@ -151,7 +165,7 @@ function showResult(callResult) {
   const result = readResult(callResult);
   byId("notices").replaceChildren();
   for (const [tone, text] of result.problems) showNotice(tone, text);
-  board.given = [];
+  board.given.clear();
   board.chosen.clear();
   addResult(result);
   board.query = result.query || board.query;
@@ -166,7 +180,12 @@ function listen() {
     resetFilters();
     filtered();
   });
-  byId("sort").addEventListener("change", filtered);
+  byId("sort").addEventListener("change", () => {
+    board.column = null;
+    filtered();
+  });
+  for (const view of ["cards", "table"]) byId(`view-${view}`).addEventListener("click", () => showView(view));
+  byId("flow-save").addEventListener("click", saveFlow);
   byId("more").addEventListener("click", showMore);
   byId("back").addEventListener("click", showAllEvidence);
   byId("fullscreen").addEventListener("click", toggleFullscreen);
@@ -194,15 +213,17 @@ function listen() {
 
 function showMore() {
   const first = board.limit;
-  board.limit += board.step;
+  board.limit += stepNow();
   drawShown();
-  byId("list").children[first]?.querySelector(".card").focus();
+  const next = board.view === "table" ? byId("table").rows[first + 1]?.querySelector(".details") : byId("list").children[first]?.querySelector(".card");
+  next?.focus();
 }
 
 const narrow = window.matchMedia("(max-width: 759px)");
 
 // On small screens the evidence comes first; the panels are closed.
 function fitPanels() {
+  if (flow) drawFlow();
   for (const panel of document.querySelectorAll(".panel")) panel.open = !narrow.matches;
 }
 
@@ -233,6 +254,7 @@ function openReport(data) {
   board.created = clean(data.created);
   ownExports = isObject(data.exports) ? data.exports : {};
   offerFormats();
+  drawLog(data);
   showResult(data.result);
 }
 

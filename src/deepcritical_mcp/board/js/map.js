@@ -3,6 +3,7 @@
 const MAP_WIDTH = 400;
 const MAP_EDGE = 18;
 const TITLE_LETTER = 7; // about the width of one letter
+const GROUP_LETTER = 7.8; // the same of a group's name, in bold
 const points = new Map(); // id -> SVG group
 
 function drawMap(shown) {
@@ -23,7 +24,7 @@ function drawMap(shown) {
     const record = board.records.get(id);
     points.set(id, pointOf(record, place(id), (5 + 3 * record.relevance) * crowded, listed.has(id), lit.has(id)));
   }
-  svg.replaceChildren(...sameLines(place), ...points.values(), ...titles(order.reverse(), place));
+  svg.replaceChildren(...sameLines(place), ...points.values(), ...names(order.reverse(), place));
   svg.setAttribute("aria-label", `Map by meaning, ${plural(ids.length, "item")}; arrow keys move, Enter opens`);
   rove(points.values(), points.get(shown.find((record) => points.has(record.id))?.id ?? order.at(-1)));
   drawLegend(ids, listed);
@@ -36,10 +37,9 @@ function scale(ids) {
   const inner = MAP_WIDTH - 2 * MAP_EDGE;
   const spread = (Math.max(...ys) - low) * inner;
   const height = Math.max(150, Math.min(MAP_WIDTH, spread + 2 * MAP_EDGE));
-  const place = (id) => {
-    const { x, y } = board.places.get(id);
-    return { x: MAP_EDGE + x * inner, y: height / 2 + spread / 2 - (y - low) * inner };
-  };
+  const at = ({ x, y }) => ({ x: MAP_EDGE + x * inner, y: height / 2 + spread / 2 - (y - low) * inner });
+  const place = (id) => at(board.places.get(id));
+  place.at = at;
   place.height = Math.round(height);
   return place;
 }
@@ -85,9 +85,30 @@ function caption(record) {
   byId("map-caption").textContent = describe(record);
 }
 
-// Short titles next to their points, the uppermost points first, as far as there is room.
-function titles(ids, place) {
-  const taken = ids.map((id) => ({ left: place(id).x - 8, right: place(id).x + 8, y: place(id).y, id }));
+// The names of the groups, then short titles next to their points, the uppermost points first, as far as there is room.
+function names(ids, place) {
+  const groups = groupNames(place);
+  return [...groups.map(({ node }) => node), ...titles(ids, place, groups)];
+}
+
+// Each name over its group; one that would cover another moves up or down, or is left out.
+function groupNames(place) {
+  const taken = [];
+  for (const group of board.groups) {
+    const text = short(group.name, 40);
+    const middle = place.at({ x: number(group.x), y: number(group.y) });
+    const width = text.length * GROUP_LETTER;
+    const left = Math.min(Math.max(middle.x - width / 2, 2), Math.max(2, MAP_WIDTH - width - 2));
+    const rows = [0, -18, 18, -36, 36].map((step) => middle.y + step).filter((y) => y > 12 && y < place.height - 4);
+    const y = rows.find((row) => taken.every((other) => Math.abs(other.y - row) > 16 || other.right < left || other.left > left + width));
+    if (text && y !== undefined) taken.push({ left, right: left + width, y, node: drawn("text", { class: "group", x: left, y: y + 4 }, text) });
+  }
+  return taken;
+}
+
+function titles(ids, place, groups) {
+  const spots = ids.map((id) => ({ left: place(id).x - 8, right: place(id).x + 8, y: place(id).y, id }));
+  const taken = [...groups, ...spots];
   return ids.flatMap((id) => {
     const { x, y } = place(id);
     const text = short(board.records.get(id).title, 23);

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import pkgutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from deepcritical_mcp.config import Settings, every_setting
+from deepcritical_mcp.config import IN_MEMORY, Settings, every_setting, user_data_folder, variable_name
+from deepcritical_mcp.errors import EvidenceStoreError
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.storage.backend import Backend
+
+logger = logging.getLogger(__name__)
 
 _HERE = "deepcritical_mcp.evidence.storage"
 
@@ -38,9 +42,22 @@ def configured_backends(settings: Settings, rows: Sequence[StoreRow] | None = No
 def in_memory_only() -> dict[str, str]:
     """Environment variables under which sessions are kept in memory."""
     kinds = {pkgutil.resolve_name(row.settings) for row in STORES if row.settings}
-    return {one.variable: "" for one in every_setting() if one.kind in kinds or one.field == "data_dir"}
+    unset = {one.variable: "" for one in every_setting() if one.kind in kinds}
+    return {**unset, variable_name("data_dir"): IN_MEMORY}
 
 
 def open_backend(settings: Settings, rows: Sequence[StoreRow] | None = None) -> Backend:
-    """The first of `configured_backends`."""
-    return configured_backends(settings, rows)[0]
+    """The first of `configured_backends`; memory, with a warning, if that is the user's data folder, which nobody has
+    chosen, and it cannot be written to."""
+    first, *others = configured_backends(settings, rows)
+    if others and settings.data_dir == user_data_folder() and getattr(first, "data_dir", None) == settings.data_dir:
+        try:
+            first.check()
+        except EvidenceStoreError as error:
+            first = others[-1]
+            first.warning = (
+                f"Sessions are kept in memory and end with the server: {settings.data_dir} cannot be used. "
+                f"{error.message} Export what you need (export_evidence)."
+            )
+            logger.warning("%s", first.warning)
+    return first

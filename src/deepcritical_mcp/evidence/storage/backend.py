@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
+from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, new_session_id
 
 
 class Space(Protocol):
@@ -39,8 +39,8 @@ class Space(Protocol):
         was."""
         ...
 
-    def rewrite(self, item: KeptItem) -> None:
-        """Overwrite a stored item; its vectors stay."""
+    def rewrite(self, *items: KeptItem) -> None:
+        """Overwrite stored items; their vectors stay."""
         ...
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
@@ -67,8 +67,24 @@ class Space(Protocol):
         """The text kept under that name, by any process; "" if there is none."""
         ...
 
+    def documents(self, prefix: str) -> dict[str, str]:
+        """All texts kept under names that begin with `prefix`, by any process, in the order of their names."""
+        ...
+
+    def count_documents(self, prefix: str) -> int:
+        """How many texts are kept under names that begin with `prefix`, by any process."""
+        ...
+
     def touch(self, now: float) -> None:
         """Record that the session was used at `now` (Unix seconds)."""
+        ...
+
+    def set_counts(self, items: int, searches: int) -> None:
+        """Record how many publications and entries of the log the session has, for `Backend.sessions`."""
+        ...
+
+    def set_title(self, title: str, *, replacing: bool) -> None:
+        """Record a title; if not `replacing`, only if the session has none. `info` has it then."""
         ...
 
     def rest(self) -> None:
@@ -91,6 +107,8 @@ class Backend(Protocol):
         limit: how many sessions may be open at once.
         max_awake: how many of them may be awake; the others rest.
         undo_seconds: for how long a deleted session can be restored; 0.0 if it cannot.
+        ttl: seconds for which an unused session is kept, unless a setting says otherwise.
+        warning: what every result must say about where sessions are kept; "" = nothing.
     """
 
     title: str
@@ -101,14 +119,23 @@ class Backend(Protocol):
     limit: int
     max_awake: int = 1_000
     undo_seconds: float = 0.0
+    ttl: float = 86_400.0
+    warning: str = ""
 
     @classmethod
     def configured(cls, settings: Settings) -> Self | None:
         """The backend as the settings describe it, None if they do not choose it. Connects to nothing yet."""
         ...
 
+    def prepare(self) -> None:
+        """Do ahead of time what the next session costs; `next_id` hands it out. A failure shows when it is used."""
+
+    def next_id(self) -> str:
+        """The id for the next session."""
+        return new_session_id()
+
     def create(self, session_id: str, info: SessionInfo) -> Space:
-        """Create a session and open it.
+        """Create a session and open it; where that costs something, only when something is first kept in it.
 
         Raises:
             EvidenceStoreError: it cannot be created.
@@ -142,6 +169,14 @@ class Backend(Protocol):
     def has(self, session_id: str) -> bool:
         """Whether an open session is still where it was, as far as that can be told at once."""
         return True
+
+    def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
+        """The kept sessions of `owner` (None = of all) by id, opened by any process, expired ones too; opens none.
+
+        Raises:
+            EvidenceStoreError: the place cannot be read.
+        """
+        return {}
 
     def now(self, clock: float) -> float:
         """The time (Unix seconds) to judge by what is unused: `clock`, unless the place itself knows better."""

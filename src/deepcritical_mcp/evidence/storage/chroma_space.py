@@ -25,6 +25,11 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import SessionNotFoundError
 from deepcritical_mcp.evidence.storage.chroma_failures import translated
+from deepcritical_mcp.evidence.storage.collection_metadata import (
+    collection_metadata,
+    collection_title,
+    session_info,
+)
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, dumped, restored
 from deepcritical_mcp.evidence.storage.upgrade import FORMAT, PAGE, UNREADABLE, is_of_version_0_1, upgrade
 from deepcritical_mcp.models import Publication
@@ -72,6 +77,8 @@ class ChromaSpace:
         space = cls(client, session_id, info)
         with translated("open a session"):
             space._vectors = space._create(session_id)
+        if info.title:
+            space.set_title(info.title, replacing=True)
         return space
 
     @classmethod
@@ -87,12 +94,12 @@ class ChromaSpace:
             if not found:
                 raise SessionNotFoundError()
             info = session_info(found[0].metadata)
-            space = cls(client, session_id, replace(info, model=model))
+            space = cls(client, session_id, replace(info, model=model, title=collection_title(collections[1])))
             space._vectors, space._words = collections
             if (found[0].metadata or {}).get("format") != FORMAT:
                 upgrade(space._vectors, space._words, space._words_collection)
                 for collection in found:
-                    collection.modify(metadata=_metadata(info))
+                    collection.modify(metadata=collection_metadata(info))
             if space._vectors is None:
                 space._vectors = space._create(session_id)
             elif info.model != model:
@@ -167,10 +174,12 @@ class ChromaSpace:
         if id in self._seen:
             self._seen[id] = np.concatenate((self._seen[id][:first], np.asarray(vectors, np.float32)))
 
-    def rewrite(self, item: KeptItem) -> None:
+    def rewrite(self, *items: KeptItem) -> None:
         with self._writing():
-            collection = self._main if item.embedded else self._words_collection()
-            collection.update(ids=[item.publication.id], metadatas=[_row(item)])
+            for embedded in (True, False):
+                if some := [item for item in items if item.embedded == embedded]:
+                    collection = self._main if embedded else self._words_collection()
+                    collection.update(ids=[one.publication.id for one in some], metadatas=[_row(one) for one in some])
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
         with self._writing():
@@ -225,10 +234,45 @@ class ChromaSpace:
             rows = self._words.get(ids=[_document_id(name)], include=["metadatas"])["metadatas"]
         return str(rows[0][_DOCUMENT]) if rows else ""
 
+    def documents(self, prefix: str) -> dict[str, str]:
+        self._look_for_words()
+        if self._words is None:
+            return {}
+        with self._using("read the session"):
+            rows = self._words.get(where={_DOCUMENT: {"$ne": ""}}, include=["metadatas"])
+        start = _document_id(prefix)
+        found = zip(rows["ids"], rows["metadatas"] or (), strict=True)
+        named = {id: str(row[_DOCUMENT]) for id, row in found if id.startswith(start) and _DOCUMENT in row}
+        return {id.removeprefix(_document_id("")): named[id] for id in sorted(named)}
+
+    def count_documents(self, prefix: str) -> int:
+        self._look_for_words()
+        if self._words is None:
+            return 0
+        with self._using("read the session"):
+            ids = self._words.get(where={_DOCUMENT: {"$ne": ""}}, include=[])["ids"]
+        return sum(id.startswith(_document_id(prefix)) for id in ids)
+
     def touch(self, now: float) -> None:
-        self.info = replace(self.info, used=now)
+        self._record(replace(self.info, used=now))
+
+    def set_counts(self, items: int, searches: int) -> None:
+        self._record(replace(self.info, items=items, searches=searches))
+
+    def _record(self, info: SessionInfo) -> None:
         with translated("keep the session"):
-            self._main.modify(metadata=_metadata(self.info))
+            self._main.modify(metadata=collection_metadata(info))
+        self.info = info
+
+    def set_title(self, title: str, *, replacing: bool) -> None:
+        # In the metadata of the second collection, which nothing else changes: that of the first one is written whole
+        # by every process that records a use.
+        with translated("name the session"):
+            self._words = _find(self._client, self.session_id + WORDS)
+            kept = "" if replacing else collection_title(self._words)
+            if not kept:
+                self._words_collection().modify(metadata=collection_metadata(self.info) | {"title": title})
+        self.info = replace(self.info, title=kept or title)
 
     def delete(self) -> None:
         with translated("delete the session"):
@@ -252,7 +296,7 @@ class ChromaSpace:
         return self._client.create_collection(
             name,
             configuration={"hnsw": _HNSW},
-            metadata=_metadata(self.info),
+            metadata=collection_metadata(self.info),
             embedding_function=None,
             get_or_create=True,
         )
@@ -274,16 +318,6 @@ class ChromaSpace:
             self.write([(replace(item, parts=1), ()) for item in items])
         self._client.delete_collection(self.session_id)
         self._vectors = self._create(self.session_id)
-
-
-def session_info(metadata: Mapping[str, Any] | None) -> SessionInfo:
-    """What a collection's metadata says about its session."""
-    row = metadata or {}
-    return SessionInfo(str(row.get("owner", "")), str(row.get("model", "")), float(row.get("used", 0.0)))
-
-
-def _metadata(info: SessionInfo) -> dict[str, Any]:
-    return {"owner": info.owner, "model": info.model, "used": info.used, "format": FORMAT}
 
 
 def _find(client: Client, name: str) -> Collection | None:

@@ -13,6 +13,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Self
 
 from chromadb import Collection
@@ -54,9 +55,6 @@ class MemoryBackend(Backend):
 
     def release(self, space: Space) -> None:
         self.delete(space)
-
-    def touch(self, space: Space, now: float) -> None:
-        pass
 
 
 class MemorySpace(ChromaSpace):
@@ -108,6 +106,22 @@ class MemorySpace(ChromaSpace):
     def document(self, name: str) -> str:
         with self._turn:
             return zlib.decompress(self._documents[name]).decode() if name in self._documents else ""
+
+    def documents(self, prefix: str) -> dict[str, str]:
+        with self._turn:
+            names = sorted(name for name in self._documents if name.startswith(prefix))
+            return {name: self.document(name) for name in names}
+
+    def count_documents(self, prefix: str) -> int:
+        with self._turn:
+            return sum(name.startswith(prefix) for name in self._documents)
+
+    def _record(self, info: SessionInfo) -> None:
+        self.info = info
+
+    def set_title(self, title: str, *, replacing: bool) -> None:
+        if replacing or not self.info.title:
+            self.info = replace(self.info, title=title)
 
     def rest(self) -> None:
         with self._turn:

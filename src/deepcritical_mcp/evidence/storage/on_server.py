@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import httpx
@@ -16,7 +17,8 @@ from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderT
 from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.chroma_failures import translated
 from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
-from deepcritical_mcp.evidence.storage.chroma_space import WORDS, ChromaSpace, chroma_settings, session_info
+from deepcritical_mcp.evidence.storage.chroma_space import WORDS, ChromaSpace, chroma_settings
+from deepcritical_mcp.evidence.storage.collection_metadata import session_info
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
 from deepcritical_mcp.evidence.storage.upgrade import PAGE
 from deepcritical_mcp.net.breaker import CircuitBreaker
@@ -60,15 +62,28 @@ class ServerBackend(Backend):
     def open(self, session_id: str, model: str) -> ChromaSpace:
         return ChromaSpace.open(self._client(), session_id, model)
 
+    def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
+        with translated("list the sessions"):
+            found = {one.name: session_info(one.metadata) for one in self._collections()}
+        titles = {name.removesuffix(WORDS): info.title for name, info in found.items() if name.endswith(WORDS)}
+        return {
+            name: replace(info, title=titles.get(name, ""))
+            for name, info in found.items()
+            if is_session_id(name) and owner in (None, info.owner)
+        }
+
     def delete_unused(self, since: float) -> None:
-        client = self._client()
         with translated("delete old sessions"):
-            names: list[str] = []
-            while page := client.list_collections(limit=PAGE, offset=len(names)):
-                names += [collection.name if _is_unused(collection, since) else "" for collection in page]
-            for name in filter(None, names):
+            for name in [one.name for one in self._collections() if _is_unused(one, since)]:
                 with contextlib.suppress(NotFoundError):
-                    client.delete_collection(name)
+                    self._client().delete_collection(name)
+
+    def _collections(self) -> list[Collection]:
+        client = self._client()
+        found: list[Collection] = []
+        while page := client.list_collections(limit=PAGE, offset=len(found)):
+            found += page
+        return found
 
     def check(self) -> None:
         client = self._client()

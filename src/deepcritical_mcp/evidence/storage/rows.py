@@ -65,11 +65,23 @@ def _text(row: dict[str, Any]) -> Text:
 
 @dataclass(frozen=True)
 class SessionInfo:
-    """A session's metadata: its owner, the model of its vectors, and its last use (Unix seconds)."""
+    """A session's metadata.
+
+    Attributes:
+        owner: digest of the owner's name; "" without authentication.
+        model: the model of its vectors.
+        used, created: its last use and its beginning (Unix seconds); 0.0 = unknown.
+        title: the user's, else the first query, else "".
+        items, searches: publications and entries of the log; -1 = unknown, as of versions that did not count.
+    """
 
     owner: str
     model: str
     used: float = 0.0
+    created: float = 0.0
+    title: str = ""
+    items: int = -1
+    searches: int = -1
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.spelling import GREEK_NAMES, one_spelling
@@ -30,13 +30,22 @@ _TOKEN = re.compile(r"[^\W_]+(?:(?:[-‐‑'’.+·]|(?<=\d),(?=\d))[^\W_]+)*\+*
 _PLAIN = str.maketrans({"'": "", "’": "", **GREEK_NAMES})
 _PARENTHESIZED = re.compile(r"[(\[]([^()\[\]]{1,100})[)\]]")
 _MAX_CHARS_BEFORE = 200
+_MAX_TERM = 80
 
 
 def stems(text: str) -> frozenset[str]:
     """The stems of the words of `text` that carry meaning, in American spelling and with Greek letters spelled out."""
+    return _term_stems(text) if len(text) <= _MAX_TERM else _stems(text)
+
+
+def _stems(text: str) -> frozenset[str]:
     words = re.findall(r"\w+", text.lower().translate(_PLAIN))
     ignored = QUERY_FUNCTION_WORDS - NEGATIONS
     return frozenset(words_of(" ".join(one_spelling(word) for word in words if word not in ignored)))
+
+
+# The same index terms come again and again.
+_term_stems = lru_cache(maxsize=8192)(_stems)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import calendar
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Self
 
 from pydantic import model_validator
@@ -11,7 +11,7 @@ from pydantic import model_validator
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.sources.base import Hit, SearchRequest
-from deepcritical_mcp.sources.date_limits import checked_limits
+from deepcritical_mcp.sources.date_limits import checked_limits, dates_in_words
 from deepcritical_mcp.sources.europepmc.preprint_servers import SERVERS, servers_named
 from deepcritical_mcp.sources.europepmc.query_syntax import europe_pmc_query
 from deepcritical_mcp.text import counted
@@ -25,6 +25,7 @@ class PreprintRequest(SearchRequest):
     `query` and `variants` are plain words or Europe PMC's query language. `min_date` and `max_date` are
     "YYYY[-MM[-DD]]", both inclusive, "" = open, and mean the day on which a preprint was posted. `servers` are names of
     preprint servers in any spelling, () = all. `unpublished_only` leaves out what has become an article.
+    `since` is the first day ("YYYY-MM-DD") on which Europe PMC may have indexed a preprint, "" = any.
     """
 
     LAST_RESULT: ClassVar[int] = 10_000
@@ -37,6 +38,7 @@ class PreprintRequest(SearchRequest):
     max_date: str = ""
     servers: tuple[str, ...] = ()
     unpublished_only: bool = False
+    since: str = ""
 
     @model_validator(mode="after")
     def _check_filters(self) -> Self:
@@ -56,6 +58,7 @@ class PreprintRequest(SearchRequest):
             "SRC:PPR",
             f"({' OR '.join(servers)})" if len(servers) > 1 else "".join(servers),
             f"FIRST_PDATE:[{_first_day(earliest)} TO {_last_day(latest)}]" if earliest or latest else "",
+            f"FIRST_IDATE:[{self.since} TO 3000-12-31]" if self.since else "",
         )
         return " AND ".join(filter(None, parts))
 
@@ -65,6 +68,16 @@ class PreprintRequest(SearchRequest):
         named = ", ".join(f'"{server}"' for server in unknown)
         remark = f"{named}: not a server that is known here; Europe PMC was asked for it as it is written."
         return (*europe_pmc_query(variant).remarks, *([remark] if unknown else []))
+
+    def limits(self) -> Iterator[str]:
+        yield from dates_in_words(self.min_date, self.max_date, "posted")
+        if self.servers:
+            yield f"posted on {' or '.join(servers_named(self.servers))}"
+        if self.unpublished_only:
+            yield "only preprints that have not become articles"
+        if self.since:
+            yield f"added to Europe PMC since {self.since}"
+        yield from super().limits()
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
         """`found` without preprints that have become articles, if these are not wanted."""

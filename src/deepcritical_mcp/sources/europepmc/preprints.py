@@ -30,6 +30,7 @@ class Preprints(Source):
     title = TITLE
     kind = "preprints"
     cited_as = "preprint"
+    tool = "preprint_search"
     request = PreprintRequest
     two_step = True
     block = 100
@@ -75,7 +76,11 @@ class Preprints(Source):
             total = done
         named = _named_once(found)
         self._hold(named, are_whole=kind == "core")
-        return Answer(tuple(named), total, remarks=remarks, translation=term)
+        return Answer(tuple(named), total, remarks=remarks, translation=term, sent=term)
+
+    def sent(self, variant: str, request: SearchRequest) -> str:
+        assert isinstance(request, PreprintRequest)
+        return request.term(variant)
 
     def _hold(self, records: Mapping[str, Publication], *, are_whole: bool) -> None:
         """Keep whole records until they are fetched, and none that are older than the last search."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -12,7 +12,7 @@ from pydantic import model_validator
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import language_names
 from deepcritical_mcp.sources.base import Hit, SearchRequest
-from deepcritical_mcp.sources.date_limits import checked_limits
+from deepcritical_mcp.sources.date_limits import checked_limits, dates_in_words
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, publication_type
 from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
 from deepcritical_mcp.text import clean_line, counted
@@ -45,6 +45,11 @@ def _languages_term(text: str) -> str:
     return f"({' OR '.join(terms)})" if len(terms) > 1 else "".join(terms)
 
 
+def _created_since(day: str) -> str:
+    first = day.replace("-", "/")
+    return f'("{first}"[crdt] : "3000"[crdt])' if day else ""
+
+
 def _types_term(names: Sequence[str]) -> str:
     given = [clean_line(name) for name in names if clean_line(name)]
     unknown = [name for name in given if not publication_type(name)]
@@ -66,6 +71,7 @@ class PubMedRequest(SearchRequest):
     `query` and `variants` are plain words or PubMed's own syntax and reach PubMed unchanged. `min_date` and `max_date`
     are "YYYY[-MM[-DD]]", both inclusive, "" = open. A record needs one of `publication_types` (PubMed's names).
     `author` is written as in "Smith J", `journal` as its title or abbreviation, `language` in English or as a code.
+    `since` is the first day ("YYYY-MM-DD") on which PubMed may have created a record, "" = any.
     """
 
     LAST_RESULT: ClassVar[int] = 9_998
@@ -85,6 +91,7 @@ class PubMedRequest(SearchRequest):
     author: Annotated[str, Term(lambda name: _tagged(name, "Author"))] = ""
     journal: Annotated[str, Term(lambda name: _tagged(name, "Journal"))] = ""
     language: Annotated[str, Term(_languages_term)] = ""
+    since: Annotated[str, Term(_created_since)] = ""
     include_retracted: bool = True
 
     @property
@@ -107,6 +114,27 @@ class PubMedRequest(SearchRequest):
         ]
         filters = list(filter(None, terms))
         return " AND ".join((f"({variant})", *filters)) if filters else variant
+
+    def limits(self) -> Iterator[str]:
+        yield from dates_in_words(self.min_date, self.max_date)
+        if self.publication_types:
+            yield f"publication type {' or '.join(map(publication_type, self.publication_types))}"
+        if self.study_filter:
+            yield f"study filter {STUDY_FILTERS[self.study_filter].name}"
+        if self.age_group:
+            yield f"age group {AGE_GROUPS[self.age_group].name}"
+        yield from (words for words, is_on in self._switches() if is_on)
+        names = {"author": self.author, "journal": self.journal, "language": ", ".join(language_names(self.language))}
+        yield from (f"{name} {clean_line(value)}" for name, value in names.items() if clean_line(value))
+        if self.since:
+            yield f"added to PubMed since {self.since}"
+        yield from super().limits()
+
+    def _switches(self) -> Iterator[tuple[str, bool]]:
+        yield "only with an abstract", self.has_abstract
+        yield "only humans", self.humans_only
+        yield "without retracted papers", not self.include_retracted
+        yield "newest first", self.sort == "date"
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
         """`found` without retracted papers, unless requested."""

@@ -10,7 +10,17 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
-from deepcritical_mcp.sources.base import Answer, Completer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.base import (
+    Answer,
+    Completer,
+    Fetched,
+    Finding,
+    Net,
+    SearchRequest,
+    Source,
+    SourceCheck,
+    as_sent,
+)
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     PROVIDER,
@@ -43,6 +53,7 @@ class PubMed(Source):
     title = "PubMed"
     kind = "literature"
     cited_as = "pubmed"
+    tool = "pubmed_search"
     request = PubMedRequest
     two_step = True
     id_name = "PMID"
@@ -66,15 +77,25 @@ class PubMed(Source):
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """One page of the PMIDs that match `variant`, and how PubMed interpreted it."""
         assert isinstance(request, PubMedRequest)
+        term, sort = request.term(variant), _SORTS[request.sort]
+        mindate, maxdate = (day.strip().replace("-", "/") for day in (request.min_date, request.max_date))
         found = await self._eutils.esearch(
-            request.term(variant),
-            retstart=offset,
-            retmax=limit,
-            sort=_SORTS[request.sort],
-            mindate=request.min_date.strip().replace("-", "/"),
-            maxdate=request.max_date.strip().replace("-", "/"),
+            term, retstart=offset, retmax=limit, sort=sort, mindate=mindate, maxdate=maxdate
         )
-        return Answer(found.ids, found.count, remarks=tuple(_remarks(found)), translation=found.query_translation)
+        return Answer(
+            found.ids,
+            found.count,
+            remarks=tuple(_remarks(found)),
+            translation=found.query_translation,
+            sent=self.sent(variant, request),
+        )
+
+    def sent(self, variant: str, request: SearchRequest) -> str:
+        assert isinstance(request, PubMedRequest)
+        days = {"mindate": request.min_date, "maxdate": request.max_date}
+        dates = {name: day.strip().replace("-", "/") for name, day in days.items() if day.strip()}
+        term = request.term(variant)
+        return f"{term} [{as_sent({'datetype': 'pdat', **dates})}]" if dates else term
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
         """The records of PMIDs. If parts of the answer are still not XML after all retries, returns the rest."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self, cast
 
 from pydantic import model_validator
@@ -36,7 +36,8 @@ class TrialRequest(SearchRequest):
     """The arguments of `trial_search`; one of `query`, `condition` and `intervention` is needed.
 
     They are words or ClinicalTrials.gov's own syntax. A trial needs one of `status`, one of `phase`, and a site in
-    `country`. Without a query, `condition` and `intervention` stand for it.
+    `country`. Without a query, `condition` and `intervention` stand for it. `since` is the first day
+    ("YYYY-MM-DD") on which a trial may have been posted, "" = any.
     """
 
     LAST_RESULT: ClassVar[int] = 1_000
@@ -52,6 +53,7 @@ class TrialRequest(SearchRequest):
     study_type: StudyType = ""
     has_results: bool = False
     country: str = ""
+    since: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -88,9 +90,24 @@ class TrialRequest(SearchRequest):
     def _areas(self) -> Iterable[str]:
         yield _either(f"AREA[Phase]{one.upper()}" for one in dict.fromkeys(self.phase))
         yield f"AREA[StudyType]{self.study_type.upper()}" if self.study_type else ""
+        yield f"AREA[StudyFirstPostDate]RANGE[{self.since},MAX]" if self.since else ""
         # "Guinea" must not find Papua New Guinea.
         names = country_names(self.country)[0]
         yield _either(f'AREA[LocationCountry]COVERAGE[FullMatch]"{one}"' for one in names)
+
+    def limits(self) -> Iterator[str]:
+        named = {"condition": self.condition, "intervention": self.intervention, "country": self.country}
+        yield from (f"{name} {clean_line(value)}" for name, value in named.items() if clean_line(value))
+        for name, values in (("status", self.status), ("phase", self.phase)):
+            if values:
+                yield f"{name} {' or '.join(one.replace('_', ' ') for one in values)}"
+        if self.study_type:
+            yield f"study type {self.study_type.replace('_', ' ')}"
+        if self.has_results:
+            yield "only with posted results"
+        if self.since:
+            yield f"posted since {self.since}"
+        yield from super().limits()
 
     def remarks(self, variant: str) -> Iterable[str]:
         """What is not searched as it was asked for."""

@@ -10,7 +10,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import normalize_trial
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.trials.registration import trial_publication, trial_stub
 from deepcritical_mcp.sources.trials.trial_record import NCT_NUMBER, attribution, former_numbers, nct_of
 from deepcritical_mcp.sources.trials.trial_request import TrialRequest
@@ -36,6 +36,7 @@ class Trials(Source):
     title = TITLE
     kind = "trials"
     cited_as = "trial"
+    tool = "trial_search"
     request = TrialRequest
     two_step = True
     id_name = "NCT"
@@ -58,7 +59,12 @@ class Trials(Source):
             raise UnreadableQueryError(NAME, _unreadable(error.message, request.special(variant))) from error
         ids = tuple(map(nct_of, page.studies))[offset : offset + limit]
         remarks = (*request.remarks(variant), *_remarks(variant, page))
-        return Answer(ids, page.total, remarks=remarks, translation="; ".join(f"{k}={v}" for k, v in params.items()))
+        sent = self.sent(variant, request)
+        return Answer(ids, page.total, remarks=remarks, translation=sent, sent=sent)
+
+    def sent(self, variant: str, request: SearchRequest) -> str:
+        assert isinstance(request, TrialRequest)
+        return as_sent(request.params(variant))
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
         """The records of trials, by the number asked for, which may be a former one."""

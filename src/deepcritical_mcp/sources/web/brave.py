@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import httpx
 
@@ -17,6 +18,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.net.client import retry_after_seconds
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, number_of, text_of, without_markup
+from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.web_request import WebOptions
 from deepcritical_mcp.sources.web.web_settings import WebSettings
@@ -57,10 +59,11 @@ class BraveTool(KeyedTool):
         path = "news/search" if options.topic == "news" else "web/search"
         if options.search_depth == "advanced" and self._plan_has_extra_snippets:
             try:
-                return await self.get(path, self._read, {**parameters, "extra_snippets": "true"})
+                more = {**parameters, "extra_snippets": "true"}
+                return replace(await self.get(path, self._read, more), sent=as_sent(more))
             except _OptionNotInPlanError:
                 self._plan_has_extra_snippets = False
-        return await self.get(path, self._read, parameters)
+        return replace(await self.get(path, self._read, parameters), sent=as_sent(parameters))
 
     def content(self, row: Mapping[str, object]) -> str:
         texts = [row.get("description"), *list_of(row.get("extra_snippets"))]

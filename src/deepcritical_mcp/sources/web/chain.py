@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Self
 
 import anyio
@@ -50,6 +51,7 @@ class ProviderChain(Source):
     title = "Web search"
     kind = "web"
     cited_as = "web"
+    tool = "web_search"
     request = WebRequest
     scored = True
     block = 0
@@ -116,13 +118,15 @@ class ProviderChain(Source):
             remarks += answer.remarks
             if answer.ids:
                 await self._cache.put(variant, options, provider=provider.name, hits=[*answer.records.values()])
-                return _reported(answer, reports, remarks)
+                return replace(_reported(answer, reports, remarks), answered_by=provider.title)
         if causes and (cached := await self._cache.find(variant, options)):
             hits, age = cached.hits[:limit], _duration(self._now() - cached.asked)
             origin = f'cached results that {cached.provider} found {age} ago for "{cached.query}"'
             reports.append(ProviderReport(name=CACHE, status="ok", detail=origin, results=len(hits)))
             remarks.append(f"No provider could answer now; these are {origin}.")
-            return replace(_reported(Answer.whole(hits), reports, remarks), from_cache=True)
+            asked = datetime.fromtimestamp(cached.asked, UTC)
+            answered_by = f'earlier results of {cached.provider} for "{cached.query}", {asked:%Y-%m-%d}'
+            return replace(_reported(Answer.whole(hits), reports, remarks), from_cache=True, answered_by=answered_by)
         if causes and all(report.status != "ok" for report in reports):
             raise _all_failed(causes)
         return _reported(Answer.whole(()), reports, remarks)

@@ -16,7 +16,7 @@ import anyio.to_thread
 from deepcritical_mcp.errors import BlockedError, ProviderResponseError, ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck
+from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck, as_sent
 from deepcritical_mcp.sources.web.payload import UNKNOWN_DATE, hit_of
 from deepcritical_mcp.sources.web.provider import WebPage, WebTool
 from deepcritical_mcp.sources.web.web_request import WebOptions
@@ -71,7 +71,8 @@ class DuckDuckGoTool(WebTool):
         async def attempt() -> WebPage:
             return await anyio.to_thread.run_sync(self._ask, query, limit, number + 1, abandon_on_cancel=True)
 
-        page = await self._client.run(attempt)
+        sent = as_sent({"q": query, "kl": _WORLDWIDE, **({"df": limit} if limit else {})})
+        page = replace(await self._client.run(attempt), sent=sent)
         if options.topic == "news" and number == 0:
             note = "DuckDuckGo has no news search: these are general results."
             return replace(page, warnings=(note, *page.warnings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 import httpx
@@ -33,12 +33,13 @@ T = TypeVar("T")
 class WebPage:
     """One page of a provider's answer, whether `more` follow, and what the provider could not do.
 
-    `total` is the provider's count of results, 0 if unknown.
+    `total` is the provider's count of results, 0 if unknown; `sent` are the parameters of the request, without keys.
     """
 
     hits: Sequence[Hit]
     total: int = 0
     more: bool = False
+    sent: str = ""
     warnings: tuple[str, ...] = ()
 
 
@@ -81,20 +82,20 @@ class WebTool(ABC):
         Results outside the requested domains are dropped. Only a failure of the first page is an error. Remarks name
         what the provider could not do.
         """
-        sent, warnings = self._fitted(query, options)
+        fitted, warnings = self._fitted(query, options)
         hits: dict[str, Hit] = {}
         allowed: list[Hit] = []
-        total = 0
+        total, sent = 0, ""
         for number in range(self.max_pages[options.search_depth]):
             try:
-                page = await self.page(sent, options, number=number, wanted=max_results)
+                page = await self.page(fitted, options, number=number, wanted=max_results)
             except ProviderError as error:
                 if number == 0:
                     raise
                 warnings.append(f"Further results are missing: {error.message}")
                 break
             warnings += page.warnings
-            total = max(total, page.total)
+            total, sent = max(total, page.total), sent or page.sent
             if len(page.hits) >= MAX_ROWS:
                 warnings.append(f"{self.title} sent more than {MAX_ROWS} results at once; only these were read.")
             before = len(hits)
@@ -109,7 +110,7 @@ class WebTool(ABC):
             hit.model_copy(update={"score": score}) if hit.ranked else hit
             for hit, score in zip(shown, scores, strict=True)
         ]
-        return Answer.whole(scored, total=max(total, len(allowed)), remarks=warnings)
+        return replace(Answer.whole(scored, total=max(total, len(allowed)), remarks=warnings), sent=sent)
 
     def _fitted(self, query: str, options: WebOptions) -> tuple[str, list[str]]:
         """The query within the provider's limits, with `site:` operators where there is room; what was omitted."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import httpx
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError, QuotaExceededError
 from deepcritical_mcp.net.json_fields import mapping_of, number_of, text_of
+from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.web_request import WebOptions
 
@@ -44,7 +46,7 @@ class SerpApiTool(KeyedTool):
             parameters["tbs"] = f"qdr:{options.recency[0]}"
         if number:
             parameters["start"] = number * _PER_PAGE
-        return await self.get("search.json", self._read, parameters)
+        return replace(await self.get("search.json", self._read, parameters), sent=as_sent(parameters))
 
     def _read(self, payload: Mapping[str, object]) -> WebPage:
         rows = payload.get("news_results") or payload.get("organic_results")

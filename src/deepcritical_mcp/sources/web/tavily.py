@@ -12,7 +12,7 @@ import httpx
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer, mapping_of, number_of, text_of, without_markup
-from deepcritical_mcp.sources.base import Hit
+from deepcritical_mcp.sources.base import Hit, as_sent
 from deepcritical_mcp.sources.web.payload import without_markdown
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.web_request import WebOptions
@@ -84,12 +84,15 @@ class TavilyTool(KeyedTool):
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         tavily = self._tavily = self._tavily or await anyio.to_thread.run_sync(self._connect)
 
+        parameters = _parameters(wanted, options)
+
         async def attempt() -> list[Hit]:
-            payload = await tavily.search(query, **_parameters(wanted, options))
+            payload = await tavily.search(query, **parameters)
             return await anyio.to_thread.run_sync(self.hits, payload["results"], abandon_on_cancel=True)
 
         limit = (f"Tavily returns at most {_MAX_RESULTS} results.",) if wanted > _MAX_RESULTS else ()
-        return WebPage(await self._client.run(attempt), warnings=limit)
+        sent = as_sent({"query": query, **parameters})
+        return WebPage(await self._client.run(attempt), warnings=limit, sent=sent)
 
     def content(self, row: Mapping[str, object]) -> str:
         return without_markup(without_markdown(text_of(row.get("content"))))

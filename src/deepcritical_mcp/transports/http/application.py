@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import logging
+import math
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -144,7 +145,7 @@ class HttpApplication:
     async def _sweep(self) -> None:
         """Drop idle sessions, also while no requests come in, and release memory."""
         while True:
-            await anyio.sleep(min(_MAX_SWEEP_INTERVAL, self._app.settings.session_ttl / 4))
+            await anyio.sleep(min(_MAX_SWEEP_INTERVAL, (self._app.settings.session_ttl or math.inf) / 4))
             try:
                 await anyio.to_thread.run_sync(_release_memory, not len(self._calls.running))
                 self._registry = (await self._app.services()).sessions

@@ -12,7 +12,7 @@ from xml.parsers.expat import ExpatError
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.pubmed.elements import ForbiddenXmlError, parse_xml, repair_xml, texts_at
 from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, refuse_xml_errors, unreadable
-from deepcritical_mcp.sources.pubmed.xml.bibliography import article, book
+from deepcritical_mcp.sources.pubmed.xml.record_bibliography import article, book
 
 _SETS = {"PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "BookDocumentSet"}
 _DELETIONS = {"DeleteCitation", "DeleteDocument"}

@@ -1,0 +1,96 @@
+"""The command `refresh`: what is new in the sessions that are kept, with an exit code for cron."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import anyio
+import typer
+
+from deepcritical_mcp.cli.session_commands import kept_session
+from deepcritical_mcp.config import load_settings
+from deepcritical_mcp.context import AppContext, Services
+from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, InvalidInputError, SessionBusyError
+from deepcritical_mcp.models import News
+from deepcritical_mcp.search.news import gather_news
+from deepcritical_mcp.text import clipped
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
+NOTHING_NEW, SOMETHING_NEW, FAILED, INCOMPLETE = 0, 1, 2, 3
+"""Exit codes, the last for nothing new so far, while a service was down, another window has a session open, or there
+was no time for everything."""
+_MAX_NAME = 60
+
+
+def refresh_sessions(sessions: Sequence[str], *, web: bool, as_json: bool) -> int:
+    """Print what is new in these sessions, by id or title, or in all that are kept, and return the exit code.
+
+    Raises:
+        InvalidInputError: sessions are kept in memory.
+        EvidenceStoreError: the folder of the sessions cannot be used.
+        ConfigurationError: a setting is wrong.
+    """
+    logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # what failed is printed
+    return anyio.run(_refresh, sessions, web, as_json)
+
+
+async def _refresh(names: Sequence[str], web: bool, as_json: bool) -> int:
+    app = AppContext(load_settings().kept_for_user())
+    try:
+        services = await app.services()
+        if services.sessions.warning:
+            raise EvidenceStoreError(services.sessions.warning)
+        if not services.sessions.lasting:
+            raise InvalidInputError("Sessions are kept in memory here, so that there is nothing to refresh.")
+        names = names or [one.session_id for one in await services.sessions.sessions()]
+        codes = [await _refresh_one(name, services, web=web, as_json=as_json) for name in names]
+        if not names and not as_json:
+            typer.echo("Nothing new: no sessions are kept.")
+        order = (FAILED, SOMETHING_NEW, INCOMPLETE, NOTHING_NEW)
+        return min(codes, key=order.index, default=NOTHING_NEW)
+    finally:
+        await app.aclose()
+
+
+async def _refresh_one(name: str, services: Services, *, web: bool, as_json: bool) -> int:
+    """Print what is new in one session; a failure is no reason not to go on with the others."""
+    try:
+        registry = services.sessions
+        store = await registry.get((await kept_session(registry, name)).session_id)
+        news = await gather_news(store, services.searches, services.witness, web=web)
+    except SessionBusyError:
+        _fail(name, "another window has this session open; refresh it there, or when that is closed.", as_json=as_json)
+        return INCOMPLETE
+    except DeepCriticalError as error:
+        _fail(name, error.message, as_json=as_json)
+        return FAILED
+    _show(store, news, as_json=as_json)
+    if news.items:
+        return SOMETHING_NEW
+    return NOTHING_NEW if news.is_complete else INCOMPLETE
+
+
+def _show(store: EvidenceStore, news: News, *, as_json: bool) -> None:
+    """One line for the session, and one for each piece of news; as JSON, one object on a line."""
+    if as_json:  # ASCII, since a pipe on Windows may have any encoding
+        typer.echo(json.dumps({"title": store.title, **news.model_dump(mode="json"), "summary": news.summary}))
+        return
+    title = clipped(store.title, _MAX_NAME)
+    named = f"{title} ({store.session_id})" if title else store.session_id
+    typer.echo(f"{named}: {news.summary}")
+    for item in news.items:
+        typer.echo(f"  {item.line}")
+    for error in news.errors:
+        typer.echo(f"  Not asked: {error}", err=True)
+
+
+def _fail(name: str, message: str, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps({"session": name, "error": message}))
+    else:
+        typer.echo(f"{clipped(name, _MAX_NAME)}: {message}", err=True)

@@ -1,0 +1,186 @@
+"""The command `sessions`: lists, exports, deletes and restores the sessions that the server keeps for this user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import typer
+
+from deepcritical_mcp.config import IN_MEMORY, load_settings, variable_name
+from deepcritical_mcp.context import AppContext, Services
+from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.evidence.kept_sessions import KeptSession, with_title
+from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
+from deepcritical_mcp.session_export.chosen_records import chosen_records
+from deepcritical_mcp.session_export.export_request import OUTPUTS
+from deepcritical_mcp.session_export.whole_export import notes_left_out
+from deepcritical_mcp.text import clipped, counted
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.sessions import SessionRegistry
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
+TITLE_WIDTH = 48
+
+
+async def show_sessions(*, as_json: bool) -> None:
+    """Print a table of all sessions, or JSON."""
+    async with _services() as services:
+        found = await services.sessions.sessions()
+    if as_json:
+        print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+    elif found:
+        print("\n".join(_table(found)))
+    else:
+        print(f"No sessions are kept in {_place()}.")
+
+
+async def export_session(
+    session: str, format: str, output: Path | None, asked: Mapping[str, Any], *, force: bool
+) -> None:
+    """Write a session in a format to `output`, by default to stdout; the status of its records is checked again before.
+    `asked` are fields of `ExportRequest`.
+
+    Raises:
+        InvalidInputError: there is no such session, it is empty or open elsewhere, the format cannot do what is asked,
+            or the file exists and must not be overwritten.
+    """
+    if output is not None and not force and await anyio.Path(output).exists():
+        raise InvalidInputError(f"{output} exists and was not changed. Pass another name, or --force to overwrite it.")
+    styles = load_settings().kept_for_user().styles_folder
+    request = checked_request(ExportRequest(_format(format), **asked, own_styles=styles))
+    async with _services() as services:
+        store = await opened_session(services.sessions, session)
+        if request.format != "search-log" and not (await chosen_records(store, request)).publications:
+            raise InvalidInputError("This session contains nothing that fits what you asked for.")
+        whole = await exported(store, request, witness=services.witness)
+    for remark in (*whole.remarks, notes_left_out(whole.left_out)):
+        if remark:
+            typer.echo(f"Note: {remark}", err=True)
+    if output is None:
+        typer.echo(whole.text, nl=False)
+        return
+    encoding = "utf-8-sig" if request.output == "csv" else "utf-8"  # Excel needs the mark
+    async with await anyio.open_file(output, "w" if force else "x", encoding=encoding, newline="") as file:
+        await file.write(whole.text)
+    what = "search" if request.format == "search-log" else "record"
+    print(f"{counted(whole.count, what, f'{what}es' if what == 'search' else 'records')} written to {output}")
+
+
+async def delete_sessions(sessions: Sequence[str], *, yes: bool) -> None:
+    """Delete sessions, after asking, unless `yes`."""
+    async with _services() as services:
+        registry = services.sessions
+        chosen = {one.session_id: one for one in [await kept_session(registry, session) for session in sessions]}
+        print("\n".join(_table(list(chosen.values()))))
+        if not yes:
+            typer.confirm(f"Delete {counted(len(chosen), 'session')} with all evidence?", abort=True)
+        for session_id in chosen:
+            await registry.drop(session_id)
+            print(f"Deleted {session_id}.{_undo(registry, session_id)}")
+
+
+async def restore_session(session_id: str) -> None:
+    """Take back the deletion of a session."""
+    async with _services() as services:
+        try:
+            store = await services.sessions.restore(session_id)
+        except SessionNotFoundError:
+            raise InvalidInputError(
+                f"There is nothing to restore for {session_id}: a deleted session can be restored by its id, within a "
+                "day, where sessions are kept in a folder."
+            ) from None
+        print(f"{session_id} is back, with {counted(await store.count(), 'item')} of evidence.")
+
+
+@asynccontextmanager
+async def _services() -> AsyncGenerator[Services]:
+    """The services over the sessions of the server on stdio."""
+    app = AppContext(load_settings().kept_for_user())
+    try:
+        services = await app.services()
+        if services.sessions.warning:
+            raise EvidenceStoreError(services.sessions.warning)
+        if not services.sessions.lasting:
+            raise InvalidInputError(
+                f"No sessions are kept: {variable_name('data_dir')} is {IN_MEMORY}, so they end with the server."
+            )
+        yield services
+    finally:
+        await app.aclose()
+
+
+async def opened_session(registry: SessionRegistry, session: str) -> EvidenceStore:
+    """The session with this id or title, opened.
+
+    Raises:
+        InvalidInputError: there is none, or another process has it open.
+        AmbiguousSessionError: several have titles that begin so.
+    """
+    found = await kept_session(registry, session)
+    try:
+        return await registry.get(found.session_id)
+    except SessionBusyError:
+        raise InvalidInputError(
+            f"Another program, e.g. a window of your client, has {found.session_id} open. Close that, then try again."
+        ) from None
+
+
+async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
+    """The session with this id or title; raises as `opened_session` does."""
+    kept = await registry.sessions()
+    found = next((one for one in kept if one.session_id == session), None) or with_title(kept, session)
+    if found is None:
+        raise InvalidInputError(
+            f'No session has the id or title "{session}". deepcritical-mcp sessions lists what is kept in {_place()}.'
+        )
+    return found
+
+
+def _format(name: str) -> AnyFormat:
+    for known in OUTPUTS:
+        if known == name.casefold() and known != "news":
+            return known
+    if name.casefold() == "news":
+        raise InvalidInputError("For news of a session call deepcritical-mcp refresh.")
+    known = ", ".join(one for one in OUTPUTS if one != "news")
+    raise InvalidInputError(f'There is no format "{name}"; there are {known}.')
+
+
+def _undo(registry: SessionRegistry, session_id: str) -> str:
+    return f" To undo this within a day: deepcritical-mcp sessions undo {session_id}" if registry.undo_seconds else ""
+
+
+def _place() -> str:
+    settings = load_settings().kept_for_user()
+    return str(settings.data_dir)
+
+
+def _table(sessions: Sequence[KeptSession]) -> list[str]:
+    rows = [("TITLE", "ITEMS", "SEARCHES", "LAST USED", "KEPT UNTIL", "ID"), *map(_row, sessions)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    right = (1, 2)
+    return [
+        "  ".join(
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _row(one: KeptSession) -> tuple[str, ...]:
+    counts = (str(count) if count >= 0 else "?" for count in (one.items, one.searches))
+    title = clipped(one.title, TITLE_WIDTH) or "(no title)"
+    return (title, *counts, _when(one.used, "%Y-%m-%d %H:%M"), _when(one.expires, "%Y-%m-%d"), one.session_id)
+
+
+def _when(seconds: float, form: str) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime(form)

@@ -1,0 +1,165 @@
+"""Access to the place of one session: opened when it is needed, read by many calls at once, written by one."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+from anyio.to_thread import run_sync
+
+from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionNotFoundError
+from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.session_record import SessionRecord
+from deepcritical_mcp.evidence.storage.backend import Space
+
+T = TypeVar("T")
+
+
+class SessionAccess:
+    """The session's space and catalogue while it is open, its title, and its documents that are no evidence.
+
+    Every method raises SessionNotFoundError if the session has been dropped, and EvidenceStoreError if it cannot be
+    read or written; what was acknowledged earlier is not lost.
+    """
+
+    def __init__(
+        self, session_id: str, *, shared: bool, open_session: Callable[[SessionAccess], Awaitable[None]]
+    ) -> None:
+        self.session_id = session_id
+        self.awake = False
+        """Whether its indexes are in memory."""
+        self._open_session = open_session
+        self._shared = shared
+        self._space: Space | None = None
+        self._catalogue: Catalogue | None = None
+        self._opening = anyio.Lock()
+        self._writing = anyio.Lock()
+        self._mutex = threading.Lock()
+        self._users = 0
+        self._size = 0
+        self._lost = False
+        self._record = SessionRecord(lambda work: run_sync(self._alone, work, abandon_on_cancel=True))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call is using the session now."""
+        return self._users > 0
+
+    @property
+    def size(self) -> int:
+        """The number of publications; 0 before the first call."""
+        return len(self._catalogue) if self._catalogue is not None else self._size
+
+    async def rest(self) -> None:
+        """Give back the memory of the indexes, unless a call is using them; the next call builds them again."""
+        async with self._opening:
+            if self.awake and self._space is not None and not (self.busy or self._mutex.locked()):
+                self._size = self.size
+                self._catalogue, self.awake = None, False
+                with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError):
+                    await run_sync(self._space.rest)
+
+    @property
+    def indexed(self) -> int:
+        """The number of vectors or publications whose indexes are in memory, whichever is greater."""
+        return max(self.size, self._catalogue.passages if self._catalogue is not None else 0)
+
+    @property
+    def title(self) -> str:
+        """The session's title; "" if it has none."""
+        return self._space.info.title if self._space is not None else ""
+
+    async def set_title(self, title: str) -> None:
+        """Give the session this title; see `session_title`."""
+        async with self._session() as (space, _):
+            await self._record.set_title(space, title)
+
+    async def set_title_if_none(self, query: str) -> None:
+        """Make its first query the title of a session that has none. If that cannot be written, it stays without."""
+        if not self.title:
+            async with self._session() as (space, _):
+                await self._record.set_title_if_none(space, query)
+
+    async def keep_document(self, name: str, content: str) -> None:
+        """Keep a text of up to a few MB that is no evidence, e.g. a report, in place of an earlier one of that name."""
+        async with self._session() as (space, _):
+            await self._write_alone(lambda: space.keep_document(name, content))
+            self._record.has_kept(name)
+
+    async def document(self, name: str) -> str:
+        """What was kept under that name; "" if nothing was."""
+        async with self._session() as (space, _):
+            return await run_sync(space.document, name, abandon_on_cancel=True)
+
+    async def documents(self, prefix: str) -> dict[str, str]:
+        """All that was kept under names that begin with `prefix`, in the order of their names."""
+        async with self._session() as (space, _):
+            return await run_sync(space.documents, prefix, abandon_on_cancel=True)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the open session turned out to be gone, or must be opened again."""
+        return self._lost or not (self._space is None or self._space.usable)
+
+    def attach(self, space: Space) -> None:
+        """Use `space`, which is open, until `detach`."""
+        self._space, self._catalogue, self._lost = space, None, False
+
+    def detach(self) -> None:
+        """Stop using the open space; the next call opens it again."""
+        self._space = self._catalogue = None
+        self.awake = False
+
+    @contextlib.asynccontextmanager
+    async def _session(self) -> AsyncGenerator[tuple[Space, Catalogue]]:
+        self._users += 1
+        try:
+            if self._space is None or self._catalogue is None or self.lost:
+                await self._open()
+            space, catalogue = self._space, self._catalogue
+            if space is None or catalogue is None:
+                raise SessionNotFoundError()
+            if self._shared:
+                await run_sync(catalogue.catch_up, space, abandon_on_cancel=True)
+            yield space, catalogue
+            if not self._lost:
+                await self._record.count(space, len(catalogue))
+        except SessionNotFoundError:
+            self._lost = True
+            raise
+        except EvidenceStoreError:
+            if self._space is None:  # another call deleted the session meanwhile
+                raise SessionNotFoundError() from None
+            raise
+        finally:
+            self._users -= 1
+
+    async def _open(self) -> None:
+        async with self._opening:
+            if self._space is None or self.lost:
+                await self._open_session(self)
+            space = self._space
+            if space is not None and self._catalogue is None:
+                self.awake = True
+                self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
+                await self._record.read(space)
+
+    async def _write(self, work: Callable[[], T]) -> T:
+        """Do `work` in a worker thread, which finishes even if the call is cancelled; after a failure, the session is
+        read again."""
+        try:
+            return await run_sync(self._alone, work, abandon_on_cancel=True)
+        except DeepCriticalError:
+            self._catalogue = None
+            raise
+
+    def _alone(self, work: Callable[[], T]) -> T:
+        with self._mutex:  # the work of a cancelled call may not have ended yet
+            return work()
+
+    async def _write_alone(self, work: Callable[[], None]) -> None:
+        async with self._writing:
+            await self._write(work)

@@ -1,0 +1,204 @@
+"""A session in a folder of its own, and what its files may refuse."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from chromadb.api.client import Client
+from filelock import FileLock, Timeout
+
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
+from deepcritical_mcp.evidence.storage.chroma_failures import DISK_FULL, damaged, translated
+from deepcritical_mcp.evidence.storage.chroma_space import ChromaSpace
+from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
+from deepcritical_mcp.evidence.storage.session_card import write_card
+
+if sys.platform != "win32":
+    import fcntl
+
+MIN_FREE = 32 * 2**20
+"""Bytes that writing leaves free on the disk: Chroma must not find it full."""
+LOCK_ATTEMPTS, LOCK_POLL = 20, 0.05  # seconds; how often to look whether another program has locked a database
+_LOCK_BYTES = (0x4000_0000, 512)  # offset, length: https://www.sqlite.org/fileformat.html#the_lock_byte_page
+
+
+class OpenFolder(NamedTuple):
+    """An open session: its Chroma, its lock, and a handle on its database."""
+
+    client: Client
+    lock: FileLock
+    database: BinaryIO
+
+    def close(self) -> FileLock:
+        self.client.close()
+        self.database.close()
+        return self.lock
+
+
+class FolderSpace(ChromaSpace):
+    """A session in a folder. Chroma waits for a locked database for a quarter of an hour, when it writes with the whole
+    process: so other programs' locks are looked for first, and after a failed write, which may have left a lock, the
+    session must be opened again."""
+
+    database: BinaryIO | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The session's folder."""
+        return Path(self._client.get_settings().persist_directory).parent
+
+    def touch(self, now: float) -> None:
+        with file_errors("keep the session"):
+            os.utime(self.folder / "used", (now, now))
+        self.info = replace(self.info, used=now)
+
+    def set_title(self, title: str, *, replacing: bool) -> None:
+        if replacing or not self.info.title:
+            check_space(self.folder, "name the session")
+            self._record(replace(self.info, title=title))
+
+    def _record(self, info: SessionInfo) -> None:
+        with file_errors("keep the session"):
+            write_card(self.folder, info)
+        self.info = info
+
+    @contextlib.contextmanager
+    def _using(self, action: str) -> Generator[None]:
+        with super()._using(action):
+            check_lock(self.database, to_write=False)
+            yield
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[None]:
+        check_space(self.folder, "keep the evidence")
+        if not self.usable:
+            raise EvidenceStoreError(
+                "The evidence store could not keep the evidence: an earlier write failed. Try again."
+            )
+        try:
+            with super()._writing():
+                check_lock(self.database, to_write=True)
+                yield
+        except EvidenceStoreError:
+            self.usable = False
+            raise
+
+
+class NewFolderSpace(FolderSpace):
+    """A session without a folder, until something is kept in it."""
+
+    def __init__(self, session_id: str, info: SessionInfo, begin: Callable[[NewFolderSpace], None]) -> None:
+        self._turn, self._begin, self._exists = threading.Lock(), begin, False
+        self._vectors = self._words = None
+        self.session_id, self.info, self._seen = session_id, info, {}
+
+    def begun(self, one: OpenFolder) -> None:
+        """Use this folder, which is new, from now on."""
+        super().__init__(one.client, self.session_id, self.info)
+        self.database = one.database
+        with translated("open a session"):
+            self._vectors = self._create(self.session_id)
+        super()._record(self.info)
+
+    def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
+        return super().read(since) if self._exists else iter(())
+
+    def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None = None) -> list[list[NearPassage]]:
+        return super().nearest(vectors, limit, source) if self._exists else [[] for _ in vectors]
+
+    def touch(self, now: float) -> None:
+        if self._exists:
+            super().touch(now)
+        self.info = replace(self.info, used=now)
+
+    def _record(self, info: SessionInfo) -> None:
+        if self._exists:
+            super()._record(info)
+        self.info = info
+
+    def set_title(self, title: str, *, replacing: bool) -> None:
+        if self._exists:
+            super().set_title(title, replacing=replacing)
+        elif replacing or not self.info.title:
+            self.info = replace(self.info, title=title)
+
+    def _look_for_words(self) -> None:
+        if self._exists:
+            super()._look_for_words()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[None]:
+        with self._turn:
+            if not self._exists:
+                self._begin(self)
+                self._exists = True
+        with super()._writing():
+            yield
+
+
+def check_lock(database: BinaryIO | None, *, to_write: bool) -> None:
+    """Raise SessionBusyError if another process keeps a lock on the database that SQLite would wait for.
+
+    This neither takes a lock nor drops one of Chroma's. Only done where `struct flock` is as below.
+    """
+    if database is None or database.closed or sys.platform not in ("darwin", "linux") or sys.maxsize < 2**32:
+        return
+    layout, at = ("qqihh", 3) if sys.platform == "darwin" else ("hhqqi0q", 0)  # struct flock of <fcntl.h>
+    values = [*_LOCK_BYTES, 0, fcntl.F_WRLCK if to_write else fcntl.F_RDLCK, os.SEEK_SET]
+    asked = struct.pack(layout, *values[3 - at :], *values[: 3 - at])
+    for _ in range(LOCK_ATTEMPTS):
+        with contextlib.suppress(OSError):  # a file system without locks
+            found = fcntl.fcntl(database, fcntl.F_GETLK, asked)
+            if struct.unpack(layout, found)[at] != fcntl.F_UNLCK:
+                time.sleep(LOCK_POLL)
+                continue
+        return
+    raise SessionBusyError(
+        "Another program, e.g. a backup, has locked this session's database. What is kept there is safe. Try again "
+        'when that program has finished, or pass "new" as session_id to open a fresh session.'
+    )
+
+
+def check_space(folder: Path, action: str) -> None:
+    with file_errors(action):
+        if shutil.disk_usage(folder).free < MIN_FREE:
+            raise EvidenceStoreError(f"The evidence store could not {action}: {DISK_FULL}")
+
+
+def check_database(database: Path) -> None:
+    """Raise an error if Chroma cannot open the database: it would wait for ever for a pipe, replace an empty file, and
+    wait for another program's lock with the whole process."""
+    journal = database.with_name(f"{database.name}-journal")
+    if not database.is_file() or not all(path.is_file() or path.is_dir() for path in database.parent.rglob("*")):
+        raise damaged()
+    with database.open("rb") as file:
+        check_lock(file, to_write=True)
+        head = file.read(32)  # https://www.sqlite.org/fileformat.html#the_database_header
+        size = file.seek(0, os.SEEK_END)
+    page_size, pages = int.from_bytes(head[16:18]), int.from_bytes(head[28:32])
+    if not head.startswith(b"SQLite format 3\0") or (size < page_size * pages and not journal.exists()):
+        raise damaged()
+
+
+@contextlib.contextmanager
+def file_errors(action: str) -> Generator[None]:
+    """Translate an OSError raised while the store tries to `action`; a lock's Timeout passes through."""
+    try:
+        yield
+    except Timeout:  # an OSError too
+        raise
+    except OSError as error:
+        raise EvidenceStoreError(
+            f"The evidence store could not {action}: {error.strerror or type(error).__name__}. "
+            "DEEPCRITICAL_DATA_DIR must be a writable folder on a disk with space."
+        ) from error

@@ -1,0 +1,159 @@
+"""The numbers of a PRISMA 2020 flow diagram, as far as a session knows them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from deepcritical_mcp.export.distinct_search import DistinctSearch, distinct_searches
+from deepcritical_mcp.export.searched_sources import LOOK_UPS, UNLOGGED, SearchedSource
+from deepcritical_mcp.identifiers import normalize_doi
+from deepcritical_mcp.models import LoggedSearch, Publication
+from deepcritical_mcp.text import clean_line
+
+NO_REASON = "no reason given"
+_FULL_TEXT_TOOL = "get_full_text"
+
+
+@dataclass(frozen=True)
+class IdentifiedRecords:
+    """How many records a source led to. `searches` are distinct: pages and repetitions of one count once."""
+
+    source: SearchedSource
+    records: int
+    searches: int
+
+
+@dataclass(frozen=True)
+class ExcludedRecords:
+    """How many records were excluded for a reason; `NO_REASON` if none was given."""
+
+    reason: str
+    records: int
+
+
+@dataclass(frozen=True)
+class FlowNumbers:
+    """The numbers of a flow diagram. `total_identified` = `duplicates` + `left_out` + `removed` + `records`, and
+    `records` = `excluded_records` + `included` + `cited` + `undecided`.
+
+    Attributes:
+        identified: records by source, before duplicates were removed: databases, registers, websites, then others.
+        duplicates: records found more than once, by one search or by several.
+        left_out: results that filters or limits left out after the source had answered.
+        removed: records that searches had led to and that the session does not have any more.
+        records: distinct records in the session, without the user's notes.
+        excluded: of `records`, with reasons, most frequent first; those whose full text is not in the session.
+        excluded_with_text: the same for records whose full text is in the session.
+        included: of `records`, those marked as included; `cited` are those marked as cited only, and not among them.
+        undecided: of `records`, those without a decision.
+        retrieved: of `records`, those whose full text, page or whole registration is in the session.
+        not_retrieved: of `records`, those whose full text was asked for in vain, and is not in the session.
+        retracted: ids of the `records` that are retracted; `retracted_included` of those included or cited.
+    """
+
+    identified: tuple[IdentifiedRecords, ...]
+    duplicates: int
+    left_out: int
+    removed: int
+    records: int
+    excluded: tuple[ExcludedRecords, ...]
+    excluded_with_text: tuple[ExcludedRecords, ...]
+    included: int
+    cited: int
+    undecided: int
+    retrieved: int
+    not_retrieved: int
+    retracted: tuple[str, ...]
+    retracted_included: tuple[str, ...]
+
+    @property
+    def total_identified(self) -> int:
+        """Records of all sources, before duplicates were removed."""
+        return sum(one.records for one in self.identified)
+
+    @property
+    def excluded_records(self) -> int:
+        """Records that were excluded, for whatever reason."""
+        return sum(one.records for one in (*self.excluded, *self.excluded_with_text))
+
+    @property
+    def screened(self) -> int:
+        """Records with a decision. Whether anybody looked at the others is not known."""
+        return self.records - self.undecided
+
+
+def flow_numbers(log: Sequence[LoggedSearch], publications: Iterable[Publication]) -> FlowNumbers:
+    """The numbers of a session. `publications` are all that it has: what is missing counts as removed.
+
+    A record that three searches found is identified three times and screened once. The pages of a search, and the same
+    search asked again, also by a watch, identify a record once. A look-up identifies only what no search has found.
+    """
+    known = {one.id: one for one in publications if not one.is_note}
+    records, now = list(known.values()), _present_ids(known.values())
+    searches, look_ups = distinct_searches(log), [one for one in log if one.kind == "lookup"]
+    found = {now.get(id, id) for search in searches for id in search.ids}
+    looked_up = {now.get(id, id) for one in look_ups for id in one.ids} - found
+    asked = {now.get(id, id) for one in log if one.tool == _FULL_TEXT_TOOL for id in one.ids}
+    excluded = [one for one in records if one.screening == "excluded"]
+    return FlowNumbers(
+        identified=_identified(searches, len(looked_up), len(look_ups), len(known.keys() - found - looked_up)),
+        duplicates=sum(len(one.ids) + one.duplicates for one in searches) - len(found),
+        left_out=sum(one.left_out for one in searches),
+        removed=len((found | looked_up) - known.keys()),
+        records=len(records),
+        excluded=_reasons(one for one in excluded if not has_whole_text(one)),
+        excluded_with_text=_reasons(one for one in excluded if has_whole_text(one)),
+        included=sum(one.screening == "included" for one in records),
+        cited=sum(one.screening == "cited" for one in records),
+        undecided=sum(not one.screening for one in records),
+        retrieved=sum(map(has_whole_text, records)),
+        not_retrieved=sum(not has_whole_text(known[id]) for id in asked & known.keys()),
+        retracted=_retracted(records),
+        retracted_included=_retracted(one for one in records if one.screening in ("included", "cited")),
+    )
+
+
+def _identified(
+    searches: Sequence[DistinctSearch], looked_up: int, look_ups: int, unlogged: int
+) -> tuple[IdentifiedRecords, ...]:
+    records, times = Counter[SearchedSource](), Counter[SearchedSource]()
+    for one in searches:
+        records[one.source] += len(one.ids) + one.duplicates + one.left_out
+        times[one.source] += 1
+    if looked_up:
+        records[LOOK_UPS], times[LOOK_UPS] = looked_up, look_ups
+    if unlogged:
+        records[UNLOGGED] = unlogged
+    order = ("database", "register", "website", "citation searching", "look-up", "other")
+    sources = sorted(records, key=lambda source: order.index(source.method))
+    return tuple(IdentifiedRecords(source, records[source], times[source]) for source in sources)
+
+
+def _reasons(excluded: Iterable[Publication]) -> tuple[ExcludedRecords, ...]:
+    """Reasons that differ in case or a full stop only are one."""
+    written, counts = dict[str, str](), Counter[str]()
+    for one in excluded:
+        reason = clean_line(one.screening_reason).rstrip(".") or NO_REASON
+        counts[written.setdefault(reason.casefold(), reason)] += 1
+    return tuple(ExcludedRecords(reason, count) for reason, count in counts.most_common())
+
+
+def has_whole_text(record: Publication) -> bool:
+    """Whether the session has more of it than a record or a note: a full text, a page or a registration with parts."""
+    return any(text.kind == "full_text" or text.parts for text in record.texts)
+
+
+def _retracted(records: Iterable[Publication]) -> tuple[str, ...]:
+    return tuple(one.id for one in records if one.status == "retracted")
+
+
+def _present_ids(records: Iterable[Publication]) -> dict[str, str]:
+    """The id of each record by those that it may have had before another description of it was merged with it."""
+    own, former = dict[str, str](), dict[str, str]()
+    for one in records:
+        own[one.id] = one.id
+        numbers = {"pubmed": one.pmid, "doi": normalize_doi(one.doi), "nct": "" if one.pmid else one.nct}
+        former |= {f"{kind}:{number}": one.id for kind, number in numbers.items() if number}
+    return former | own

@@ -1,0 +1,26 @@
+"""Facts that the record of a registered trial has in lines of their own: "Enrollment: 120 (actual)."."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from deepcritical_mcp.models import Publication
+
+_LINE = re.compile(r"^(Status|Phase|Design|Enrollment|Countries|Sponsor): (.{1,2000})$", re.MULTILINE)
+_SITES = re.compile(r" \([0-9,]+ sites?\)")
+
+
+def registered_facts(record: Publication) -> Mapping[str, str]:
+    """The lines by their labels, without the full stop; empty for anything but a registration.
+
+    Of "Design", "Design" has what precedes masking and purpose, and "Allocation" "randomized" or "non-randomized".
+    """
+    text = record.text
+    if text.kind != "registration" or text.is_users:
+        return {}
+    facts = {label: said.removesuffix(".") for label, said in _LINE.findall(text.content)}
+    parts = [part for part in facts.get("Design", "").split("; ") if part and ":" not in part]
+    allocation = [part for part in parts if part.casefold() in ("randomized", "non-randomized", "non randomized")]
+    countries = _SITES.sub("", facts.get("Countries", ""))
+    return facts | {"Design": "; ".join(parts), "Allocation": "".join(allocation[:1]), "Countries": countries}

@@ -1,0 +1,158 @@
+"""What a citation style is given of a publication: our CSL-JSON as typed values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from deepcritical_mcp.export import csl
+from deepcritical_mcp.export.reference import ET_AL, Reference
+from deepcritical_mcp.export.rich_text import KEEP, Rich, marked, read_title
+from deepcritical_mcp.models import status_label
+
+_PARTICLES = re.compile(r"(?:[a-zà-ÿ][\w’'-]{0,12}(?:(?<=[’'])|\s))+(?=\S)")
+_APOSTROPHES = ("'", "’")
+_PROPER_NAMES = ("container-title", "container-title-short", "publisher")
+_SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
+
+
+@dataclass(frozen=True)
+class StyleName:
+    """A name in its parts; `literal` is a collective author's whole name."""
+
+    family: str = ""
+    given: str = ""
+    dropping: str = ""
+    particle: str = ""
+    suffix: str = ""
+    literal: str = ""
+
+
+@dataclass(frozen=True)
+class StyleDate:
+    """A date, or the first and the last of a range, each of up to three numbers. `season`: its words or its number."""
+
+    begin: tuple[int, ...]
+    end: tuple[int, ...] = ()
+    season: str = ""
+
+    @property
+    def season_number(self) -> int:
+        """1 for spring to 4 for winter; 0 if it is none of these."""
+        return _SEASONS.get(self.season.lower(), 0)
+
+
+@dataclass(frozen=True)
+class StyleItem:
+    """A publication as a style sees it.
+
+    Attributes:
+        names_cut: whether its record names only its first authors.
+    """
+
+    key: str
+    type: str
+    language: str
+    texts: Mapping[str, Rich]
+    names: Mapping[str, Sequence[StyleName]]
+    dates: Mapping[str, StyleDate]
+    names_cut: bool = False
+
+    def has(self, variable: str) -> bool:
+        """Whether something is known of it."""
+        return variable in self.texts or variable in self.names or variable in self.dates
+
+
+def style_item(reference: Reference) -> StyleItem:
+    """What styles are given of a reference."""
+    texts, names, dates = dict[str, Rich](), dict[str, Sequence[StyleName]](), dict[str, StyleDate]()
+    item = style_fields(reference)
+    for name, value in item.items():
+        if isinstance(value, str):
+            text = read_title(value)
+            texts[name] = marked(text, KEEP) if name in _PROPER_NAMES and _keeps_first(value) else text
+        elif isinstance(value, list):
+            names[name] = [_name(one) for one in cast("list[dict[str, str]]", value)]
+        elif isinstance(value, dict):
+            dates[name] = _date(cast("dict[str, object]", value))
+    cut = ET_AL in reference.publication.authors
+    kind, language = str(item["type"]), str(item.get("language", ""))
+    return StyleItem(reference.key, kind, language, texts, names, dates, names_cut=cut)
+
+
+def style_fields(reference: Reference) -> dict[str, object]:
+    """Our CSL-JSON of a reference, for styles: a journal under the name on its cover and with an abbreviation that has
+    full stops; one title of the original one and NLM's translation, which is in brackets."""
+    item = csl.item(reference)
+    translated, original = str(item["title"]), item.pop("original-title", "")
+    mark = f"{status_label('retracted')}: "
+    if original:
+        bare = translated.removeprefix(mark)
+        shown = bare if bare.startswith("[") else f"[{bare}]"
+        item["title"] = f"{mark if bare != translated else ''}{original} {shown}"
+    # Chicago writes it before the date of publication, as if that were the date of the retraction; the title says it.
+    item.pop("status", None)
+    journal = cover_name(reference.publication.journal)
+    if reference.publication.form == "preprint":
+        item |= {"publisher": journal or item.get("publisher", "")}
+        if "DOI" in item:
+            item.pop("number", None)  # a part of the DOI
+    elif reference.publication.form == "article" and journal:
+        item["container-title"] = journal
+        if short := str(item.get("container-title-short", "")):
+            item["container-title-short"] = dotted(short, journal)
+    return {name: value for name, value in item.items() if value}
+
+
+def cover_name(journal: str) -> str:
+    """NLM's title of a journal without what tells it apart: "Science" for "Science (New York, N.Y.)"."""
+    start = journal.rfind(" (")
+    if start > 0 and journal.endswith(")") and any(sign in journal[start:] for sign in (",", " : ", " ed.")):
+        journal = journal[:start]
+    return journal.partition(" : ")[0].strip()
+
+
+def dotted(abbreviation: str, journal: str) -> str:
+    """NLM's abbreviation with the full stops of ISO 4: "Clin. Genet."; words of the whole name have none."""
+    whole = {word.strip(",;:()").casefold() for word in journal.split()}
+    words = cover_name(abbreviation).split()
+    has_own = any(word.endswith(".") for word in words) or any("(" in word for word in words)
+    is_word = [word.casefold() in whole or (word.isupper() and len(word) > 2) for word in words]
+    return abbreviation if has_own else " ".join(w if ok else f"{w}." for w, ok in zip(words, is_word, strict=True))
+
+
+def _keeps_first(name: str) -> bool:
+    """Whether a name begins with a small letter of its own, as medRxiv does."""
+    word = name.split(" ")[0]
+    return word[:1].islower() and not word.islower()
+
+
+def _name(value: Mapping[str, str]) -> StyleName:
+    if "literal" in value:
+        return StyleName(literal=value["literal"])
+    family, given = value.get("family", ""), value.get("given", "")
+    before = _PARTICLES.match(family)
+    particle = before[0].strip() if before else ""
+    words = given.split()
+    kept = len(words)
+    while kept > 1 and words[kept - 1].islower() and words[kept - 1].isalpha():
+        kept -= 1
+    return StyleName(
+        family[len(particle) :].strip(),
+        " ".join(words[:kept]),
+        " ".join(words[kept:]),
+        particle,
+        value.get("suffix", ""),
+    )
+
+
+def _date(value: Mapping[str, object]) -> StyleDate:
+    parts = cast("Sequence[tuple[int, ...]]", value["date-parts"])
+    return StyleDate(tuple(parts[0]), tuple(parts[1]) if len(parts) > 1 else (), str(value.get("season", "")))
+
+
+def with_particle(particle: str, family: str) -> str:
+    """ "van Berg", "d'Alembert"."""
+    return f"{particle}{'' if particle.endswith(_APOSTROPHES) else ' '}{family}" if particle else family

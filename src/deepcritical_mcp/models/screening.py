@@ -1,0 +1,80 @@
+"""What the user decided about publications: included, excluded or cited, why, and with which tags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+from deepcritical_mcp.models.evidence import Publication
+from deepcritical_mcp.models.publication import Screening
+from deepcritical_mcp.text import clean_line
+
+Verdict = Literal["", "included", "excluded", "cited", "undecided"]
+"""A decision as it is given: "" leaves the earlier one, "undecided" takes it back."""
+MARKS = ("included", "excluded", "cited", "undecided", "decided")
+"""What `marked` selects, apart from tags."""
+MAX_TAGS, MAX_TAG_LENGTH, MAX_REASON_LENGTH = 20, 60, 500
+
+
+@dataclass(frozen=True)
+class ScreeningMark:
+    """A decision to write.
+
+    Attributes:
+        id: of the publication, or of a text of it.
+        verdict: see `Verdict`.
+        reason: the user's; "" keeps the reason of an unchanged verdict, and drops that of another one.
+        tags: in place of the earlier ones; None leaves these.
+    """
+
+    id: str
+    verdict: Verdict = ""
+    reason: str = ""
+    tags: tuple[str, ...] | None = None
+
+    def changes(self, publication: Publication) -> dict[str, Any]:
+        """The fields of `publication` that it changes, with their new values; none if nothing is new."""
+        new: dict[str, Any] = {}
+        if self.verdict:
+            screening: Screening = "" if self.verdict == "undecided" else self.verdict
+            is_kept = screening == publication.screening and not self.reason
+            new = {"screening": screening, "screening_reason": publication.screening_reason if is_kept else self.reason}
+        elif self.reason:
+            new = {"screening_reason": self.reason}
+        if self.tags is not None:
+            new["tags"] = self.tags
+        new = {name: value for name, value in new.items() if value != getattr(publication, name)}
+        return new | {"screened": utc_second()} if new else {}
+
+
+def utc_second() -> str:
+    """The time now, e.g. "2026-11-23T05:00:00Z"."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def decision_of(publication: Publication) -> str:
+    """The decision and its reason, "excluded: no control group"; "" if there is none."""
+    return ": ".join(filter(None, (publication.screening, publication.screening_reason)))
+
+
+def decision_line(publication: Publication) -> str:
+    """The decision and the tags, "excluded: no control group; tags: rct, adults"; "" if there is neither."""
+    tags = f"tags: {', '.join(publication.tags)}" if publication.tags else ""
+    return "; ".join(filter(None, (decision_of(publication), tags)))
+
+
+def decision_sentence(line: str) -> str:
+    """What `decision_line` gives, labelled for people: "Decision: excluded: no control group", "Tags: rct"."""
+    return line[:1].upper() + line[1:] if line.startswith("tags: ") else f"Decision: {line}" if line else ""
+
+
+def matches_mark(publication: Publication, marked: str) -> bool:
+    """Whether `marked` selects it: "" selects all, "included", "excluded" and "cited" what was decided so, "decided"
+    each of these, "undecided" the others, and any other text what has that tag; case does not matter."""
+    word = clean_line(marked).casefold()
+    if word in ("", "decided", "undecided"):
+        return not word or bool(publication.screening) == (word == "decided")
+    if word in get_args(Screening):
+        return publication.screening == word
+    return any(tag.casefold() == word for tag in publication.tags)

@@ -1,0 +1,257 @@
+"""Watch: the searches of a session run again, and the status of all its records asked for, for what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import anyio
+from pydantic import Field, ValidationError
+
+from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, ProviderError
+from deepcritical_mcp.evidence.kept_log import search_log
+from deepcritical_mcp.models import NEWS_LABELS, Evidence, News, NewsItem, SearchResult, Value, vancouver
+from deepcritical_mcp.models.search_log import WATCH_TOOL
+from deepcritical_mcp.progress import Progress, no_progress
+from deepcritical_mcp.search.gathering import SearchSession
+from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.search.status_news import status_news
+from deepcritical_mcp.search.watched_searches import WatchedSearch, repetition, watched_searches
+from deepcritical_mcp.search.witness import StatusSession, Witness
+from deepcritical_mcp.text import clipped, counted
+
+SECONDS = 900.0
+"""How long it takes at most where no deadline is set around it."""
+FOR_SEARCHES = 0.5
+"""The share of the time in which searches are begun; the rest is for the status of the records."""
+AT_A_TIME = 200
+"""Records whose status is asked for together."""
+MAX_PAGES = 10
+MAX_ERRORS = 10
+_STATE = "news"
+_MAX_REFERENCE = 300
+
+
+class NewsSession(SearchSession, StatusSession, Protocol):
+    """The part of `EvidenceStore` that watching needs."""
+
+    async def ids(self) -> list[str]: ...
+    async def document(self, name: str) -> str: ...
+    async def documents(self, prefix: str) -> dict[str, str]: ...
+
+
+class _State(Value):
+    """How far the watch of a session has come, kept in it, so that nothing is lost when a call is interrupted.
+
+    Attributes:
+        items: found and not told yet.
+        after: the last id of the session before searches began, "" if none have; what a search that was interrupted
+            has added stands after it.
+        day: when the round began that is not complete; "" if the last one is.
+        searched: keys of the searches that were repeated in this round.
+        begun: the last id whose status was asked for before this round, which goes on from there and around.
+        checked: the last id whose status was asked for.
+        trials: what was told about trials, by number.
+    """
+
+    items: tuple[NewsItem, ...] = ()
+    after: str = ""
+    day: str = ""
+    searched: tuple[str, ...] = ()
+    begun: str = ""
+    checked: str = ""
+    trials: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+
+
+async def gather_news(
+    store: NewsSession,
+    searches: Mapping[str, SourceSearch],
+    witness: Witness,
+    *,
+    web: bool = False,
+    seconds: float = SECONDS,
+    progress: Progress = no_progress,
+) -> News:
+    """Run the searches of a session's log again, for what their sources have added since, keep what is new, and ask for
+    the status of all records again. Each piece of news is told once; what there is no time for is done the next time.
+
+    `searches` are the sources by name; web searches are repeated only with `web`.
+
+    Raises the errors of `EvidenceStore`; an outage is no error, but among those of the news.
+    """
+    return await _Watch(store, searches, witness, seconds, progress).gather(web=web)
+
+
+class _Watch:
+    """One call's watch of a session."""
+
+    def __init__(
+        self,
+        store: NewsSession,
+        searches: Mapping[str, SourceSearch],
+        witness: Witness,
+        seconds: float,
+        progress: Progress,
+    ) -> None:
+        self._store = store
+        self._searches = searches
+        self._witness = witness
+        self._progress = progress
+        self._begun = anyio.current_time()
+        self._seconds = seconds_before(TO_KEEP_RESULTS, cap=seconds)
+        self._state = _State()
+        self._errors: dict[str, None] = {}
+
+    async def gather(self, *, web: bool) -> News:
+        self._state = await self._kept_state()
+        watched = watched_searches(await search_log(self._store), web=web)
+        await self._recover(watched)
+        if self._state.day != (today := current_date().isoformat()):
+            await self._save(day=today, searched=(), begun=self._state.checked)
+        repeated = await self._search(watched)
+        ids = await self._store.ids()
+        checked, is_round_complete = await self._check(ids)
+        searches_left = [one for one in watched if one.key not in self._state.searched]
+        items = self._state.items
+        done = {"items": (), "after": ""}
+        if not searches_left and is_round_complete:
+            done |= {"day": "", "searched": ()}
+        await self._save(**done)
+        left = [counted(len(searches_left), "search", "searches")] if searches_left else []
+        left += [] if is_round_complete else ["the status of other records"]
+        errors = list(self._errors)
+        more = len(errors) - MAX_ERRORS
+        order = list(NEWS_LABELS)
+        return News(
+            session_id=self._store.session_id,
+            items=tuple(sorted(items, key=lambda one: order.index(one.kind))),
+            searches=len(watched),
+            repeated=repeated,
+            records=len(ids),
+            checked=checked,
+            errors=(*errors[:MAX_ERRORS], *([f"{counted(more, 'more problem')} of this kind."] if more > 0 else [])),
+            left=f"Left for the next time: {' and '.join(left)}." if left else "",
+        )
+
+    def _is_late(self, share: float = 1.0) -> bool:
+        return anyio.current_time() >= self._begun + share * self._seconds
+
+    async def _kept_state(self) -> _State:
+        try:
+            return _State.model_validate_json(await self._store.document(_STATE) or "{}")
+        except ValidationError:
+            return _State()
+
+    async def _save(self, **fields: object) -> None:
+        self._state = self._state.model_copy(update=fields)
+        await self._store.keep_document(_STATE, self._state.model_dump_json(exclude_defaults=True))
+
+    def _with(self, items: Sequence[NewsItem]) -> tuple[NewsItem, ...]:
+        return tuple(dict.fromkeys((*self._state.items, *items)))
+
+    async def _recover(self, watched: Sequence[WatchedSearch]) -> None:
+        """Take up what a watch that was interrupted had added to the session, but not told."""
+        ids = await self._store.ids()
+        if self._state.after in ids:
+            added = ids[ids.index(self._state.after) + 1 :]
+            queries = {query: one for one in watched for query in _queries(one)}
+            told = {one.id for one in self._state.items}
+            kept = await self._store.publications([id for id in added if id not in told])
+            found = [(one, next((queries[q] for q in one.found_by if q in queries), None)) for one in kept.values()]
+            await self._save(items=self._with([_new(one.id, vancouver(one), by) for one, by in found if by]))
+        await self._save(after=ids[-1] if ids else "")
+
+    async def _search(self, watched: Sequence[WatchedSearch]) -> int:
+        """Repeat the searches that were not repeated in this round; gives how many were."""
+        done, down = 0, set[str]()
+        open_ones = [one for one in watched if one.key not in self._state.searched]
+        for number, one in enumerate(open_ones):
+            if self._is_late(FOR_SEARCHES):
+                break
+            await self._progress(0.5 * number / len(open_ones), f"searching again: {clipped(one.name, 60)}")
+            if one.source in down:
+                continue
+            try:
+                await self._repeat(one)
+            except DeepCriticalError as error:
+                self._errors[f"{clipped(one.name, 120)} could not be searched again: {error.message}"] = None
+                if isinstance(error, ProviderError) and error.retryable:
+                    down.add(one.source)
+                if not isinstance(error, InvalidInputError):
+                    continue
+            done += 1
+            await self._save(searched=(*self._state.searched, one.key))
+        return done
+
+    async def _repeat(self, one: WatchedSearch) -> None:
+        if (search := self._searches.get(one.source)) is None:
+            raise InvalidInputError(f"{one.title} is switched off on this server.")
+        if not one.is_search:
+            await self._look_for_links(one, search)
+            return
+        kind, offset = search.source.request, 0
+        for _ in range(MAX_PAGES):
+            arguments = repetition(one, since="since" in kind.model_fields, most=kind.MAX_RESULTS, offset=offset)
+            try:
+                request = kind.model_validate(arguments)
+            except ValidationError as error:
+                raise InvalidInputError("its entry in the log cannot be read.") from error
+            result = await search.search(request, self._store, tool=WATCH_TOOL)
+            await self._note(one, result, result.evidence)
+            offset = result.next_offset
+            if offset < 0 or not one.since:
+                return
+        self._errors[f"{clipped(one.name, 120)}: more than {MAX_PAGES} pages are new; refresh again for the rest."] = (
+            None
+        )
+
+    async def _look_for_links(self, one: WatchedSearch, search: SourceSearch) -> None:
+        held = {*await self._store.ids()}
+        pmid, kind, most = (one.arguments.get(name) for name in ("pmid", "kind", "max_results"))
+        result = await search.related(str(pmid), str(kind), int(str(most)), self._store, tool=WATCH_TOOL)
+        await self._note(one, result, [item for item in result.evidence if item.id not in held])
+
+    async def _note(self, one: WatchedSearch, result: SearchResult, new: Sequence[Evidence]) -> None:
+        self._errors |= dict.fromkeys(f"{clipped(one.name, 120)}: {error}" for error in result.errors)
+        await self._save(items=self._with([_new(item.id, item.citation.reference, one) for item in new]))
+
+    async def _check(self, ids: Sequence[str]) -> tuple[int, bool]:
+        """Ask for the status of the records left in this round; about how many somebody answered, and whether those
+        left were the last."""
+        trials, done, left = self._searches.get("trials"), 0, self._left(ids)
+        for start in range(0, len(left), AT_A_TIME):
+            if self._is_late():
+                return done, False
+            some = left[start : start + AT_A_TIME]
+            await self._progress(0.5 + 0.5 * start / len(left), f"asking for the status of {len(left):,} records")
+            held = list((await self._store.publications(some)).values())
+            found = await status_news(held, self._witness, trials.source if trials else None, self._state.trials)
+            self._errors |= dict.fromkeys(found.errors)
+            # First the news: if it were lost, the changed status would never be told.
+            await self._save(items=self._with(found.items))
+            if found.changed:
+                await self._store.set_statuses(found.changed)
+            await self._save(checked=some[-1], trials={**self._state.trials, **found.trials})
+            done += found.asked
+        return done, True
+
+    def _left(self, ids: Sequence[str]) -> Sequence[str]:
+        """What this round has not come to yet: from the last id checked to the end, and from the beginning to where the
+        round began."""
+        first = ids.index(self._state.checked) + 1 if self._state.checked in ids else 0
+        if self._state.begun not in ids:
+            return ids[first:]
+        around = [*ids[first:], *ids[:first]]
+        return around[: around.index(self._state.begun) + 1]
+
+
+def _queries(one: WatchedSearch) -> list[str]:
+    variants = one.arguments.get("variants", ())
+    more = [str(text) for text in variants] if isinstance(variants, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return [str(one.arguments.get("query", "")), *more]
+
+
+def _new(id: str, reference: str, one: WatchedSearch) -> NewsItem:
+    return NewsItem(kind="new", id=id, text=clipped(reference, _MAX_REFERENCE), search=one.name)

@@ -1,0 +1,228 @@
+"""The entry of a search in its session's log: begun before anybody is asked, written when the search ends, however it
+ends."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.evidence.kept_log import KeepsDocument, log_search
+from deepcritical_mcp.models import LoggedKind, LoggedQuery, LoggedSearch, SearchResult
+from deepcritical_mcp.search.asking import Outcome
+from deepcritical_mcp.search.citing import Listing
+from deepcritical_mcp.search.documents import FoundRecord, FoundText
+from deepcritical_mcp.sources.base import SearchRequest, Source
+from deepcritical_mcp.text import clean_line, clipped, counted
+
+CUT_SHORT = "The call ended before the search did: it was cancelled, or its time was up."
+LOOKUP = "Look-up by identifier or reference"
+NOT_LOGGED = "This search is missing in the session's log of searches"
+
+_SHOWN = 200
+"""Characters of a reference that is looked up."""
+logger = logging.getLogger(__name__)
+
+
+class Recording:
+    """What the log will say about a search that goes on; `problem` is why it says nothing, "" if it does."""
+
+    def __init__(self, entry: LoggedSearch) -> None:
+        self.entry = entry
+        self.problem = ""
+
+    def note(self, **fields: object) -> None:
+        """Fields of the entry that are known now."""
+        self.entry = self.entry.model_copy(update=fields)
+
+    def answered(self, outcomes: Sequence[Outcome]) -> None:
+        """What the source answered to each query."""
+        sent = {one.query: one.sent for one in self.entry.queries}
+        by = dict.fromkeys(one.answer.answered_by for one in outcomes if one.answer.answered_by)
+        title = f"{self.entry.title} ({'; '.join(by)})" if by else self.entry.title
+        self.note(queries=tuple(_logged(one, sent.get(one.query, "")) for one in outcomes), title=title)
+
+    def listed(self, asked: Sequence[Listing]) -> None:
+        """What each service says about the papers linked to one, instead of the only query."""
+        query = self.entry.queries[0].query
+        title = " and ".join(one.title for one in asked if not one.error) or self.entry.title
+        self.note(queries=tuple(_listed(query, one) for one in asked), title=title)
+
+    def ended(self, result: SearchResult, *, new: int, known: Sequence[str] = ()) -> None:
+        """What came of it: `new` items of evidence; `known` ones were found again, but are not in the result."""
+        self.note(
+            total=result.total_found,
+            ids=tuple(dict.fromkeys((*(one.id for one in result.evidence), *known))),
+            new=new,
+            duplicates=result.duplicates_removed - result.already_known,
+            left_out=result.left_out,
+            errors=result.errors,
+        )
+
+    def looked_up(self, found: Sequence[FoundRecord], ids: Sequence[str], *, new: int) -> None:
+        """What was found for each document; `ids` are those of the evidence, `new` of them were not in the session."""
+        pairs = zip(self.entry.queries, found, strict=True)
+        self.note(
+            queries=tuple(_looked_up(query, one) for query, one in pairs),
+            total=len(ids),
+            examined=len(ids),
+            ids=tuple(dict.fromkeys(ids)),
+            new=new,
+            duplicates=len(ids) - len({*ids}),
+        )
+
+    def read(self, found: FoundText, *, is_new: bool) -> None:
+        """What was found of the only document."""
+        ids, query = (found.publication.id,) if found.publication and found.id else (), self.entry.queries[0]
+        told = LoggedQuery(query=query.query, results=len(ids), detail=found.status.replace("_", " "))
+        self.note(
+            queries=(told,),
+            total=len(ids),
+            examined=len(ids),
+            ids=ids,
+            new=int(is_new and bool(ids)),
+            errors=found.errors,
+        )
+
+    def checked(self, count: int, ids: Sequence[str], *, new: int, errors: Sequence[str]) -> None:
+        """What was found for `count` references of a draft."""
+        told = LoggedQuery(query=counted(count, "reference of a draft", "references of a draft"), results=len(ids))
+        self.note(queries=(told,), total=count, examined=count, ids=tuple(ids), new=new, errors=tuple(errors))
+
+    def failed(self, message: str) -> None:
+        """Why the search did not come to its end. If it has added nothing to the session, it failed as a whole."""
+        queries = self.entry.queries
+        if not self.entry.new:
+            queries = tuple(one.model_copy(update=_failure(one, message)) for one in queries)
+            self.note(queries=queries, total=0, examined=0, ids=(), duplicates=0, left_out=0)
+        self.note(errors=tuple(dict.fromkeys((*self.entry.errors, message))))
+
+    async def write(self, session: KeepsDocument) -> None:
+        """Write the entry. An error is no reason to fail: it is the `problem`."""
+        try:
+            await log_search(session, self.entry)
+        except DeepCriticalError as error:
+            self.problem = f"{NOT_LOGGED}: {error.message}"
+            logger.warning("a search was not logged: %s", error.code)
+
+    def told_in(self, result: SearchResult) -> SearchResult:
+        """`result`, with the problem among its warnings if there is one."""
+        return result.model_copy(update={"warnings": (*result.warnings, self.problem)}) if self.problem else result
+
+
+@asynccontextmanager
+async def recorded(entry: LoggedSearch, session: KeepsDocument) -> AsyncGenerator[Recording]:
+    """Writes the entry when the block ends; whatever ended it is raised afterwards."""
+    recording = Recording(entry)
+    told = False
+    try:
+        yield recording
+        told = True
+    except DeepCriticalError as error:
+        recording.failed(error.message)
+        told = True
+        raise
+    finally:
+        if not told:
+            recording.failed(CUT_SHORT)
+        await recording.write(session)
+
+
+def search_entry(source: Source, request: SearchRequest, tool: str) -> LoggedSearch:
+    """The entry of a search that nobody has answered yet."""
+    is_preprints = source.kind == "preprints"
+    entry = new_entry(
+        tool or source.tool,
+        request.queries,
+        source=source.name,
+        title=f"{source.title} (preprints)" if is_preprints else source.title,
+        filters=tuple(request.limits()),
+        first=request.offset + 1,
+        request=request.model_dump_json(exclude_defaults=True),
+    )
+    sent = (one.model_copy(update={"sent": source.sent(one.query, request)}) for one in entry.queries)
+    return entry.model_copy(update={"queries": tuple(sent)})
+
+
+def citations_entry(source: Source, query: str, arguments: Mapping[str, str | int], tool: str) -> LoggedSearch:
+    """The entry of a look for the papers linked to one."""
+    filters = (f"at most {arguments['max_results']} results",)
+    request = json.dumps(arguments)
+    return new_entry(
+        tool,
+        [query],
+        kind="citations",
+        source=source.name,
+        title=source.title,
+        filters=filters,
+        request=request,
+    )
+
+
+def lookup_entry(tool: str, names: Sequence[str]) -> LoggedSearch:
+    """The entry of a look-up of documents by what they are called."""
+    return new_entry(
+        tool, [clipped(clean_line(one), _SHOWN) for one in names], kind="lookup", source="lookup", title=LOOKUP
+    )
+
+
+def new_entry(
+    tool: str,
+    queries: Sequence[str],
+    *,
+    source: str,
+    title: str,
+    kind: LoggedKind = "search",
+    filters: Sequence[str] = (),
+    first: int = 1,
+    request: str = "{}",
+) -> LoggedSearch:
+    """An entry that begins now; its queries count as failed until they are answered."""
+    return LoggedSearch(
+        at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        tool=tool,
+        kind=kind,
+        source=source,
+        title=title,
+        queries=tuple(LoggedQuery(query=one, status="failed") for one in queries),
+        filters=tuple(filters),
+        first=first,
+        request=request,
+    )
+
+
+def _failure(query: LoggedQuery, message: str) -> dict[str, object]:
+    has_reason = query.status == "failed" and query.detail
+    return {"status": "failed", "results": 0, "detail": query.detail if has_reason else message}
+
+
+def _logged(outcome: Outcome, sent: str) -> LoggedQuery:
+    """`sent` is what was to be sent, for a query that was not answered."""
+    if outcome.error:
+        return LoggedQuery(query=outcome.query, sent=sent, status="failed", detail=outcome.error.message)
+    answer = outcome.answer
+    failed = [f"{one.name} failed: {one.detail}" for one in answer.reports if one.status == "failed"]
+    return LoggedQuery(
+        query=outcome.query,
+        sent=answer.sent,
+        translation=answer.translation if answer.translation != answer.sent else "",
+        results=answer.total,
+        detail="; ".join(filter(None, (answer.detail, *failed))),
+    )
+
+
+def _looked_up(query: LoggedQuery, found: FoundRecord) -> LoggedQuery:
+    if found.publication:
+        provider = found.publication.text.provider
+        return LoggedQuery(query=query.query, results=1, detail=f"record of {provider}" if provider else "")
+    status = "failed" if found.verdict == "outage" else "ok"
+    return LoggedQuery(query=query.query, status=status, detail=f"{found.verdict.replace('_', ' ')}: {found.reason}")
+
+
+def _listed(query: str, listing: Listing) -> LoggedQuery:
+    if listing.error:
+        return LoggedQuery(query=query, status="failed", detail=f"{listing.title}: {listing.error.message}")
+    return LoggedQuery(query=query, results=listing.total, detail=f"answered by {listing.title}")

@@ -1,0 +1,120 @@
+"""What a caller wants to have of a session, and whether the format can do it."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.export import ExportFormat
+from deepcritical_mcp.export.chosen_fields import LISTED_FIELDS, RECORD_FIELDS, checked_fields
+from deepcritical_mcp.text import clean_line
+
+AnyFormat = Literal[ExportFormat, "bibliography", "search-log", "table", "news"]
+RECORD_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+_WITH_ABSTRACTS = ("bibtex", "ris", "csl-json", "markdown", "jsonl")
+_OF_SESSION = ("search-log", "news")
+"""Formats about the whole session, of which nothing can be chosen."""
+
+
+class FileType(NamedTuple):
+    """What a file in one form is called, and its type."""
+
+    suffix: str
+    media_type: str
+
+
+_TYPES = {
+    "text": FileType(".txt", "text/plain"),
+    "markdown": FileType(".md", "text/markdown"),
+    "html": FileType(".html", "text/html"),
+    "csv": FileType(".csv", "text/csv"),
+    "json": FileType(".json", "application/json"),
+    "bibtex": FileType(".bib", "application/x-bibtex"),
+    "ris": FileType(".ris", "application/x-research-info-systems"),
+    "csl-json": FileType(".json", "application/json"),
+    "jsonl": FileType(".jsonl", "application/x-ndjson"),
+}
+OUTPUTS: Mapping[AnyFormat, tuple[str, ...]] = {
+    **{name: (name,) for name in RECORD_FORMATS},
+    "bibliography": ("text", "markdown", "html"),
+    "search-log": ("markdown", "csv", "json"),
+    "table": ("csv", "markdown"),
+    "news": ("markdown",),
+}
+"""The forms of each format, the default one first."""
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """A checked request.
+
+    Attributes:
+        ids: of what to export, in the session's spelling; () for all.
+        style: of a bibliography, "" for the default one.
+        output: one of `OUTPUTS`.
+        fields: those that each record has; () for all.
+        abstracts: whether abstracts and the texts of pasted documents are written.
+        marked: see `matches_mark`; "" for all.
+        own_styles: the folder of styles of a caller who may name files on this machine, too; None for others.
+    """
+
+    format: AnyFormat
+    ids: tuple[str, ...] = ()
+    style: str = ""
+    output: str = ""
+    fields: tuple[str, ...] = ()
+    abstracts: bool = False
+    marked: str = ""
+    own_styles: Path | None = None
+
+    @property
+    def file_type(self) -> FileType:
+        """Of a file with this export."""
+        return _TYPES[self.output]
+
+
+def checked_request(request: ExportRequest) -> ExportRequest:
+    """`request`, as the caller wrote it, with its defaults.
+
+    Raises:
+        InvalidInputError: the format cannot do it; the message says what fits.
+    """
+    format, outputs = request.format, OUTPUTS[request.format]
+    if request.output and request.output not in outputs:
+        raise InvalidInputError(_no_output(format, request.output))
+    if request.style and format != "bibliography":
+        raise InvalidInputError(f'style is for format="bibliography"; format={format} has none.')
+    if request.abstracts and format not in _WITH_ABSTRACTS:
+        instead = ' fields=["title", "abstract"] puts them into a table.' if format == "table" else ""
+        raise InvalidInputError(f"format={format} has no abstracts; {', '.join(_WITH_ABSTRACTS)} have them.{instead}")
+    if format in _OF_SESSION and (request.ids or request.marked):
+        raise InvalidInputError(f"format={format} is about the whole session: leave ids and marked out.")
+    fields = tuple(one.strip().lower() for one in request.fields)
+    known = _known_fields(format)
+    if fields and not known:
+        why = ", which is always complete" if format == "jsonl" else ""
+        raise InvalidInputError(
+            f"fields cannot be chosen for format={format}{why}. They can for bibtex, ris, csl-json, markdown and table."
+        )
+    return replace(request, output=request.output or outputs[0], fields=checked_fields(fields, known))
+
+
+def _known_fields(format: AnyFormat) -> tuple[str, ...]:
+    if format == "table":
+        return pkgutil.resolve_name("deepcritical_mcp.export.fields_table:TABLE_COLUMNS")
+    if format == "markdown":
+        return LISTED_FIELDS
+    return RECORD_FIELDS if format in ("bibtex", "ris", "csl-json") else ()
+
+
+def _no_output(format: AnyFormat, output: str) -> str:
+    written = clean_line(output)[:40]
+    if len(OUTPUTS[format]) == 1:
+        fitting = [name for name, forms in OUTPUTS.items() if output in forms and len(forms) > 1]
+        which = f" Formats with output={written}: {', '.join(fitting)}." if fitting else ""
+        return f'output "{written}": format={format} has one form only, leave output out.{which}'
+    return f'format={format} has no output "{written}": pass one of {", ".join(OUTPUTS[format])}.'

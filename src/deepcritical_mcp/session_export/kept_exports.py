@@ -1,0 +1,100 @@
+"""Exports that a session keeps for clients elsewhere, which read them as resources: compressed, the latest few."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import TYPE_CHECKING
+
+from anyio.to_thread import run_sync
+
+from deepcritical_mcp.errors import ExportFileError, InvalidInputError
+from deepcritical_mcp.models import Value
+from deepcritical_mcp.session_export.whole_export import WholeExport
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
+MAX_KEPT = 3
+MAX_CHARACTERS = 20_000_000
+MAX_COMPRESSED = 4_000_000
+"""Characters that a session keeps of one export; BibTeX of 10,000 records takes some 2 million."""
+_LIST = "exports"
+
+
+class KeptExport(Value):
+    """One of the exports that a session keeps: the document `place` has it."""
+
+    name: str
+    media_type: str
+    size: int
+    place: str
+
+
+class _KeptExports(Value):
+    exports: tuple[KeptExport, ...] = ()
+
+
+async def keep_export(store: EvidenceStore, name: str, whole: WholeExport) -> KeptExport:
+    """Keep an export in the session under its name, in place of an earlier one of that name, else of the oldest;
+    `size` is in bytes.
+
+    Raises:
+        InvalidInputError: it is too large to be kept.
+        EvidenceStoreError: the session cannot be written.
+    """
+    packed, size = await run_sync(_packed, whole, abandon_on_cancel=True)
+    kept = await _listed(store)
+    others = [one for one in kept if one.name != name][-(MAX_KEPT - 1) :]
+    used = {one.place for one in others}
+    place = next(f"export:{n}" for n in range(MAX_KEPT) if f"export:{n}" not in used)
+    added = KeptExport(name=name, media_type=whole.request.file_type.media_type, size=size, place=place)
+    # Without its entry first: nothing is ever found under another one's name.
+    await _list(store, others)
+    await store.keep_document(place, packed)
+    await _list(store, [*others, added])
+    return added
+
+
+async def kept_export(store: EvidenceStore, name: str) -> str | None:
+    """The text of the export of that name; None if the session does not keep it, or no longer.
+
+    Raises:
+        ExportFileError: it is damaged.
+    """
+    found = next((one for one in await _listed(store) if one.name == name), None)
+    if found is None:
+        return None
+    packed = await store.document(found.place)
+    return await run_sync(_unpacked, packed, abandon_on_cancel=True)
+
+
+async def _listed(store: EvidenceStore) -> tuple[KeptExport, ...]:
+    kept = await store.document(_LIST)
+    return _KeptExports.model_validate_json(kept).exports if kept else ()
+
+
+async def _list(store: EvidenceStore, exports: list[KeptExport]) -> None:
+    await store.keep_document(_LIST, _KeptExports(exports=tuple(exports)).model_dump_json())
+
+
+def _packed(whole: WholeExport) -> tuple[str, int]:
+    compressor, parts, size = zlib.compressobj(), list[bytes](), 0
+    for chunk in whole.chunks if whole.size <= MAX_CHARACTERS else ():
+        data = chunk.encode(errors="replace")
+        size += len(data)
+        parts.append(compressor.compress(data))
+    packed = base64.b85encode(b"".join((*parts, compressor.flush()))).decode()
+    if not parts or len(packed) > MAX_COMPRESSED:
+        raise InvalidInputError(
+            f"The export of {whole.count:,} records has {whole.size:,} characters, which is too much to be kept here. "
+            "Leave abstracts out, choose records with ids or marked, or leave save out: the text then comes in parts."
+        )
+    return packed, size
+
+
+def _unpacked(packed: str) -> str:
+    try:
+        return zlib.decompress(base64.b85decode(packed)).decode()
+    except (ValueError, zlib.error) as error:
+        raise ExportFileError("This export is damaged: export_evidence with save=true makes it again.") from error

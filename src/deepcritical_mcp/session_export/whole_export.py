@@ -1,0 +1,172 @@
+"""A whole export of a session: every record that was chosen, in one text."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyio.to_thread import run_sync
+
+from deepcritical_mcp.checking.report_parts import written_report
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.evidence.kept_log import search_log
+from deepcritical_mcp.export import EXPORT_FILES, written_entries
+from deepcritical_mcp.models import CitationReport, LoggedSearch, Publication
+from deepcritical_mcp.session_export.chosen_records import ChosenRecords, chosen_records, recheck
+from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, ExportRequest
+from deepcritical_mcp.text import counted
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.export.bibliography import Bibliographies
+    from deepcritical_mcp.search.witness import Witness
+
+NOTHING_YET = (
+    "This session has no evidence yet. If an earlier result names another session_id, pass that one: a new connection "
+    "starts with an empty session. Otherwise search first, or use add_evidence."
+)
+NO_SEARCHES = (
+    "No search was logged in this session: pubmed_search, preprint_search, trial_search and web_search write the log. "
+    "If an earlier result names another session_id, pass that one."
+)
+
+
+@dataclass(frozen=True)
+class WholeExport:
+    """An export as it is written into a file.
+
+    Attributes:
+        chunks: the text, in order, a record each where the format has records.
+        count: of records or, in a search log, of searches.
+        missing: ids that the session does not have.
+        left_out: how many notes are not references.
+        remarks: on the status of the records and on what was written.
+    """
+
+    request: ExportRequest
+    chunks: Sequence[str]
+    count: int
+    missing: tuple[str, ...] = ()
+    left_out: int = 0
+    remarks: tuple[str, ...] = ()
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", sum(map(len, self.chunks)))
+
+    @property
+    def text(self) -> str:
+        """The whole of it."""
+        return "".join(self.chunks)
+
+
+async def exported(
+    store: EvidenceStore,
+    request: ExportRequest,
+    *,
+    witness: Witness,
+    report: CitationReport | None = None,
+) -> WholeExport:
+    """What `request`, which was checked, asks for, whole; for news see `told_news`.
+
+    Args:
+        store: the session.
+        request: see `checked_request`.
+        witness: asks again for statuses that were read too long ago.
+        report: of the last check of a draft, which Markdown of all records ends with.
+
+    Raises:
+        InvalidInputError: there is nothing to export, or a style is unknown or cannot be read.
+        EvidenceStoreError: the session cannot be read or written.
+    """
+    chosen = await chosen_records(store, request)
+    if request.format == "search-log":
+        return await _log_export(store, request, chosen.publications)
+    if not chosen.publications:
+        raise InvalidInputError(nothing_to_export(request, chosen))
+    remarks = await recheck(store, witness, [one.id for one in chosen.publications])
+    chosen = await chosen_records(store, request)
+    written = _Writing(request, chosen.publications, report)
+    chunks, more = await run_sync(written.run, abandon_on_cancel=True)
+    return WholeExport(
+        request, chunks, len(chosen.publications), tuple(chosen.missing), chosen.notes, (*remarks, *more)
+    )
+
+
+def nothing_to_export(request: ExportRequest, chosen: ChosenRecords) -> str:
+    """Why there is nothing to export, and what helps."""
+    if not chosen.total:
+        return f"There is nothing to export. {NOTHING_YET}"
+    if chosen.notes:
+        return f"There is nothing to export. {notes_left_out(chosen.notes)}"
+    if request.marked:
+        return (
+            f'There is nothing to export: no evidence here is marked "{request.marked}". add_evidence marks it, '
+            "list_evidence shows how it is marked."
+        )
+    return "There is nothing to export: none of these ids is in the session. list_evidence shows what it has."
+
+
+def notes_left_out(count: int) -> str:
+    """What to say of notes that a format cannot have; "" for none."""
+    if not count:
+        return ""
+    return f"Left out, because notes are not references: {counted(count, 'note')}. format=markdown and jsonl have them."
+
+
+async def _log_export(store: EvidenceStore, request: ExportRequest, publications: Sequence[Publication]) -> WholeExport:
+    log = await search_log(store)
+    if not log:
+        raise InvalidInputError(f"There is nothing to export. {NO_SEARCHES}")
+    text = await run_sync(_written_log, log, publications, request.output, store.title, abandon_on_cancel=True)
+    return WholeExport(request, text.splitlines(keepends=True), len(log))
+
+
+def _written_log(log: Sequence[LoggedSearch], publications: Sequence[Publication], output: str, title: str) -> str:
+    return _late("search_log_export:search_log_export")(log, publications, output, title=title)
+
+
+@dataclass(frozen=True)
+class _Writing:
+    """Writes records; for a worker thread."""
+
+    request: ExportRequest
+    publications: Sequence[Publication]
+    report: CitationReport | None
+
+    def run(self) -> tuple[list[str], tuple[str, ...]]:
+        """The text in chunks, and remarks."""
+        request = self.request
+        if request.format in RECORD_FORMATS:
+            return [*self._records()], ()
+        if request.format == "bibliography":
+            made: Bibliographies = _late("bibliography:bibliography")(
+                self.publications,
+                request.style,
+                request.output,
+                styles_folder=request.own_styles,
+                allow_paths=request.own_styles is not None,
+            )
+            return made.text.splitlines(keepends=True), tuple(made.remarks)
+        write = _late("fields_table:fields_table" if request.fields else "study_table:study_table")
+        text: str = write(self.publications, *((request.fields,) if request.fields else ()), request.output)
+        return text.splitlines(keepends=True), ()
+
+    def _records(self) -> Iterator[str]:
+        request = self.request
+        assert request.format in RECORD_FORMATS
+        file = EXPORT_FILES[request.format]
+        yield file.head
+        entries = written_entries(self.publications, request.format, abstracts=request.abstracts, fields=request.fields)
+        for number, entry in enumerate(entries):
+            yield f"{file.separator if number else ''}{entry}"
+        yield file.tail
+        if self.report and request.format == "markdown":
+            yield f"\n{written_report(self.report)}"
+
+
+def _late(place: str) -> Any:
+    """A writer whose libraries are loaded when it is first needed."""
+    return pkgutil.resolve_name(f"deepcritical_mcp.export.{place}")

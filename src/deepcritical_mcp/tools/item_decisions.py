@@ -1,0 +1,199 @@
+"""The decisions and tags among the items of `add_evidence`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from deepcritical_mcp.models import (
+    MAX_REASON_LENGTH,
+    MAX_TAG_LENGTH,
+    MAX_TAGS,
+    DecidedItem,
+    Publication,
+    ScreeningMark,
+    Verdict,
+    decision_line,
+)
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.params import evidence_id, identifier_field, is_findable, split_place
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
+_ID_START = re.compile(
+    r"\W{0,3}(?:(?:pubmed|pmid|pmc|doi|nct|url|https?):.|NCT[0-9]{8}|10\.[0-9]{4,9}/)", re.IGNORECASE
+)
+_BETWEEN_IDS = re.compile(r"[\s,;|+&]")
+_INCLUDE = {
+    **dict.fromkeys(("true", "yes", "y", "1"), "included"),
+    **dict.fromkeys(("false", "no", "n", "0"), "excluded"),
+}
+NO_TAGS = "none"
+"""The tag that takes all tags away; an empty list means that none were given."""
+
+
+class EvidenceItem(BaseModel):
+    """One item as the client's model writes it: evidence to keep, or a decision about what is kept under `id`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: str = ""
+    title: str = ""
+    url: str = ""
+    source: Literal["pubmed", "web", "user"] = "user"
+    date: Annotated[str, Field(description="YYYY[-MM[-DD]]")] = ""
+    authors: list[str] = []
+    pmid: str = ""
+    doi: str = ""
+    pmcid: str = ""
+    nct: str = ""
+    reference: str = ""
+    id: str = ""
+    decision: Verdict = ""
+    reason: str = ""
+    tags: list[str] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_include(cls, values: Any) -> Any:
+        """Reads `include: true` as the decision "included", and `include: false` as "excluded"."""
+        if not isinstance(values, dict) or "include" not in values:
+            return cast("object", values)
+        given = dict(cast("dict[str, object]", values))
+        include = str(given.pop("include")).strip().lower()
+        decision = _INCLUDE.get(include)
+        if decision is None:
+            raise ValueError('include is true or false; or pass decision="included", "excluded" or "cited"')
+        if given.setdefault("decision", decision) != decision:
+            raise ValueError(f'include={include} and decision="{given["decision"]}" do not agree: pass only decision')
+        return given
+
+    @property
+    def decides(self) -> bool:
+        """Whether it says anything about a decision or tags."""
+        return bool(self.decision or clean_line(self.reason) or self.clean_tags)
+
+    @property
+    def numbers(self) -> list[str]:
+        """The identifiers and addresses that it gives, apart from `id`."""
+        return [*filter(None, map(clean_line, (self.pmid, self.doi, self.pmcid, self.nct, self.url)))]
+
+    @property
+    def is_decision(self) -> bool:
+        """Whether it says only what was decided about something that others know by its identifiers."""
+        return self.decides and bool(self.numbers) and not any((self.content, self.title, self.reference))
+
+    @property
+    def clean_tags(self) -> tuple[str, ...]:
+        """The tags, each once, whatever its case; several in one text are several."""
+        tags = [clean_line(tag) for text in self.tags for tag in re.split("[,;]", text)]
+        return tuple({tag.casefold(): tag for tag in reversed(tags) if tag}.values())[::-1]
+
+    def mark(self, id: str) -> ScreeningMark:
+        """Its decision about the publication `id`."""
+        tags = self.clean_tags
+        new = None if not tags else () if tags == (NO_TAGS,) else tags
+        return ScreeningMark(id, self.decision, clean_line(self.reason), new)
+
+
+def decision_problem(item: EvidenceItem) -> str:
+    """Why a decision cannot be kept; "" if it can, or there is none."""
+    tags, reason = item.clean_tags, clean_line(item.reason)
+    words = [tag for tag in tags if tag != NO_TAGS and not is_findable(tag)]
+    long = next((tag for tag in tags if len(tag) > MAX_TAG_LENGTH), "")
+    problems = {
+        f"reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH}": len(reason) > MAX_REASON_LENGTH,
+        'decision="undecided" takes a decision back and keeps no reason: leave reason out, or use tags': (
+            item.decision == "undecided" and reason
+        ),
+        f"{len(tags)} tags; an item has at most {MAX_TAGS}": len(tags) > MAX_TAGS,
+        f'tag "{long[:40]}…" has {len(long)} characters; the limit is {MAX_TAG_LENGTH}': long,
+        f"{', '.join(words)}: that is a decision, not a tag; pass it as decision": words,
+        f'tags: "{NO_TAGS}" takes all tags away, so pass it alone': NO_TAGS in tags and len(tags) > 1,
+    }
+    found = next((problem for problem, is_true in problems.items() if is_true), "")
+    return found or (_id_problem(item) if item.id else "")
+
+
+def _id_problem(item: EvidenceItem) -> str:
+    if not item.decides:
+        return "id is of evidence that is kept: pass decision, reason or tags with it (get_evidence reads it)"
+    if item.content.strip() or item.reference.strip():
+        return "id is of evidence that is kept: for a note about it pass pmid, doi or url with content, in another item"
+    if _names_several(item.id):
+        return f"{clean_line(item.id)[:100]} holds more than one id: pass one id per item"
+    if any(evidence_id(one) != _kept_id(item.id) for one in item.numbers):
+        return "id and another identifier are not the same: pass only id"
+    return ""
+
+
+def _names_several(given: str) -> bool:
+    """Whether it is a list of ids."""
+    return len({evidence_id(one) for one in _BETWEEN_IDS.split(given) if _ID_START.match(one)}) > 1
+
+
+async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tuple[dict[int, str], dict[int, str]]:
+    """The ids of kept publications that items only decide about, by the place of each; and why some cannot be found.
+
+    An item with other identifiers in place of an `id` is one of these if the session has what all of them name.
+    """
+    sought = {
+        index: [_kept_id(item.id)] if item.id else [evidence_id(value) for value in item.numbers]
+        for index, item in enumerate(items)
+        if item.id or item.is_decision
+    }
+    found = await store.publications([id for ids in sought.values() for id in ids])
+    kept: dict[int, str] = {}
+    unknown: dict[int, str] = {}
+    for index, ids in sought.items():
+        names = {found[id].id if id in found else "" for id in ids}
+        if len(names) == 1 and "" not in names:
+            kept[index] = names.pop()
+        elif items[index].id:
+            unknown[index] = _unknown(ids[0])
+    return kept, unknown
+
+
+async def decided(store: EvidenceStore, items: Sequence[EvidenceItem], ids: Mapping[int, str]) -> list[DecidedItem]:
+    """Write the decisions of items about the publications `ids`, and give what is decided then."""
+    found = await store.decide([items[index].mark(id) for index, id in ids.items()]) if ids else []
+    return [
+        DecidedItem(index=index, id=one.id, decision=_told(one))
+        for index, one in zip(ids, found, strict=True)
+        if one is not None
+    ]
+
+
+def _told(publication: Publication) -> str:
+    """What is decided, "undecided; tags: rct" if there are only tags."""
+    line = decision_line(publication)
+    return f"undecided; {line}" if line and not publication.screening else line
+
+
+def contradictions(items: Sequence[EvidenceItem], ids: Mapping[int, str]) -> dict[int, str]:
+    """Why items are not heeded that say otherwise about a publication than an earlier item of the same call."""
+    said: dict[tuple[str, str], tuple[object, int]] = {}
+    problems: dict[int, str] = {}
+    for index, id in ids.items():
+        mark = items[index].mark(id)
+        for name in ("verdict", "reason", "tags"):
+            if value := getattr(mark, name):
+                earlier, place = said.setdefault((id, name), (value, index))
+                if earlier != value:
+                    problems[index] = f"item {place} says otherwise about {id}, and only that one was heeded"
+    return problems
+
+
+def _kept_id(given: str) -> str:
+    """The id of a publication or text in the session, from any spelling; of a part of a text, that of the text."""
+    return evidence_id(split_place(given)[0])
+
+
+def _unknown(id: str) -> str:
+    name, number = identifier_field(id)
+    fetch = f' To fetch and mark it, pass {name}="{number}" instead of id.' if name else ""
+    return f"{id[:100]} is not in this session; list_evidence has the ids.{fetch}"

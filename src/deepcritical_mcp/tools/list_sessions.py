@@ -1,0 +1,77 @@
+"""The tool `list_sessions`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Field
+
+from deepcritical_mcp.models import QUERY_LIMIT, SessionList, SessionSummary
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.call_session import ToolContext, application, current_id, finds_titles, own_sessions
+from deepcritical_mcp.tools.session_titles import day, minute, with_words
+from deepcritical_mcp.tools.spec import ToolSpec, hints
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.kept_sessions import KeptSession
+
+PAGE = 20
+NO_SESSIONS = (
+    "There is no session yet. A search opens one by itself, and takes its first query as the title; "
+    'session_id="new: a title" opens one with a title of your own.'
+)
+ONLY_THIS = (
+    "This server does not ask who calls, so it lists only the session of this connection. Others are found by the "
+    "session_id that their results show."
+)
+
+
+async def list_sessions(
+    ctx: ToolContext,
+    query: Annotated[
+        str, AfterValidator(clean_line), Field(max_length=QUERY_LIMIT, description="words of the title")
+    ] = "",
+    offset: Annotated[int, Field(ge=0)] = 0,
+) -> SessionList:
+    """List your own kept sessions, last used first: title, size, dates."""
+    own = await own_sessions(ctx)
+    matching = with_words(query, own)
+    page = matching[offset : offset + PAGE]
+    following = offset + len(page)
+    registry = (await application(ctx).services()).sessions
+    beyond = [f"offset {offset} is beyond the last session."] if offset >= len(matching) > 0 else []
+    chosen = "" if registry.lasting or not own else "Sessions are kept in memory and end with the server."
+    return SessionList(
+        session_id=await current_id(ctx),
+        total=len(own),
+        matching=len(matching),
+        sessions=tuple(map(_summary, page)),
+        next_offset=following if following < len(matching) else -1,
+        warnings=tuple(
+            filter(None, (*beyond, registry.warning or chosen, "" if finds_titles(ctx) else ONLY_THIS)),
+        ),
+        next_step=_next_step(query, own, page),
+    )
+
+
+def _next_step(query: str, own: list[KeptSession], page: list[KeptSession]) -> str:
+    if not own:
+        return NO_SESSIONS
+    if not page:
+        return f'No title has all words of "{query}": use fewer, or none to list all.' if query else "Use offset=0."
+    return f'To continue one, pass its title or id: list_evidence session_id="{page[0].session_id}" shows what it has.'
+
+
+def _summary(session: KeptSession) -> SessionSummary:
+    return SessionSummary(
+        session_id=session.session_id,
+        title=session.title,
+        created=minute(session.created),
+        last_used=minute(session.used),
+        kept_until=day(session.expires),
+        evidence=session.items,
+        searches=session.searches,
+    )
+
+
+TOOL = ToolSpec(list_sessions, "List kept sessions", SessionList, hints(read_only=True))

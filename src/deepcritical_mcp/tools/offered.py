@@ -1,0 +1,78 @@
+"""Which tools a server offers, and advice without those that it does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from deepcritical_mcp.models import AddResult, EvidenceList, SearchResult
+from deepcritical_mcp.tools.spec import ToolSpec
+
+ResultT = TypeVar("ResultT", bound=BaseModel)
+
+_CLAUSE_END = re.compile(r"(?<=[.!?;]) ")
+_CUT_MARK = re.compile(r'(characters left out): get_evidence ids=\["[^"\s]{1,2500}"\] …\]')
+
+
+def with_names(tools: Sequence[ToolSpec], names: Iterable[str]) -> tuple[ToolSpec, ...]:
+    """The tools with these names, in the order of `tools`."""
+    wanted = set(names)
+    return tuple(spec for spec in tools if spec.name in wanted)
+
+
+def hidden_in(text: str, hidden: Collection[str]) -> bool:
+    """Whether `text` names one of the `hidden` tools."""
+    return bool(hidden) and _naming(hidden).search(text) is not None
+
+
+def as_offered(result: ResultT, hidden: Collection[str]) -> ResultT:
+    """`result` with advice that the tools on offer allow: in its remarks, and where texts are cut.
+
+    Without get_evidence, semantic_search returns the whole texts of a search's results; what that leaves out itself
+    is only marked.
+    """
+    if not hidden:
+        return result
+    update: dict[str, Any] = {}
+    if text := getattr(result, "next_step", ""):
+        update["next_step"] = without_tools(text, hidden)
+    texts: Sequence[str] = getattr(result, "warnings", ())
+    if texts:
+        update["warnings"] = tuple(filter(None, (without_tools(text, hidden) for text in texts)))
+    if isinstance(result, AddResult):
+        reasons = ((one, without_tools(one.reason, hidden) or one.reason) for one in result.rejected)
+        update["rejected"] = tuple(one.model_copy(update={"reason": reason}) for one, reason in reasons)
+    if isinstance(result, (SearchResult, EvidenceList)) and "get_evidence" in hidden:
+        is_found = isinstance(result, SearchResult) and result.providers and "semantic_search" not in hidden
+        instead = r'\1: semantic_search detail="full" …]' if is_found else r"\1 …]"
+        update["evidence"] = tuple(
+            one.model_copy(update={"content": _CUT_MARK.sub(instead, one.content)}) if one.content_truncated else one
+            for one in result.evidence
+        )
+    return result.model_copy(update=update) if update else result
+
+
+def without_tools(text: str, hidden: Collection[str]) -> str:
+    """Advice without the clauses that name one of the `hidden` tools; what is left still ends as a sentence."""
+    if not any(name in text for name in hidden):
+        return text
+    named = _naming(hidden)
+    kept, follows_gap = "", False
+    for clause in _CLAUSE_END.split(text):
+        if not named.search(clause):
+            starts = follows_gap and (not kept or kept.endswith((". ", "! ", "? ")))
+            kept += f"{clause[:1].upper()}{clause[1:]} " if starts else f"{clause} "
+            follows_gap = False
+            continue
+        follows_gap = True
+        if kept.endswith("; ") and not clause.endswith(";"):
+            kept = f"{kept[:-2]}. "
+    kept = kept.rstrip()
+    return f"{kept[:-1]}." if kept.endswith(";") else kept
+
+
+def _naming(names: Collection[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b")

@@ -1,0 +1,73 @@
+"""Sessions by their titles: how a call names one, and what it is told if there is no such session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from difflib import get_close_matches
+
+from deepcritical_mcp.evidence.kept_sessions import MAX_TITLE, KeptSession, folded_title
+from deepcritical_mcp.text import counted
+
+NEW = "new"
+MAX_NAMED = 5
+_CLOSE = 0.6
+_SHORTEST_WORD = 3
+
+
+def opens_new(session_id: str) -> bool:
+    """Whether this asks for a new session: "new", or "new: its title"."""
+    return session_id.partition(":")[0].strip() == NEW
+
+
+def same_title(one: str, other: str) -> bool:
+    """Whether two titles differ in case, blanks and encoding at most."""
+    return folded_title(one) == folded_title(other)
+
+
+def described(session: KeptSession) -> str:
+    """A session's id, size and last use."""
+    facts = [session.session_id]
+    facts += [counted(session.items, "item")] if session.items >= 0 else []
+    facts += [f"last used {minute(session.used)} UTC"] if session.used else []
+    return ", ".join(facts)
+
+
+def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
+    """That none of the caller's `sessions` has this title, which ones are like it, and how to open it."""
+    if len(title) > MAX_TITLE:
+        return (
+            f"You have no session with this title: a title has at most {MAX_TITLE} characters, and this {len(title)}."
+        )
+    near = [f'"{one.title}" ({described(one)})' for one in _like(title, sessions)]
+    meant = f" Did you mean {'; '.join(near)}?" if near else ""
+    return f'You have no session whose title is or begins with "{title}".{meant} session_id="new: {title}" opens one.'
+
+
+def with_words(words: str, sessions: Sequence[KeptSession]) -> list[KeptSession]:
+    """The sessions whose titles have all these words, or words that begin so."""
+    wanted = folded_title(words).split()
+    return [one for one in sessions if all(_has(word, one.title) for word in wanted)]
+
+
+def minute(at: float) -> str:
+    """A time (Unix seconds) as "2026-11-23 04:45" in UTC; "" for 0.0, which is unknown."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}" if at else ""
+
+
+def day(at: float) -> str:
+    """A time (Unix seconds) as "2026-11-23" in UTC; "" for 0.0, which is unknown."""
+    return minute(at)[: len("2026-11-23")]
+
+
+def _like(title: str, sessions: Sequence[KeptSession]) -> list[KeptSession]:
+    titled = {folded_title(one.title): one for one in reversed(sessions) if one.title}
+    asked = folded_title(title)
+    words = [word for word in asked.split() if len(word) >= _SHORTEST_WORD]
+    close = get_close_matches(asked, titled, n=MAX_NAMED, cutoff=_CLOSE)
+    sharing = [one for one in reversed(titled) if any(_has(word, one) for word in words)]
+    return [titled[one] for one in dict.fromkeys((*close, *sharing))][:MAX_NAMED]
+
+
+def _has(word: str, title: str) -> bool:
+    return any(one.startswith(word) for one in folded_title(title).replace("-", " ").split())

@@ -1,0 +1,165 @@
+"""`deepcritical-mcp sessions` lists, exports, deletes and restores what the server on stdio keeps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.export import read_jsonl
+from tests.cli.conftest import Command
+from tests.publications import published
+
+NOTES = {"Warts and zinc": ["Zinc heals warts.", "Zinc is a metal."], "Warts and iron": ["Iron does not."]}
+
+
+async def _keep(data: Path) -> dict[str, str]:
+    settings = Settings(data_dir=data)
+    registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
+    ids: dict[str, str] = {}
+    for title, notes in NOTES.items():
+        store = await registry.open(title=title)
+        await store.add_evidence([published(one, provider="user", source="user", title=one) for one in notes])
+        ids[title] = store.session_id
+    await registry.aclose()
+    return ids
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> dict[str, str]:
+    """The ids of two sessions by their titles."""
+    return anyio.run(_keep, tmp_path / "data")
+
+
+@pytest.fixture
+def sessions(command: Command, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+    def run(*arguments: str, stdin: str = "", data: str = "") -> tuple[int, str, str]:
+        place = {"DEEPCRITICAL_DATA_DIR": data or str(tmp_path / "data")}
+        done = command("sessions", *arguments, stdin=stdin, **place)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+Sessions = Callable[..., tuple[int, str, str]]
+
+
+def test_they_are_listed_with_their_size_and_for_how_long_they_are_kept(
+    kept: dict[str, str], sessions: Sessions
+) -> None:
+    code, table, _ = sessions()
+    assert code == 0
+    head, *rows = table.splitlines()
+    assert head.split() == ["TITLE", "ITEMS", "SEARCHES", "LAST", "USED", "KEPT", "UNTIL", "ID"]
+    assert sorted(row.split()[-1] for row in rows) == sorted(kept.values())
+    assert {tuple(row.split()[:4]) for row in rows} == {("Warts", "and", "zinc", "2"), ("Warts", "and", "iron", "1")}
+    read = json.loads(sessions("list", "--json")[1])
+    assert {row["title"]: row["items"] for row in read} == {"Warts and zinc": 2, "Warts and iron": 1}
+    assert all(row["expires"] == pytest.approx(row["used"] + 90 * 86_400) for row in read)
+
+
+@pytest.mark.usefixtures("kept")
+def test_one_is_exported_by_its_title_and_never_over_a_file(sessions: Sessions, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    code, said, _ = sessions("export", "warts and z", "-o", str(out))
+    assert (code, said) == (0, f"2 records written to {out}\n")
+    assert [one.title for one in read_jsonl(out.read_text("utf-8"))] == NOTES["Warts and zinc"]
+    code, _, error = sessions("export", "warts and i", "-o", str(out))
+    assert code
+    assert "exists and was not changed" in error
+    assert len(read_jsonl(out.read_text("utf-8"))) == 2
+    assert sessions("export", "warts and i", "-o", str(out), "--force")[0] == 0
+    assert len(read_jsonl(out.read_text("utf-8"))) == 1
+    code, text, _ = sessions("export", "warts and i", "--format", "markdown")
+    assert "Iron does not" in text
+    assert "there are bibtex" in sessions("export", "warts and i", "--format", "docx")[2]
+
+
+def test_deleting_asks_and_can_be_undone(kept: dict[str, str], sessions: Sessions) -> None:
+    code, said, _ = sessions("delete", "Warts and zinc", stdin="n\n")
+    assert code
+    assert "Delete 1 session with all evidence?" in said
+    assert len(json.loads(sessions("--json")[1])) == 2
+    code, said, _ = sessions("delete", "Warts and zinc", "--yes")
+    assert code == 0
+    assert f"deepcritical-mcp sessions undo {kept['Warts and zinc']}" in said
+    assert [row["title"] for row in json.loads(sessions("--json")[1])] == ["Warts and iron"]
+    code, said, _ = sessions("undo", kept["Warts and zinc"])
+    assert (code, said) == (0, f"{kept['Warts and zinc']} is back, with 2 items of evidence.\n")
+    assert "nothing to restore" in sessions("undo", "rs_" + "0" * 32)[2]
+
+
+@pytest.mark.usefixtures("kept")
+def test_what_is_ambiguous_or_unknown_changes_nothing(sessions: Sessions) -> None:
+    code, _, error = sessions("delete", "warts", "--yes")
+    assert code
+    assert "2 sessions have titles that begin with" in error
+    assert 'No session has the id or title "skin"' in sessions("export", "skin")[2]
+    assert len(json.loads(sessions("--json")[1])) == 2
+
+
+def test_where_nothing_is_kept_the_command_says_so(sessions: Sessions, tmp_path: Path) -> None:
+    assert "No sessions are kept: DEEPCRITICAL_DATA_DIR is memory" in sessions(data="memory")[2]
+    assert f"No sessions are kept in {tmp_path}" in sessions(data=str(tmp_path / "none"))[1]
+
+
+async def _with_paper(data: Path) -> None:
+    settings = Settings(data_dir=data)
+    registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
+    store = await registry.open(title="Zinc")
+    paper = published("Zinc healed.", source="pubmed", title="Zinc and wounds", pmid="1", status_checked="2999-01-01")
+    await store.add_evidence([paper])
+    await registry.aclose()
+
+
+def test_a_session_is_also_exported_as_bibliography_table_and_search_log(sessions: Sessions, tmp_path: Path) -> None:
+    anyio.run(_with_paper, tmp_path / "data")
+    code, text, error = sessions("export", "zinc", "--format", "bibliography", "--style", "apa", "--as", "html")
+    assert code == 0, error
+    assert "<" in text
+    assert "Zinc and wounds" in text
+    out = tmp_path / "table.csv"
+    code, said, _ = sessions("export", "zinc", "--format", "table", "-o", str(out))
+    assert (code, said) == (0, f"1 record written to {out}\n")
+    assert out.read_bytes().startswith("\ufeff".encode())
+    assert "No search was logged" in sessions("export", "zinc", "--format", "search-log")[2]
+    assert "nothing that fits" in sessions("export", "zinc", "--marked", "included")[2]
+    assert "style is for" in sessions("export", "zinc", "--style", "apa")[2]
+    assert "deepcritical-mcp refresh" in sessions("export", "zinc", "--format", "news")[2]
+
+
+def test_advice_of_the_commands_is_for_the_shell(
+    kept: dict[str, str], sessions: Sessions, command: Command, tmp_path: Path
+) -> None:
+    place = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
+    lost = command("refresh", "nosuch", **place).stderr
+    assert "deepcritical-mcp sessions lists" in lost
+    assert "list_evidence" not in lost
+
+    async def while_open() -> str:
+        settings = Settings(data_dir=tmp_path / "data")
+        registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
+        await registry.get(kept["Warts and zinc"])
+        try:
+            return sessions("export", "Warts and zinc")[2]
+        finally:
+            await registry.aclose()
+
+    busy = anyio.run(while_open)
+    assert "Close that, then try again." in busy
+    assert "session_id" not in busy
+
+
+@pytest.mark.usefixtures("kept")
+def test_a_report_is_written_of_a_session_by_its_title(command: Command, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = command("report", "warts and z", "-o", str(page), DEEPCRITICAL_DATA_DIR=str(tmp_path / "data"))
+    assert done.returncode == 0, done.stderr
+    assert "Zinc heals warts" in page.read_text("utf-8")

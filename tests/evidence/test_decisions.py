@@ -1,0 +1,200 @@
+"""What the user decided about evidence stays with it, wherever sessions are kept, until it is decided otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import anyio
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.scope import Scope
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import Publication, ScreeningMark, decision_line
+from tests.publications import published
+
+Registries = Callable[[Settings], SessionRegistry]
+
+NO_CONTROLS = ScreeningMark("pubmed:7", "excluded", "no controls", ("rct",))
+LINE = "excluded: no controls; tags: rct"
+
+
+def paper(content: str = "Zinc closed the wounds of 12 of 20 people.", **fields: Any) -> Publication:
+    known = {"source": "pubmed", "title": "Zinc in wound repair of adults", "pmid": "7", "doi": "10.5555/zinc"}
+    return published(content, **known | fields)
+
+
+def copper(**fields: Any) -> Publication:
+    return paper("Copper in bones.", **{"pmid": "8", "doi": "10.5555/copper", "title": "Copper in old bones"} | fields)
+
+
+def note(content: str, **fields: Any) -> Publication:
+    return Publication.of("note", content, provider="user", source="user", title=content, **fields)
+
+
+async def decisions(store: EvidenceStore) -> dict[str, str]:
+    found = await store.publications(await store.ids())
+    return {id: decision_line(one) for id, one in found.items()}
+
+
+async def test_a_decision_outlasts_the_process(lasting_place: Settings, registries: Registries) -> None:
+    registry = registries(lasting_place)
+    store = await registry.open()
+    await store.add_evidence([paper(), copper()])
+    before = await store.search_similar("zinc for wounds")
+    (decided,) = await store.decide([NO_CONTROLS])
+    assert decided
+    assert decided.screened
+    await registry.aclose()
+    store = await registries(lasting_place).get(store.session_id)
+    assert await decisions(store) == {"pubmed:7": LINE, "pubmed:8": ""}
+    after = await store.search_similar("zinc for wounds")
+    assert [(one.id, one.relevance) for one in after] == [(one.id, one.relevance) for one in before]
+    assert after[0].decision == LINE, "a search shows what was excluded, and says so"
+
+
+async def test_what_is_found_again_keeps_its_decision(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([paper()])
+    await store.decide([NO_CONTROLS])
+    again = [
+        paper(),
+        paper(status="retracted", status_checked="2026-02-02"),
+        paper(pmid="", journal="Wounds"),
+        paper("A longer text that says what zinc did to all of the wounds.", journal="Wounds"),
+        published("Zinc as a page tells it.", source="web", title="Zinc in wound repair of adults", doi="10.5555/zinc"),
+    ]
+    for one in again:
+        (outcome,) = await store.add_evidence([one])
+        assert outcome.status == "duplicate"
+        assert outcome.evidence.decision == LINE
+    assert await store.count() == 1
+    await store.decide([ScreeningMark("doi:10.5555/zinc", "undecided", tags=())])
+    await store.add_evidence(again)
+    assert await decisions(store) == {"pubmed:7": ""}
+
+
+async def test_a_decision_does_not_depend_on_the_order_of_arrival(registries: Registries) -> None:
+    registry = registries(Settings())
+    marked = {"screening": "included", "screening_reason": "large", "screened": "2026-01-01T00:00:00Z"}
+    descriptions = [paper(doi="", tags=("a",)), paper(pmid="", **marked), paper("More of it.", journal="Wounds")]
+    for order in permutations(descriptions):
+        store = await registry.open()
+        for one in order:
+            await store.add_evidence([one])
+        assert [*(await decisions(store)).values()] == ["included: large; tags: a"]
+
+
+async def test_a_decision_about_a_note_or_a_text_is_about_the_publication(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    on_paper, alone = note("Check their controls.", pmid="7"), note("Zinc matters to me.")
+    await store.add_evidence([paper(), on_paper, alone])
+    (about,) = await store.decide([ScreeningMark(on_paper.id, "excluded", "no controls", ("rct",))])
+    assert about
+    assert about.id == "pubmed:7"
+    await store.decide([ScreeningMark("pubmed:7~1", tags=("later",)), ScreeningMark(alone.id, "cited")])
+    found = await decisions(store)
+    assert found == {"pubmed:7": "excluded: no controls; tags: later", on_paper.id: "", alone.id: "cited"}
+
+
+async def test_what_the_session_does_not_have_cannot_be_decided_about(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([paper()])
+    found = await store.decide([ScreeningMark("pubmed:9", "cited"), NO_CONTROLS])
+    assert [one and one.id for one in found] == [None, "pubmed:7"]
+
+
+async def test_each_publication_keeps_the_decision_if_a_merge_turns_out_to_be_wrong(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([paper(pmid=""), paper("Zinc, as the other index has it.", doi="")])
+    ids = await store.ids()
+    await store.decide([ScreeningMark(id, "included", "large") for id in ids])
+    await store.add_evidence([paper(pmid="9", title="Zinc in wound repair of children", doi="10.5555/zinc")])
+    found = await decisions(store)
+    assert "included: large" in found.values()
+    assert len(found) >= len(ids)
+
+
+async def test_marks_narrow_a_search(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([paper(), copper()])
+    await store.decide([NO_CONTROLS])
+    for marked, expected in {"excluded": ["pubmed:7"], "rct": ["pubmed:7"], "undecided": ["pubmed:8"]}.items():
+        found = await store.search("what zinc and copper do", scope=Scope(marked=marked))
+        assert [one.id for one in found.evidence] == expected
+
+
+async def test_replicas_see_each_others_decisions_and_removals(chroma_server: Any, registries: Registries) -> None:
+    settings = Settings(chroma_url=chroma_server.url)
+    one, other = registries(settings), registries(settings)
+    store = await one.open()
+    await store.add_evidence([paper(), copper()])
+    same = await other.get(store.session_id)
+    assert await same.count() == 2
+    await store.decide([NO_CONTROLS])
+    await same.decide([ScreeningMark("pubmed:8", "included"), ScreeningMark("pubmed:7", tags=("adults",))])
+    expected = {"pubmed:7": "excluded: no controls; tags: adults", "pubmed:8": "included"}
+    assert await decisions(store) == await decisions(same) == expected
+    await store.remove(["pubmed:7"])
+    assert await decisions(same) == {"pubmed:8": "included"}
+    await same.restore()
+    assert await decisions(store) == await decisions(same) == expected
+    third = await registries(settings).get(store.session_id)
+    assert await decisions(third) == expected
+
+
+async def test_decisions_at_the_same_time_are_all_kept(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([paper(), copper()])
+    async with anyio.create_task_group() as group:
+        for number in range(10):
+            group.start_soon(store.decide, [ScreeningMark("pubmed:7", reason="", tags=(f"tag {number}",))])
+            group.start_soon(store.decide, [ScreeningMark("pubmed:8", "included", f"reason {number}")])
+            group.start_soon(store.add_evidence, [paper(journal="Wounds"), copper(journal="Bones")])
+    found = await decisions(store)
+    assert found["pubmed:7"].startswith("tags: tag ")
+    assert found["pubmed:8"].startswith("included: reason ")
+
+
+async def test_what_was_removed_is_gone_and_comes_back_as_it_was(place: Settings, registries: Registries) -> None:
+    registry = registries(place)
+    store = await registry.open()
+    await store.add_evidence([paper(), paper("A longer text about zinc.", journal="Wounds"), copper()])
+    await store.decide([NO_CONTROLS])
+    (before,) = (await store.publications(["pubmed:7"])).values()
+    gone = await store.remove(["doi:10.5555/zinc", "pubmed:7", "pubmed:99"])
+    assert [one.id for one in gone] == ["pubmed:7"]
+    assert await store.ids() == ["pubmed:8"]
+    assert [one.id for one in await store.search_similar("zinc for wounds")] == ["pubmed:8"]
+    assert [one.id for one in await store.restore()] == ["pubmed:7"]
+    (after,) = (await store.publications(["pubmed:7"])).values()
+    assert after == before
+    assert (await store.search_similar("zinc for wounds"))[0].id == "pubmed:7"
+    assert await store.restore() == [], "it has come back already"
+
+
+async def test_what_was_removed_can_come_back_after_a_restart(lasting_place: Settings, registries: Registries) -> None:
+    registry = registries(lasting_place)
+    store = await registry.open()
+    await store.add_evidence([paper(), copper()])
+    await store.remove(["pubmed:7"])
+    await store.remove(["pubmed:8"])
+    await registry.aclose()
+    store = await registries(lasting_place).get(store.session_id)
+    assert await store.ids() == []
+    assert [one.id for one in await store.restore(["pubmed:7"])] == ["pubmed:7"]
+    assert [one.id for one in await store.restore()] == ["pubmed:8"]
+    assert await store.ids() == ["pubmed:7", "pubmed:8"]
+
+
+async def test_what_was_found_again_meanwhile_gets_its_decision_back(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([paper()])
+    await store.decide([NO_CONTROLS])
+    await store.remove(["pubmed:7"])
+    await store.add_evidence([paper(journal="Wounds")])
+    assert await decisions(store) == {"pubmed:7": ""}
+    await store.restore(["pubmed:7"])
+    assert await decisions(store) == {"pubmed:7": LINE}

@@ -1,0 +1,342 @@
+"""Sessions are found again: by their title, in a list, after a restart, by their owner only."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from deepcritical_mcp.config import Settings, user_data_folder
+from deepcritical_mcp.errors import (
+    AmbiguousSessionError,
+    EvidenceStoreError,
+    InvalidInputError,
+    SessionNotFoundError,
+)
+from deepcritical_mcp.evidence.kept_log import log_search
+from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, title_of_query, with_title
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
+from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
+from deepcritical_mcp.evidence.storage.rows import new_session_id
+from deepcritical_mcp.models import LoggedSearch
+from tests.evidence.stand_ins import Clock, HashingModel, piece
+
+Registries = Callable[[Settings], SessionRegistry]
+
+DAY = 86_400.0
+SEARCH = LoggedSearch(at="2026-11-23T04:45:10Z", tool="pubmed_search", source="pubmed", title="PubMed")
+
+
+async def test_a_session_is_found_by_its_title_or_the_beginning_of_it(registries: Registries, place: Settings) -> None:
+    registry = registries(place)
+    owner = new_session_id()  # the server is that of other tests, too
+    store = await registry.open(owner=owner, title=" Long   COVID and sleep ")
+    await store.add_evidence([piece("Sleep is poor after COVID.")])
+    assert store.title == "Long COVID and sleep"
+    for title in ("long covid AND sleep", "long  covid", "LONG"):
+        assert (await registry.find(title, owner=owner)).session_id == store.session_id
+    for title in ("covid", "", "long covid and sleep apnea"):
+        with pytest.raises(SessionNotFoundError):
+            await registry.find(title, owner=owner)
+
+
+async def test_after_a_restart_the_list_says_what_each_session_holds(
+    registries: Registries, lasting_place: Settings, clock: Clock
+) -> None:
+    owner = new_session_id()
+    first = registries(lasting_place)
+    began = clock()
+    store = await first.open(owner=owner)
+    await store.set_title_if_none("does zinc heal warts")
+    await store.set_title_if_none("and iron?")
+    await store.add_evidence([piece("Zinc heals warts."), piece("Iron does not.")])
+    await log_search(store, SEARCH)
+    await first.aclose()
+
+    later = registries(lasting_place)
+    (kept,) = await later.sessions(owner=owner)
+
+    assert (kept.session_id, kept.title) == (store.session_id, "does zinc heal warts")
+    assert (kept.items, kept.searches, kept.is_open) == (2, 1, False)
+    assert kept.created == pytest.approx(began)
+    ttl = 90 * DAY if lasting_place.data_dir else DAY
+    assert kept.expires == pytest.approx(kept.used + ttl)
+    again = await later.find("does zinc", owner=owner)
+    assert again.title == "does zinc heal warts"
+    assert later.kept_until(again.session_id) == pytest.approx(clock() + ttl)
+
+
+async def test_a_list_shows_one_s_own_sessions_only_the_last_used_first(
+    registries: Registries, place: Settings, clock: Clock
+) -> None:
+    registry = registries(place)
+    ada, bob = new_session_id(), new_session_id()
+    for title, owner in (("first", ada), ("hers", bob), ("second", ada)):
+        await (await registry.open(owner=owner, title=title)).add_evidence([piece(title)])
+        clock.now += 100
+    await registry.open(owner=ada)  # empty: nothing to come back to
+    assert [one.title for one in await registry.sessions(owner=ada)] == ["second", "first"]
+    await registry.find("first", owner=ada)
+    assert [one.title for one in await registry.sessions(owner=ada)] == ["first", "second"]
+    with pytest.raises(SessionNotFoundError):
+        await registry.find("hers", owner=ada)
+
+
+async def test_expired_sessions_are_neither_listed_nor_found(
+    registries: Registries, place: Settings, clock: Clock
+) -> None:
+    registry = registries(place.model_copy(update={"session_ttl": DAY}))
+    owner = new_session_id()
+    await (await registry.open(owner=owner, title="old")).add_evidence([piece("old")])
+    clock.now += DAY + 1
+    assert await registry.sessions(owner=owner) == []
+    with pytest.raises(SessionNotFoundError):
+        await registry.find("old", owner=owner)
+
+
+async def test_a_session_can_be_given_another_title(registries: Registries, place: Settings) -> None:
+    registry = registries(place)
+    owner = new_session_id()
+    store = await registry.open(owner=owner)
+    await store.set_title_if_none("zinc AND warts[tiab]")
+    await store.add_evidence([piece("Zinc heals warts.")])
+    await registry.name(store.session_id, "Warts", owner=owner)
+    assert (await registry.find("warts", owner=owner)).title == "Warts"
+    with pytest.raises(SessionNotFoundError):
+        await registry.name(store.session_id, "Mine", owner="somebody else")
+
+
+async def test_on_a_server_another_process_keeps_a_title_that_it_does_not_know(
+    registries: Registries, lasting_place: Settings
+) -> None:
+    if lasting_place.data_dir:
+        pytest.skip("one process at a time")
+    one, other = registries(lasting_place), registries(lasting_place)
+    owner = new_session_id()
+    mine = await one.open(owner=owner)
+    theirs = await other.get(mine.session_id, owner=owner)
+    await mine.set_title("Warts")
+    await theirs.add_evidence([piece("Zinc heals warts.")])  # writes the numbers, with what it knows
+    await theirs.set_title_if_none("zinc")
+    for registry in (one, other):
+        assert [(kept.title, kept.items) for kept in await registry.sessions(owner=owner)] == [("Warts", 1)]
+    assert theirs.title == "Warts"
+
+
+@pytest.mark.parametrize(
+    "title", ["new", "NEW", "new: warts", "New : x", "rs_" + "0" * 32, "RS_7", "", " \n", "x" * 121]
+)
+def test_a_title_that_means_something_else_is_refused(title: str) -> None:
+    with pytest.raises(InvalidInputError):
+        session_title(title)
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("does zinc\nheal warts?", "does zinc heal warts?"),
+        ("new", '"new"'),
+        ("rs_1 variant", '"rs_1 variant"'),
+        ("", ""),
+        (" \n", ""),
+        ("x" * 500, "x" * 117 + "…"),
+    ],
+)
+def test_a_query_becomes_a_title_that_is_one(query: str, title: str) -> None:
+    assert title_of_query(query) == title
+    assert not title or session_title(title) == title
+
+
+def test_of_several_sessions_with_such_titles_the_message_lists_five() -> None:
+    kept = [KeptSession(new_session_id(), f"Warts {number}", used=1e9, items=number) for number in range(7)]
+    with pytest.raises(AmbiguousSessionError) as error:
+        with_title(kept, "warts")
+    assert error.value.code == "ambiguous_session"
+    assert error.value.sessions == tuple(one.session_id for one in kept)
+    assert f'{kept[1].session_id} = "Warts 1", 1 item, last used 2001-09-09 01:46 UTC' in error.value.message
+    assert "Warts 4" in error.value.message
+    assert "Warts 5" not in error.value.message
+    assert "and 2 more" in error.value.message
+    exact = with_title([*kept, KeptSession(new_session_id(), "Warts")], "WARTS")
+    assert exact is not None
+    assert exact.title == "Warts"
+
+
+async def test_an_empty_session_leaves_no_folder(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    registry.prepare()
+    stores = [await registry.open(title="Warts"), await registry.open()]
+    for store in stores:
+        assert await store.search_similar("warts") == []
+        assert (await store.count(), await store.document("report"), await store.documents("")) == (0, "", {})
+        assert (await registry.get(store.session_id)).session_id == store.session_id
+    await registry.drop(stores[1].session_id)
+    with pytest.raises(SessionNotFoundError):
+        await registry.get(stores[1].session_id)
+    await registry.aclose()
+    assert list((tmp_path / "sessions").iterdir()) == []
+    assert list((tmp_path / "trash").iterdir()) == []
+
+
+async def test_empty_sessions_beyond_the_limit_can_still_be_used(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path, max_sessions=2))
+    opened = [await registry.open() for _ in range(4)]
+    for store in opened:
+        await (await registry.get(store.session_id)).add_evidence([piece("Zinc heals warts.")])
+    assert len(list((tmp_path / "sessions").iterdir())) == 4
+
+
+async def test_a_prepared_folder_becomes_that_of_the_next_session(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    registry.prepare()
+    (prepared,) = (tmp_path / "sessions").iterdir()
+    other = registries(Settings(data_dir=tmp_path))
+    await other.sweep()  # of a process that starts at the same time
+    store = await registry.open()
+    assert store.session_id == prepared.name
+    await store.add_evidence([piece("Zinc heals warts.")])
+    registry.prepare()
+    assert [path.name for path in (tmp_path / "sessions").iterdir()] == [prepared.name]
+    assert [one.items for one in await other.sessions()] == [1]
+
+
+async def test_a_killed_process_leaves_a_prepared_folder_that_is_swept_and_no_more(
+    registries: Registries, tmp_path: Path
+) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    kept = await registry.open()
+    await kept.add_evidence([piece("Zinc heals warts.")])
+    (left := tmp_path / "sessions" / new_session_id() / "chroma").mkdir(parents=True)
+    (left.parent / "lock").touch()
+    await registries(Settings(data_dir=tmp_path)).sweep()
+    assert [path.name for path in (tmp_path / "sessions").iterdir()] == [kept.session_id]
+
+
+async def test_a_title_survives_undo(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    store = await registry.open(title="Warts")
+    await store.add_evidence([piece("Zinc heals warts.")])
+    await registry.drop(store.session_id)
+    assert await registry.sessions() == []
+    assert (await registry.restore(store.session_id)).title == "Warts"
+    assert (await registry.find("warts")).session_id == store.session_id
+
+
+async def test_a_title_that_cannot_be_written_is_not_the_title(
+    registries: Registries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    store = await registry.open(title="Warts")
+    await store.add_evidence([piece("Zinc heals warts.")])
+    with monkeypatch.context() as disk:
+        disk.setattr(shutil, "disk_usage", _full_disk)
+        with pytest.raises(EvidenceStoreError, match="disk is full"):
+            await registry.name(store.session_id, "Skin")
+    assert store.title == "Warts"
+    assert [one.title for one in await registries(Settings(data_dir=tmp_path)).sessions()] == ["Warts"]
+
+
+@pytest.mark.parametrize("card", [None, "", "{", "[]", '{"title": 7, "items": -4, "created": "x"}', "[" * 70_000])
+async def test_a_session_whose_card_is_missing_or_damaged_is_listed_and_opened(
+    card: str | None, registries: Registries, tmp_path: Path
+) -> None:
+    first = registries(Settings(data_dir=tmp_path))
+    store = await first.open(title="Warts")
+    await store.add_evidence([piece("Zinc heals warts.")])
+    await first.aclose()
+    path = tmp_path / "sessions" / store.session_id / "session.json"
+    path.unlink() if card is None else path.write_text(card)
+
+    later = registries(Settings(data_dir=tmp_path))
+    (kept,) = await later.sessions()
+    assert (kept.title, kept.items, kept.searches, kept.created) == ("", -1, -1, 0.0)
+    assert kept.size == "size unknown"
+    assert await (await later.get(store.session_id)).count() == 1
+    assert [one.items for one in await later.sessions()] == [1]
+    assert json.loads(path.read_text())["items"] == 1
+
+
+async def test_listing_a_thousand_sessions_opens_none(tmp_path: Path) -> None:
+    for number in range(1_000):
+        folder = tmp_path / "sessions" / new_session_id()
+        folder.mkdir(parents=True)
+        (folder / "used").write_text("")
+        (folder / "session.json").write_text(json.dumps({"title": f"T {number}", "items": number}))
+    registry = SessionRegistry(Settings(), HashingModel(), FolderBackend(tmp_path, limit=10))
+    assert len(await registry.sessions()) == 1_000
+    assert registry.open_sessions == 0
+    assert (await registry.sessions(owner="somebody")) == []
+
+
+def test_sessions_of_a_user_are_kept_unless_the_setting_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEEPCRITICAL_DATA_DIR", raising=False)
+    assert Settings().data_dir is None
+    assert Settings().kept_for_user().data_dir == user_data_folder()
+    assert Settings(data_dir=Path("x")).kept_for_user().data_dir == Path("x")
+    for value in ("memory", " Memory "):
+        monkeypatch.setenv("DEEPCRITICAL_DATA_DIR", value)
+        assert Settings().kept_for_user().data_dir is None
+    monkeypatch.setenv("DEEPCRITICAL_DATA_DIR", "")
+    assert Settings().kept_for_user().data_dir == user_data_folder()
+
+
+async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", _folder(tmp_path / "file" / "ours"))
+    (tmp_path / "file").write_text("in the way")
+    settings = Settings().kept_for_user()
+    backend = open_backend(settings)
+    assert isinstance(backend, MemoryBackend)
+    registry = SessionRegistry(settings, HashingModel(), backend)
+    store = await registry.open()
+    assert any("kept in memory" in warning and str(tmp_path) in warning for warning in store.warnings)
+    assert registry.kept_until(store.session_id) == 0.0
+    assert isinstance(open_backend(Settings(data_dir=tmp_path / "file" / "chosen")), FolderBackend)
+
+
+def test_an_account_without_a_home_keeps_sessions_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", _folder(Path("~/.local/share/x")))
+    assert isinstance(open_backend(Settings().kept_for_user()), MemoryBackend)
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_session_that_a_cancelled_call_left_open_is_closed_and_not_deleted(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
+    store = await registry.open()
+    await store.add_evidence([piece("Zinc heals warts.")])
+    await registry.aclose()
+    backend = FolderBackend(tmp_path, limit=10)
+    backend.open(store.session_id, "other")
+    backend.close()
+    assert list(backend.sessions(None)) == [store.session_id]
+    assert (tmp_path / "sessions" / store.session_id / "chroma" / "chroma.sqlite3").exists()
+
+
+async def test_the_last_use_is_exact_once_a_session_has_been_closed(
+    registries: Registries, tmp_path: Path, clock: Clock
+) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    store = await registry.open()
+    await store.add_evidence([piece("Zinc heals warts.")])
+    clock.now += 7
+    await registry.get(store.session_id)
+    await registry.aclose()
+    assert [one.used for one in await registries(Settings(data_dir=tmp_path)).sessions()] == [clock.now]
+
+
+def _full_disk(_: object) -> SimpleNamespace:
+    return SimpleNamespace(free=1_000)
+
+
+def _folder(path: Path) -> Callable[[str], Path]:
+    return lambda _: path

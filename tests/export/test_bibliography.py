@@ -1,0 +1,372 @@
+"""Bibliographies, line by line as the style guides have them, and nothing active in any output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.export.bibliography import OUTPUTS, STYLES, bibliography
+from deepcritical_mcp.models import AuthorName, Publication
+from tests.publications import published
+
+ARTICLE = published(
+    "Text.",
+    source="pubmed",
+    title="Zinc lozenges and the common cold: a meta-analysis.",
+    date="2017-05-02",
+    pmid="28515951",
+    doi="10.1177/2054270417694291",
+    journal="JRSM open",
+    journal_abbreviation="JRSM Open",
+    volume="8",
+    issue="5",
+    pages="321-8",
+    language="eng",
+    authors=(AuthorName("Hemilä", "Harri"), AuthorName("van der Berg", "Jan A", "Jr"), AuthorName("Ruiz-Pérez", "J-M")),
+)
+MANY = ARTICLE.model_copy(
+    update={"id": "many", "authors": tuple(AuthorName(f"Name{place:04}", "Ada B") for place in range(3_000))}
+)
+CHAPTER = published(
+    "Text.",
+    source="pubmed",
+    title="Wound healing",
+    date="2015",
+    book_title="Handbook of trace elements",
+    editors=(AuthorName("Berg", "Anna"), AuthorName("Ruiz", "Eva")),
+    publisher="Example Press",
+    publisher_place="Oslo",
+    pages="11-25",
+    language="eng",
+    authors=(AuthorName("Smith", "John"),),
+)
+PREPRINT = published(
+    "Text.",
+    source="preprint",
+    title="Zinc in mice",
+    date="2023-02-08",
+    doi="10.1101/2023.02.07.527548",
+    journal="bioRxiv : the preprint server for biology",
+    journal_abbreviation="bioRxiv",
+    pages="2023.02.07.527548",
+    version="2",
+    authors=(AuthorName("Xu", "Wei Qin"),),
+)
+TRIAL = Publication.of(
+    "registration",
+    "Status: Completed.",
+    provider="trials",
+    source="trial",
+    title="Zinc for wounds",
+    nct="NCT09000001",
+    url="https://clinicaltrials.gov/study/NCT09000001",
+    date="2020-04-01",
+    authors=(AuthorName("Zinc Foundation, Oslo"),),
+    publisher="ClinicalTrials.gov",
+    status_checked="2026-11-22",
+)
+PAGE = published(
+    "Text.",
+    source="web",
+    title="Zinc and health",
+    url="https://example.org/zinc",
+    date="2024-03-01",
+    publisher="Example Agency",
+    authors=(AuthorName("Example Agency"),),
+)
+FOREIGN = ARTICLE.model_copy(
+    update={"id": "foreign", "title": "[Zinc in wounds].", "vernacular_title": "Zink in Wunden.", "language": "ger"}
+)
+LINES = {
+    ("vancouver", ARTICLE): "1. Hemilä H, van der Berg JA Jr, Ruiz-Pérez JM. Zinc lozenges and the common cold: a"
+    " meta-analysis. JRSM Open. 2017 May 2;8(5):321–8. doi:10.1177/2054270417694291 PubMed PMID: 28515951.",
+    ("ama", ARTICLE): "1. Hemilä H, van der Berg JA Jr, Ruiz-Pérez JM. Zinc lozenges and the common cold: a"
+    " meta-analysis. JRSM Open. 2017;8(5):321-328. doi:10.1177/2054270417694291",
+    ("apa", ARTICLE): "Hemilä, H., van der Berg, J. A., Jr, & Ruiz-Pérez, J.-M. (2017). Zinc lozenges and the common"
+    " cold: a meta-analysis. JRSM Open, 8(5), 321–328. https://doi.org/10.1177/2054270417694291",
+    ("nature", ARTICLE): "1. Hemilä, H., van der Berg, J. A., Jr & Ruiz-Pérez, J.-M. Zinc lozenges and the common"
+    " cold: a meta-analysis. JRSM Open 8, 321–328 (2017).",
+    ("ieee", ARTICLE): "[1] H. Hemilä, J. A. van der Berg Jr, and J.-M. Ruiz-Pérez, “Zinc lozenges and the common"
+    " cold: a meta-analysis,” JRSM Open, vol. 8, no. 5, pp. 321–328, May 2017, doi: 10.1177/2054270417694291.",
+    ("chicago", ARTICLE): "Hemilä, Harri, Jan A. van der Berg Jr, and J.-M. Ruiz-Pérez. 2017. “Zinc Lozenges and the"
+    " Common Cold: A Meta-Analysis.” JRSM Open 8 (5): 321–28. https://doi.org/10.1177/2054270417694291.",
+    ("chicago-notes", ARTICLE): "Hemilä, Harri, Jan A. van der Berg Jr, and J.-M. Ruiz-Pérez. “Zinc Lozenges and the"
+    " Common Cold: A Meta-Analysis.” JRSM Open 8, no. 5 (2017): 321–28. https://doi.org/10.1177/2054270417694291.",
+    ("vancouver", CHAPTER): "1. Smith J. Wound healing. In: Berg A, Ruiz E, editors. Handbook of trace elements. Oslo:"
+    " Example Press; 2015. p. 11–25.",
+    ("ama", CHAPTER): "1. Smith J. Wound healing. In: Berg A, Ruiz E, eds. Handbook of Trace Elements. Example Press;"
+    " 2015:11-25.",
+    ("apa", CHAPTER): "Smith, J. (2015). Wound healing. In A. Berg & E. Ruiz (Eds.), Handbook of trace elements (pp."
+    " 11–25). Example Press.",
+    ("nature", CHAPTER): "1. Smith, J. Wound healing. in Handbook of trace elements (eds Berg, A. & Ruiz, E.) 11–25"
+    " (Example Press, Oslo, 2015).",
+    ("ieee", CHAPTER): "[1] J. Smith, “Wound healing,” in Handbook of trace elements, A. Berg and E. Ruiz, Eds., Oslo:"
+    " Example Press, 2015, pp. 11–25.",
+    ("chicago", CHAPTER): "Smith, John. 2015. “Wound Healing.” In Handbook of Trace Elements, edited by Anna Berg and"
+    " Eva Ruiz. Example Press.",
+    ("vancouver", PREPRINT): "1. Xu WQ. Zinc in mice [Preprint]. bioRxiv; 2023. doi:10.1101/2023.02.07.527548",
+    ("ama", PREPRINT): "1. Xu WQ. Zinc in mice. bioRxiv. Preprint posted online February 8, 2023."
+    " doi:10.1101/2023.02.07.527548",
+    ("apa", PREPRINT): "Xu, W. Q. (2023). Zinc in mice (Version 2) [Preprint]. bioRxiv."
+    " https://doi.org/10.1101/2023.02.07.527548",
+    ("nature", PREPRINT): "1. Xu, W. Q. Zinc in mice. Preprint at https://doi.org/10.1101/2023.02.07.527548 (2023).",
+    ("ieee", PREPRINT): "[1] W. Q. Xu, “Zinc in mice,” Feb. 08, 2023, bioRxiv. doi: 10.1101/2023.02.07.527548.",
+    ("vancouver", TRIAL): "1. Zinc Foundation, Oslo. Zinc for wounds [Clinical trial registration] [Internet]."
+    " ClinicalTrials.gov; 2020 Apr [cited 2026 Nov 22]. Clinical trial registration NCT09000001. Available from:"
+    " https://clinicaltrials.gov/study/NCT09000001",
+    ("ama", TRIAL): "1. Zinc Foundation, Oslo. Zinc for Wounds. ClinicalTrials.gov; 2020. Accessed November 22, 2026."
+    " https://clinicaltrials.gov/study/NCT09000001",
+    ("apa", TRIAL): "Zinc Foundation, Oslo. (2020). Zinc for wounds (Clinical Trial Registration NCT09000001)."
+    " ClinicalTrials.gov. https://clinicaltrials.gov/study/NCT09000001",
+    ("ieee", TRIAL): "[1] Zinc Foundation, Oslo, “Zinc for wounds,” ClinicalTrials.gov, Clinical trial registration"
+    " NCT09000001, Apr. 2020. Accessed: Nov. 22, 2026. [Online]. Available:"
+    " https://clinicaltrials.gov/study/NCT09000001",
+    ("vancouver", PAGE): "1. Example Agency. Zinc and health [Internet]. Example Agency; 2024. Available from:"
+    " https://example.org/zinc",
+    ("ama", PAGE): "1. Example Agency. Zinc and health. March 1, 2024. https://example.org/zinc",
+    ("nature", PAGE): "1. Example Agency. Zinc and health. https://example.org/zinc (2024).",
+    ("vancouver", FOREIGN): "1. Hemilä H, van der Berg JA Jr, Ruiz-Pérez JM. Zink in Wunden [Zinc in wounds]. JRSM"
+    " Open. 2017 May 2;8(5):321–8. doi:10.1177/2054270417694291 PubMed PMID: 28515951.",
+    ("chicago", FOREIGN): "Hemilä, Harri, Jan A. van der Berg Jr, and J.-M. Ruiz-Pérez. 2017. “Zink in Wunden [Zinc in"
+    " wounds].” JRSM open 8 (5): 321–28. https://doi.org/10.1177/2054270417694291.",
+}
+HOSTILE = '<script>alert(1)</script> [x](javascript:1) *b* `c` <img src=x onerror=1> https://evil.example "q" & \\'
+FORMATTED = """<style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0"><info><title>T</title>
+</info>
+{macros}<bibliography><layout>{layout}</layout></bibliography></style>"""
+
+
+def own_style(folder: Path, layout: str, macros: str = "") -> str:
+    (folder / "mine.csl").write_text(FORMATTED.format(layout=layout, macros=macros), encoding="utf-8")
+    return "mine"
+
+
+@pytest.mark.parametrize(("style", "publication"), LINES, ids=lambda value: getattr(value, "title", value))
+def test_an_entry_is_as_the_style_guide_has_it(style: str, publication: Publication) -> None:
+    assert bibliography([publication], style, "text").text == f"{LINES[style, publication]}\n"
+
+
+@pytest.mark.parametrize(("style", "shown"), [("vancouver", 6), ("ama", 3), ("nature", 1), ("ieee", 1), ("chicago", 3)])
+def test_of_many_authors_the_first_are_named(style: str, shown: int) -> None:
+    text = bibliography([MANY], style, "text").text
+    assert text.count("Name") == shown
+    assert "et al." in text
+
+
+def test_apa_names_nineteen_authors_and_the_last_one() -> None:
+    text = bibliography([MANY], "apa", "text").text
+    assert text.count("Name") == 20
+    assert "Name0018, A. B., … Name2999, A. B. (2017)" in text
+
+
+def test_authors_that_the_record_cut_are_not_taken_for_all() -> None:
+    cut = ARTICLE.model_copy(update={"authors": (*ARTICLE.authors[:2], AuthorName("et al."))})
+    assert bibliography([cut], "vancouver", "text").text.startswith("1. Hemilä H, van der Berg JA Jr, et al. Zinc")
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("status", "label"), [("retracted", "RETRACTED"), ("concern", "EXPRESSION OF CONCERN")])
+def test_what_is_retracted_is_marked_in_every_style(style: str, status: str, label: str) -> None:
+    one = ARTICLE.model_copy(update={"status": status})
+    for output in OUTPUTS:
+        assert bibliography([one], style, output).text.count(label) == 1
+
+
+def test_a_style_that_leaves_titles_out_marks_a_retraction_too(tmp_path: Path) -> None:
+    style = own_style(tmp_path, '<text variable="DOI"/>')
+    one = ARTICLE.model_copy(update={"status": "retracted"})
+    text = bibliography([one], style, "text", styles_folder=tmp_path).text
+    assert text == "10.1177/2054270417694291 [RETRACTED]\n"
+
+
+def test_works_of_one_year_get_letters_in_author_date_styles() -> None:
+    second = ARTICLE.model_copy(update={"id": "b", "title": "A second one", "doi": "10.1000/2"})
+    other = ARTICLE.model_copy(update={"id": "c", "title": "A third one", "doi": "10.1000/3", "date": "2018"})
+    apa = bibliography([ARTICLE, second, other], "apa", "text").text.splitlines()
+    assert ["(2017a). A second" in apa[0], "(2017b). Zinc" in apa[1], "(2018). A third" in apa[2]] == [True] * 3
+    chicago = bibliography([ARTICLE, second, other], "chicago", "text").text
+    assert "2017a. “A Second One" in chicago
+    assert "2017b. “Zinc" in chicago
+
+
+def test_numbered_styles_keep_the_order_and_author_date_styles_sort() -> None:
+    first = ARTICLE.model_copy(update={"id": "z", "authors": (AuthorName("Zorn", "A"),), "doi": "10.1000/9"})
+    last = ARTICLE.model_copy(update={"id": "o", "authors": (AuthorName("Østby", "B"),), "doi": "10.1000/8"})
+    assert bibliography([first, last], "ama", "text").text.startswith("1. Zorn A.")
+    assert bibliography([first, last], "apa", "text").text.startswith("Østby, B.")
+
+
+def test_without_authors_and_date_the_title_comes_first_and_says_so() -> None:
+    bare = published("Text.", source="web", title="Zinc: facts", url="https://example.org/a")
+    assert bibliography([bare], "apa", "text").text.startswith("Zinc: facts. (n.d.).")
+    assert "[date unknown]" not in bibliography([bare], "vancouver", "text").text
+
+
+def test_an_electronic_location_is_no_range_of_pages() -> None:
+    one = ARTICLE.model_copy(update={"pages": "e01887-19"})
+    for style in STYLES:
+        assert "e01887-19" in bibliography([one], style, "text").text
+
+
+@pytest.mark.parametrize(("pages", "chicago"), [("101-108", "101–8"), ("100-104", "100–104"), ("71-72", "71–72")])
+def test_chicago_shortens_pages_by_its_rule(pages: str, chicago: str) -> None:
+    one = ARTICLE.model_copy(update={"pages": pages})
+    assert f"(5): {chicago}." in bibliography([one], "chicago", "text").text
+
+
+def test_abbreviated_journals_have_full_stops_where_the_style_wants_them() -> None:
+    one = ARTICLE.model_copy(
+        update={"journal": "The New England journal of medicine", "journal_abbreviation": "N Engl J Med"}
+    )
+    assert " N. Engl. J. Med. 8," in bibliography([one], "nature", "text").text
+    assert " N Engl J Med. 2017" in bibliography([one], "vancouver", "text").text
+
+
+def test_a_journal_has_the_name_on_its_cover() -> None:
+    one = ARTICLE.model_copy(update={"journal": "Science (New York, N.Y.)"})
+    assert " Science, 8(5)" in bibliography([one], "apa", "text").text
+
+
+def test_italics_of_a_source_are_italics_and_not_text() -> None:
+    one = ARTICLE.model_copy(update={"title": "Zinc in <i>C. elegans</i> & H<sub>2</sub>O"})
+    assert "Zinc in C. elegans & H2O" in bibliography([one], "vancouver", "text").text
+    assert "Zinc in <i>C. elegans</i> &amp; H<sub>2</sub>O" in bibliography([one], "vancouver", "html").text
+
+
+def test_html_is_one_small_file_without_anything_active() -> None:
+    one = ARTICLE.model_copy(update={"title": HOSTILE, "journal": HOSTILE, "authors": (AuthorName(HOSTILE),)})
+    for style in STYLES:
+        html = bibliography([one], style, "html").text
+        assert html.startswith("<!DOCTYPE html>")
+        assert "<script" not in html
+        assert "<img" not in html
+        assert "&lt;script&gt;" in html
+
+
+def test_markdown_has_no_links_and_no_html_of_a_record() -> None:
+    one = ARTICLE.model_copy(update={"title": HOSTILE, "journal": HOSTILE, "authors": (AuthorName(HOSTILE),)})
+    for style in STYLES:
+        html = MarkdownIt("js-default", {"linkify": True}).render(bibliography([one], style, "markdown").text)
+        assert "<script" not in html
+        assert "<img" not in html
+        assert "<a " not in html
+
+
+def test_markdown_keeps_the_emphasis_and_the_numbers() -> None:
+    markdown = bibliography([ARTICLE, PREPRINT], "nature", "markdown").text
+    assert "*JRSM Open* **8**, 321–328 (2017)" in markdown
+    html = MarkdownIt().render(markdown)
+    assert html.count("<li>") == 2
+    assert MarkdownIt().render(bibliography([ARTICLE], "ieee", "markdown").text).startswith("<p>[1] ")
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    title=st.text(max_size=60),
+    family=st.text(max_size=20),
+    pages=st.text(max_size=12),
+    style=st.sampled_from([*STYLES]),
+)
+def test_no_record_ends_a_bibliography(title: str, family: str, pages: str, style: str) -> None:
+    one = ARTICLE.model_copy(update={"title": title or "x", "authors": (AuthorName(family, title),), "pages": pages})
+    for output in OUTPUTS:
+        assert bibliography([one, PREPRINT], style, output).text
+
+
+def test_a_publication_without_a_form_in_the_style_is_in_vancouver_with_a_remark(tmp_path: Path) -> None:
+    style = own_style(tmp_path, '<text variable="volume"/>')
+    made = bibliography([PAGE, ARTICLE], style, "text", styles_folder=tmp_path)
+    assert made.text.splitlines()[0].startswith("Example Agency. Zinc and health [Internet].")
+    assert made.remarks == (f"The style has no form for these, which are in Vancouver style: {PAGE.id}.",)
+
+
+@pytest.mark.parametrize(
+    ("name", "style"),
+    [
+        ("APA 7th", "apa"),
+        ("APA 7", "apa"),
+        ("APA7", "apa"),
+        ("apa 7th ed.", "apa"),
+        ("JAMA", "ama"),
+        ("AMA 11th edition", "ama"),
+        ("Chicago author-date", "chicago"),
+        ("Chicago (Notes and Bibliography)", "chicago-notes"),
+        ("NLM", "vancouver"),
+        ("Vancouver/ICMJE", "vancouver"),
+        ("American Medical Association", "ama"),
+        ("nature style", "nature"),
+    ],
+)
+def test_a_style_is_known_by_its_other_names(name: str, style: str) -> None:
+    assert bibliography([ARTICLE], name) == bibliography([ARTICLE], style)
+
+
+@pytest.mark.parametrize("name", ["nature medicine", "apa vancouver", "apa notes", "notes", "7th", "harvard"])
+def test_a_name_that_could_mean_another_style_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInputError, match="There is no style"):
+        bibliography([ARTICLE], name)
+
+
+def test_a_file_of_that_name_comes_before_another_name_of_a_style(tmp_path: Path) -> None:
+    (tmp_path / "jama.csl").write_text("no style", "utf-8")
+    with pytest.raises(InvalidInputError, match="not a CSL style"):
+        bibliography([ARTICLE], "jama", styles_folder=tmp_path)
+
+
+def test_an_unknown_style_or_output_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="vancouver, ama, apa, nature, ieee, chicago, chicago-notes"):
+        bibliography([ARTICLE], "mla", "text", styles_folder=tmp_path)
+    with pytest.raises(InvalidInputError, match="text, markdown, html"):
+        bibliography([ARTICLE], "apa", "pdf")
+
+
+def test_a_path_is_read_only_where_paths_are_allowed(tmp_path: Path) -> None:
+    own_style(tmp_path, '<text variable="title"/>')
+    path = str(tmp_path / "mine.csl")
+    assert bibliography([ARTICLE], path, "text", allow_paths=True).text.startswith("Zinc lozenges")
+    for name in (path, "../mine", "../mine.csl", "mine.csl"):
+        with pytest.raises(InvalidInputError, match="style"):
+            bibliography([ARTICLE], name, "text", styles_folder=tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (b"no xml", "not well-formed"),
+        (b"<html/>", "not a CSL style"),
+        (b'<!DOCTYPE style [<!ENTITY a "b">]><style>&a;</style>', "document type declaration"),
+        (b"<style>" + b" " * 1_000_001 + b"</style>", "too large"),
+        (b"<style>" * 300 + b"</style>" * 300, "nested too deeply"),
+        (b'<style><info><link rel="independent-parent" href="http://x/styles/apa"/></info></style>', 'points to "apa"'),
+        (b'<style><bibliography><layout><text macro="a"/></layout></bibliography></style>', "no macro"),
+        (
+            b'<style><macro name="a"><text macro="a"/></macro><bibliography><layout><text macro="a"/></layout>'
+            b"</bibliography></style>",
+            "calls itself",
+        ),
+        (
+            b"<style>"
+            + b"".join(
+                b'<macro name="%d">%s</macro>' % (place, b'<text macro="%d"/>' % (place + 1) * 9) for place in range(20)
+            )
+            + b'<macro name="20"/><bibliography><layout><text macro="0"/></layout></bibliography></style>',
+            "too complex",
+        ),
+    ],
+)
+def test_a_style_that_cannot_be_used_is_refused(source: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.csl").write_bytes(source)
+    with pytest.raises(InvalidInputError, match=message):
+        bibliography([ARTICLE], "mine", "text", styles_folder=tmp_path)
+
+
+def test_a_style_in_another_language_says_that_its_words_are_english(tmp_path: Path) -> None:
+    own_style(tmp_path, '<text variable="title"/>')
+    text = (tmp_path / "mine.csl").read_text(encoding="utf-8").replace("version=", 'default-locale="de-DE" version=')
+    (tmp_path / "mine.csl").write_text(text, encoding="utf-8")
+    assert "English" in bibliography([ARTICLE], "mine", "text", styles_folder=tmp_path).remarks[0]

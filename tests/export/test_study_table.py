@@ -1,0 +1,327 @@
+"""A row for each record with what it says outright; empty where it does not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.export.study_design import study_designs
+from deepcritical_mcp.export.study_size import people_included, studies_included
+from deepcritical_mcp.export.study_table import TABLE_FIELDS, study_table
+from deepcritical_mcp.models import Publication, Text
+from deepcritical_mcp.sources.pubmed.xml import read_records
+from tests.publications import published
+
+FOLDER = os.environ.get("DEEPCRITICAL_CITATIONS_DIR", "")
+REGISTRATION = """Status: Completed.
+Phase: Phase 2.
+Design: Interventional; randomized; parallel; masking: double; purpose: treatment.
+Enrollment: 194 (actual).
+Countries: Norway (3 sites), United States (1 site).
+Sponsor: Zinc Foundation (industry).
+Brief summary: Zinc may help. Enrollment: 9."""
+TRIAL = Publication.of(
+    "registration",
+    REGISTRATION,
+    provider="trials",
+    source="trial",
+    title="Zinc for wounds",
+    nct="NCT09000001",
+    date="2020-04-01",
+    registrations=("2015-001894-41",),
+)
+
+
+def record(abstract: str = "Zinc closed wounds.", title: str = "Zinc and wounds", **fields: Any) -> Publication:
+    return published(abstract, source="pubmed", title=title, pmid="31000001", date="2020-03", **fields)
+
+
+def row(one: Publication) -> dict[str, str]:
+    (found,) = csv.DictReader(io.StringIO(study_table([one], "csv")))
+    return found
+
+
+def test_a_row_has_what_the_record_says() -> None:
+    one = record(
+        "METHODS: We randomly assigned 120 adults to zinc or placebo.\nTrial registration: NCT09000001.",
+        title="Zinc ointment in Norway: a double-blind randomized trial",
+        authors=("Berg, Jan", "Ruiz, Ana", "Silva, Rui"),
+        publication_types=("Journal Article", "Randomized Controlled Trial"),
+        mesh_terms=("Humans", "Zinc", "Adult", "Sweden"),
+        grants=("R01, NIH, United States",),
+        conflict_of_interest="None declared.",
+        screening="excluded",
+        screening_reason="No placebo",
+        tags=("zinc", "rct"),
+        status="retracted",
+        doi="10.1000/1",
+    )
+
+    found = row(one)
+
+    assert found == dict.fromkeys(TABLE_FIELDS, "") | {
+        "id": "pubmed:31000001",
+        "study": "Berg et al. 2020",
+        "year": "2020",
+        "title": "Zinc ointment in Norway: a double-blind randomized trial",
+        "doi": "10.1000/1",
+        "form": "other",
+        "design": "randomized controlled trial; double-blind",
+        "n": "120",
+        "population": "Humans; Adult",
+        "country": "Norway",
+        "registration": "NCT09000001",
+        "funding": "R01, NIH, United States",
+        "conflict_of_interest": "None declared.",
+        "full_text": "no",
+        "status": "retracted",
+        "decision": "excluded",
+        "reason": "No placebo",
+        "tags": "zinc; rct",
+    }
+
+
+def test_a_record_that_says_nothing_has_empty_cells() -> None:
+    found = row(record())
+    empty = ("design", "n", "studies_included", "population", "country", "registration", "funding", "decision", "tags")
+    assert [found[name] for name in empty] == [""] * len(empty)
+    assert found["status"] == "not checked"
+    assert found["study"] == "Zinc and wounds 2020"
+
+
+def test_a_trial_has_the_facts_of_its_registration() -> None:
+    found = row(TRIAL)
+    expected = {
+        "design": "Interventional; randomized; parallel",
+        "n": "194 (actual)",
+        "country": "Norway, United States",
+        "phase": "Phase 2",
+        "allocation": "randomized",
+        "trial_status": "Completed",
+        "registration": "NCT09000001; 2015-001894-41",
+        "funding": "Zinc Foundation (industry)",
+    }
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_what_the_user_pasted_is_no_registration() -> None:
+    pasted = Publication.of(
+        "registration", "Enrollment: 9.", provider="user", source="trial", title="x", nct="NCT09000002"
+    )
+    assert row(pasted)["n"] == ""
+
+
+def test_a_full_text_in_the_session_counts_as_read() -> None:
+    whole = Text(kind="full_text", content="All of it.", provider="pmc")
+    assert row(record().model_copy(update={"texts": (*record().texts, whole)}))["full_text"] == "yes"
+
+
+def test_columns_can_be_chosen_and_unknown_ones_are_refused_with_those_that_there_are() -> None:
+    assert study_table([record()], "csv", fields=["n", "id"]) == "n,id\r\n,pubmed:31000001\r\n"
+    with pytest.raises(InvalidInputError, match=r'no "colour"\. There are id, study'):
+        study_table([record()], "csv", fields=["colour"])
+    with pytest.raises(InvalidInputError, match="csv, markdown"):
+        study_table([record()], "xlsx")
+
+
+def test_markdown_has_a_row_a_record_and_text_from_outside_does_nothing_in_it() -> None:
+    written = study_table(
+        [record(title="a | b <img src=x> ![x](http://evil.example)"), TRIAL], "markdown", fields=["id", "title"]
+    )
+    assert written.splitlines() == [
+        "| id | title |",
+        "| --- | --- |",
+        "| pubmed:31000001 | a &#124; b \\<img src=x> \\![x]\\(`http://evil.example`) |",
+        "| nct:NCT09000001 | Zinc for wounds |",
+    ]
+
+
+def test_csv_has_no_formula_and_no_notes() -> None:
+    note = published("=1+1", provider="user", source="user", title="My note")
+    written = study_table([record(title="=cmd|' /C calc'!A0"), note], "csv", fields=["title"])
+    assert written == "title\r\n'=cmd|' /C calc'!A0\r\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        (";=1+1", "';'=1+1"),
+        ("“-2+3", "'“-2+3"),
+        ("| @SUM", "'| @SUM"),
+        ("Zinc; =cmd", "Zinc; '=cmd"),
+        ("(-)-Menthol", "(-)-Menthol"),
+        ("17β-Estradiol: a; b", "17β-Estradiol: a; b"),
+    ],
+)
+def test_csv_has_no_formula_where_spreadsheets_divide_lines_at_semicolons(text: str, written: str) -> None:
+    assert study_table([record(title=text)], "csv", fields=["title"]) == f"title\r\n{written}\r\n"
+
+
+@pytest.mark.parametrize(
+    ("title", "designs"),
+    [
+        ("Statins after stroke in the UK: a retrospective cohort study.", ("cohort study", "retrospective")),
+        ("Zinc for wounds: A systematic review and meta-analysis.", ("systematic review", "meta-analysis")),
+        ("Randomized phase III trial of docetaxel versus vinorelbine", ("randomized trial", "phase 3")),
+        ("Outcomes from a prospective cohort study of patients", ("cohort study", "prospective")),
+        ("A cross-sectional survey of nurses", ("cross-sectional study",)),
+        (
+            "Zinc for wounds: study protocol for a randomised controlled trial",
+            ("protocol",),
+        ),
+        # About other studies, or about methods.
+        ('Comment on "Zinc for wounds: A Systematic Review and Meta-analysis".', ()),
+        ("A step by step guide for conducting a systematic review and meta-analysis with simulation data.", ()),
+        ("Correction to: Zinc for wounds: a randomized controlled trial.", ()),
+        ("Reporting of harms in randomized controlled trials", ()),
+        ("Reproductive toxicity in a continuous breeding protocol.", ()),
+    ],
+)
+def test_designs_are_those_that_a_title_calls_its_own(title: str, designs: tuple[str, ...]) -> None:
+    assert study_designs(record(title=title)) == designs
+
+
+@pytest.mark.parametrize(
+    ("abstract", "designs"),
+    [
+        (
+            "We conducted a multicentre, open-label randomised controlled trial.",
+            {"randomized controlled trial", "multicenter", "open-label"},
+        ),
+        ("METHODS: This was a prospective observational study.", {"observational study", "prospective"}),
+        ("In this double-blind, randomized trial, zinc helped.", {"randomized trial", "double-blind"}),
+        ("In this prospective non randomized cohort study, zinc helped.", {"cohort study", "prospective"}),
+        ("Randomized trials are needed. Earlier cohort studies disagree.", set[str]()),
+    ],
+)
+def test_designs_are_those_that_an_abstract_calls_its_own(abstract: str, designs: set[str]) -> None:
+    assert {*study_designs(record(abstract))} == designs
+
+
+def test_a_review_does_not_have_the_designs_of_the_studies_that_it_is_about() -> None:
+    review = record(publication_types=("Systematic Review",), mesh_terms=("Cohort Studies",))
+    assert study_designs(review) == ("systematic review",)
+    assert study_designs(record(mesh_terms=("Cohort Studies",))) == ("cohort study",)
+
+
+@pytest.mark.parametrize(
+    ("abstract", "n"),
+    [
+        ("A total of 80,442 patients with first stroke were analyzed.", "80442"),
+        ("We randomly assigned 822 patients who had completed treatment to aspirin or placebo.", "822"),
+        (
+            "Between 2002 and 2005, 51 patients from two hospitals were randomly assigned to a diet (n = 26).",
+            "51",
+        ),
+        ("Our study included 101 patients (50 women and 51 men).", "101"),
+        ("105 adult patients from 3 centres participated in the trial.", "105"),
+        ("Twenty-four women were enrolled.", "24"),
+        # More than one number could be meant, or it is another number.
+        ("Twenty-five patients and fifteen healthy controls were recruited.", ""),
+        ("Seventy-three non-pregnant and seventy-four pregnant women were enrolled.", ""),
+        ("We studied 106 patients with RA and 56 healthy individuals.", ""),
+        ("One hundred and forty patients were recruited.", ""),
+        ("Of 500 patients screened, some refused. 120 patients were enrolled.", ""),
+        ("20 patients were included in the control group.", ""),
+        ("100 patients will be enrolled.", ""),
+        ("A previous study included 500 patients.", ""),
+        ("Zinc helped in 12 of 40 patients.", ""),
+        ("50 patients were enrolled. In a second study, 70 patients were enrolled.", ""),
+        ("39-187 cases per 100,000 children per year were included.", ""),
+        ("12.5 patients were included.", ""),
+        ("The study included 75 patients. The control group were 20 healthy subjects.", ""),
+        ("The database included 1560 cases. A total of 12 patients were identified.", ""),
+        ("Twenty-eight patients took zinc. In addition, 33 patients were included for comparison.", ""),
+        ("12 healthy volunteers were recruited.", "12"),
+    ],
+)
+def test_the_number_of_people_is_there_only_without_any_doubt(abstract: str, n: str) -> None:
+    assert people_included(abstract, ()) == n
+
+
+@pytest.mark.parametrize(
+    ("abstract", "designs", "studies", "people"),
+    [
+        ("Twenty-five studies with 1,925,964 patients were included.", ["meta-analysis"], "25", "1925964"),
+        ("Six studies involving 122 women were included.", ["systematic review"], "6", "122"),
+        ("Thirty-one studies met the inclusion criteria.", ["systematic review"], "31", ""),
+        (
+            "Of 90 reports, 12 studies were included and 9 trials were included in a synthesis.",
+            ["systematic review"],
+            "",
+            "",
+        ),
+        ("One trial included 50 women.", ["systematic review"], "", ""),
+        ("12 studies were included.", ["randomized trial"], "", ""),
+        ("12 studies were included.", ["review"], "", ""),
+        ("We included 120 patients.", ["letter"], "", ""),
+    ],
+)
+def test_a_systematic_review_has_the_number_of_its_studies(
+    abstract: str, designs: list[str], studies: str, people: str
+) -> None:
+    assert studies_included(abstract, designs) == studies
+    assert people_included(abstract, designs) == people
+
+
+@pytest.mark.parametrize(
+    ("title", "country"),
+    [
+        ("Epilepsy of children in Kenya: review", "Kenya"),
+        ("Statins in the UK", "United Kingdom"),
+        ("Moving north in southern China", "China"),
+        ("Travellers from Italy", ""),
+        ("Chinese hamster cells", ""),
+        ("Cancer in Guinea pigs", ""),
+        ("Fishes in China Sea", ""),
+    ],
+)
+def test_a_country_is_the_place_that_a_title_names(title: str, country: str) -> None:
+    assert row(record(title=title))["country"] == country
+
+
+def test_a_country_of_an_indexer_counts_if_the_record_names_it_too() -> None:
+    headings = ("Israel", "Sweden", "United States")
+    assert row(record("Children in Gaza.", mesh_terms=headings))["country"] == ""
+    assert row(record("Nurses of Sweden and of the USA.", mesh_terms=headings))["country"] == "Sweden; United States"
+
+
+def test_designs_that_exclude_each_other_are_left_out() -> None:
+    both = ("Prospective Studies", "Retrospective Studies", "Cohort Studies")
+    assert study_designs(record(mesh_terms=both)) == ("cohort study",)
+    assert study_designs(record("This was a retrospective cohort study.", mesh_terms=both)) == (
+        "cohort study",
+        "retrospective",
+    )
+    assert study_designs(record("This was a prospective, retrospective cohort study.")) == ("cohort study",)
+
+
+def test_numbers_of_sequences_are_no_registrations_and_a_trial_that_is_only_mentioned_is_not_its_own() -> None:
+    one = record(
+        "It differs from NCT09000009 in dose.", registrations=("GENBANK AF005358", "ClinicalTrials.gov NCT09000001")
+    )
+    assert row(one)["registration"] == "NCT09000001", "the number tells its registry"
+    assert row(record("Registered as ISRCTN12345678 (PROSPERO CRD42022360199)."))["registration"] == (
+        "ISRCTN12345678; CRD42022360199"
+    )
+
+
+@pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_CITATIONS_DIR is not set")
+def test_of_real_records_the_numbers_are_those_that_were_read_by_eye() -> None:
+    records = read_records(Path(FOLDER, "records.xml").read_bytes()).publications
+    found = {one.pmid: people_included(one.text.content, study_designs(one)) for one in records}
+    assert {pmid: n for pmid, n in found.items() if n} == {
+        "11442735": "105",
+        "17059514": "51",
+        "31388316": "80442",
+        "31388342": "9405",
+        "31479892": "63",
+        "32260179": "1925964",
+        "36987902": "101",
+    }

@@ -1,0 +1,239 @@
+"""The log of searches: what is said of each, however it ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import anyio
+import pytest
+
+from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, ProviderError
+from deepcritical_mcp.evidence.kept_log import search_log
+from deepcritical_mcp.models import LoggedSearch
+from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.search.recording import CUT_SHORT, NOT_LOGGED
+from deepcritical_mcp.sources.base import SearchRequest
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
+from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.trials.trial_request import TrialRequest
+from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.tools.document_ids import read_document_id
+from tests.checking.reference_cases import ReadingFakeSession
+from tests.search.fake_session import FakeSession
+from tests.search.pubmed_library import Library, library, request
+from tests.sources.ncbi import Answer, article
+
+THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
+
+
+async def only_entry(session: FakeSession) -> LoggedSearch:
+    (entry,) = await search_log(session)
+    return entry
+
+
+async def search(lib: Library, query: str = "zinc", **more: object) -> LoggedSearch:
+    """The entry of the last search."""
+    await lib.search.search(request(query, **more), lib.session)
+    return (await search_log(lib.session))[-1]
+
+
+async def test_a_search_is_logged_with_what_was_sent_and_what_came_of_it():
+    async with library(THREE) as lib:
+        lib.ncbi.hits["(zinc) AND hasabstract"] = ["13", "11", "12"]
+        lib.ncbi.said["(zinc) AND hasabstract"] = {"querytranslation": '"zinc"[MeSH Terms] AND hasabstract'}
+        entry = await search(lib, has_abstract=True, min_date="2020-01", max_results=2)
+    (query,) = entry.queries
+    assert (entry.tool, entry.kind, entry.source, entry.title) == ("pubmed_search", "search", "pubmed", "PubMed")
+    assert query.sent == "(zinc) AND hasabstract [datetype=pdat; mindate=2020/01]"
+    assert (query.query, query.translation) == ("zinc", '"zinc"[MeSH Terms] AND hasabstract')
+    assert (query.status, query.results) == ("ok", 3)
+    assert entry.filters == ("published from 2020-01", "only with an abstract", "at most 2 results")
+    assert (entry.total, entry.first, entry.examined) == (3, 1, 2)
+    assert (entry.ids, entry.new, entry.duplicates, entry.left_out, entry.errors) == (
+        ("pubmed:13", "pubmed:11"),
+        2,
+        0,
+        0,
+        (),
+    )
+    assert PubMedRequest.model_validate_json(entry.request) == request(
+        has_abstract=True, min_date="2020-01", max_results=2
+    )
+
+
+async def test_what_the_session_had_already_is_among_the_ids_but_not_new():
+    async with library(THREE) as lib:
+        await search(lib, max_results=2)
+        again = await search(lib, max_results=3)
+        only_new = await search(lib, max_results=3, only_new=True)
+    assert (again.ids, again.new) == (("pubmed:11", "pubmed:12", "pubmed:13"), 1)
+    assert (only_new.ids, only_new.new, only_new.examined) == (again.ids, 0, 3)
+
+
+async def test_pages_are_entries_of_their_own_that_say_where_they_begin():
+    async with library(THREE) as lib:
+        first, second = await search(lib, max_results=2), await search(lib, max_results=2, offset=2)
+    assert [(one.first, one.examined, one.ids) for one in (first, second)] == [
+        (1, 2, ("pubmed:11", "pubmed:12")),
+        (3, 1, ("pubmed:13",)),
+    ]
+
+
+async def test_what_filters_left_out_afterwards_is_counted():
+    retracted = article("14", "Fourth.", types=("Journal Article", "Retracted Publication"))
+    async with library({**THREE, "14": retracted}) as lib:
+        entry = await search(lib, include_retracted=False)
+    assert (entry.examined, len(entry.ids), entry.left_out) == (4, 3, 1)
+    assert "without retracted papers" in entry.filters
+
+
+async def test_a_search_that_found_nothing_is_logged():
+    async with library() as lib:
+        entry = await search(lib)
+    assert (entry.failed, entry.total, entry.examined, entry.ids, entry.errors) == (False, 0, 0, (), ())
+
+
+async def test_a_search_that_failed_is_logged_with_the_reason():
+    async with library(THREE) as lib:
+        lib.ncbi.always["esearch"] = Answer(503)
+        with pytest.raises(ProviderError) as failure:
+            await lib.search.search(request(), lib.session)
+        entry = await only_entry(lib.session)
+    assert entry.failed
+    assert entry.errors == (failure.value.message,) == tuple(one.detail for one in entry.queries)
+
+
+async def test_a_search_that_failed_is_logged_as_it_was_to_be_sent():
+    async with library(THREE) as lib:
+        lib.ncbi.always["esearch"] = Answer(503)
+        with pytest.raises(ProviderError):
+            await lib.search.search(request("zinc", has_abstract=True, min_date="2020"), lib.session)
+        failed = await only_entry(lib.session)
+    assert failed.queries[0].sent == "(zinc) AND hasabstract [datetype=pdat; mindate=2020]"
+
+
+async def test_a_search_whose_records_could_not_be_fetched_failed():
+    async with library(THREE) as lib:
+        lib.ncbi.always["efetch"] = Answer(503)
+        with pytest.raises(ProviderError):
+            await lib.search.search(request(), lib.session)
+        entry = await only_entry(lib.session)
+    assert (entry.failed, entry.total, entry.examined, entry.ids, entry.new) == (True, 0, 0, (), 0)
+    assert "could not deliver them" in entry.errors[0]
+
+
+@pytest.mark.parametrize("utility", ["esearch", "efetch"])
+async def test_a_search_that_is_cancelled_is_logged(utility: str):
+    async with library(THREE) as lib, anyio.create_task_group() as tasks:
+
+        async def progress(fraction: float, message: str) -> None:
+            if ("fetching" in message) is (utility == "efetch"):
+                tasks.cancel_scope.cancel()
+
+        await lib.search.search(request(), lib.session, progress=progress)
+    entry = await only_entry(lib.session)
+    assert entry.errors == (CUT_SHORT,)
+    assert entry.failed
+
+
+async def test_a_log_that_cannot_be_written_is_a_warning_and_no_failure():
+    async with library(THREE) as lib:
+        lib.session.unwritable = EvidenceStoreError("The disk is full.")
+        result = await lib.search.search(request(), lib.session)
+    assert len(result.evidence) == 3
+    assert any(warning.startswith(NOT_LOGGED) and "disk is full" in warning for warning in result.warnings)
+
+
+async def test_papers_that_cite_one_are_logged_as_such():
+    async with library(THREE) as lib:
+        lib.ncbi.links["pubmed_pubmed_citedin"] = ["12", "13"]
+        await lib.search.related("11", "cited_by", 5, lib.session)
+        entry = await only_entry(lib.session)
+    assert (entry.tool, entry.kind, entry.source) == ("pubmed_related", "citations", "pubmed")
+    assert [(one.query, one.status, one.results) for one in entry.queries] == [("articles that cite PMID 11", "ok", 2)]
+    assert (entry.total, entry.examined, entry.ids, entry.new) == (2, 2, ("pubmed:12", "pubmed:13"), 2)
+    assert json.loads(entry.request) == {"pmid": "11", "kind": "cited_by", "max_results": 5}
+
+
+async def test_a_wrong_pmid_is_logged_as_a_look_for_papers_that_failed():
+    async with library(THREE) as lib:
+        lib.ncbi.links["pubmed_pubmed_citedin"] = ["12", "13"]
+        with pytest.raises(InvalidInputError):
+            await lib.search.related("99", "cited_by", 5, lib.session)
+        entry = await only_entry(lib.session)
+    assert entry.failed
+    assert (entry.total, entry.examined) == (0, 0)
+    assert "no record" in entry.errors[0]
+
+
+async def test_records_looked_up_in_one_call_are_one_entry_and_those_of_the_session_none():
+    async with library(THREE) as lib:
+        reader, session = FullTexts((), lib.search.source), ReadingFakeSession()
+        wanted = [read_document_id(id)[0] for id in ("11", "12", "99")]
+        found = await reader.fetch(wanted, session)
+        await session.add_evidence([one.publication for one in found if one.publication])
+        await reader.fetch(wanted[:2], session)
+        entry = await only_entry(session)
+    assert (entry.tool, entry.kind, entry.ids, entry.new) == ("add_evidence", "lookup", ("pubmed:11", "pubmed:12"), 2)
+    assert [(one.query, one.status, one.results) for one in entry.queries] == [
+        ("11", "ok", 1),
+        ("12", "ok", 1),
+        ("99", "ok", 0),
+    ]
+    assert entry.queries[2].detail.startswith("not found")
+
+
+GIVEN: Mapping[type[SearchRequest], Mapping[str, object]] = {
+    PubMedRequest: {
+        "sort": "date",
+        "min_date": "2020",
+        "max_date": "2021",
+        "publication_types": ("review",),
+        "has_abstract": True,
+        "study_filter": "rct",
+        "age_group": "aged",
+        "humans_only": True,
+        "author": "Smith J",
+        "journal": "Lancet",
+        "language": "ger",
+        "include_retracted": False,
+        "since": "2026-01-01",
+    },
+    PreprintRequest: {
+        "min_date": "2020",
+        "max_date": "2021",
+        "servers": ("medrxiv",),
+        "unpublished_only": True,
+        "since": "2026-01-01",
+    },
+    TrialRequest: {
+        "condition": "asthma",
+        "intervention": "zinc",
+        "status": ("completed",),
+        "phase": ("phase2",),
+        "study_type": "interventional",
+        "has_results": True,
+        "country": "France",
+        "since": "2026-01-01",
+    },
+    WebRequest: {
+        "min_score": 0.5,
+        "search_depth": "basic",
+        "topic": "news",
+        "recency": "week",
+        "include_domains": ("who.int",),
+        "exclude_domains": ("example.org",),
+    },
+}
+
+
+@pytest.mark.parametrize("kind", GIVEN)
+def test_every_filter_of_every_source_is_told_in_words(kind: type[SearchRequest]):
+    common = {"query": "zinc", "only_new": True, "max_results": 7, "offset": 3}
+    given = {**GIVEN[kind], **common}
+    assert given.keys() == kind.model_fields.keys() - {"variants"}
+    plain = set(kind.model_validate({"query": "zinc"}).limits())
+    for name in given.keys() - {"query"}:
+        told = set(kind.model_validate({"query": "zinc", name: given[name]}).limits())
+        assert told != plain, name

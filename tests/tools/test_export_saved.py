@@ -1,0 +1,112 @@
+"""Exports in files, with chosen fields, and in the formats that are no list of records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mcp.client import Client
+from mcp_types import TextContent
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.models import Publication
+from tests.fakes import FakeSearch, fake_server
+from tests.publications import published
+
+
+def paper(number: int) -> Publication:
+    return published(
+        "Zinc closes wounds. " * 20, source="pubmed", title=f"Zinc {number}", pmid=str(number), authors=["Doe Ada"]
+    )
+
+
+def content(file: str) -> str:
+    return Path(file).read_text("utf-8")
+
+
+def names_in(folder: Path) -> list[str]:
+    return [one.name for one in folder.iterdir()]
+
+
+async def called(folder: Path, *calls: dict[str, object], papers: int = 3) -> list[dict[str, Any]]:
+    """The structured results of these exports of a session with so many papers; both forms name the same file."""
+    server = fake_server(
+        literature=FakeSearch(tuple(paper(n) for n in range(1, papers + 1))), settings=Settings(exports_dir=folder)
+    )
+    results: list[dict[str, Any]] = []
+    async with Client(server) as client:
+        await client.call_tool("pubmed_search", {"query": "zinc: wounds?"})
+        for arguments in calls:
+            result = await client.call_tool("export_evidence", arguments)
+            assert isinstance(result.content[0], TextContent)
+            assert result.structured_content
+            if file := result.structured_content.get("file", ""):
+                assert f"`{file}`" in result.content[0].text, "the whole path, as it is"
+            results.append(result.structured_content)
+    return results
+
+
+async def test_a_file_has_all_records_and_the_answer_none(tmp_path: Path) -> None:
+    [saved] = await called(tmp_path / "exports", {"format": "jsonl", "save": True}, papers=300)
+    written = content(saved["file"])
+    assert Path(saved["file"]).parent == tmp_path / "exports"
+    assert len(written.splitlines()) == saved["count"] == 300
+    assert len(written.encode()) == saved["bytes"]
+    assert saved["text"] == ""
+    assert saved["next_offset"] == -1
+
+
+async def test_a_file_is_never_replaced_and_a_repeated_call_makes_no_second_one(tmp_path: Path) -> None:
+    asked: dict[str, object] = {"format": "ris", "save": True}
+    first, again, other = await called(tmp_path, asked, asked, {**asked, "abstracts": True})
+    assert first["file"] == again["file"]
+    assert other["file"].endswith(" (2).ris")
+    assert "AB  -" not in content(first["file"])
+    assert len(names_in(tmp_path)) == 2
+
+
+async def test_a_folder_that_cannot_be_written_is_an_error_that_leaves_nothing(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    [failed] = await called(blocked, {"format": "ris", "save": True})
+    assert failed["error"]["code"] == "export_file"
+    assert "DEEPCRITICAL_EXPORTS_DIR" in failed["error"]["message"]
+    assert names_in(tmp_path) == ["file"]
+
+
+async def test_abstracts_are_left_out_unless_asked_for(tmp_path: Path) -> None:
+    for format in ("bibtex", "ris", "csl-json", "markdown"):
+        bare, whole = await called(tmp_path, {"format": format}, {"format": format, "abstracts": True})
+        assert "closes wounds" not in bare["text"]
+        assert "closes wounds" in whole["text"]
+    [backup] = await called(tmp_path, {"format": "jsonl"})
+    assert "closes wounds" in backup["text"]
+
+
+async def test_chosen_fields_are_all_that_records_have_besides_what_they_are(tmp_path: Path) -> None:
+    asked: dict[str, object] = {"format": "csl-json", "fields": ["pmid"]}
+    item = json.loads((await called(tmp_path, asked, papers=1))[0]["text"])[0]
+    assert item == {"id": "doe2000zinc", "type": item["type"], "title": item["title"], "PMID": "1"} | {"id": item["id"]}
+
+
+async def test_a_table_has_the_chosen_columns_and_each_part_its_header(tmp_path: Path) -> None:
+    asked: dict[str, object] = {"format": "table", "fields": ["title", "authors", "abstract"]}
+    first, second = await called(tmp_path, asked, {**asked, "offset": 60}, papers=120)
+    assert first["text"].splitlines()[0] == second["text"].splitlines()[0] == "title,authors,abstract"
+    assert first["next_offset"] == first["count"]
+    assert second["text"].splitlines()[1].startswith("Zinc 60,Doe Ada")
+
+
+async def test_what_a_format_cannot_do_is_refused_with_what_it_can(tmp_path: Path) -> None:
+    calls: tuple[dict[str, object], ...] = (
+        {"format": "ris", "output": "html"},
+        {"format": "bibtex", "style": "apa"},
+        {"format": "bibliography", "style": "unknown style"},
+        {"format": "jsonl", "fields": ["title"]},
+        {"format": "ris", "fields": ["nonsense"]},
+        {"format": "table", "abstracts": True},
+    )
+    said = ("bibliography", 'format="bibliography"', "vancouver", "complete", "journal_abbreviation", "abstract")
+    for answer, word in zip(await called(tmp_path, *calls), said, strict=True):
+        assert word in answer["error"]["message"]

@@ -1,0 +1,282 @@
+"""Decisions and tags, as a model hands them in, and as every answer shows them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp.client import Client
+
+from tests.fakes import fake_server
+
+NOTES: list[dict[str, object]] = [
+    {"content": "Zinc closed the wounds of 12 of 20 adults.", "title": "Zinc", "authors": ["Ruiz A"], "date": "2020"},
+    {"content": "Copper did nothing for old bones.", "url": "https://example.org/copper", "source": "web"},
+]
+
+
+class Desk:
+    """A client with a session that holds two items."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.ids: list[str] = []
+
+    async def call(self, tool: str, **arguments: object) -> tuple[dict[str, Any], str]:
+        """Both forms of an answer."""
+        answer = await self._client.call_tool(tool, arguments)
+        (block,) = answer.content
+        assert answer.structured_content is not None
+        return answer.structured_content, getattr(block, "text", "")
+
+    async def mark(self, *items: Mapping[str, object]) -> tuple[dict[str, Any], str]:
+        return await self.call("add_evidence", items=list(items))
+
+    async def decision(self, id: str) -> str:
+        found, _ = await self.call("get_evidence", ids=[id])
+        return found["evidence"][0]["decision"]
+
+
+@asynccontextmanager
+async def opened() -> AsyncGenerator[Desk]:
+    async with Client(fake_server()) as client:
+        desk = Desk(client)
+        answer, _ = await desk.mark(*NOTES)
+        desk.ids = [row["id"] for row in answer["added"]]
+        yield desk
+
+
+async def test_a_decision_is_told_in_both_forms_and_shown_everywhere() -> None:
+    async with opened() as desk:
+        item = {"id": desk.ids[0], "decision": "excluded", "reason": "no controls", "tags": ["RCT", "adults; zinc"]}
+        answer, text = await desk.mark(item)
+        line = "excluded: no controls; tags: RCT, adults, zinc"
+        assert answer["decided"] == [{"index": 0, "id": desk.ids[0], "decision": line}]
+        assert answer["added"] == answer["rejected"] == []
+        assert f"{desk.ids[0]} is now {line}" in text
+        page, text = await desk.call("list_evidence")
+        assert page["items"][0]["decision"] == "excluded: no controls"
+        assert page["items"][0]["tags"] == ["RCT", "adults", "zinc"]
+        assert page["marks"][0] == {"mark": "excluded", "count": 1}
+        assert "Decisions and tags: excluded (1), RCT (1), adults (1), zinc (1)." in text
+        for tool, arguments in (("semantic_search", {"query": "zinc"}), ("get_evidence", {"ids": desk.ids})):
+            found, text = await desk.call(tool, **arguments)
+            assert found["evidence"][0]["decision"] == line
+            assert f"Decision: {line}" in text
+        exported, _ = await desk.call("export_evidence", format="markdown")
+        assert "Decision: excluded: no controls; tags: RCT, adults, zinc" in exported["text"]
+
+
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [
+        ({"include": True}, "included"),
+        ({"include": "false", "reason": "no controls"}, "excluded: no controls"),
+        ({"decision": "Include"}, "included"),
+        ({"verdict": "cited"}, "cited"),
+        ({"decision": "exclude", "exclusion_reason": "no controls"}, "excluded: no controls"),
+        ({"include": "yes"}, "included"),
+        ({"include": "No"}, "excluded"),
+        ({"tags": "rct, adults"}, "undecided; tags: rct, adults"),
+        ({"labels": ["RCT", "rct"]}, "undecided; tags: RCT"),
+    ],
+)
+async def test_a_decision_is_understood_as_models_write_it(written: dict[str, object], line: str) -> None:
+    async with opened() as desk:
+        answer, _ = await desk.mark({"id": desk.ids[0], **written})
+        assert [one["decision"] for one in answer["decided"]] == [line]
+
+
+async def test_an_item_outside_of_the_list_is_understood() -> None:
+    async with opened() as desk:
+        answer, _ = await desk.call("add_evidence", id=desk.ids[0], reason="no controls", decision="excluded")
+        assert answer["decided"][0]["decision"] == "excluded: no controls"
+
+
+async def test_evidence_is_found_by_any_name_of_it() -> None:
+    async with opened() as desk:
+        names: list[dict[str, object]] = [
+            {"evidence_id": desk.ids[0]},
+            {"id": f"[{desk.ids[0]}~1]"},
+            {"id": "https://example.org/copper#top"},
+            {"url": "https://example.org/copper"},
+        ]
+        for item in names:
+            answer, _ = await desk.mark({**item, "decision": "cited"})
+            assert [one["id"] in desk.ids for one in answer["decided"]] == [True]
+            assert not answer["added"]
+
+
+async def test_a_decision_is_taken_back_and_tags_are_cleared() -> None:
+    async with opened() as desk:
+        await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "large", "tags": ["rct"]})
+        await desk.mark({"id": desk.ids[0], "decision": "included", "tags": []})
+        assert await desk.decision(desk.ids[0]) == "included: large; tags: rct", "an empty list says nothing"
+        await desk.mark({"id": desk.ids[0], "tags": ["adults"]})
+        assert await desk.decision(desk.ids[0]) == "included: large; tags: adults", "tags are replaced"
+        await desk.mark({"id": desk.ids[0], "decision": "undecided"})
+        assert await desk.decision(desk.ids[0]) == "tags: adults"
+        _, text = await desk.mark({"id": desk.ids[0], "tags": ["none"]})
+        assert await desk.decision(desk.ids[0]) == ""
+        assert "is now undecided, without tags" in text
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [
+        ({"id": "pubmed:31978945", "decision": "cited"}, 'To fetch and mark it, pass pmid="31978945" instead of id.'),
+        ({"id": "nothing", "include": True}, "nothing is not in this session; list_evidence has the ids."),
+        ({"decision": "undecided", "reason": "who knows"}, "takes a decision back and keeps no reason"),
+        ({"include": True, "content": "A note."}, "for a note about it pass pmid, doi or url"),
+        ({"include": True, "pmid": "7"}, "id and another identifier are not the same"),
+        ({"tags": ["excluded"]}, "that is a decision, not a tag"),
+        ({"tags": ["rct", "Pending"]}, "Pending: that is a decision, not a tag"),
+        ({"tags": ["not excluded"]}, "not excluded: that is a decision, not a tag"),
+        ({"tags": ["none", "rct"]}, '"none" takes all tags away, so pass it alone'),
+        ({"tags": [f"tag {number}" for number in range(21)]}, "21 tags; an item has at most 20"),
+        ({"tags": ["x" * 61]}, "has 61 characters; the limit is 60"),
+        ({"decision": "excluded", "reason": "x" * 501}, "reason has 501 characters; the limit is 500"),
+        ({"title": "Zinc"}, "pass decision, reason or tags with it"),
+    ],
+)
+async def test_what_cannot_be_decided_is_rejected_alone(item: dict[str, object], told: str) -> None:
+    async with opened() as desk:
+        answer, text = await desk.mark({"id": desk.ids[0], **item}, {"id": desk.ids[1], "decision": "included"})
+        assert [one["index"] for one in answer["rejected"]] == [0]
+        assert told in answer["rejected"][0]["reason"]
+        assert told in text
+        assert [one["index"] for one in answer["decided"]] == [1]
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "nct:NCT04114136,doi:10.64898/2026.09.24.26363490",
+        "pubmed:7 and pubmed:8",
+        "10.1000/x; 10.1000/y",
+        "['url:0123456789abcdef0123', 'pubmed:7']",
+    ],
+)
+async def test_an_id_that_holds_two_ids_is_refused(id: str) -> None:
+    async with opened() as desk:
+        answer, text = await desk.mark({"id": id, "decision": "included"})
+        assert not answer["decided"]
+        assert "holds more than one id: pass one id per item" in text
+
+
+@pytest.mark.parametrize(
+    "id", ["doi 10.1000/x", "10.1002/1097-(2001)3:1<1::AID;2-2", "[pubmed:7] (https://pubmed.ncbi.nlm.nih.gov/7/)"]
+)
+async def test_one_id_in_any_dress_is_one(id: str) -> None:
+    async with opened() as desk:
+        _, text = await desk.mark({"id": id, "decision": "included"})
+        assert "more than one id" not in text
+        assert "is not in this session" in text
+
+
+async def test_every_tag_that_can_be_set_can_be_found() -> None:
+    async with opened() as desk:
+        for tag in ("no control group", "not in English", "-10 points", "without placebo", "no"):
+            answer, _ = await desk.mark({"id": desk.ids[0], "tags": [tag]})
+            assert answer["decided"][0]["decision"] == f"undecided; tags: {tag}"
+            page, _ = await desk.call("list_evidence", marked=tag)
+            assert [item["id"] for item in page["items"]] == desk.ids[:1]
+
+
+async def test_two_decisions_that_do_not_agree_are_refused() -> None:
+    async with opened() as desk:
+        answer, text = await desk.mark({"id": desk.ids[0], "include": True, "decision": "excluded"})
+        assert answer["error"]["code"] == "invalid_input"
+        assert 'include=true and decision="excluded" do not agree' in text
+        answer, _ = await desk.mark(
+            {"id": desk.ids[0], "decision": "included"},
+            {"id": desk.ids[0], "tags": ["rct"]},
+            {"id": desk.ids[0], "decision": "excluded"},
+        )
+        assert [one["index"] for one in answer["decided"]] == [0, 1]
+        assert "item 0 says otherwise" in answer["rejected"][0]["reason"]
+        assert await desk.decision(desk.ids[0]) == "included; tags: rct"
+
+
+async def test_what_is_added_can_be_decided_about_at_once() -> None:
+    async with opened() as desk:
+        new = {"content": "Iron was tried in 40 adults.", "title": "Iron", "decision": "included", "tags": ["rct"]}
+        answer, text = await desk.mark(new, {**NOTES[0], "include": False})
+        (added,) = answer["added"]
+        assert {one["id"]: one["decision"] for one in answer["decided"]} == {
+            added["id"]: "included; tags: rct",
+            desk.ids[0]: "excluded",
+        }
+        assert "1 added, 2 marked" in text
+
+
+async def test_a_list_can_be_narrowed_to_a_mark() -> None:
+    async with opened() as desk:
+        await desk.mark({"id": desk.ids[0], "decision": "included", "tags": ["rct"]})
+        for marked, expected in {
+            "included": desk.ids[:1],
+            "include": desk.ids[:1],
+            "RCT": desk.ids[:1],
+            "undecided": desk.ids[1:],
+            "not decided": desk.ids[1:],
+            "all": desk.ids,
+        }.items():
+            page, _ = await desk.call("list_evidence", marked=marked)
+            assert [item["id"] for item in page["items"]] == expected
+            assert page["matching"] == len(expected)
+        page, text = await desk.call("list_evidence", marked="cohort")
+        assert page["items"] == []
+        assert 'No evidence here is marked "cohort". The marks here are: included, rct.' in text
+        _, text = await desk.call("list_evidence", marked="not excluded")
+        assert "leaves something out, which marked cannot" in text
+        found, _ = await desk.call("semantic_search", query="zinc and copper", marked="undecided")
+        assert [item["id"] for item in found["evidence"]] == desk.ids[1:]
+
+
+async def test_single_items_are_removed_and_brought_back() -> None:
+    async with opened() as desk:
+        await desk.mark({"id": desk.ids[0], "decision": "cited"})
+        session = (await desk.call("list_evidence"))[0]["session_id"]
+        answer, text = await desk.call("clear_session", session_id=session, ids=[desk.ids[0], "pubmed:9"])
+        assert (answer["removed"], answer["ids"], answer["undone"]) == (1, desk.ids[:1], False)
+        assert "Not in this session: pubmed:9." in text
+        assert f'clear_session session_id="{session}" undo=true' in text
+        assert [item["id"] for item in (await desk.call("list_evidence"))[0]["items"]] == desk.ids[1:]
+        answer, text = await desk.call("clear_session", session_id=session, undo=True)
+        assert (answer["removed"], answer["ids"], answer["undone"]) == (1, desk.ids[:1], True)
+        assert await desk.decision(desk.ids[0]) == "cited"
+        _, text = await desk.call("clear_session", session_id=session, undo=True)
+        assert "nothing was removed from it within a day" in text
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        ([], "ids: at least 1 item"),
+        ("", "ids: at least 1 item"),
+        (["all"], "all: not in this session, so nothing was removed"),
+        (["*", " "], "not in this session, so nothing was removed"),
+        (["pubmed:9"], "pubmed:9: not in this session, so nothing was removed"),
+        (["{}~2"], "texts cannot be removed alone: nothing was removed"),
+    ],
+)
+async def test_no_list_of_ids_deletes_a_session(ids: list[str] | str, told: str) -> None:
+    async with opened() as desk:
+        session = (await desk.call("list_evidence"))[0]["session_id"]
+        written = [id.format(desk.ids[0]) for id in ids] if isinstance(ids, list) else ids
+        answer, text = await desk.call("clear_session", session_id=session, ids=written)
+        assert answer["error"]["code"] == "invalid_input"
+        assert told in text
+        assert (await desk.call("list_evidence"))[0]["total"] == 2
+
+
+async def test_a_hundred_long_reasons_fit_into_an_answer() -> None:
+    async with opened() as desk:
+        items = [{"content": f"Finding {number}.", "title": f"Title {number}"} for number in range(100)]
+        added, _ = await desk.mark(*items)
+        marks = [{"id": one["id"], "decision": "excluded", "reason": "long reason " * 40} for one in added["added"]]
+        answer, text = await desk.mark(*marks)
+        assert len(answer["decided"]) == 100
+        assert len(text) < 32_000

@@ -1,0 +1,269 @@
+"""Sessions are opened with a title and found again by it, also after a restart."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from mcp.client import Client
+from mcp_types import CallToolResult, PromptReference, TextResourceContents
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.kept_sessions import KeptSession
+from deepcritical_mcp.tools.session_titles import unknown_title, with_words
+from deepcritical_mcp.tools.values import understood
+from tests.fakes import FakeSearch, fake_server
+from tests.publications import published
+
+NOTE = [{"content": "Pacing helps some patients."}]
+PAPER = published("It says something.", source="pubmed", title="A paper", pmid="1")
+
+
+@asynccontextmanager
+async def client_of(folder: Path) -> AsyncGenerator[Client]:
+    """A client of a server that keeps its sessions in `folder`, and has let go of them at the end."""
+    server = fake_server(settings=Settings(data_dir=folder), literature=FakeSearch((PAPER,)))
+    async with Client(server) as client:
+        yield client
+    await server.app.aclose()
+
+
+async def call(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, text_of(result)
+    assert result.structured_content
+    return result.structured_content
+
+
+async def refusal(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, text_of(result)
+    assert result.structured_content
+    return result.structured_content["error"]
+
+
+def text_of(result: CallToolResult) -> str:
+    return "".join(getattr(block, "text", "") for block in result.content)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "long covid",
+        "Long  COVID",
+        '"long covid"',
+        "session: long covid",
+        "Title: Long Covid",
+        "long cov",
+        "“long covid”",
+    ],
+)
+async def test_a_title_finds_its_session_however_it_is_written(tmp_path: Path, written: str) -> None:
+    async with client_of(tmp_path) as client:
+        opened = await call(client, "add_evidence", items=NOTE, session_id="New: long covid")
+        found = await call(client, "list_evidence", session_id=written)
+    assert found["session_id"] == opened["session_id"]
+    assert found["total"] == 1
+
+
+async def test_a_title_finds_its_session_after_a_restart(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
+    async with client_of(tmp_path) as client:
+        found = await call(client, "list_evidence", session_id="long covid")
+        listed = await call(client, "list_sessions")
+    assert found["session_id"] == opened["session_id"]
+    assert [one["title"] for one in listed["sessions"]] == ["long covid"]
+    assert listed["session_id"] == ""
+
+
+async def test_the_first_query_is_the_title_of_a_session_without_one(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        first = await call(client, "pubmed_search", query="zinc in wounds")
+        await call(client, "pubmed_search", query="honey in wounds")
+        await call(client, "expand_queries", topic="sleep", session_id="new")
+        await call(client, "check_citations", text="Zinc heals [1].\n\nReferences\n1. Zinc. 2020.", session_id="new")
+        listed = await call(client, "list_sessions")
+    assert {one["title"] for one in listed["sessions"]} == {"zinc in wounds", "sleep", "Check of a draft"}
+    assert first["next_step"].count('This session ("zinc in wounds") is kept until 20') == 1
+
+
+async def test_a_title_that_is_taken_is_refused_with_the_way_to_go_on(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        opened = await call(client, "add_evidence", items=NOTE, session_id="new: Long COVID")
+        refused = await refusal(client, "pubmed_search", query="x", session_id="new: long covid")
+    assert opened["session_id"] in refused["message"]
+    assert refused["details"] == {"session_id": opened["session_id"]}
+    assert 'Pass session_id="Long COVID" to continue it' in refused["message"]
+
+
+async def test_the_beginning_of_several_titles_is_answered_with_their_list(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        for title in ("zinc one", "zinc two"):
+            await call(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
+        refused = await refusal(client, "list_evidence", session_id="zinc")
+    assert refused["code"] == "ambiguous_session"
+    assert '"zinc one", 1 item' in refused["message"]
+
+
+async def test_an_unknown_title_names_similar_ones_and_how_to_open_it(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
+        refused = await refusal(client, "list_evidence", session_id="long covd")
+    assert refused["code"] == "session_not_found"
+    assert f'Did you mean "long covid" ({opened["session_id"]}, 1 item' in refused["message"]
+    assert 'session_id="new: long covd" opens one.' in refused["message"]
+
+
+async def test_an_unknown_id_says_how_long_sessions_are_kept(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        refused = await refusal(client, "list_evidence", session_id=f"rs_{'0' * 32}")
+    assert "Sessions are kept for 90 days after their last use." in refused["message"]
+
+
+async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        for number in range(21):
+            await call(client, "add_evidence", items=NOTE, session_id=f"new: topic {number}")
+        result = await client.call_tool("list_sessions", {})
+        rest = await call(client, "list_sessions", offset=20)
+        chosen = await call(client, "list_sessions", query="TOPIC 7")
+    page = result.structured_content
+    assert page
+    assert (page["total"], len(page["sessions"]), page["next_offset"]) == (21, 20, 20)
+    for one in page["sessions"]:
+        assert f"- {one['session_id']} “{one['title']}”: 1 item of evidence" in text_of(result)
+        assert f"kept until {one['kept_until']}" in text_of(result)
+    assert "Continue with offset=20" in text_of(result)
+    assert (len(rest["sessions"]), rest["next_offset"]) == (1, -1)
+    assert [one["title"] for one in chosen["sessions"]] == ["topic 7"]
+
+
+async def test_without_any_session_the_list_says_what_to_do() -> None:
+    async with Client(fake_server()) as client:
+        listed = await call(client, "list_sessions")
+    assert listed["sessions"] == []
+    assert "A search opens one by itself" in listed["next_step"]
+
+
+async def test_sessions_in_memory_are_listed_with_a_warning() -> None:
+    async with Client(fake_server()) as client:
+        await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
+        listed = await call(client, "list_sessions")
+    assert [(one["title"], one["kept_until"]) for one in listed["sessions"]] == [("zinc", "")]
+    assert listed["warnings"] == ["Sessions are kept in memory and end with the server."]
+
+
+async def test_kept_sessions_are_resources_with_their_title(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        opened = await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
+    async with client_of(tmp_path) as client:
+        listed = {str(one.uri): one.title for one in (await client.list_resources()).resources}
+        read = await client.read_resource(f"evidence://{opened['session_id']}")
+    assert listed[f"evidence://{opened['session_id']}"] == "zinc: 1 item of evidence"
+    content = read.contents[0]
+    assert isinstance(content, TextResourceContents)
+    assert "\nTitle: zinc\nKept until: 20" in content.text
+
+
+def test_words_of_a_title_select_sessions_and_a_title_without_any_like_it_names_none() -> None:
+    sessions = [KeptSession("rs_1", title="Zinc in long-term wounds"), KeptSession("rs_2", title="Sleep")]
+    assert with_words("WOUND zinc", sessions) == sessions[:1]
+    assert with_words("term", sessions) == sessions[:1]
+    assert with_words("", sessions) == sessions
+    assert "Did you mean" not in unknown_title("malaria", sessions)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("New: Long COVID", "new: Long COVID"),
+        ('"new: long covid"', "new: long covid"),
+        ("new session: x", "new: x"),
+        ("new:", "new: "),
+        ("newborn screening", "newborn screening"),
+        ("session_id: x", "x"),
+        (f"evidence://rs_{'0' * 32}/pubmed:1", f"rs_{'0' * 32}"),
+        ("current", ""),
+        ("this session", ""),
+        ("..", ".."),
+        ("A" * 243, "A" * 243),
+        ('new: "Quoted" words', 'new: "Quoted" words'),
+        ('"Quoted" words', '"Quoted" words'),
+        ('new: "Quoted words"', "new: Quoted words"),
+    ],
+)
+def test_what_a_session_id_can_be_called(written: str, read: str) -> None:
+    assert understood("session_id", written, {"type": "string"}) == read
+
+
+@pytest.mark.parametrize("written", ["..", "A" * 150, "A" * 243])
+async def test_what_no_session_is_called_is_refused_and_not_taken_for_the_current_one(
+    tmp_path: Path, written: str
+) -> None:
+    async with client_of(tmp_path) as client:
+        await call(client, "add_evidence", items=NOTE)
+        await refusal(client, "add_evidence", items=[{"content": "Another note."}], session_id=written)
+        assert (await call(client, "list_evidence"))["total"] == 1
+
+
+async def test_an_accent_is_the_same_however_it_is_encoded(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        opened = await call(client, "add_evidence", items=NOTE, session_id="new: caf\u00e9 hygiene")
+        found = await call(client, "list_evidence", session_id="cafe\u0301 hygiene")
+        refused = await refusal(client, "add_evidence", items=NOTE, session_id="new: cafe\u0301 hygiene")
+        listed = await call(client, "list_sessions", query="cafe\u0301")
+    assert found["session_id"] == refused["details"]["session_id"] == opened["session_id"]
+    assert listed["matching"] == 1
+
+
+async def test_evidence_is_removed_and_brought_back_by_title_but_a_session_is_deleted_by_its_id(
+    tmp_path: Path,
+) -> None:
+    async with client_of(tmp_path) as client:
+        opened = await call(client, "pubmed_search", query="zinc in wounds", session_id="new: zinc")
+        gone = await call(client, "clear_session", session_id="zinc", ids=["pubmed:1"])
+        back = await call(client, "clear_session", session_id="zinc", undo=True)
+        refused = await refusal(client, "clear_session", session_id="zinc")
+        unknown = await refusal(client, "clear_session", session_id="iron", undo=True)
+    assert gone["ids"] == back["ids"] == ["pubmed:1"]
+    assert f'session_id="{opened["session_id"]}" deletes "zinc" with 1 item' in refused["message"]
+    assert "nothing was deleted" in refused["message"]
+    assert "Pass the id, rs_…" in unknown["message"]
+
+
+async def test_what_is_kept_in_memory_because_the_data_folder_fails_is_acknowledged_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    folder = tmp_path / "file" / "ours"
+    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", Mock(return_value=folder))
+    async with Client(fake_server(settings=Settings().kept_for_user())) as client:
+        empty = await client.call_tool("list_sessions", {})
+        added = await client.call_tool("add_evidence", {"items": NOTE})
+        listed = await client.call_tool("list_evidence", {})
+    for result in (empty, added, listed):
+        assert text_of(result).count(f"end with the server: {folder} cannot be used") == 1, text_of(result)
+
+
+async def test_without_searches_the_log_is_refused_with_a_hint_at_other_sessions(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        await call(client, "add_evidence", items=NOTE)
+        refused = await refusal(client, "export_evidence", format="search-log")
+    assert "If an earlier result names another session_id, pass that one." in refused["message"]
+
+
+async def test_continuing_is_a_prompt_whose_session_is_completed_by_titles(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        await call(client, "add_evidence", items=NOTE, session_id="new: zinc in wounds")
+        prompt = await client.get_prompt("continue_research", {"session": "zinc in wounds"})
+        asking = await client.get_prompt("continue_research", {})
+        reference = PromptReference(type="ref/prompt", name="continue_research")
+        suggested = await client.complete(reference, {"name": "session", "value": "zi"})
+    assert "zinc in wounds" in str(prompt.messages[0].content)
+    assert "Call list_sessions." in str(asking.messages[0].content)
+    assert suggested.completion.values == ["zinc in wounds"]
