@@ -491,7 +491,7 @@ def test_no_more_ids_are_named_than_one_call_takes() -> None:
     short = fit(result(*(piece(number, sentences=40) for number in range(1, 101))), 20_000, wire_length)
     (note,) = (one for one in short.warnings if "get_evidence ids=" in one)
     assert note.count('"pubmed:') == 50
-    assert note.endswith("and so on: list_evidence has all ids.")
+    assert note.endswith("and so on; list_evidence has all ids.")
 
 
 def test_without_get_evidence_a_cut_names_what_returns_it_and_nothing_is_cut_that_nothing_returns() -> None:
