@@ -164,13 +164,18 @@ def test_a_call_that_hangs_does_not_keep_the_process(tmp_path: Path, end: str) -
 NOTE = {"items": [{"content": "Zinc heals warts."}]}
 
 
+def written(data: Path) -> list[Path]:
+    """The folders of sessions in which something is kept: another one may be prepared."""
+    return [folder for folder in (data / "sessions").iterdir() if os.path.lexists(folder / "used")]
+
+
 @pytest.mark.parametrize("end", ["end of input", "signal"])
 def test_a_blocked_thread_does_not_keep_the_process(tmp_path: Path, end: str) -> None:
     environment, hangs = hung_disk(tmp_path)
     with server(tmp_path, **environment) as process:
         greet(process)
         told(process, 2, "add_evidence", **NOTE, session_id="new")
-        [session] = (tmp_path / "data" / "sessions").iterdir()
+        [session] = written(tmp_path / "data")
         clearing = {"name": "clear_session", "arguments": {"session_id": session.name}}
         tell(process, {"id": 3, "method": "tools/call", "params": clearing})
         until(hangs.exists)
@@ -188,14 +193,14 @@ def test_a_pipe_in_place_of_a_file_blocks_no_call(tmp_path: Path) -> None:
     with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(data)) as process:
         greet(process)
         told(process, 2, "add_evidence", **NOTE, session_id="new")
-        [session] = (data / "sessions").iterdir()
+        [session] = written(data)
         (session / "used").unlink()
         os.mkfifo(session / "used")
         assert "Zinc heals warts" in told(process, 3, "semantic_search", query="warts", session_id=session.name)
         assert "Deleted: 1 item" in told(process, 4, "clear_session", session_id=session.name)
         assert not session.exists()
         told(process, 5, "add_evidence", **NOTE, session_id="new")
-        [session] = (data / "sessions").iterdir()
+        [session] = written(data)
     (session / "chroma" / "chroma.sqlite3").unlink()
     os.mkfifo(session / "chroma" / "chroma.sqlite3")
     with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(data)) as process:
