@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+import numpy as np
 from chromadb.api.client import Client
 from filelock import FileLock, Timeout
 
@@ -108,6 +109,8 @@ class NewFolderSpace(FolderSpace):
         self.database = one.database
         with translated("open a session"):
             self._vectors = self._create(self.session_id)
+            # The first query writes, and would wait with the whole process for a program that reads the database.
+            self._vectors.query(query_embeddings=np.zeros((1, 1), np.float32), n_results=1, include=[])
         super()._record(self.info)
 
     def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
