@@ -45,12 +45,13 @@ read the results is in the [guide](guide.md), how to connect clients in [clients
 TOOLS_HEAD = """\
 ## Tools
 
-An unknown argument is an error that names the nearest valid one. An empty string or list, or `null`, means "not given";
-harmless slips are corrected (a number for a string, a single item for a list). Every tool returns its result twice: as
-Markdown, and as the structured value named below.
+An unknown argument is an error that names the nearest valid one. An empty string or list, or `null`, means "not given"
+(`clear_session` refuses an empty list of `ids`, so that none deletes a session by accident); harmless slips are
+corrected (a number for a string, a single item for a list). Every tool returns its result twice: as Markdown, and as
+the structured value named below.
 
-What a tool finds or keeps belongs to a *session*. `session_id` is `""` for your connection's default session, `"new"`
-or `"new: a title"` to start a new one, an id from an earlier result, or a title or its beginning
+What a tool finds or keeps belongs to a *session*. `session_id` is `""` for the first one that your connection opened or
+named, `"new"` or `"new: a title"` to start a new one, an id from an earlier result, or a title or its beginning
 ([more](guide.md#keeping-sessions)).
 """
 
@@ -217,7 +218,7 @@ def _value(model: type[BaseModel], words: Words) -> str:
     rows: list[tuple[str, ...]] = []
     for name, field in properties.items():
         if field.get("type") == "array" and "items" not in field:
-            field["items"] = {"type": whole[name]["items"]["type"]}
+            field = {**field, "items": {"type": whole[name]["items"]["type"]}}
         inner = next(_models_in(model.model_fields[name].annotation), None)
         rows.append((f"`{name}`", _type_of(field, inner), words.of(model.__name__, name)))
     text = "\n\n".join(_paragraphs(model))

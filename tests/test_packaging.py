@@ -23,6 +23,14 @@ def test_all_of_them_name_the_same_version() -> None:
     assert {SERVER["version"], SERVER["packages"][0]["version"], MANIFEST["version"]} == {__version__}
 
 
+def test_each_licence_of_what_is_shipped_is_declared_and_has_its_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["license"] == MANIFEST["license"] == "MIT AND Apache-2.0 AND CC-BY-SA-3.0"
+    texts = [(ROOT / name).read_text() for name in project["license-files"]]
+    names = ("MIT License", "Apache License", "Attribution-ShareAlike 3.0")
+    assert [name in text for name, text in zip(names, texts, strict=True)] == [True] * 3
+
+
 def test_the_registry_entry_sets_only_variables_that_exist_and_hides_every_key() -> None:
     declared = SERVER["packages"][0]["environmentVariables"]
     assert {row["name"] for row in declared} <= VARIABLES

@@ -12,6 +12,7 @@ from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, tool_choices, tools_chosen
+from deepcritical_mcp.tools.instructions import instructions
 from deepcritical_mcp.tools.offered import without_tools
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
@@ -72,6 +73,7 @@ async def test_a_tool_that_is_not_offered_says_which_are_and_no_next_step_names_
         lost = await client.call_tool("list_evidence", {"session_id": f"rs_{'0' * 32}"})
     assert refused.structured_content
     told = refused.structured_content["error"]["message"]
+    assert "This session is unknown or has expired" in getattr(lost.content[0], "text", "")
     assert told == "get_evidence is not offered by this server, which has pubmed_search, list_evidence."
     for result in (found, listed, lost):
         text = "".join(getattr(block, "text", "") for block in result.content)
@@ -135,6 +137,13 @@ async def test_where_nobody_is_known_the_instructions_promise_no_title() -> None
         assert "and its id finds it again. " in (client.instructions or "")
     async with Client(create_server(Settings())) as client:
         assert "and its title or id finds it again (list_sessions lists yours). " in (client.instructions or "")
+
+
+def test_instructions_promise_no_new_session_where_no_tool_opens_one() -> None:
+    told = instructions(["list_sessions"])
+    assert 'session_id="new' not in told
+    assert "A session's title or id finds it again (list_sessions lists yours)." in told
+    assert 'session_id="new' in instructions(["list_sessions", "get_full_text"])
 
 
 def test_a_profile_that_overrides_the_setting_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,6 +14,7 @@ from deepcritical_mcp.urls import (
     is_within,
     normalize_url,
     resolve_redirect,
+    without_secrets,
 )
 
 ARTICLE = "https://example.org/2024/03/a-new-trial-of-metformin"
@@ -131,6 +132,15 @@ OTHER_PAGE = [
     ("https://m.co.uk/a", "https://co.uk/a"),
     ("https://straße.example", "https://strasse.example"),
 ]
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    "api_key apikey API-Key api%5Fkey key token access_token sig signature password X-Amz-Credential secret".split(),
+)
+def test_the_value_of_a_secret_parameter_is_hidden(parameter: str) -> None:
+    text = f"no page at https://b.example/x?page=2&{parameter}=SECRET123/+%20=&keyword=zinc#part"
+    assert without_secrets(text) == f"no page at https://b.example/x?page=2&{parameter}=…&keyword=zinc#part"
 
 
 @pytest.mark.parametrize(("address", "other"), SAME_PAGE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.tools.call_session import ToolContext, existing_session, finds_titles, own_sessions, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, existing_session, finds_titles, own_sessions, read_session
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -53,7 +53,7 @@ async def _session_or_evidence_ids(
         return await _session_names(ctx)
     session_id = ((known.arguments if known else None) or {}).get("session_id", "")
     try:
-        given = (await session_for(ctx, session_id, may_open=False)).store if session_id else None
+        given = await read_session(ctx, session_id) if session_id else None
         store = given or await existing_session(ctx)
         return (await store.ids())[:MAX_EVIDENCE_READ] if store else []
     except DeepCriticalError:

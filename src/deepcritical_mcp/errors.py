@@ -85,9 +85,10 @@ class SessionNotFoundError(SessionError, code="session_not_found"):
     def __init__(self, message: str = "") -> None:
         super().__init__(
             message
-            or "This session is unknown or has expired, or was cleared (clear_session with undo=true brings it back "
-            "within a day, if sessions are kept); sessions in memory end with the server. Pass the id exactly as a "
-            'result shows it (list_evidence shows the current one); a search with session_id="new" opens a fresh one.'
+            or "This session is unknown or has expired, or was cleared. clear_session with undo=true brings it "
+            "back within a day, if sessions are kept; sessions in memory end with the server. Pass the id exactly "
+            "as a result shows it; list_evidence shows the current one. A search with "
+            'session_id="new" opens a fresh one.'
         )
 
 

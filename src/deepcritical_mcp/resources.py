@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,9 @@ from deepcritical_mcp.errors import DeepCriticalError, SessionError
 from deepcritical_mcp.evidence.kept_log import search_log
 from deepcritical_mcp.models import CitationReport, EvidenceList
 from deepcritical_mcp.text import counted, inert
-from deepcritical_mcp.tools.call_session import ToolContext, application, existing_session, own_sessions, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, existing_session, own_sessions, read_session
 from deepcritical_mcp.tools.check_citations import REPORT_URI
-from deepcritical_mcp.tools.export_resources import EXPORT_URI, saved_export
+from deepcritical_mcp.tools.export_resources import EXPORT_URI, export_resources, saved_export
 from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 from deepcritical_mcp.tools.render import to_markdown
@@ -47,7 +46,7 @@ def register_resources(server: MCPServer[AppContext]) -> None:
 async def session_overview(session_id: str, ctx: ToolContext) -> str:
     """A session: its title, how long it is kept, its searches and decisions, and one line per item of evidence."""
     try:
-        store = (await session_for(ctx, session_id, may_open=False)).store
+        store = await read_session(ctx, session_id)
         page = as_offered(await page_of(store, 0, MAX_OVERVIEW_LINES), application(ctx).hidden_tools)
         heading, session, *lines = to_markdown(page).split("\n")
         return "\n".join([heading, session, *await _session_facts(ctx, store), *lines])
@@ -58,7 +57,7 @@ async def session_overview(session_id: str, ctx: ToolContext) -> str:
 async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
     """One item of evidence with its complete text and its citation."""
     try:
-        store = (await session_for(ctx, session_id, may_open=False)).store
+        store = await read_session(ctx, session_id)
         found = await store.get([id])
     except DeepCriticalError as error:
         raise _resource_error(ctx, error) from error
@@ -73,7 +72,7 @@ async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
 async def citation_report(session_id: str, ctx: ToolContext) -> str:
     """The whole report of the last check of a draft in a session."""
     try:
-        store = (await session_for(ctx, session_id, may_open=False)).store
+        store = await read_session(ctx, session_id)
         report = await (await application(ctx).services()).checker.kept_report(store)
     except DeepCriticalError as error:
         raise _resource_error(ctx, error) from error
@@ -83,8 +82,8 @@ async def citation_report(session_id: str, ctx: ToolContext) -> str:
 
 
 async def session_resources(ctx: ToolContext) -> list[Resource]:
-    """The connection's default session, the report on its draft, its newest evidence, and the caller's other sessions,
-    the last used first."""
+    """The connection's default session, the report on its draft, its exports, its newest evidence, and the caller's
+    other sessions, the last used first."""
     try:
         store = await existing_session(ctx)
         others = [_listed_session(one) for one in (await own_sessions(ctx))[: MAX_SESSIONS_LISTED + 1]]
@@ -93,6 +92,7 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
         total = await store.count()
         newest = await store.page(max(0, total - MAX_LISTED), MAX_LISTED)
         report = await (await application(ctx).services()).checker.kept_report(store)
+        exports = await export_resources(store)
     except DeepCriticalError:
         return []  # the templates still work, and reading one reports the error
     session = Resource(
@@ -106,20 +106,19 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
         for item in reversed(newest)
     ]
     others = [one for one in others if one.uri != session.uri][:MAX_SESSIONS_LISTED]
-    return [session, *([_listed_report(report, store.session_id)] if report else []), *evidence, *others]
+    reports = [_listed_report(report, store.session_id)] if report else []
+    return [session, *reports, *exports, *evidence, *others]
 
 
 async def _session_facts(ctx: ToolContext, store: EvidenceStore) -> Iterator[str]:
-    """Its title, how long it is kept, what was searched and what was decided, as far as there is any of it."""
+    """Its title, how long it is kept and what was searched, as far as there is any of it."""
     kept = (await application(ctx).services()).sessions.kept_until(store.session_id)
-    log = await search_log(store)
+    log = [one for one in await search_log(store) if not one.is_watch]
     failed = sum(one.failed for one in log)
-    decided = Counter(one.screening for one in (await store.publications(await store.ids())).values() if one.screening)
     facts = {
         "Title": inert(store.title),
         "Kept until": day(kept),
         "Searches": f"{len(log)}{f', {failed} failed' if failed else ''}" if log else "",
-        "Decisions": ", ".join(f"{count} {what}" for what, count in decided.most_common()),
     }
     return (f"{name}: {value}" for name, value in facts.items() if value)
 

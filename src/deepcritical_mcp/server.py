@@ -7,7 +7,7 @@ import math
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 import anyio
@@ -55,6 +55,7 @@ from deepcritical_mcp.tools.arguments import read_arguments
 from deepcritical_mcp.tools.board_app import board_extension, result_meta
 from deepcritical_mcp.tools.budget import fit, structured, wire_length
 from deepcritical_mcp.tools.call_session import session_note
+from deepcritical_mcp.tools.export_resources import typed
 from deepcritical_mcp.tools.instructions import instructions
 from deepcritical_mcp.tools.names import tool_hint
 from deepcritical_mcp.tools.offered import as_offered, without_tools
@@ -132,7 +133,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
         ]
 
     async def _add_session_resources(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Middleware that lists the session's evidence among the resources, which the SDK's own handler cannot do."""
+        """Middleware for what the SDK's own handlers cannot do: it lists the session's evidence among the resources,
+        and gives each export its own type."""
         context = Context[AppContext, Any](request_context=ctx, mcp_server=self)
         token = _CONTEXT.set(context)
         try:
@@ -146,6 +148,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
                 resource.model_dump(mode="json", by_alias=True, exclude_none=True)
                 for resource in await session_resources(context)
             ]
+        if ctx.method == "resources/read" and isinstance(result, dict):
+            result["contents"] = typed(result["contents"])
         return result
 
     async def _warm_up_once(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -338,7 +342,8 @@ async def _notify_resources_changed(context: Context[AppContext, Any]) -> None:
         await context.session.send_resource_list_changed()
 
 
-def _tool(spec: ToolSpec, hidden: Sequence[str]) -> Tool:
+@lru_cache(maxsize=64)  # for all servers of a process
+def _tool(spec: ToolSpec, hidden: tuple[str, ...]) -> Tool:
     tool = Tool.from_function(
         spec.run,
         title=spec.title,

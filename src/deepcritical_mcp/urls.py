@@ -35,6 +35,11 @@ _TRACKING_VALUES = {
     "feature": ("youtu.be", "share", "emb_title", "emb_logo"),
     "report": ("reader", "classic", "printable"),
 }
+# Parameters that let their holder in, without punctuation.
+_SECRET_NAMES = frozenset({"key", "sig", "auth", "authorization", "pass", "passwd", "pwd"})
+_SECRET_PREFIXES = ("xamz", "xgoog")
+_SECRET_ENDINGS = ("apikey", "accesskey", "accesskeyid", "subscriptionkey", "token", "secret", "password", "signature")
+_PARAMETER = re.compile(r"([?&;#][\w.%-]{1,60})=[^&;#\s]+")
 # As in .ac.uk, .com.br, .or.jp.
 _SECOND_LEVEL = frozenset({"ac", "co", "com", "edu", "gov", "go", "ne", "net", "nhs", "or", "org"})
 
@@ -105,6 +110,11 @@ def clean_url(url: str) -> str:
         return _visible(url)
     query = "&".join(pair for pair in address.query.split("&") if pair and not _is_tracking(pair))
     return str(address._replace(path=address.path.rstrip("/"), query=query, fragment=_route(address.fragment)))
+
+
+def without_secrets(text: str) -> str:
+    """`text` with the values of all parameters of addresses hidden that are keys, tokens, passwords or signatures."""
+    return _PARAMETER.sub(lambda one: f"{one[1]}=…" if _is_secret(one[1]) else one[0], text)
 
 
 def is_web_address(url: str) -> bool:
@@ -268,6 +278,12 @@ def _sorted_query(query: str) -> str:
     pairs = (pair.replace("+", "%20").partition("=") for pair in query.split("&") if not _is_tracking(pair))
     canonical = [(_percent(name, _QUERY_PLAIN), _percent(value, _QUERY_PLAIN)) for name, _, value in pairs if name]
     return "&".join(f"{name}={value}" if value else name for name, value in sorted(canonical, key=itemgetter(0)))
+
+
+def _is_secret(name: str) -> bool:
+    """Whether a parameter, e.g. "?api_key", has a value that nobody else may see."""
+    plain = re.sub(r"[\W_]", "", unquote(name)).lower()
+    return plain in _SECRET_NAMES or plain.startswith(_SECRET_PREFIXES) or plain.endswith(_SECRET_ENDINGS)
 
 
 def _is_tracking(pair: str) -> bool:

@@ -9,6 +9,7 @@ from deepcritical_mcp.board import board_report
 from deepcritical_mcp.models import StatusNotice
 from tests.board.conftest import OpenBoard
 from tests.board.samples import SESSION, places, publication, publications
+from tests.publications import published
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -51,6 +52,19 @@ async def test_a_report_gives_what_is_shown_to_a_reference_manager(open_report: 
     assert text.count("@online{") == 2
     assert text.count("@") == 2
     assert not board.complaints
+
+
+async def test_a_note_on_a_retracted_paper_warns_and_is_no_retracted_or_undecided_record(
+    open_report: OpenBoard,
+) -> None:
+    note = published("I doubt it.", provider="user", source="user", title="A doubt", pmid="7", status="retracted")
+    records = [publication(0, status="retracted"), publication(1, screening="included"), note]
+    board = await open_report(board_report(records))
+    await expect(board.app.locator("#summary")).to_contain_text("of these 1 retracted")
+    await expect(board.app.locator("#summary")).to_contain_text("1 included, 1 undecided")
+    await expect(board.app.locator("#filter-decision")).to_contain_text("Undecided (1)")
+    await expect(board.app.locator(".card", has_text="A doubt")).to_contain_text("note on a paper marked RETRACTED")
+    await expect(board.app.locator(".card.retracted")).to_have_count(1)
 
 
 async def test_links_of_a_report_open_a_window_that_knows_nothing_of_it(open_report: OpenBoard) -> None:

@@ -146,7 +146,18 @@ async def test_a_supplement_belongs_to_the_volume() -> None:
     [
         ("Müller et al., 2019; PMID 30000001", "verified"),
         ("Okada et al., 2007; PMID 30000001", "wrong_id"),
-        ("Okada et al., 2019; PMID 30000001", "verified"),  # the name may be of a collaborator: only said
+        ("Okada et al., 2019; PMID 30000001", "wrong_id"),
+        ("Okada 2019 (zinc in the elderly); PMID 30000001", "verified"),  # the name may not be an author's: only said
+        ("Müller et al., 2015; PMID 30000001", "differs"),
+        (
+            "[Copper and brass instruments of village bands: a survey](https://pubmed.ncbi.nlm.nih.gov/30000001)",
+            "wrong_id",
+        ),
+        (
+            "[Die Rolle der Spurenelemente für das Gedächtnis älterer Menschen](https://pubmed.ncbi.nlm.nih.gov/30000001)",
+            "verified",
+        ),
+        ("[Read the whole paper at the publisher](https://pubmed.ncbi.nlm.nih.gov/30000001)", "verified"),
         ("PMID 30000001", "verified"),
     ],
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from deepcritical_mcp.config import PREFIX, every_setting
+from tests.cli.forked import ForkServer
 from tests.cli.providers import providers_on_loopback
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -37,6 +38,10 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(home: Path) -> dict[str, str]:
     """The environment of a user who has configured nothing."""
+    return {**_bare_environment(), "HOME": str(home), "USERPROFILE": str(home)}
+
+
+def _bare_environment() -> dict[str, str]:
     ours = {setting.variable for setting in every_setting()}
     others = {*_OTHER_VARIABLES, *_PROXIES, *map(str.lower, _PROXIES)}
     kept = {
@@ -44,7 +49,7 @@ def environment(home: Path) -> dict[str, str]:
         for name, value in os.environ.items()
         if name not in ours | others and not name.startswith(PREFIX) and "XDG" not in name
     }
-    return {**kept, "HOME": str(home), "USERPROFILE": str(home), "PYTHONWARNINGS": "default", "TERM": "dumb"}
+    return {**kept, "PYTHONWARNINGS": "default", "TERM": "dumb"}
 
 
 def settings_for(address: str, cache: Path) -> dict[str, str]:
@@ -69,16 +74,30 @@ def sample_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str,
         yield settings_for(address, tmp_path_factory.mktemp("cache"))
 
 
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer | None]:
+    """Spares commands the seconds that their imports take, where the system can."""
+    if sys.platform != "linux":
+        yield None
+        return
+    server = ForkServer(_bare_environment())
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def command(environment: dict[str, str]) -> Command:
+def command(environment: dict[str, str], fork_server: ForkServer | None) -> Command:
     """`command("doctor", "--json", NAME="value")` runs the command and waits for its end."""
 
     def run(
         *arguments: str, stdin: str = "", timeout: float = 60, **variables: str
     ) -> subprocess.CompletedProcess[str]:
+        variables = environment | variables
+        if fork_server and not any(name.startswith("PYTHON") for name in variables.keys() - environment.keys()):
+            return fork_server.run(arguments, variables, stdin, timeout)
         return subprocess.run(
             [sys.executable, "-m", "deepcritical_mcp", *arguments],
-            env=environment | variables,
+            env=variables,
             input=stdin,
             capture_output=True,
             text=True,

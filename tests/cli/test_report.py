@@ -73,7 +73,7 @@ async def keep_session(folder: Path) -> str:
     """A kept session with a logged search, one record excluded, and one note."""
     app = AppContext(Settings(data_dir=folder))
     try:
-        store = await (await app.services()).sessions.open()
+        store = await (await app.services()).sessions.open(title="Sleep review")
         await store.add_evidence(ITEMS)
         await store.decide([ScreeningMark("pubmed:1", "excluded", "no controls", ("sleep",))])
         queries = (LoggedQuery(query="sleep", sent="sleep[tiab]", results=3),)
@@ -85,8 +85,8 @@ async def keep_session(folder: Path) -> str:
 
 
 def test_a_kept_session_is_reported_with_its_decisions_searches_and_flow_diagram(tmp_path: Path) -> None:
-    session = anyio.run(keep_session, tmp_path / "data")
-    done = run("report", session, home=tmp_path, DEEPCRITICAL_DATA_DIR=str(tmp_path / "data"))
+    anyio.run(keep_session, tmp_path / "data")
+    done = run("report", "sleep rev", home=tmp_path, DEEPCRITICAL_DATA_DIR=str(tmp_path / "data"))
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     found = re.search(r'id="data">(.*?)</script>', page)

@@ -79,7 +79,10 @@ def test_one_is_exported_by_its_title_and_never_over_a_file(sessions: Sessions, 
     assert len(read_jsonl(out.read_text("utf-8"))) == 1
     code, text, _ = sessions("export", "warts and i", "--format", "markdown")
     assert "Iron does not" in text
-    assert "there are bibtex" in sessions("export", "warts and i", "--format", "docx")[2]
+    code, _, error = sessions("export", "warts and i", "--format", "docx")
+    assert code == 2
+    assert "there are bibtex" in error
+    assert "all that fits is 1 note, and notes are not" in sessions("export", "warts and i", "--format", "ris")[2]
 
 
 def test_deleting_asks_and_can_be_undone(kept: dict[str, str], sessions: Sessions) -> None:
@@ -93,6 +96,10 @@ def test_deleting_asks_and_can_be_undone(kept: dict[str, str], sessions: Session
     assert [row["title"] for row in json.loads(sessions("--json")[1])] == ["Warts and iron"]
     code, said, _ = sessions("undo", kept["Warts and zinc"])
     assert (code, said) == (0, f"{kept['Warts and zinc']} is back, with 2 items of evidence.\n")
+    code, said, error = sessions("undo", kept["Warts and zinc"])
+    assert code
+    assert not said
+    assert "is not deleted, so there is nothing to undo" in error
     assert "nothing to restore" in sessions("undo", "rs_" + "0" * 32)[2]
 
 
@@ -106,7 +113,9 @@ def test_what_is_ambiguous_or_unknown_changes_nothing(sessions: Sessions) -> Non
 
 
 def test_where_nothing_is_kept_the_command_says_so(sessions: Sessions, tmp_path: Path) -> None:
-    assert "No sessions are kept: DEEPCRITICAL_DATA_DIR is memory" in sessions(data="memory")[2]
+    code, _, error = sessions(data="memory")
+    assert code == 2
+    assert "No sessions are kept: DEEPCRITICAL_DATA_DIR is memory" in error
     assert f"No sessions are kept in {tmp_path}" in sessions(data=str(tmp_path / "none"))[1]
 
 
@@ -130,8 +139,13 @@ def test_a_session_is_also_exported_as_bibliography_table_and_search_log(session
     assert (code, said) == (0, f"1 record written to {out}\n")
     assert out.read_bytes().startswith("\ufeff".encode())
     assert "No search was logged" in sessions("export", "zinc", "--format", "search-log")[2]
-    assert "nothing that fits" in sessions("export", "zinc", "--marked", "included")[2]
-    assert "style is for" in sessions("export", "zinc", "--style", "apa")[2]
+    assert 'no evidence in this session is marked "included"' in sessions("export", "zinc", "--marked", "included")[2]
+    code, _, error = sessions("export", "zinc", "--style", "apa")
+    assert code == 2
+    assert "style is for" in error
+    assert (
+        '--as "html" is no form of --format table' in sessions("export", "zinc", "--format", "table", "--as", "html")[2]
+    )
     assert "deepcritical-mcp refresh" in sessions("export", "zinc", "--format", "news")[2]
 
 
@@ -148,6 +162,8 @@ def test_advice_of_the_commands_is_for_the_shell(
         registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
         await registry.get(kept["Warts and zinc"])
         try:
+            listed = json.loads(sessions("--json")[1])
+            assert {row["title"]: row["is_open"] for row in listed} == {"Warts and zinc": True, "Warts and iron": False}
             return sessions("export", "Warts and zinc")[2]
         finally:
             await registry.aclose()
@@ -162,4 +178,6 @@ def test_a_report_is_written_of_a_session_by_its_title(command: Command, tmp_pat
     page = tmp_path / "page.html"
     done = command("report", "warts and z", "-o", str(page), DEEPCRITICAL_DATA_DIR=str(tmp_path / "data"))
     assert done.returncode == 0, done.stderr
-    assert "Zinc heals warts" in page.read_text("utf-8")
+    text = page.read_text("utf-8")
+    assert "Zinc heals warts" in text
+    assert "<title>Warts and zinc</title>" in text

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import permutations
 from typing import Any
 
 import anyio
+import numpy as np
+import pytest
+from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark, decision_line
+from tests.evidence.stand_ins import HashingModel
 from tests.publications import published
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -143,6 +149,58 @@ async def test_replicas_see_each_others_decisions_and_removals(chroma_server: An
     assert await decisions(store) == await decisions(same) == expected
     third = await registries(settings).get(store.session_id)
     assert await decisions(third) == expected
+
+
+class PausedModel(HashingModel):
+    """A model that does something else first, once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first: Callable[[], Awaitable[object]] | None = None
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        first, self.first = self.first, None
+        if first is not None:
+            await first()
+        return await super().vectors(texts)
+
+
+async def test_adding_keeps_what_another_process_decided_and_removed_meanwhile(chroma_server: Any) -> None:
+    settings = Settings(chroma_url=chroma_server.url)
+    slow = PausedModel()
+    registry = SessionRegistry(settings, slow, open_backend(settings))
+    replica = SessionRegistry(settings, HashingModel(), open_backend(settings))
+    store = await registry.open()
+    await store.add_evidence([paper(), copper()])
+    same = await replica.get(store.session_id)
+
+    async def decide() -> None:
+        await same.decide([NO_CONTROLS])
+        await same.remove(["pubmed:8"])
+
+    slow.first = decide
+    await store.add_evidence([paper("Zinc closed all wounds.", journal="Wounds"), copper(), paper(pmid="9", doi="")])
+    for one in (store, same):
+        found = await decisions(one)
+        assert found["pubmed:7"] == LINE
+        assert found["pubmed:8"] == ""
+    await registry.aclose()
+    await replica.aclose()
+
+
+async def test_a_change_is_seen_by_a_process_whose_clock_is_behind(
+    chroma_server: Any, registries: Registries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(chroma_url=chroma_server.url)
+    one, other = registries(settings), registries(settings)
+    store = await one.open()
+    await store.add_evidence([paper()])
+    same = await other.get(store.session_id)
+    await same.decide([NO_CONTROLS])
+    behind = time.time_ns() - 1_500_000_000
+    monkeypatch.setattr("time.time_ns", lambda: behind)
+    await store.decide([ScreeningMark("pubmed:7", "included")])
+    assert await decisions(same) == await decisions(store)
 
 
 async def test_decisions_at_the_same_time_are_all_kept(registries: Registries) -> None:

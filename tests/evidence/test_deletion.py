@@ -214,6 +214,20 @@ async def test_what_version_0_1_left_is_swept_and_what_is_not_ours_stays(
     assert names(tmp_path) == ["notes"]
 
 
+@pytest.mark.parametrize("parent", ["sessions", "trash"])
+async def test_a_folder_that_cannot_be_deleted_keeps_no_other(
+    parent: str, registries: Registries, tmp_path: Path
+) -> None:
+    ids = sorted(new_session_id() for _ in range(5))
+    for number, session_id in enumerate(ids):
+        used = tmp_path / parent / session_id / "used"
+        used.parent.mkdir(parents=True)
+        used.touch() if number else used.mkdir()
+        os.utime(used, (0, 0))
+    await registries(Settings(data_dir=tmp_path)).sweep()
+    assert [path.name for path in (tmp_path / parent).iterdir()] == ids[:1]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
 async def test_the_data_folder_is_the_user_s_alone_whatever_the_umask(registries: Registries, tmp_path: Path) -> None:
     (tmp_path / "open").mkdir(mode=0o755)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import stat
+import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,13 +22,14 @@ from deepcritical_mcp.errors import (
     SessionNotFoundError,
 )
 from deepcritical_mcp.evidence.kept_log import log_search
-from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, title_of_query, with_title
+from deepcritical_mcp.evidence.kept_sessions import MAX_TITLE, KeptSession, session_title, title_of_query, with_title
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
 from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.evidence.storage.rows import new_session_id
 from deepcritical_mcp.models import LoggedSearch
+from deepcritical_mcp.models.search_log import WATCH_TOOL
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -57,6 +62,7 @@ async def test_after_a_restart_the_list_says_what_each_session_holds(
     await store.set_title_if_none("and iron?")
     await store.add_evidence([piece("Zinc heals warts."), piece("Iron does not.")])
     await log_search(store, SEARCH)
+    await log_search(store, SEARCH.model_copy(update={"tool": WATCH_TOOL}))
     await first.aclose()
 
     later = registries(lasting_place)
@@ -163,6 +169,9 @@ def test_of_several_sessions_with_such_titles_the_message_lists_five() -> None:
     assert "Warts 4" in error.value.message
     assert "Warts 5" not in error.value.message
     assert "and 2 more" in error.value.message
+    assert '7 sessions have titles that begin with "warts".' in error.value.message
+    with pytest.raises(AmbiguousSessionError, match='2 sessions have the title "warts"'):
+        with_title([*kept, KeptSession(new_session_id(), "Warts"), KeptSession(new_session_id(), "WARTS")], "warts")
     exact = with_title([*kept, KeptSession(new_session_id(), "Warts")], "WARTS")
     assert exact is not None
     assert exact.title == "Warts"
@@ -340,3 +349,84 @@ def _full_disk(_: object) -> SimpleNamespace:
 
 def _folder(path: Path) -> Callable[[str], Path]:
     return lambda _: path
+
+
+HOSTILE = json.dumps({"title": "a\x1b[31m\u202e\n" + "b" * 500, "items": True, "searches": 10**40, "created": 1e300})
+
+
+@pytest.mark.parametrize("card", [HOSTILE, '{"created": NaN}', '{"created": 1' + "0" * 400 + "}"])
+@pytest.mark.parametrize("used", [b"", b"\xff\xfe garbage" * 1_000, b"\n"])
+async def test_no_file_in_a_session_s_folder_spoils_the_list(
+    card: str, used: bytes, registries: Registries, tmp_path: Path
+) -> None:
+    for number in range(2):
+        folder = tmp_path / "sessions" / new_session_id()
+        folder.mkdir(parents=True)
+        (folder / "used").write_bytes(used if number else b"")
+        (folder / "session.json").write_text(card)
+        os.utime(folder / "used", (10**12, 10**12))
+    found = await registries(Settings(data_dir=tmp_path)).sessions()
+    for one in found:
+        assert (one.items, one.searches, one.created) == (-1, -1, 0.0)
+        assert one.title.isprintable()
+        assert len(one.title) <= MAX_TITLE
+        assert datetime.fromtimestamp(one.expires, UTC).year >= 2100
+
+
+async def test_a_card_is_never_read_from_elsewhere(registries: Registries, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "sessions" / new_session_id()
+    folder.mkdir(parents=True)
+    (folder / "used").touch()
+    (tmp_path / "other.json").write_text('{"title": "not ours", "items": 3}')
+    (folder / "session.json").symlink_to(tmp_path / "other.json")
+    (folder.parent / new_session_id()).symlink_to(tmp_path)
+    (found,) = await registries(Settings(data_dir=tmp_path / "data")).sessions()
+    assert (found.session_id, found.title, found.items) == (folder.name, "", -1)
+
+
+@pytest.mark.parametrize("parent", ["sessions", "trash"])
+async def test_a_file_named_like_a_session_hides_no_session(
+    parent: str, registries: Registries, tmp_path: Path
+) -> None:
+    stray = tmp_path / parent / new_session_id()
+    stray.parent.mkdir()
+    stray.touch()
+    registry = registries(Settings(data_dir=tmp_path))
+    store = await registry.open(title="Warts")
+    await store.add_evidence([piece("Zinc heals warts.")])
+    assert [one.title for one in await registry.sessions()] == ["Warts"]
+    assert await registry.find("warts") is store
+
+
+@pytest.mark.parametrize("in_the_way", ["data", "data/sessions"])
+async def test_a_file_in_place_of_the_folder_is_an_outage_and_not_an_empty_list(
+    in_the_way: str, registries: Registries, tmp_path: Path
+) -> None:
+    (tmp_path / in_the_way).parent.mkdir(exist_ok=True)
+    (tmp_path / in_the_way).write_text("not a folder")
+    registry = registries(Settings(data_dir=tmp_path / "data"))
+    with pytest.raises(EvidenceStoreError, match="could not list the sessions"):
+        await registry.sessions()
+    with pytest.raises(EvidenceStoreError, match="could not open the session"):
+        await registry.get(new_session_id())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+async def test_the_files_of_a_session_are_its_owner_s_alone(registries: Registries, tmp_path: Path) -> None:
+    earlier = os.umask(0)
+    try:
+        registry = registries(Settings(data_dir=tmp_path))
+        for _ in range(2):
+            store = await registry.open(title="Warts")
+            await store.add_evidence([piece("Zinc heals warts.")])
+            await registry.name(store.session_id, "Skin")
+        await registry.aclose()
+    finally:
+        os.umask(earlier)
+    files = _files_in(tmp_path / "sessions")
+    assert {path.name for path in files} >= {"used", "lock", "session.json", "chroma.sqlite3", "header.bin"}
+    assert {oct(stat.S_IMODE(path.stat().st_mode)) for path in files} == {"0o600"}
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]

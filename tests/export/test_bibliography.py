@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from markdown_it import MarkdownIt
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.bibliography import OUTPUTS, STYLES, bibliography
-from deepcritical_mcp.models import AuthorName, Publication
+from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
+from tests.export.test_trials_exported import TRIAL
 from tests.publications import published
 
 ARTICLE = published(
@@ -45,6 +47,16 @@ CHAPTER = published(
     language="eng",
     authors=(AuthorName("Smith", "John"),),
 )
+BOOK = CHAPTER.model_copy(
+    update={
+        "id": "book",
+        "title": "Trace elements",
+        "book_title": "Trace elements",
+        "date": "1993",
+        "authors": (),
+        "pages": "",
+    }
+)
 PREPRINT = published(
     "Text.",
     source="preprint",
@@ -56,19 +68,6 @@ PREPRINT = published(
     pages="2023.02.07.527548",
     version="2",
     authors=(AuthorName("Xu", "Wei Qin"),),
-)
-TRIAL = Publication.of(
-    "registration",
-    "Status: Completed.",
-    provider="trials",
-    source="trial",
-    title="Zinc for wounds",
-    nct="NCT09000001",
-    url="https://clinicaltrials.gov/study/NCT09000001",
-    date="2020-04-01",
-    authors=(AuthorName("Zinc Foundation, Oslo"),),
-    publisher="ClinicalTrials.gov",
-    status_checked="2026-11-22",
 )
 PAGE = published(
     "Text.",
@@ -87,15 +86,15 @@ LINES = {
     " meta-analysis. JRSM Open. 2017 May 2;8(5):321–8. doi:10.1177/2054270417694291 PubMed PMID: 28515951.",
     ("ama", ARTICLE): "1. Hemilä H, van der Berg JA Jr, Ruiz-Pérez JM. Zinc lozenges and the common cold: a"
     " meta-analysis. JRSM Open. 2017;8(5):321-328. doi:10.1177/2054270417694291",
-    ("apa", ARTICLE): "Hemilä, H., van der Berg, J. A., Jr, & Ruiz-Pérez, J.-M. (2017). Zinc lozenges and the common"
+    ("apa", ARTICLE): "Hemilä, H., van der Berg, J. A., Jr., & Ruiz-Pérez, J.-M. (2017). Zinc lozenges and the common"
     " cold: a meta-analysis. JRSM Open, 8(5), 321–328. https://doi.org/10.1177/2054270417694291",
-    ("nature", ARTICLE): "1. Hemilä, H., van der Berg, J. A., Jr & Ruiz-Pérez, J.-M. Zinc lozenges and the common"
+    ("nature", ARTICLE): "1. Hemilä, H., van der Berg, J. A., Jr. & Ruiz-Pérez, J.-M. Zinc lozenges and the common"
     " cold: a meta-analysis. JRSM Open 8, 321–328 (2017).",
-    ("ieee", ARTICLE): "[1] H. Hemilä, J. A. van der Berg Jr, and J.-M. Ruiz-Pérez, “Zinc lozenges and the common"
+    ("ieee", ARTICLE): "[1] H. Hemilä, J. A. van der Berg Jr., and J.-M. Ruiz-Pérez, “Zinc lozenges and the common"
     " cold: a meta-analysis,” JRSM Open, vol. 8, no. 5, pp. 321–328, May 2017, doi: 10.1177/2054270417694291.",
-    ("chicago", ARTICLE): "Hemilä, Harri, Jan A. van der Berg Jr, and J.-M. Ruiz-Pérez. 2017. “Zinc Lozenges and the"
+    ("chicago", ARTICLE): "Hemilä, Harri, Jan A. van der Berg Jr., and J.-M. Ruiz-Pérez. 2017. “Zinc Lozenges and the"
     " Common Cold: A Meta-Analysis.” JRSM Open 8 (5): 321–28. https://doi.org/10.1177/2054270417694291.",
-    ("chicago-notes", ARTICLE): "Hemilä, Harri, Jan A. van der Berg Jr, and J.-M. Ruiz-Pérez. “Zinc Lozenges and the"
+    ("chicago-notes", ARTICLE): "Hemilä, Harri, Jan A. van der Berg Jr., and J.-M. Ruiz-Pérez. “Zinc Lozenges and the"
     " Common Cold: A Meta-Analysis.” JRSM Open 8, no. 5 (2017): 321–28. https://doi.org/10.1177/2054270417694291.",
     ("vancouver", CHAPTER): "1. Smith J. Wound healing. In: Berg A, Ruiz E, editors. Handbook of trace elements. Oslo:"
     " Example Press; 2015. p. 11–25.",
@@ -132,7 +131,7 @@ LINES = {
     ("nature", PAGE): "1. Example Agency. Zinc and health. https://example.org/zinc (2024).",
     ("vancouver", FOREIGN): "1. Hemilä H, van der Berg JA Jr, Ruiz-Pérez JM. Zink in Wunden [Zinc in wounds]. JRSM"
     " Open. 2017 May 2;8(5):321–8. doi:10.1177/2054270417694291 PubMed PMID: 28515951.",
-    ("chicago", FOREIGN): "Hemilä, Harri, Jan A. van der Berg Jr, and J.-M. Ruiz-Pérez. 2017. “Zink in Wunden [Zinc in"
+    ("chicago", FOREIGN): "Hemilä, Harri, Jan A. van der Berg Jr., and J.-M. Ruiz-Pérez. 2017. “Zink in Wunden [Zinc in"
     " wounds].” JRSM open 8 (5): 321–28. https://doi.org/10.1177/2054270417694291.",
 }
 HOSTILE = '<script>alert(1)</script> [x](javascript:1) *b* `c` <img src=x onerror=1> https://evil.example "q" & \\'
@@ -175,6 +174,85 @@ def test_what_is_retracted_is_marked_in_every_style(style: str, status: str, lab
     one = ARTICLE.model_copy(update={"status": status})
     for output in OUTPUTS:
         assert bibliography([one], style, output).text.count(label) == 1
+
+
+def test_a_retraction_names_its_notice_in_every_style() -> None:
+    notices = (
+        StatusNotice(kind="retraction", pmid="31000001", reference="JRSM Open. 2019;10(1):"),
+        StatusNotice(kind="erratum", pmid="31000002"),
+    )
+    one = ARTICLE.model_copy(update={"status": "retracted", "status_notices": notices})
+    for style in STYLES:
+        text = bibliography([one], style).text
+        assert text.endswith(" [Retraction: JRSM Open. 2019;10(1), PMID 31000001]\n")
+        assert text.count("RETRACTED") == 1
+
+
+@pytest.mark.parametrize(("years", "shown"), [("1993-", "1993–"), ("1993-2025", "1993–2025"), ("", "1993")])
+@pytest.mark.parametrize("style", ["vancouver", "ama", "apa", "nature", "ieee", "chicago"])
+def test_a_book_of_several_years_shows_them_and_its_editors(years: str, shown: str, style: str) -> None:
+    text = bibliography([BOOK.model_copy(update={"book_years": years})], style).text
+    assert re.search(rf"(?<![0-9–]){shown}(?![0-9–])", text)
+    assert "Berg" in text
+
+
+def test_editors_of_a_whole_book_are_named_where_a_style_has_no_place_for_them() -> None:
+    assert bibliography([BOOK], "nature").text.startswith("1. Berg, A. & Ruiz, E., eds. Trace Elements. (")
+
+
+READ_PAGE = published(
+    "Text.", source="web", title="Zinc", url="https://who.int/zinc", accessed="2026-11-23", publisher="WHO"
+)
+
+
+@pytest.mark.parametrize(
+    ("style", "shown"),
+    [
+        ("vancouver", "[cited 2026 Nov 23]"),
+        ("ama", "Accessed November 23, 2026. https://who.int/zinc"),
+        ("apa", "Retrieved November 23, 2026, from https://who.int/zinc"),
+        ("ieee", "Accessed: Nov. 23, 2026."),
+        ("chicago", "Accessed November 23, 2026. https://who.int/zinc"),
+        ("chicago-notes", "Accessed November 23, 2026. https://who.int/zinc"),
+    ],
+)
+def test_a_web_page_says_on_which_day_it_was_read_where_that_is_known(style: str, shown: str) -> None:
+    older = READ_PAGE.model_copy(update={"accessed": "Unknown"})
+    assert shown in bibliography([READ_PAGE], style).text
+    assert not re.search("(?i)retrieved|accessed|cited", bibliography([older], style).text)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_chapter_that_is_revised_says_when_it_last_was(style: str) -> None:
+    one = CHAPTER.model_copy(update={"revised_date": "2024-12-19"})
+    day = {"vancouver": "2024 Dec 19", "ieee": "Dec. 19, 2024", "nature": "19 December 2024"}
+    assert bibliography([one], style).text.rstrip().endswith(f"[Updated {day.get(style, 'December 19, 2024')}]")
+
+
+def test_the_place_is_not_said_twice() -> None:
+    fields = {"publisher": "University of Oslo, Oslo", "publisher_place": "Oslo (NO)"}
+    shown = {style: bibliography([CHAPTER.model_copy(update=fields)], style).text for style in STYLES}
+    assert "(University of Oslo, Oslo, 2015)" in shown["nature"]
+    assert "Oslo (NO): University of Oslo, Oslo; 2015" in shown["vancouver"]
+    assert "University of Oslo, Oslo." in shown["apa"]
+
+
+@pytest.mark.parametrize("suffix", ["Jr", "Jr."])
+def test_a_suffix_has_a_full_stop_where_initials_have_one(suffix: str) -> None:
+    one = CHAPTER.model_copy(update={"authors": (AuthorName("Wright", "Tom", suffix), AuthorName("Young", "Ada"))})
+    shown = {style: bibliography([one], style).text for style in STYLES}
+    assert "Wright, T., Jr., & Young, A." in shown["apa"]
+    assert "Wright, Tom, Jr., and" in shown["chicago"]
+    assert "Wright, T., Jr. & Young, A." in shown["nature"]
+    assert "T. Wright Jr." in shown["ieee"]
+    assert "Wright T Jr, Young A" in shown["vancouver"]
+    assert "Wright T Jr, Young A" in shown["ama"]
+
+
+def test_issues_that_are_a_range_have_the_dash_of_the_style() -> None:
+    one = ARTICLE.model_copy(update={"issue": "2-3"})
+    assert "8(2–3), 321–328" in bibliography([one], "apa").text
+    assert "8(2-3):321-328" in bibliography([one], "ama").text
 
 
 def test_a_style_that_leaves_titles_out_marks_a_retraction_too(tmp_path: Path) -> None:
@@ -342,7 +420,10 @@ def test_a_path_is_read_only_where_paths_are_allowed(tmp_path: Path) -> None:
         (b'<!DOCTYPE style [<!ENTITY a "b">]><style>&a;</style>', "document type declaration"),
         (b"<style>" + b" " * 1_000_001 + b"</style>", "too large"),
         (b"<style>" * 300 + b"</style>" * 300, "nested too deeply"),
-        (b'<style><info><link rel="independent-parent" href="http://x/styles/apa"/></info></style>', 'points to "apa"'),
+        (
+            b'<style><info><link rel="independent-parent" href="http://x/styles/harvard"/></info></style>',
+            'points to "harvard"',
+        ),
         (b'<style><bibliography><layout><text macro="a"/></layout></bibliography></style>', "no macro"),
         (
             b'<style><macro name="a"><text macro="a"/></macro><bibliography><layout><text macro="a"/></layout>'
@@ -363,6 +444,41 @@ def test_a_style_that_cannot_be_used_is_refused(source: bytes, message: str, tmp
     (tmp_path / "mine.csl").write_bytes(source)
     with pytest.raises(InvalidInputError, match=message):
         bibliography([ARTICLE], "mine", "text", styles_folder=tmp_path)
+
+
+def test_a_dependent_style_is_its_parent_if_that_is_at_hand(tmp_path: Path) -> None:
+    def points_to(parent: str) -> str:
+        link = f'<link rel="independent-parent" href="http://www.zotero.org/styles/{parent}"/>'
+        (tmp_path / "journal.csl").write_text(f"<style><info>{link}</info></style>", "utf-8")
+        return bibliography([ARTICLE], "journal", styles_folder=tmp_path).text
+
+    own_style(tmp_path, '<text variable="volume"/>')
+    assert points_to("apa") == bibliography([ARTICLE], "apa").text
+    assert points_to("mine") == "8\n"
+    for parent in ("journal", "elsewhere", "..%2f..%2fmine"):
+        with pytest.raises(InvalidInputError, match="only points to"):
+            points_to(parent)
+
+
+def test_a_style_of_notes_only_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.csl").write_text("<style><citation><layout/></citation></style>", "utf-8")
+    with pytest.raises(InvalidInputError, match="only citations or notes"):
+        bibliography([ARTICLE], "notes", styles_folder=tmp_path)
+
+
+def test_label_styles_have_a_label_of_names_and_year(tmp_path: Path) -> None:
+    style = own_style(tmp_path, '<text variable="citation-label" prefix="[" suffix="]"/>')
+    text = bibliography([ARTICLE, CHAPTER, BOOK, PAGE], style, styles_folder=tmp_path).text
+    assert text.split() == ["[HeBR17]", "[Smit15]", "[BeRu93]", "[Exam24]"]
+
+
+def test_what_a_style_asks_of_values_is_asked_of_each_publication(tmp_path: Path) -> None:
+    choice = '<choose><if is-numeric="volume"><text value="number "/></if><else><text value="word "/></else></choose>'
+    style = own_style(
+        tmp_path, '<group><text macro="v"/><text variable="volume"/></group>', f'<macro name="v">{choice}</macro>'
+    )
+    other = ARTICLE.model_copy(update={"id": "other", "volume": "Suppl"})
+    assert bibliography([ARTICLE, other], style, styles_folder=tmp_path).text == "number 8\nword Suppl\n"
 
 
 def test_a_style_in_another_language_says_that_its_words_are_english(tmp_path: Path) -> None:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.export.bibliography import STYLES, bibliography
 from deepcritical_mcp.export.reference import references
 from deepcritical_mcp.export.style_items import style_fields
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from tests.export.recorded import needs_records, recorded_publications
 from tests.export.test_export import needs_pandoc
 
-FOLDER = os.environ.get("DEEPCRITICAL_RECORDED_DIR", "")
 SHIPPED = Path(__file__).parents[2] / "src/deepcritical_mcp/export/styles"
 # Options for names that CSL allows on <style>; pandoc 2.17 reads them on <bibliography> only.
 INHERITED = (
@@ -27,21 +24,14 @@ INHERITED = (
     "name-as-sort-order sort-separator name-delimiter names-delimiter"
 ).split()
 pytestmark = [
-    pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RECORDED_DIR is not set"),
+    needs_records,
     needs_pandoc,
 ]
 
 
 @pytest.fixture(scope="module")
 def recorded() -> list[Publication]:
-    evidence: dict[str, Publication] = {}
-    for path in sorted(Path(FOLDER).glob("efetch/*.xml")):
-        try:
-            records = read_records(path.read_bytes())
-        except ProviderError:
-            continue
-        evidence.update((piece.id, piece) for piece in records.publications)
-    return list(evidence.values())[:160]
+    return recorded_publications()[:160]
 
 
 @pytest.mark.parametrize("style", [name for name in STYLES if name != "chicago-notes"])

@@ -100,6 +100,15 @@ PREPRINT = published(
     authors=(AuthorName("Xu", "Wei Qin"),),
     status_notices=(StatusNotice(kind="published", pmid="37385249", reference="Cell. 2023;186(15):3307-3324.e30."),),
 )
+PAGE = published(
+    "Page-content.",
+    source="web",
+    title="Page-title",
+    url="https://example.org/page",
+    date="2024",
+    accessed="2019-11-23",
+    provider="tavily",
+)
 ALL = (ARTICLE, CHAPTER, BOOK, PREPRINT)
 SEASONAL = published(
     "Text.",
@@ -150,6 +159,7 @@ SEEN: Mapping[str, str] = {
     "bookshelf_id": "NBK1403",
     "revised_date": "2024",
     "version": "4b",
+    "accessed": "2019-11-23",
 }
 """What a reader of an export sees of each field, in one of the records."""
 
@@ -192,9 +202,11 @@ def test_every_field_is_in_each_export_or_left_out_for_a_reason() -> None:
     assert {*SEEN, *LEFT_OUT} == {*Publication.model_fields}
     assert not {*SEEN} & {*LEFT_OUT}
     for format, reasons in NOT_IN.items():
-        text = export((*ALL, AHEAD, SEASONAL), format).replace("\\", "")
+        text = export((*ALL, AHEAD, SEASONAL, PAGE), format).replace("\\", "")
         if format == "csl-json":
             text = text.replace('"language": "de"', "German").replace("[2020, 12, 30]", "2020")
+            text = text.replace("[2019, 11, 23]", "2019-11-23")
+        text = text.replace("2019/11/23", "2019-11-23").replace("cited 2019 Nov 23", "2019-11-23")
         assert {name for name, value in SEEN.items() if value not in text} == {*reasons}, format
 
 

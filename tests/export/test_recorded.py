@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from tests.export.recorded import needs_records, recorded_publications
 from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc, pybtex, rispy
 from tests.publications import export
 
-FOLDER = os.environ.get("DEEPCRITICAL_RECORDED_DIR", "")
-pytestmark = pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RECORDED_DIR is not set")
+pytestmark = needs_records
 
 
 @pytest.fixture(scope="module")
 def recorded() -> list[Publication]:
-    evidence: dict[str, Publication] = {}
-    for path in sorted(Path(FOLDER).glob("efetch/*.xml")):
-        try:
-            records = read_records(path.read_bytes())
-        except ProviderError:
-            continue
-        evidence.update((piece.id, piece) for piece in records.publications)
-    assert len(evidence) > 100
-    return list(evidence.values())
+    publications = recorded_publications()
+    assert len(publications) > 100
+    return publications
 
 
 def test_every_library_reads_every_record(recorded: list[Publication]) -> None:

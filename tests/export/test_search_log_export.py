@@ -96,30 +96,31 @@ def test_what_the_source_made_of_a_query_has_a_table_of_its_own() -> None:
 def test_the_paragraph_says_what_was_searched_how_and_what_failed() -> None:
     said = section(markdown(*LOG), "For the methods section")
 
-    assert (
-        "PubMed through the NCBI E-utilities and Web search through DuckDuckGo were searched from 20 to 22 Nov" in said
-    )
+    assert "PubMed through the NCBI E-utilities and the web through DuckDuckGo were searched from 20 to 22 Nov" in said
     assert "There were 2 searches (PubMed: 1; Web search: 1) with 3 queries; the table lists each" in said
-    assert "Limits were: published from 2020 (search 1). No other limits were set." in said
-    assert "2 to 10 of each search; 1 of 2 searches had more results than were examined" in said
-    assert "These led to 12 records." in said
+    assert "Limits were: published from 2020 (search 1). No others were set, except in the queries themselves." in said
+    assert "2 to 10 of each search; 1 of 2 searches had more results than were collected" in said
+    assert "In all, 12 records were identified. Records were compared" in said
     assert "1 duplicate was removed." in said
     assert "Of these, 1 was screened: 1 was included and 0 excluded; 10 had no decision." in said
-    assert "Search no. 2 (ClinicalTrials.gov, 21 November 2026) failed and found nothing for that reason" in said
-    assert "Search no. 3 (Web search (DuckDuckGo), 22 November 2026) was incomplete" in said
+    assert "Entry 2 (ClinicalTrials.gov, 21 November 2026) failed; the table says why." in said
+    assert "Entry 3 (Web search (DuckDuckGo), 22 November 2026) was incomplete" in said
 
 
 def test_a_session_without_limits_and_with_all_results_examined_says_so() -> None:
     said = section(markdown(search(1, 2, total=2)), "For the methods section")
     assert said.startswith("PubMed through the NCBI E-utilities was searched on 20 November 2026 with deepcritical-mcp")
     assert "There was 1 search with 1 query" in said
-    assert "No limits by date, language or study type were applied. All results were examined." in said
+    assert (
+        "No limits were set, e.g. by date, language or study type, other than those in the queries themselves." in said
+    )
+    assert "All results were collected." in said
 
 
 def test_the_paragraph_counts_results_examined_twice_once() -> None:
     pages = [search(*range(1, 11), total=18), search(*range(6, 16), first=6, total=18), search(*range(1, 10), total=18)]
     said = section(markdown(search(1, 2, query="asthma", total=8), *pages), "For the methods section")
-    assert "2 to 15 of each search; 2 of 2 searches had more results than were examined" in said
+    assert "2 to 15 of each search; 2 of 2 searches had more results than were collected" in said
 
 
 def test_the_same_words_sent_with_and_without_limits_are_two_queries() -> None:
@@ -139,10 +140,49 @@ def test_repetitions_by_a_watch_are_told_in_one_sentence_and_marked_in_the_table
     said = section(written, "For the methods section")
     assert "was searched on 20 November 2026" in said
     assert "There was 1 search with 1 query" in said
-    assert "No limits by date" in said
+    assert "No limits were set" in said
     assert "Searches were last repeated on 2 December 2026, for what had been added since; all repetitions" in said
     assert "together gave 1 new record." in said
-    assert written.count("| repeated (watch) |") == 2
+    assert written.count("| answered when repeated |") == 2
+
+
+def test_advice_to_the_caller_is_no_remark() -> None:
+    advice = "Try again in a minute; semantic_search still works on the session's evidence."
+    written = markdown(search(1, errors=(f"PMID 2 could not be fetched: PubMed is down. {advice}",)))
+    assert "PMID 2 could not be fetched: PubMed is down |" in written
+
+
+def test_a_full_text_that_was_not_obtained_is_not_said_to_be_nowhere() -> None:
+    unread = search(1, tool="get_full_text", kind="lookup", errors=("Crossref did not answer.",))
+    assert "| Full texts not retrieved | 1 | asked for, and not obtained; the remarks say why |" in markdown(unread)
+
+
+def test_a_failed_variant_that_a_watch_made_good_is_a_query_and_no_repetition() -> None:
+    failed = LoggedQuery(query="copper", status="failed", detail="PubMed is down.")
+    first = search(1, queries=(LoggedQuery(query="zinc", results=1), failed))
+    queries = (LoggedQuery(query="zinc", results=1), LoggedQuery(query="copper", results=1))
+    again: dict[str, Any] = {"tool": "refresh", "at": "2026-12-02T09:00:00Z", "filters": ("only results new to",)}
+    written = markdown(first, search(2, queries=queries, **again))
+    said = section(written, "For the methods section")
+    assert "There was 1 search with 2 queries" in said
+    assert "repeated on" not in said
+    assert "Entry 1 (PubMed, 20 November 2026) was incomplete, but was repeated in full later (entry 2)." in said
+    assert "answered when repeated" not in written
+
+
+def test_entries_whose_records_could_not_be_fetched_are_incomplete_until_they_were() -> None:
+    lost = search(1, errors=("PMID 2 could not be fetched.",))
+    again = search(2, tool="refresh", at="2026-12-02T09:00:00Z", new=1)
+    other = search(3, query="copper", errors=("PMID 4 could not be fetched.",))
+    said = section(markdown(lost, again, other), "For the methods section")
+    assert "Entry 3 (PubMed, 20 November 2026) was incomplete; the table says why." in said
+    assert "Entry 1 (PubMed, 20 November 2026) was incomplete, but was repeated in full later (entry 2)." in said
+
+
+def test_a_repetition_without_a_date_is_not_said_to_ask_for_what_was_added() -> None:
+    again = search(2, tool="refresh", at="2026-12-02T09:00:00Z")
+    said = section(markdown(search(1), again), "For the methods section")
+    assert "Searches were last repeated on 2 December 2026; all repetitions together gave" in said
 
 
 def test_records_marked_as_cited_are_told_apart_from_the_included() -> None:
@@ -154,7 +194,28 @@ def test_records_marked_as_cited_are_told_apart_from_the_included() -> None:
 
 def test_a_log_of_failures_only_claims_no_search() -> None:
     said = section(markdown(FAILED), "For the methods section")
-    assert said.startswith("No search of a source was answered in this session. Search no. 1 (ClinicalTrials.gov,")
+    assert said.startswith("No search of a database, register or website was answered in this session. ")
+    assert said.endswith("Entry 1 (ClinicalTrials.gov, 21 November 2026) failed; the table says why.")
+
+
+def test_a_look_up_and_a_look_for_linked_papers_are_no_queries() -> None:
+    looked = search(9, source="lookup", kind="lookup", query="1 reference of a draft")
+    linked = search(8, kind="citations", query="articles similar to PMID 3")
+    written = markdown(looked, linked)
+    assert "| PubMed | 1 reference of a draft |" in written
+    assert [row["Query as sent"] for row in rows_of(search_log_export([looked, linked], PAPERS, "csv"))] == ["", ""]
+    assert "Known records were fetched by identifier or reference once." in written
+    assert "In all, 11 records were identified, 9 of them without a logged search." in written
+
+
+def test_the_paragraph_names_the_version_that_searched_not_the_one_that_exports() -> None:
+    searches = [search(1, version="9.1"), search(2, query="wound", version="9.2")]
+    assert "with deepcritical-mcp 9.1 and 9.2." in markdown(*searches)
+    assert "with deepcritical-mcp." in markdown(search(1))
+
+
+def test_searches_without_results_are_not_said_to_have_been_collected() -> None:
+    assert "The search had no results." in markdown(search(total=0))
 
 
 def test_an_empty_log_is_not_an_empty_table() -> None:
@@ -177,6 +238,7 @@ def test_what_prisma_s_asks_for_and_no_log_knows_is_left_to_the_author() -> None
     left = section(markdown(*LOG), "Left for the author (PRISMA-S)")
     for item in ("peer review", "contacts", "prior work", "citation searching", "Embase"):
         assert item in left
+    assert all(line.endswith(": […]") for line in left.strip().splitlines())
     assert "Europe PMC (preprints) and ClinicalTrials.gov were not searched here" in left
 
 

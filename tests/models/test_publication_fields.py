@@ -47,6 +47,7 @@ FULL = Publication(
     revised_date="2024-12-19",
     preprint_number="PPR5001",
     status_checked="2026-11-21",
+    accessed="2026-11-20",
     similar=("url:similar-id",),
     grants=("Grant-number",),
     conflict_of_interest="Interests-declared",

@@ -155,6 +155,15 @@ def test_a_whole_book(fields: dict[str, Any], shown: str) -> None:
     assert shown in vancouver(paper(**CHAPTER | known | fields))
 
 
+def test_a_web_page_says_on_which_day_it_was_read() -> None:
+    page = published("Text.", source="web", title="Zinc", url="https://who.int/zinc", accessed="2026-11-23")
+    dated = page.model_copy(update={"date": "2024-05"})
+    older = page.model_copy(update={"accessed": "Unknown"})
+    assert vancouver(page).startswith("Zinc [Internet]. who.int; [date unknown] [cited 2026 Nov 23]. Available")
+    assert "who.int; 2024 May [cited 2026 Nov 23]." in vancouver(dated)
+    assert "who.int; [date unknown]. Available" in vancouver(older)
+
+
 def test_a_preprint_of_pubmed_and_one_of_another_source() -> None:
     known: dict[str, Any] = {"volume": "", "issue": "", "pages": "2023.02.07.527548", "date": "2023-02-08"}
     listed = paper(journal_abbreviation="bioRxiv", publication_types=("Preprint", "Journal Article"), **known)

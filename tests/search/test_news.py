@@ -101,6 +101,49 @@ async def test_a_search_that_failed_is_made_up_for():
     assert [one.id for one in found.items] == ["pubmed:11", "pubmed:12"]
 
 
+async def test_records_that_could_not_be_fetched_are_made_up_for():
+    async with library(TWO) as lib:
+        await lib.search.search(request("zinc", max_results=1), lib.session)
+        lib.ncbi.always["efetch"] = Answer(500)
+        missed = await lib.search.search(request("zinc", max_results=2), lib.session)
+        del lib.ncbi.always["efetch"]
+        watched = Watched(lib)
+        watched.log = await search_log(lib.session)
+        watched.add()
+        first, second = await watched.news(), await watched.news()
+        entries = await search_log(lib.session)
+    assert any("PMID 12 could not be fetched" in error for error in missed.errors)
+    assert [one.id for one in first.items] == ["pubmed:12"]
+    assert second.items == ()
+    assert [any(limit.startswith("added to") for limit in one.filters) for one in entries] == [
+        *(False, False),  # asked for
+        *(False, True),  # what was missed, and what was added since
+        True,
+    ]
+
+
+async def test_a_record_that_is_missing_for_three_days_is_not_asked_for_again():
+    def run(day: int) -> LoggedSearch:
+        fields = {"at": f"2026-11-0{day}T09:00:00Z", "tool": "pubmed_search", "source": "pubmed", "title": "PubMed"}
+        lost = ("PubMed sent no record for PMID 12.",)
+        return LoggedSearch.model_validate({**fields, "request": '{"query": "zinc"}', "examined": 2, "errors": lost})
+
+    twice, thrice = (watched_searches([run(day) for day in days], web=False)[0] for days in ((1, 1, 2), (1, 2, 3)))
+    assert list(twice.missed) == [{"query": "zinc"}]
+    assert (list(thrice.missed), thrice.since) == ([], "2026-11-01")
+
+
+async def test_a_record_that_a_variant_found_is_told_with_the_variant():
+    async with library(NEW) as lib:
+        lib.ncbi.hits |= {"zinc": [], "copper": ["13"]}
+        lib.ncbi.always["esearch"] = Answer(400)
+        with pytest.raises(ProviderError):
+            await lib.search.search(request(variants=["copper"]), lib.session)
+        del lib.ncbi.always["esearch"]
+        found = await Watched(lib).news()
+    assert [one.search for one in found.items] == ['PubMed: "copper"']
+
+
 async def test_a_retraction_is_told_once_and_kept():
     async with library(TWO) as lib:
         watched = await searched(lib)
@@ -133,7 +176,18 @@ async def test_a_status_that_nobody_could_be_asked_for_is_not_counted_and_is_no_
         found = await watched.news()
     assert (found.checked, found.is_complete) == (0, False)
     assert any("PMID 11, PMID 12 could not be read again" in error for error in found.errors)
-    assert "the status of 0 of 2 records asked for" in found.summary
+    said = "the status of 2 records asked for, but nobody answered about 2 of them (pubmed:11, pubmed:12)."
+    assert found.summary.endswith(said)
+
+
+async def test_a_note_has_no_status_that_could_be_asked_for():
+    note = Publication.of("note", "My own words.", provider="user", source="user", title="A note")
+    async with library(TWO) as lib:
+        watched = await searched(lib)
+        await lib.session.add_evidence([note])
+        found = await watched.news()
+    assert (found.checked, found.unanswered) == (2, ())
+    assert found.summary == "Nothing new: 1 search repeated, the status of 2 records asked for."
 
 
 async def test_a_preprint_that_was_published_is_told_with_the_article():

@@ -11,8 +11,9 @@ import pytest
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, ProviderError
 from deepcritical_mcp.evidence.kept_log import search_log
 from deepcritical_mcp.models import LoggedSearch
+from deepcritical_mcp.search.documents import FoundRecord
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.recording import CUT_SHORT, NOT_LOGGED
+from deepcritical_mcp.search.recording import CUT_SHORT, NOT_LOGGED, Recording, lookup_entry, recorded
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
@@ -237,3 +238,25 @@ def test_every_filter_of_every_source_is_told_in_words(kind: type[SearchRequest]
     for name in given.keys() - {"query"}:
         told = set(kind.model_validate({"query": "zinc", name: given[name]}).limits())
         assert told != plain, name
+
+
+def test_a_check_of_a_draft_is_logged_with_what_became_of_its_references():
+    recording = Recording(lookup_entry("check_citations", ["references of a draft"]))
+    recording.checked(["verified", "not_found", "verified"], ["pubmed:1", "pubmed:2"], new=1, errors=[])
+    (told,) = recording.entry.queries
+    assert (told.query, told.status, told.detail) == ("3 references of a draft", "ok", "2 verified, 1 not found")
+
+
+def test_a_check_of_a_draft_that_nobody_answered_failed():
+    recording = Recording(lookup_entry("check_citations", ["references of a draft"]))
+    recording.checked(["outage", "outage"], [], new=0, errors=["PubMed is down."])
+    assert recording.entry.failed
+
+
+async def test_a_key_in_an_address_that_is_looked_up_stays_out_of_the_log():
+    session, address = FakeSession(), "https://b.example/x?page=2&api_key=SECRET123"
+    async with recorded(lookup_entry("add_evidence", [address]), session) as recording:
+        recording.looked_up([FoundRecord(None, "not_found", f"no page at {address}")], [], new=0)
+    entry = await only_entry(session)
+    assert "SECRET123" not in entry.model_dump_json()
+    assert entry.queries[0].query == "https://b.example/x?page=2&api_key=…"

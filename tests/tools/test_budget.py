@@ -285,6 +285,7 @@ def test_a_congress_s_list_of_abstracts_is_shown_in_part(end: str) -> None:
     assert one.content.endswith(titles[-1].strip())
 
 
+@settings(max_examples=25)
 @given(st.lists(st.integers(1, 700), min_size=1, max_size=12), st.lists(st.booleans(), min_size=12, max_size=12))
 def test_the_parts_shown_and_the_parts_named_make_the_whole_text(sizes: list[int], results: list[bool]) -> None:
     text = " ".join(

@@ -17,6 +17,7 @@ from mcp.client import Client
 from mcp_types import CallToolResult, TextContent
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import BlockedError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, Publication, StatusNotice
@@ -546,7 +547,9 @@ async def test_a_page_is_read_by_its_address_and_found_again() -> None:
     async with reader(page) as ours:
         answer = await ours.read("https://who.example/wounds?utm_source=x")
         again = await ours.read(answer["id"])
+        cited = await ours.client.call_tool("export_evidence", {"format": "ris"})
     assert (answer["kind"], answer["citation"]["title"]) == ("page", "Wound care")
+    assert f"Y2  - {current_date():%Y/%m/%d}" in str(cited.content)
     assert answer["id"].startswith("url:")
     assert statuses(again) == [("session", "full_text")]
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from tests.fakes import fake_server
+from tests.fakes import FakeSearch, fake_server
+from tests.publications import published
 
 NOTES: list[dict[str, object]] = [
     {"content": "Zinc closed the wounds of 12 of 20 adults.", "title": "Zinc", "authors": ["Ruiz A"], "date": "2020"},
@@ -118,7 +119,7 @@ async def test_a_decision_is_taken_back_and_tags_are_cleared() -> None:
         assert await desk.decision(desk.ids[0]) == "included: large; tags: adults", "tags are replaced"
         await desk.mark({"id": desk.ids[0], "decision": "undecided"})
         assert await desk.decision(desk.ids[0]) == "tags: adults"
-        _, text = await desk.mark({"id": desk.ids[0], "tags": ["none"]})
+        _, text = await desk.mark({"id": desk.ids[0], "tags": "None"})
         assert await desk.decision(desk.ids[0]) == ""
         assert "is now undecided, without tags" in text
 
@@ -185,6 +186,36 @@ async def test_every_tag_that_can_be_set_can_be_found() -> None:
             assert [item["id"] for item in page["items"]] == desk.ids[:1]
 
 
+async def test_a_note_warns_of_its_retracted_paper_and_is_neither_counted_nor_screened() -> None:
+    paper = published("Zinc heals.", source="pubmed", title="Zinc", pmid="7", status="retracted")
+    async with Client(fake_server(literature=FakeSearch((paper,)))) as client:
+        desk = Desk(client)
+        await desk.call("pubmed_search", query="zinc")
+        note = (await desk.mark({"content": "I doubt the blinding of it.", "pmid": "7"}))[0]["added"][0]["id"]
+        page, listed = await desk.call("list_evidence")
+        marked, _ = await desk.call("list_evidence", status="retracted")
+        undecided, _ = await desk.call("list_evidence", marked="undecided")
+        _, read = await desk.call("get_evidence", ids=[note])
+    assert page["statuses"] == [{"status": "retracted", "count": 1}]
+    assert "Marked: 1 RETRACTED." in listed
+    assert "note on PMID 7, a paper marked **RETRACTED**" in listed
+    assert listed.count("**RETRACTED**") == 2
+    assert [one["id"] for one in marked["items"]] == [one["id"] for one in undecided["items"]] == ["pubmed:7"]
+    assert "## 1. I doubt" in read
+    assert "The paper that this note is on is marked **RETRACTED**." in read
+
+
+@pytest.mark.parametrize("word", ["maybe", "unclear", "Unsure", "pending"])
+async def test_a_third_verdict_is_refused_and_erases_no_decision(word: str) -> None:
+    async with opened() as desk:
+        await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "fits PICO"})
+        answer, text = await desk.mark({"id": desk.ids[0], "decision": word})
+        assert answer["error"]["code"] == "invalid_input"
+        assert "included, excluded, cited, undecided" in text
+        assert 'tags=["maybe"]' in text
+        assert await desk.decision(desk.ids[0]) == "included: fits PICO"
+
+
 async def test_two_decisions_that_do_not_agree_are_refused() -> None:
     async with opened() as desk:
         answer, text = await desk.mark({"id": desk.ids[0], "include": True, "decision": "excluded"})
@@ -228,7 +259,11 @@ async def test_a_list_can_be_narrowed_to_a_mark() -> None:
             assert page["matching"] == len(expected)
         page, text = await desk.call("list_evidence", marked="cohort")
         assert page["items"] == []
-        assert 'No evidence here is marked "cohort". The marks here are: included, rct.' in text
+        assert text.startswith("# 0 of 2 items of evidence")
+        unknown = 'Note: No evidence here is marked "cohort". The marks here are: included, rct.'
+        assert unknown in text
+        _, text = await desk.call("semantic_search", query="zinc and copper", marked="cohort")
+        assert unknown in text
         _, text = await desk.call("list_evidence", marked="not excluded")
         assert "leaves something out, which marked cannot" in text
         found, _ = await desk.call("semantic_search", query="zinc and copper", marked="undecided")
@@ -247,15 +282,27 @@ async def test_single_items_are_removed_and_brought_back() -> None:
         answer, text = await desk.call("clear_session", session_id=session, undo=True)
         assert (answer["removed"], answer["ids"], answer["undone"]) == (1, desk.ids[:1], True)
         assert await desk.decision(desk.ids[0]) == "cited"
-        _, text = await desk.call("clear_session", session_id=session, undo=True)
+        refused, text = await desk.call("clear_session", session_id=session, undo=True)
+        assert refused["error"]["code"] == "invalid_input"
         assert "nothing was removed from it within a day" in text
+
+
+async def test_a_note_on_what_is_removed_stays_and_is_said_to() -> None:
+    async with opened() as desk:
+        note = {"content": "Ask the authors.", "url": "https://example.org/copper", "source": "user"}
+        added, _ = await desk.mark(note)
+        kept, session = added["added"][0]["id"], added["session_id"]
+        answer, _ = await desk.call("clear_session", session_id=session, ids=[desk.ids[1]])
+        assert f"Your notes on {desk.ids[1]} stay" in answer["next_step"]
+        assert kept in [item["id"] for item in (await desk.call("list_evidence"))[0]["items"]]
 
 
 @pytest.mark.parametrize(
     ("ids", "told"),
     [
-        ([], "ids: at least 1 item"),
-        ("", "ids: at least 1 item"),
+        ([], "ids is empty, so nothing was deleted"),
+        ("", "ids is empty, so nothing was deleted"),
+        ([" "], "ids is empty, so nothing was deleted"),
         (["all"], "all: not in this session, so nothing was removed"),
         (["*", " "], "not in this session, so nothing was removed"),
         (["pubmed:9"], "pubmed:9: not in this session, so nothing was removed"),

@@ -10,6 +10,7 @@ from mcp.client import Client
 
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence, SearchResult
+from deepcritical_mcp.tools.call_session import BESIDE
 from tests.fakes import FakeSearch, Progress, fake_server
 from tests.publications import published
 
@@ -102,7 +103,7 @@ async def test_after_asking_for_linked_papers(found: dict[str, object], max_resu
     async with Client(fake_server(literature=Links())) as client:
         result = await client.call_tool("pubmed_related", {"pmid": "1", "max_results": max_results})
     assert result.structured_content
-    assert result.structured_content["next_step"] == step
+    assert result.structured_content["next_step"] == f"{step} {BESIDE}"
 
 
 @pytest.mark.parametrize("tool", ["list_evidence", "semantic_search"])

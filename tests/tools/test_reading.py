@@ -370,7 +370,8 @@ async def test_a_note_on_a_retracted_paper_is_marked_and_its_author_warned() -> 
     assert added.structured_content
     assert added.structured_content["warnings"] == ["Item 0: its paper is marked RETRACTED."]
     text = found.content[0].text  # pyright: ignore
-    assert "## 1. **RETRACTED (notice: PMID 9)** AMPK is the target…\nNote on PMID 2\n" in text
+    retracted = "The paper that this note is on is marked **RETRACTED (notice: PMID 9)**."
+    assert f"## 1. AMPK is the target…\nNote on PMID 2\n{retracted}\n" in text
 
 
 async def test_the_order_is_not_explained_where_relevance_explains_it() -> None:

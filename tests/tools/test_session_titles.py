@@ -78,7 +78,7 @@ async def test_a_title_finds_its_session_after_a_restart(tmp_path: Path) -> None
         listed = await call(client, "list_sessions")
     assert found["session_id"] == opened["session_id"]
     assert [one["title"] for one in listed["sessions"]] == ["long covid"]
-    assert listed["session_id"] == ""
+    assert listed["session_id"] == opened["session_id"]
 
 
 async def test_the_first_query_is_the_title_of_a_session_without_one(tmp_path: Path) -> None:
@@ -141,6 +141,71 @@ async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path:
     assert "Continue with offset=20" in text_of(result)
     assert (len(rest["sessions"]), rest["next_offset"]) == (1, -1)
     assert [one["title"] for one in chosen["sessions"]] == ["topic 7"]
+
+
+async def test_the_first_session_that_a_connection_names_is_the_one_it_continues(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
+        assert (await call(client, "list_evidence"))["session_id"] == opened["session_id"]
+    async with client_of(tmp_path) as client:
+        await client.read_resource(f"evidence://{opened['session_id']}")
+        assert not (await call(client, "list_sessions"))["session_id"]
+        await call(client, "list_evidence", session_id="long covid")
+        assert (await call(client, "pubmed_search", query="zinc"))["session_id"] == opened["session_id"]
+
+
+async def test_a_session_next_to_the_connections_own_says_that_it_must_be_named(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        own = await call(client, "pubmed_search", query="zinc")
+        other = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
+        named = await call(client, "list_evidence", session_id="long covid")
+        assert (await call(client, "list_evidence"))["session_id"] == own["session_id"]
+        await call(client, "clear_session", session_id=own["session_id"])
+        await call(client, "list_evidence", session_id="long covid")
+        assert (await call(client, "list_evidence"))["session_id"] == other["session_id"]
+    hint = "Calls without session_id continue another session."
+    assert [hint in one["next_step"] for one in (own, other, named)] == [False, True, True]
+    assert f'Pass session_id="{other["session_id"]}"' in other["next_step"]
+
+
+async def test_an_empty_list_of_ids_is_no_obstacle_to_undoing_a_deletion(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        session = (await call(client, "add_evidence", items=NOTE))["session_id"]
+        await call(client, "clear_session", session_id=session)
+        assert (await call(client, "clear_session", session_id=session, ids=[], undo=True))["undone"]
+
+
+async def test_what_is_open_in_another_window_is_listed_as_such(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client, client_of(tmp_path) as other:
+        await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
+        free = (await call(client, "add_evidence", items=NOTE, session_id="new: iron"))["session_id"]
+        await call(other, "add_evidence", items=NOTE, session_id="new: copper")
+        own = await call(client, "list_sessions")
+        listed = (await client.call_tool("list_sessions", {})).content
+        only = await call(client, "list_sessions", query="copper")
+    assert {one["title"]: one["open_elsewhere"] for one in own["sessions"]} == {
+        "zinc": False,
+        "iron": False,
+        "copper": True,
+    }
+    assert f'session_id="{free}" shows what it has' in own["next_step"]
+    assert getattr(listed[0], "text", "").count("UTC, kept until") == 3
+    assert getattr(listed[0], "text", "").count(", open in another window\n") == 1
+    assert only["next_step"] == "What is open in another window can be continued here once that is closed."
+
+
+async def test_an_empty_session_is_given_no_date(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        opened = await call(client, "list_evidence", session_id="new: zinc")
+        listed = await call(client, "list_sessions")
+        added = await call(client, "add_evidence", items=NOTE, session_id="zinc")
+        later = await call(client, "list_sessions")
+    assert 'This session ("zinc") is kept once there is something in it.' in opened["next_step"]
+    assert [one["kept_until"] for one in listed["sessions"]] == [""]
+    assert listed["warnings"] == ["A session without a date is empty: it is kept once there is something in it."]
+    assert 'This session ("zinc") is kept until 20' in added["next_step"]
+    assert [bool(one["kept_until"]) for one in later["sessions"]] == [True]
+    assert "warnings" not in later or later["warnings"] == []
 
 
 async def test_without_any_session_the_list_says_what_to_do() -> None:
@@ -234,6 +299,16 @@ async def test_evidence_is_removed_and_brought_back_by_title_but_a_session_is_de
     assert f'session_id="{opened["session_id"]}" deletes "zinc" with 1 item' in refused["message"]
     assert "nothing was deleted" in refused["message"]
     assert "Pass the id, rs_…" in unknown["message"]
+
+
+async def test_a_session_that_comes_back_says_that_its_title_was_taken_meanwhile(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        first = (await call(client, "pubmed_search", query="zinc in wounds", session_id="new: zinc"))["session_id"]
+        await call(client, "clear_session", session_id=first)
+        await call(client, "pubmed_search", query="zinc in skin", session_id="new: zinc")
+        back = await call(client, "clear_session", session_id=first, undo=True)
+    assert back["undone"]
+    assert 'Another session has the title "zinc" too' in back["next_step"]
 
 
 async def test_what_is_kept_in_memory_because_the_data_folder_fails_is_acknowledged_with_the_reason(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.evidence.embedding.onnx_model import OnnxModel
 from deepcritical_mcp.models.vancouver import written_date
 from tests.net.stand_in import Answer
 from tests.sources.trials.registry import desk, trial
@@ -338,7 +342,11 @@ async def test_trials_found_but_not_delivered_are_named(tmp_path: Path):
     assert found["error"]["details"]["ncts"] == ["NCT09000001"]
 
 
-async def test_a_hundred_long_registrations_page_within_the_limit(tmp_path: Path):
+async def test_a_hundred_long_registrations_page_within_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def embed(model: OnnxModel, texts: Sequence[str], kind: object) -> NDArray[np.float32]:
+        return np.eye(model.dimension, dtype=np.float32)[np.arange(len(texts)) % model.dimension]
+
+    monkeypatch.setattr(OnnxModel, "embed", embed)  # the real one takes most of a minute on a busy machine
     long = {"briefSummary": "Zinc may help wounds to close within weeks. " * 200}
     async with desk(tmp_path, *(trial(number, descriptionModule=long) for number in range(1, 101))) as ours:
         text, found = await ours.call("trial_search", query="zinc", max_results=100)

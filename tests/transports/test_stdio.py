@@ -217,7 +217,8 @@ def test_a_session_whose_database_is_locked_does_not_hold_up_a_ping(tmp_path: Pa
     with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(tmp_path / "data")) as process:
         greet(process)
         told(process, 2, "add_evidence", **note)
-        with locked(next(tmp_path.glob("data/sessions/*/chroma/chroma.sqlite3"))):
+        session = next(tmp_path.glob("data/sessions/*/used")).parent  # not one that is only prepared
+        with locked(session / "chroma/chroma.sqlite3"):
             other = {"items": [{"content": "Iron is taken up in the gut."}]}
             tell(process, {"id": 3, "method": "tools/call", "params": {"name": "add_evidence", "arguments": other}})
             tell(process, {"id": 4, "method": "ping"})

@@ -85,9 +85,13 @@ def _excluded(title: str, excluded: Sequence[ExcludedRecords]) -> list[str]:
 
 
 def _included(numbers: FlowNumbers) -> list[str]:
-    lines = [f"Records included (n = {numbers.included})"]
+    lines = [f"Records included (n = {numbers.included})", *_retracted(numbers.retracted_included)]
     lines += [f"Records marked as cited (n = {numbers.cited})"] if numbers.cited else []
-    return lines + ([f"– retracted of these: {len(numbers.retracted_included)}"] if numbers.retracted_included else [])
+    return [*lines, *_retracted(numbers.retracted_cited)]
+
+
+def _retracted(ids: Sequence[str]) -> list[str]:
+    return [f"– retracted of these: {len(ids)}"] if ids else []
 
 
 def _notes(numbers: FlowNumbers) -> list[str]:

@@ -28,7 +28,7 @@ _GROUP = re.compile(
 def author_problem(says: Statements, authors: Sequence[AuthorName]) -> ReferenceProblem | None:
     """What is wrong with the names in a reference; None if nothing, or if one of the two names nobody.
 
-    Names that are left out are no problem, except the first author. Misspelled ones, and another order, are minor.
+    Names that are left out are no problem, except the first author, who must stand first. Misspelled ones are minor.
     """
     written = [name for name in says.authors if _is_person(name)]
     if not written or not any(author.given or author.initials for author in authors):
@@ -73,7 +73,7 @@ def _words(name: str) -> frozenset[str]:
 def _order_problem(says: Statements, places: Sequence[int], authors: Sequence[AuthorName]) -> ReferenceProblem | None:
     if places[0] == 0 or not authors[0].given:
         return None
-    return _problem(says, [(says.authors[0], authors[0])], authors, minor=0 in places)
+    return _problem(says, [(says.authors[0], authors[0])], authors)
 
 
 def _expected(number: int, places: Sequence[int], authors: Sequence[AuthorName]) -> AuthorName | None:

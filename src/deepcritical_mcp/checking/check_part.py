@@ -25,7 +25,7 @@ from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, seconds_b
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import CheckedReference, Publication
+from deepcritical_mcp.models import CheckedReference, Finding, Publication
 from deepcritical_mcp.progress import Progress, phase
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.sources import off_for
@@ -68,12 +68,14 @@ class CheckPart:
         self._tried = set(kept.tried)
         self._errors = list(kept.report.errors)
         self._remarks = list(kept.remarks)
+        self._references_done: KeptCheck | None = None
 
     async def check(self) -> KeptCheck:
         """The whole check so far, kept in the session."""
         earlier = self._kept.report.references
         self._cited |= await records_of(earlier, self._session, self._checkers.full_texts)
         references = await self._references()
+        self._references_done = self._with(references, frozenset())
         texts = self._kept.texts_left(self._draft)
         done = {one.index for one in (*earlier, *references)}
         if open_ones := {one.index for one in self._draft.references} - done:
@@ -88,15 +90,20 @@ class CheckPart:
         )
         checked = await check_texts(texts, cited, self._checkers.embedder, progress)
         findings = [*references, *checked.quotations, *checked.claims]
-        report = with_part(self._kept.report, self._draft, findings)
-        return await self._keep(
-            KeptCheck(
-                key=self._kept.key,
-                report=report,
-                sentences=self._kept.sentences | checked.sentences,
-                tried=frozenset(self._tried),
-                remarks=tuple(dict.fromkeys(self._remarks)),
-            )
+        return await self._keep(self._with(findings, checked.sentences))
+
+    async def without_texts(self) -> KeptCheck | None:
+        """The check with this part's references only, kept in the session, where there was no time for the quotations
+        and claims; None if the references were not checked."""
+        return await self._keep(self._references_done) if self._references_done else None
+
+    def _with(self, findings: Sequence[Finding], sentences: frozenset[int]) -> KeptCheck:
+        return KeptCheck(
+            key=self._kept.key,
+            report=with_part(self._kept.report, self._draft, findings),
+            sentences=self._kept.sentences | sentences,
+            tried=frozenset(self._tried),
+            remarks=tuple(dict.fromkeys(self._remarks)),
         )
 
     async def _references(self) -> list[CheckedReference]:

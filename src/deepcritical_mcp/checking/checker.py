@@ -13,6 +13,7 @@ from deepcritical_mcp.checking.check_part import Checkers, CheckPart
 from deepcritical_mcp.checking.draft import read_draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker
+from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
@@ -106,14 +107,17 @@ class CitationChecker:
         """The check with one part more, which is in the log of searches as a look-up; and why it is not."""
         held, done = {*await session.ids()}, {one.index for one in before.report.references}
         async with recorded(lookup_entry("check_citations", [REFERENCES]), session) as recording:
-            kept = before
-            with anyio.move_on_after(self._seconds) as scope:
-                kept = await part.check()
+            found: KeptCheck | None = None
+            with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)) as scope:
+                found = await part.check()
             if scope.cancelled_caught:
+                found = await part.without_texts()
+            if found is None:
                 raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
+            kept = found
             checked = [one for one in kept.report.references if one.index not in done]
             ids = list(dict.fromkeys(one.record.id for one in checked if one.record))
-            recording.checked(len(checked), ids, new=len({*ids} - held), errors=kept.report.errors)
+            recording.checked([one.verdict for one in checked], ids, new=len({*ids} - held), errors=kept.report.errors)
         return kept, recording.problem
 
     async def kept_report(self, session: EvidenceStore) -> CitationReport | None:

@@ -46,6 +46,9 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     alone if its problems are minor. A missing statement is not added, but "[Retracted]" is. BibTeX, RIS and CSL-JSON
     keep their layout; any other reference comes back on one line. What is too long for one reference is left alone.
     """
+    own = publication.vernacular_title
+    if own and any(one.field == "title" and one.true == own for one in problems):
+        publication = publication.model_copy(update={"title": own})
     publication = _inert(publication)
     wrong = {one.field: one for one in problems if one.written and (one.true or one.field in _IDS)}
     wrong |= {one.field: one for one in problems if one.field == "status"}

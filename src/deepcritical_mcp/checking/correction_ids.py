@@ -74,13 +74,27 @@ def id_edits(text: str, problem: ReferenceProblem, pmid: str) -> Iterator[Edit]:
     has_pmid = any(one.field == "pmid" for one in places)
     for one in wrong:
         if problem.true:
-            yield Edit(one.start, one.end, problem.true)
+            yield Edit(one.start, _end_of_broken(text, one, problem.true), problem.true)
         elif one.field == "pmid" or not pmid or has_pmid:
             yield _without(text, one)
         elif (link := LINK.match(text, _link_start(text, one.start))) and link.end() >= one.end:
             yield Edit(link.start(), one.end, f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/")
         else:
             yield Edit(one.lead, one.end, f"PMID: {pmid}")
+
+
+def _end_of_broken(text: str, place: IdPlace, true: str) -> int:
+    """Where a number ends that blanks break, if what stands there is the start of `true`; otherwise where it ends."""
+    if not true.lower().startswith(place.value.lower()):
+        return place.end
+    at = place.end
+    for letter in true[len(place.value) :].lower():
+        while text[at : at + 1].isspace():
+            at += 1
+        if text[at : at + 1].lower() != letter:
+            return place.end
+        at += 1
+    return at
 
 
 def _bare(value: str) -> str:

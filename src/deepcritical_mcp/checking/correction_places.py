@@ -198,7 +198,7 @@ class _Finder:
 
     def _together(self, at: int) -> re.Match[str] | None:
         volume, issue, pages = map(re.escape, (self.says.volume, self.says.issue, self.says.pages))
-        between = rf"\s{{0,2}}\((?P<issue>{issue})\)" if issue else ""
+        between = rf"\s{{0,2}}\((?P<issue>{issue})\)" if issue else r"(?:\s{0,2}\(\))?"
         pattern = (
             rf"(?<![\w.])(?P<volume>{volume}){between}\s{{0,2}}[:,]\s{{0,2}}(?:pp?\.?\s{{0,2}})?(?P<pages>{pages})"
         )

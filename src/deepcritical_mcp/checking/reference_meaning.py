@@ -70,7 +70,8 @@ class CandidateRecord:
     @property
     def _is_meant_by_place(self) -> bool:
         if self.by_number:
-            return self.agreement.conflicts == 0 or (self._support >= 2 and not self._is_by_others)
+            is_theirs = self._says("authors") and self.agreement.conflicts == 1
+            return self.agreement.conflicts == 0 or is_theirs or (self._support >= 2 and not self._is_by_others)
         if self._place and self.agreement.conflicts == 0:
             return self._says("journal") and self._says("year")
         place = self._says("volume") or self._says("pages")

@@ -20,6 +20,7 @@ from deepcritical_mcp.search.references import (
 )
 from deepcritical_mcp.search.references.name_forms import people_agree
 from deepcritical_mcp.search.references.statements import names_in
+from deepcritical_mcp.search.references.title_forms import similarity
 from deepcritical_mcp.search.references.written import title_words
 from deepcritical_mcp.spelling import GREEK_NAMES
 
@@ -104,7 +105,9 @@ def _title(agreement: Agreement, record: Publication) -> ReferenceProblem | None
         or is_translation(found.written, record.title)
         or (_all_else_agrees(agreement) and _lacks_greek(found.written, record.title))
     )
-    return ReferenceProblem(field="title", written=found.written, true=record.title, minor=minor)
+    own = record.vernacular_title
+    is_own = bool(own) and similarity(found.written, own) > similarity(found.written, record.title)
+    return ReferenceProblem(field="title", written=found.written, true=own if is_own else record.title, minor=minor)
 
 
 def _all_else_agrees(agreement: Agreement) -> bool:

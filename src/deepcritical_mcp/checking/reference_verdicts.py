@@ -6,20 +6,22 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from deepcritical_mcp.checking.cited_in_passing import is_of_other_year, is_other_work
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
+from deepcritical_mcp.checking.reference_notes import is_note
 from deepcritical_mcp.checking.reference_problems import IDS, in_order, is_its_preprint, number_problems, problems_of
 from deepcritical_mcp.checking.second_works import second_work
 from deepcritical_mcp.checking.unchecked_works import UncheckedWork
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.search.item_finder import distinct_records
 from deepcritical_mcp.search.record_finder import LABELS, Lookup, ids_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
-from deepcritical_mcp.search.references import WrittenReference, compare
+from deepcritical_mcp.search.references import Statements, WrittenReference, compare, is_name_and_year
 from deepcritical_mcp.text import clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
@@ -104,8 +106,10 @@ class TracedReference:
 
 def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
-    if not one.reference.says_more and one.by_number:
-        return _by_number_alone(one, off)
+    has_note = bool(one.by_number) and is_note(one.reference, one.by_number[0].record)
+    is_misnamed = is_name_and_year(one.reference) and _names_another(one)
+    if not one.reference.says_more and one.by_number and not is_misnamed:
+        return _with_note(one, off) if has_note else _by_number_alone(one, off)
     found = [candidate for candidate in meant(one.candidates) if not _is_about_a_book(one, candidate)]
     records = distinct_records([candidate.record for candidate in found])
     if len(records) > 1:
@@ -115,7 +119,7 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if records:
         return _compared(one, next(candidate for candidate in found if candidate.record is records[0]), off)
     if one.by_number:
-        return _misdirected(one, off)
+        return _with_note(one, off) if has_note else _misdirected(one, off)
     return _not_found(one, off)
 
 
@@ -133,6 +137,13 @@ def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutco
     outcome = _compared(one, one.by_number[0], off)
     said = f"{ONLY_A_NUMBER} {outcome.reason}".rstrip() if _says_nothing(one) else outcome.reason
     return replace(outcome, reason=said)
+
+
+def _with_note(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+    """The verdict on a number with a note of one's own, which is no reference but names the record's subject."""
+    bare = replace(one.reference, text="", says=Statements(), words=())
+    outcome = _by_number_alone(replace(one, reference=bare), off)
+    return outcome if outcome.verdict == "ambiguous" else replace(outcome, reason=ONLY_A_NUMBER)
 
 
 def _says_nothing(one: TracedReference) -> bool:
@@ -191,6 +202,7 @@ def _number_problems(
     for problem in known:
         lookup = one.lookups.get(_only(problem.field, problem.written))
         is_same = bool(lookup and lookup.record and lookup.record.id in meant_too)
+        is_same |= not (lookup and lookup.record) and _is_start(problem)
         found.append(problem.model_copy(update={"minor": True}) if is_same else problem)
     for number, lookup in one.lookups.items():
         name = next(name for name in RecordIds._fields if getattr(number, name))
@@ -200,6 +212,11 @@ def _number_problems(
         if is_others or (lookup.record is None and number not in unasked and _is_dead(name, lookup)):
             found.append(ReferenceProblem(field=name, written=getattr(number, name)))
     return found
+
+
+def _is_start(problem: ReferenceProblem) -> bool:
+    """Whether a DOI is the start of the record's, which a blank or the end of a line broke."""
+    return problem.field == "doi" and problem.true.lower().startswith(normalize_doi(problem.written))
 
 
 def _is_dead(name: str, lookup: Lookup) -> bool:
@@ -236,20 +253,24 @@ def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
 
 
 def _names_another(one: TracedReference) -> bool:
-    """Whether both names and year beside a number in a sentence are those of another work."""
+    """Whether both names and year beside a number in a sentence are those of another work, or the name is and nothing
+    else stands there: "Berg 2019"."""
     found = [candidate.agreement for candidate in one.by_number]
+    if is_name_and_year(one.reference):
+        return all(agreement.verdict("authors") == "differs" for agreement in found)
     return all("differs" == agreement.verdict("authors") == agreement.verdict("year") for agreement in found)
 
 
 def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """Of a reference with numbers that lead to another paper, where nothing agrees with the rest of it."""
     others = distinct_records([candidate.record for candidate in one.by_number])
-    if one.draft.is_inline and not _names_another(one):
+    if one.draft.is_inline and not (_names_another(one) or is_other_work(one.draft.text, one.by_number)):
         if len(others) > 1:
             return _by_number_alone(one, off)
-        return ReferenceOutcome(
-            one.draft, "verified", others[0], reason=ONLY_A_NUMBER if _says_nothing(one) else OTHER_NAMES
-        )
+        if is_of_other_year(one.draft.text, one.by_number[0]):
+            return _compared(one, one.by_number[0], off)
+        is_bare = _says_nothing(one) or one.draft.text.startswith("[")
+        return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
     problems = [
         ReferenceProblem(field=name, written=getattr(number, name))
         for number, lookup in one.lookups.items()

@@ -232,7 +232,7 @@ def report(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
-    title: Annotated[str, typer.Option(help="The page's title.")] = "Evidence report",
+    title: Annotated[str, typer.Option(help="The page's title; the session's if omitted.", show_default=False)] = "",
 ) -> None:
     """Write a session's evidence as a single HTML page that opens in any browser, offline."""
     from deepcritical_mcp.cli.report import write_report

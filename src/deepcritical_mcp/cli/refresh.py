@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 import typer
 
-from deepcritical_mcp.cli.session_commands import kept_session
+from deepcritical_mcp.cli.session_commands import kept_place, kept_session
 from deepcritical_mcp.config import load_settings
 from deepcritical_mcp.context import AppContext, Services
 from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, InvalidInputError, SessionBusyError
@@ -50,7 +50,7 @@ async def _refresh(names: Sequence[str], web: bool, as_json: bool) -> int:
         names = names or [one.session_id for one in await services.sessions.sessions()]
         codes = [await _refresh_one(name, services, web=web, as_json=as_json) for name in names]
         if not names and not as_json:
-            typer.echo("Nothing new: no sessions are kept.")
+            typer.echo(f"Nothing new: no sessions are kept in {kept_place()}.")
         order = (FAILED, SOMETHING_NEW, INCOMPLETE, NOTHING_NEW)
         return min(codes, key=order.index, default=NOTHING_NEW)
     finally:

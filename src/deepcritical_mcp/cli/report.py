@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequence[str]]:
-    """Write the evidence of a saved session or JSON Lines export ("-" = stdin) to `output`; returns how many items, and
-    remarks on their status, which is checked again before.
+    """Write the evidence of a saved session or JSON Lines export ("-" = stdin) to `output`, under `title` or, if that
+    is empty, the session's; returns how many items, and remarks on their status, which is checked again before.
 
     InvalidInputError if `source` is neither, has no evidence or is open elsewhere; EvidenceStoreError if the
     session cannot be read.
@@ -42,7 +42,7 @@ def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequenc
         publications,
         contents.evidence,
         contents.places,
-        title=title,
+        title=title or contents.title or "Evidence report",
         session_id=contents.session_id,
         created=created,
         log=contents.log,
@@ -59,6 +59,7 @@ class _Contents(NamedTuple):
     places: Places
     session_id: str
     remarks: Sequence[str]
+    title: str = ""
     log: Sequence[LoggedSearch] | None = None
 
 
@@ -82,7 +83,9 @@ async def _read(source: str, settings: Settings) -> _Contents:
             kept, shown = await store.publications(ids), await store.get(ids)
             places = await store.places(ids, limit=MAX_POINTS)
             log = await search_log(store)
-            return _Contents(list(kept.values()), list(shown.values()), places, store.session_id, remarks, log)
+            return _Contents(
+                list(kept.values()), list(shown.values()), places, store.session_id, remarks, store.title, log
+            )
         data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
         publications, remarks = await services.witness.rechecked(read_jsonl(_decoded(data)))
         return _Contents(publications, (), await places_of(publications, services.embedder), "", remarks)

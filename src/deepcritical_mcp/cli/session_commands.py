@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,16 @@ import typer
 
 from deepcritical_mcp.config import IN_MEMORY, load_settings, variable_name
 from deepcritical_mcp.context import AppContext, Services
-from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.errors import (
+    ConfigurationError,
+    EvidenceStoreError,
+    InvalidInputError,
+    SessionBusyError,
+    SessionNotFoundError,
+)
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, with_title
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
-from deepcritical_mcp.session_export.chosen_records import chosen_records
+from deepcritical_mcp.session_export.chosen_records import ChosenRecords, chosen_records
 from deepcritical_mcp.session_export.export_request import OUTPUTS
 from deepcritical_mcp.session_export.whole_export import notes_left_out
 from deepcritical_mcp.text import clipped, counted
@@ -34,12 +40,14 @@ async def show_sessions(*, as_json: bool) -> None:
     """Print a table of all sessions, or JSON."""
     async with _services() as services:
         found = await services.sessions.sessions()
+        elsewhere = await services.sessions.open_elsewhere(one.session_id for one in found)
+    found = [replace(one, is_open=one.session_id in elsewhere) for one in found]
     if as_json:
         print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     elif found:
         print("\n".join(_table(found)))
     else:
-        print(f"No sessions are kept in {_place()}.")
+        print(f"No sessions are kept in {kept_place()}.")
 
 
 async def export_session(
@@ -49,17 +57,19 @@ async def export_session(
     `asked` are fields of `ExportRequest`.
 
     Raises:
-        InvalidInputError: there is no such session, it is empty or open elsewhere, the format cannot do what is asked,
-            or the file exists and must not be overwritten.
+        ConfigurationError: there is no such format, or it cannot do what is asked.
+        InvalidInputError: there is no such session, it is empty or open elsewhere, or the file exists and must not be
+            overwritten.
     """
     if output is not None and not force and await anyio.Path(output).exists():
         raise InvalidInputError(f"{output} exists and was not changed. Pass another name, or --force to overwrite it.")
     styles = load_settings().kept_for_user().styles_folder
-    request = checked_request(ExportRequest(_format(format), **asked, own_styles=styles))
+    request = _request(_format(format), asked, styles)
     async with _services() as services:
         store = await opened_session(services.sessions, session)
-        if request.format != "search-log" and not (await chosen_records(store, request)).publications:
-            raise InvalidInputError("This session contains nothing that fits what you asked for.")
+        chosen = await chosen_records(store, request)
+        if request.format != "search-log" and not chosen.publications:
+            raise InvalidInputError(_nothing(request, chosen))
         whole = await exported(store, request, witness=services.witness)
     for remark in (*whole.remarks, notes_left_out(whole.left_out)):
         if remark:
@@ -88,8 +98,10 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool) -> None:
 
 
 async def restore_session(session_id: str) -> None:
-    """Take back the deletion of a session."""
+    """Take back the deletion of a session; raises InvalidInputError if it is not deleted, or cannot be restored."""
     async with _services() as services:
+        if any(one.session_id == session_id for one in await services.sessions.sessions()):
+            raise InvalidInputError(f"{session_id} is not deleted, so there is nothing to undo. Nothing has changed.")
         try:
             store = await services.sessions.restore(session_id)
         except SessionNotFoundError:
@@ -109,7 +121,7 @@ async def _services() -> AsyncGenerator[Services]:
         if services.sessions.warning:
             raise EvidenceStoreError(services.sessions.warning)
         if not services.sessions.lasting:
-            raise InvalidInputError(
+            raise ConfigurationError(
                 f"No sessions are kept: {variable_name('data_dir')} is {IN_MEMORY}, so they end with the server."
             )
         yield services
@@ -139,7 +151,8 @@ async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
     found = next((one for one in kept if one.session_id == session), None) or with_title(kept, session)
     if found is None:
         raise InvalidInputError(
-            f'No session has the id or title "{session}". deepcritical-mcp sessions lists what is kept in {_place()}.'
+            f'No session has the id or title "{session}". deepcritical-mcp sessions lists what is kept in '
+            f"{kept_place()}."
         )
     return found
 
@@ -149,16 +162,41 @@ def _format(name: str) -> AnyFormat:
         if known == name.casefold() and known != "news":
             return known
     if name.casefold() == "news":
-        raise InvalidInputError("For news of a session call deepcritical-mcp refresh.")
+        raise ConfigurationError("For news of a session call deepcritical-mcp refresh.")
     known = ", ".join(one for one in OUTPUTS if one != "news")
-    raise InvalidInputError(f'There is no format "{name}"; there are {known}.')
+    raise ConfigurationError(f'There is no format "{name}"; there are {known}.')
+
+
+def _request(format: AnyFormat, asked: Mapping[str, Any], styles: Path | None) -> ExportRequest:
+    """What the options ask for; raises ConfigurationError if the format cannot do it."""
+    form, forms = asked["output"], OUTPUTS[format]
+    if form and form not in forms:
+        has = f"one of {', '.join(forms)}" if len(forms) > 1 else "only that form, so leave --as out"
+        raise ConfigurationError(f'--as "{form}" is no form of --format {format}, which has {has}.')
+    try:
+        return checked_request(ExportRequest(format, **asked, own_styles=styles))
+    except InvalidInputError as error:
+        raise ConfigurationError(error.message) from error
+
+
+def _nothing(request: ExportRequest, chosen: ChosenRecords) -> str:
+    """Why there is nothing to export, for the shell."""
+    if not chosen.total:
+        return "This session has no evidence, so there is nothing to export."
+    if chosen.notes:
+        return (
+            f"There is nothing to export as {request.format}: all that fits is {counted(chosen.notes, 'note')}, and "
+            "notes are not references. --format markdown and jsonl have them."
+        )
+    return f'There is nothing to export: no evidence in this session is marked "{request.marked}".'
 
 
 def _undo(registry: SessionRegistry, session_id: str) -> str:
     return f" To undo this within a day: deepcritical-mcp sessions undo {session_id}" if registry.undo_seconds else ""
 
 
-def _place() -> str:
+def kept_place() -> str:
+    """The folder in which this user's sessions are kept, for messages."""
     settings = load_settings().kept_for_user()
     return str(settings.data_dir)
 

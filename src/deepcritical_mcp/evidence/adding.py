@@ -109,7 +109,6 @@ class Batch:
         self._folds_at = calibration.folds_at if calibration else math.inf
         self._max_evidence = max_evidence
         self._dedup_threshold = dedup_threshold if calibration else None
-        self._now = now()
         self._new: dict[str, Sequence[Vector]] = {}
         self._rewritten: dict[str, None] = {}
         self._removed: dict[str, int] = {}
@@ -139,7 +138,7 @@ class Batch:
             folds = self._folds(new, _Similarities(one for one in near.items() if one[0] != id))
             if self._space is not None and not {*folds} <= {*self._catalogue.links(id)}:
                 item = self._catalogue[id]
-                self._catalogue.put(replace(item, similar=united(item.similar, folds), written=self._now))
+                self._catalogue.put(replace(item, similar=united(item.similar, folds), written=item.next_written))
                 self._space.rewrite(self._catalogue[id])
 
     def _neighbors(self, publications: Sequence[NewPublication]) -> list[dict[str, float]]:
@@ -221,7 +220,7 @@ class Batch:
             else:
                 vectors = new.vectors if has == [facts] else ()
                 order, parts = self._catalogue.next_order, max(len(vectors), 1)
-                item = KeptItem(publication, order, parts, bool(vectors), self._now)
+                item = KeptItem(publication, order, parts, bool(vectors), now())
                 self._put(None, replace(item, given=given, similar=folds if facts in has else ()), vectors)
             result = publication if facts in has else result
         return result
@@ -266,7 +265,7 @@ class Batch:
                 item = replace(item, parts=max(len(vectors), 1), embedded=bool(vectors))
             else:
                 self._rewritten[id] = None
-        self._catalogue.put(replace(item, written=self._now))
+        self._catalogue.put(replace(item, written=before.next_written if before else item.written))
         if before is not None and before.publication.id != id:
             self._remove(before)
 

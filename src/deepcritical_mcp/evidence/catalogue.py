@@ -76,6 +76,7 @@ class Catalogue:
         self._words = LexicalIndex()
         self._passage_words = LexicalIndex(b=0.0)
         self._layouts: dict[str, Layout] = {}
+        self._gone: dict[str, tuple[KeptItem, Layout]] = {}
         self._links: dict[str, dict[str, None]] = {}
         self._versions = VersionLinks()
         self._waiting: dict[str, None] = {}
@@ -103,7 +104,10 @@ class Catalogue:
         return id in self._items
 
     def __getitem__(self, id: str) -> KeptItem:
-        return self._items.get(id) or self._items[self._owner(id)]
+        return self._items.get(id) or self._items.get(self._owner(id)) or self._held(id)
+
+    def _held(self, id: str) -> KeptItem:
+        return self._items.get(id) or self._gone[id][0]
 
     def put(self, item: KeptItem) -> None:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
@@ -125,6 +129,7 @@ class Catalogue:
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
+            self._gone.pop(id, None)
             self._members.put(id, members)
             self._versions.put(id, publication)
             if is_other:
@@ -142,11 +147,18 @@ class Catalogue:
                 self._links.setdefault(other, {})[id] = None
 
     def remove(self, id: str) -> None:
-        """Forget what was stored under `id`, which was removed or has another id now."""
+        """Forget what was stored under `id`, which was removed or has another id now. Who has found it already can
+        still look at it until `forget_gone`."""
         with self._lock:
             self._drop(id)
 
+    def forget_gone(self) -> None:
+        """Free what was removed, because no call is using the session."""
+        self._gone.clear()
+
     def _drop(self, id: str) -> None:
+        if id in self._items:
+            self._gone[id] = self._items[id], self._layouts[id]
         self.passages -= _vectors(self._items.pop(id, None))
         self._waiting.pop(id, None)
         self._members.put(id, ())
@@ -162,7 +174,7 @@ class Catalogue:
 
     def layout(self, id: str) -> Layout:
         """The passages of a stored publication."""
-        return self._layouts[id]
+        return self._layouts.get(id) or self._gone[id][1]
 
     @property
     def has_long_texts(self) -> bool:
@@ -188,9 +200,8 @@ class Catalogue:
     def embed_again(self, space: Space, rows: Sequence[tuple[Publication, Sequence[Vector]]]) -> None:
         """Write stored publications again, with these vectors for their present texts."""
         earlier = [self._items[publication.id] for publication, _ in rows]
-        written = now()
         items = [
-            replace(entry, publication=publication, parts=len(vectors), embedded=True, written=written)
+            replace(entry, publication=publication, parts=len(vectors), embedded=True, written=entry.next_written)
             for (publication, vectors), entry in zip(rows, earlier, strict=True)
         ]
         space.write([(item, vectors) for item, (_, vectors) in zip(items, rows, strict=True)])
@@ -221,7 +232,7 @@ class Catalogue:
         value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")
         owners = [one for one in self._members.under(kind, value) if not self._is_note(one)]
         # Publications with this number come before one for which a better source gives another.
-        owners.sort(key=lambda one: not getattr(self._items[one].publication, kind, ""))
+        owners.sort(key=lambda one: not getattr(self._held(one).publication, kind, ""))
         return next(iter(owners), "")
 
     def _is_note(self, id: str) -> bool:
@@ -230,7 +241,7 @@ class Catalogue:
     def find(self, ids: Iterable[str]) -> dict[str, Publication]:
         """The publications with these ids, by id; unknown ids are skipped. See `resolve`."""
         kept = {id: self.resolve(id) for id in dict.fromkeys(ids)}
-        return {id: self.judged(self._items[kept[id]].publication) for id in kept if kept[id]}
+        return {id: self.judged(self._held(kept[id]).publication) for id in kept if kept[id]}
 
     def judged(self, publication: Publication) -> Publication:
         """`publication`; a note with the status of what it is about."""
@@ -238,7 +249,7 @@ class Catalogue:
             subjects = self._subjects(publication.id)
         if not subjects:
             return publication
-        about = self._items[subjects[0]].publication
+        about = self._held(subjects[0]).publication
         return publication.model_copy(update={name: getattr(about, name) for name in STATUS_FIELDS})
 
     def _subjects(self, id: str) -> list[str]:
@@ -261,7 +272,7 @@ class Catalogue:
         """A stored publication as evidence (showing `text`, if given), with its links and the user's notes."""
         with self._lock:
             about = self._notes_on(publication.id)
-        notes = [text.content for note in about for text in self._items[note].publication.texts]
+        notes = [text.content for note in about for text in self._held(note).publication.texts]
         return Evidence.of(self.judged(publication), text, similar=self.links(publication.id), notes=notes)
 
     def _notes_on(self, id: str) -> list[str]:
@@ -297,7 +308,7 @@ class Catalogue:
             entry = self._items.get(publication.id)
             if entry is None or has_other_texts(entry.publication, publication) or _vectors(entry) != start:
                 continue
-            item = replace(entry, parts=start + len(vectors), embedded=True, written=now())
+            item = replace(entry, parts=start + len(vectors), embedded=True, written=entry.next_written)
             if start:
                 space.extend(item, vectors)
                 self.put(item)
@@ -326,14 +337,15 @@ class Catalogue:
             versions = self._versions.of(id)
         if any(other in shown for other in self._alike(id) if other not in versions):
             return True
-        if self._items[id].publication.form != "preprint":
+        if self._held(id).publication.form != "preprint":
             return False
-        articles = [one for one in versions if one in ranked and self._items[one].publication.form != "preprint"]
-        return any(not is_passage(unit) or self._layouts[one].has_long_texts for one in articles)
+        articles = [one for one in versions if one in ranked and self._held(one).publication.form != "preprint"]
+        return any(not is_passage(unit) or self.layout(one).has_long_texts for one in articles)
 
     def _alike(self, id: str) -> tuple[str, ...]:
         """The ids of publications nearly identical to `id`, under any id that either of them had."""
-        names = (id, *(one.id for one in self._items[id].members)) if id in self._items else (id,)
+        item = self._items.get(id)
+        names = (id, *(one.id for one in item.members)) if item else (id,)
         linked = [other for name in dict.fromkeys(names) for other in list(self._links.get(name, ()))]
         owners = (other if other in self._items else self._owner(other) for other in linked)
         return tuple(dict.fromkeys(other for other in owners if other not in ("", id)))

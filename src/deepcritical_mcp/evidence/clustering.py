@@ -38,7 +38,8 @@ class Member:
         """What it says, without what changes when the same record is found again, and what the user decided."""
         changing = {"id": "", "found_by": (), "similar": (), "status": "ok", "status_notices": ()}
         decided = {"screening": "", "screening_reason": "", "screened": "", "tags": ()}
-        return self.publication.model_copy(update={**changing, **decided, "status_checked": UNKNOWN_DATE})
+        read = dict.fromkeys(("status_checked", "accessed"), UNKNOWN_DATE)
+        return self.publication.model_copy(update={**changing, **decided, **read})
 
     @cached_property
     def digest(self) -> str:

@@ -15,6 +15,8 @@ SECONDS = 5.0
 """An entry that cannot be written in this time is given up, so that a cancelled call ends."""
 LOG_PREFIX = "search-log:"
 """The names of the documents that are entries of the log begin so."""
+WATCH_ENDING = "-watch"
+"""The names of those that a watch has written end so."""
 
 
 class KeepsDocument(Protocol):
@@ -34,7 +36,8 @@ async def log_search(store: KeepsDocument, search: LoggedSearch) -> None:
 
     Raises the errors of `EvidenceStore`.
     """
-    name = f"{LOG_PREFIX}{search.at}-{time.time_ns():x}-{secrets.token_hex(2)}"  # in the order of their writing
+    end = WATCH_ENDING if search.is_watch else ""
+    name = f"{LOG_PREFIX}{search.at}-{time.time_ns():x}-{secrets.token_hex(2)}{end}"  # in the order of their writing
     with anyio.move_on_after(SECONDS, shield=True) as scope:
         await store.keep_document(name, search.model_dump_json(exclude_defaults=True))
     if scope.cancelled_caught:

@@ -22,10 +22,10 @@ class KeptSession:
     Attributes:
         title: the user's, else the first query, else "".
         created, used: Unix seconds; 0.0 = unknown, as of earlier versions.
-        expires: when it is deleted if nobody uses it (Unix seconds); 0.0 if it ends with the process.
+        expires: when it is deleted if nobody uses it (Unix seconds); 0.0 if it is not kept, or not yet.
         items: publications; -1 = unknown, as of earlier versions.
         searches: entries of the log; -1 = unknown.
-        is_open: whether this process has it open.
+        is_open: whether this process has it open; as the shell lists them, whether another one has.
     """
 
     session_id: str
@@ -76,14 +76,15 @@ def with_title(sessions: Sequence[KeptSession], title: str) -> KeptSession | Non
     exact = [one for one in sessions if one.title and folded_title(one.title) == key]
     found = exact or [one for one in sessions if key and folded_title(one.title).startswith(key)]
     if len(found) > 1:
-        raise AmbiguousSessionError(_choice(title, found), [one.session_id for one in found])
+        have = "the title" if exact else "titles that begin with"
+        raise AmbiguousSessionError(_choice(title, found, have), [one.session_id for one in found])
     return found[0] if found else None
 
 
-def _choice(title: str, found: Sequence[KeptSession]) -> str:
-    what = f'{len(found)} sessions have titles that begin with "{clean_line(title)[:MAX_TITLE]}"'
+def _choice(title: str, found: Sequence[KeptSession], have: str) -> str:
+    what = f'{len(found)} sessions have {have} "{clean_line(title)[:MAX_TITLE]}"'
     more = f", and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
-    return f"{what}. Pass the id of one as session_id: {'; '.join(map(_line, found[:MAX_NAMED]))}{more}."
+    return f"{what}. Pass the id of one instead: {'; '.join(map(_line, found[:MAX_NAMED]))}{more}."
 
 
 def _line(one: KeptSession) -> str:

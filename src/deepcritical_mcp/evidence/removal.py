@@ -56,7 +56,7 @@ def tombstone(item: KeptItem) -> KeptItem:
     """What takes the place of a removed item, so that other processes learn of it."""
     text = Text(kind="note", content="[removed]")
     bare = Publication(id=item.publication.id, source=item.publication.source, title="[removed]", texts=(text,))
-    return KeptItem(bare, order=_GONE, parts=1, embedded=False, written=now())
+    return KeptItem(bare, order=_GONE, parts=1, embedded=False, written=item.next_written)
 
 
 def is_gone(item: KeptItem) -> bool:

@@ -296,8 +296,8 @@ class Search:
         id, part = split_unit(unit)
         layout = self._catalogue.layout(id)
         if part >= 0:
-            return layout.passages[part]
-        some = layout.passages[: layout.short]
+            return layout.passages[min(part, len(layout.passages) - 1)]  # its text may have changed since it was found
+        some = layout.passages[: layout.short] or layout.passages[:1]
         first = next((at for at, one in enumerate(some) if self._scope.includes_text(one.text)), 0)
         return some[min(asked.parts.get(unit, first), len(some) - 1)]
 
@@ -377,11 +377,13 @@ def _clipped(cosine: float) -> float:
 
 
 def _in_brief(item: Evidence) -> RelatedEvidence:
-    """An item with the start of its text; a title never without the paper's status, unless that is "ok"."""
+    """An item with the start of its text; a title, or a note on it, never without the paper's status, unless "ok"."""
     label, title = status_label(item.citation.status), item.citation.title
+    if label:
+        title = f"{title} (on a paper marked {label})" if item.citation.source == "user" else f"{label}: {title}"
     return RelatedEvidence(
         id=item.id,
-        title=f"{label}: {title}" if label else title,
+        title=title,
         url=item.citation.url,
         snippet=cut_at_sentence(item.content, SNIPPET_LENGTH),
         relevance=item.relevance,

@@ -86,7 +86,7 @@ class SessionAccess:
     async def keep_document(self, name: str, content: str) -> None:
         """Keep a text of up to a few MB that is no evidence, e.g. a report, in place of an earlier one of that name."""
         async with self._session() as (space, _):
-            await self._write_alone(lambda: space.keep_document(name, content))
+            await run_sync(self._alone, lambda: space.keep_document(name, content), abandon_on_cancel=True)
             self._record.has_kept(name)
 
     async def document(self, name: str) -> str:
@@ -123,7 +123,7 @@ class SessionAccess:
             if space is None or catalogue is None:
                 raise SessionNotFoundError()
             if self._shared:
-                await run_sync(catalogue.catch_up, space, abandon_on_cancel=True)
+                await run_sync(self._alone, lambda: catalogue.catch_up(space), abandon_on_cancel=True)
             yield space, catalogue
             if not self._lost:
                 await self._record.count(space, len(catalogue))
@@ -136,6 +136,8 @@ class SessionAccess:
             raise
         finally:
             self._users -= 1
+            if not self.busy and self._catalogue is not None:
+                self._catalogue.forget_gone()
 
     async def _open(self) -> None:
         async with self._opening:
@@ -148,10 +150,17 @@ class SessionAccess:
                 await self._record.read(space)
 
     async def _write(self, work: Callable[[], T]) -> T:
-        """Do `work` in a worker thread, which finishes even if the call is cancelled; after a failure, the session is
-        read again."""
+        """Do `work` in a worker thread, which finishes even if the call is cancelled, on the latest state of a session
+        that is shared; after a failure, the session is read again."""
+        space, catalogue = self._space, self._catalogue
+
+        def current() -> T:
+            if self._shared and space is not None and catalogue is not None:
+                catalogue.catch_up(space)
+            return work()
+
         try:
-            return await run_sync(self._alone, work, abandon_on_cancel=True)
+            return await run_sync(self._alone, current, abandon_on_cancel=True)
         except DeepCriticalError:
             self._catalogue = None
             raise

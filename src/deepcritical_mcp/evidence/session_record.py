@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.errors import EvidenceStoreError
-from deepcritical_mcp.evidence.kept_log import LOG_PREFIX
+from deepcritical_mcp.evidence.kept_log import LOG_PREFIX, WATCH_ENDING
 from deepcritical_mcp.evidence.kept_sessions import title_of_query
 from deepcritical_mcp.evidence.storage.backend import Space
 
@@ -17,7 +18,10 @@ WriteAlone = Callable[[Callable[[], None]], Awaitable[None]]
 
 
 class SessionRecord:
-    """Keeps a session's title, and the numbers of its publications and searches, where it is kept."""
+    """Keeps a session's title, and the numbers of its publications and searches, where it is kept.
+
+    What a watch repeats is no search of its own.
+    """
 
     def __init__(self, write: WriteAlone) -> None:
         self._write = write
@@ -25,11 +29,12 @@ class SessionRecord:
 
     async def read(self, space: Space) -> None:
         """Count the entries of the log, when the session is opened; a killed process may not have."""
-        self._searches = await run_sync(space.count_documents, LOG_PREFIX, abandon_on_cancel=True)
+        count = partial(space.count_documents, LOG_PREFIX, but=WATCH_ENDING)
+        self._searches = await run_sync(count, abandon_on_cancel=True)
 
     def has_kept(self, document: str) -> None:
         """A document of that name was kept."""
-        if document.startswith(LOG_PREFIX):
+        if document.startswith(LOG_PREFIX) and not document.endswith(WATCH_ENDING):
             self._searches += 1
 
     async def count(self, space: Space, items: int) -> None:

@@ -31,8 +31,7 @@ SWEEPS_PER_TTL = 24
 REST_AFTER = 300.0
 """Seconds after which an idle session gives back the memory of its indexes."""
 MAX_INDEXED = 10_000
-"""Publications, or passages, whose indexes stay in memory, of all sessions together; 12 kB each. A single session may
-have more."""
+"""Publications, or passages, whose indexes stay in memory, of all sessions together; one may have more. 12 kB each."""
 
 
 class SessionRegistry:
@@ -112,6 +111,10 @@ class SessionRegistry:
         since = self._clock() - self._ttl
         return sorted((one for one in listed if one.used >= since), key=lambda one: one.used, reverse=True)
 
+    async def open_elsewhere(self, ids: Iterable[str]) -> set[str]:
+        """Those of the kept sessions `ids` that another process has open, so that this one cannot open them."""
+        return await run_sync(lambda: {id for id in ids if self._backend.is_elsewhere(id)}, abandon_on_cancel=True)
+
     async def find(self, title: str, *, owner: str = "") -> EvidenceStore:
         """The session of `owner` with that title, else the only one whose title begins so. Case and blanks do not
         matter.
@@ -140,9 +143,9 @@ class SessionRegistry:
         return self._lock(("titles of", owner))
 
     def kept_until(self, session_id: str) -> float:
-        """When an open session is deleted if nobody uses it (Unix seconds); 0.0 if it ends with the process."""
+        """When an open session is deleted if nobody uses it (Unix seconds); 0.0 if it is not kept, or not yet."""
         session = self._sessions.get(session_id)
-        return session.used + self._ttl if self.lasting and session is not None else 0.0
+        return self._expiry(session_id, session.used) if session is not None else 0.0
 
     async def default(self, key: str, *, owner: str = "") -> EvidenceStore:
         """The default session of `key` (a connection or a process) and `owner`; a fresh one if there is none."""
@@ -156,6 +159,10 @@ class SessionRegistry:
             store = await self.open(owner=owner)
             self._defaults[name] = store.session_id
             return store
+
+    def adopt(self, key: str, session_id: str, *, owner: str = "") -> None:
+        """Make this session the default of `key` if it has none."""
+        self._defaults.setdefault((key, owner), session_id)
 
     def default_id(self, key: str, *, owner: str = "") -> str:
         """The id of `key`'s default session, "" if there is none; opens nothing."""
@@ -178,6 +185,7 @@ class SessionRegistry:
                     raise
             else:
                 await self._delete(session)
+            self._defaults = {name: id for name, id in self._defaults.items() if id != session_id}
 
     async def restore(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """A session that was dropped less than `undo_seconds` ago, as it was; otherwise like `get`."""
@@ -198,11 +206,7 @@ class SessionRegistry:
         return len(self._sessions)
 
     async def check(self) -> None:
-        """Check that sessions can be kept.
-
-        Raises:
-            EvidenceStoreError: they cannot.
-        """
+        """Check that sessions can be kept; raises EvidenceStoreError if they cannot."""
         await run_sync(self._backend.check, abandon_on_cancel=True)
 
     async def sweep(self) -> None:
@@ -321,13 +325,16 @@ class SessionRegistry:
             if awake > self._backend.max_awake or (awake > 1 and size > MAX_INDEXED) or session.used < now - REST_AFTER:
                 await session.store.rest()
 
+    def _expiry(self, session_id: str, used: float) -> float:
+        return used + self._ttl if self.lasting and self._backend.is_begun(session_id) else 0.0
+
     def _listed(self, session_id: str, info: SessionInfo) -> KeptSession:
         return KeptSession(
             session_id,
             title=info.title,
             created=info.created,
             used=info.used,
-            expires=info.used + self._ttl if self.lasting else 0.0,
+            expires=self._expiry(session_id, info.used),
             items=info.items,
             searches=info.searches,
             is_open=session_id in self._sessions,

@@ -41,7 +41,7 @@ class Writer:
     Args:
         embedder: the session's.
         indexing: the session's.
-        write: does blocking work in a worker thread.
+        write: does blocking work in a worker thread, after `catalogue` has what other processes have written.
         turn: held while a batch is written.
         batch: publications per write.
         max_evidence: publications that the session may have.
@@ -114,8 +114,6 @@ class Writer:
         """See `EvidenceStore.remove`."""
 
         def write() -> list[Publication]:
-            if self._shared:
-                catalogue.catch_up(space)
             resolved = [catalogue.resolve(id) for id in ids]
             known = list(dict.fromkeys(id for id in resolved if id))
             items, at = [catalogue[id] for id in known], now()
@@ -151,12 +149,10 @@ class Writer:
         """Rewrite stored items, in batches: `change` gives an item before and after each cause. Their vectors stay."""
 
         def write(some: Sequence[T]) -> None:
-            if self._shared:
-                catalogue.catch_up(space)
             changed: dict[str, KeptItem] = {}
             for before, after in (pair for cause in some for pair in change(cause)):
                 if after != before:
-                    changed[after.publication.id] = replace(after, written=now())
+                    changed[after.publication.id] = replace(after, written=before.next_written)
                     catalogue.put(changed[after.publication.id])
             if changed:
                 space.rewrite(*changed.values())

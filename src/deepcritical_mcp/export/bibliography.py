@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export.citation_style import MAX_STYLE_BYTES, CitationStyle, read_style, shipped_style
-from deepcritical_mcp.export.reference import Reference, references
+from deepcritical_mcp.export.citation_style import (
+    MAX_STYLE_BYTES,
+    CitationStyle,
+    Node,
+    parent_style,
+    read_style,
+    shipped_style,
+)
+from deepcritical_mcp.export.reference import Reference, parts_of_date, references
 from deepcritical_mcp.export.rich_text import Rich, appended, as_html, as_markdown, plain, rich
-from deepcritical_mcp.export.style_items import style_item
+from deepcritical_mcp.export.style_branches import StyleBranches
+from deepcritical_mcp.export.style_dates import written_date_of
+from deepcritical_mcp.export.style_items import StyleDate, StyleItem, style_item
 from deepcritical_mcp.export.style_rendering import EntryWriter
 from deepcritical_mcp.export.style_sorting import in_style_order, year_suffixes
-from deepcritical_mcp.models import Publication, status_label, vancouver
+from deepcritical_mcp.models import NoticeKind, Publication, status_label, vancouver
 
 STYLES: Mapping[str, str] = {
     "vancouver": "nlm-citation-sequence",
@@ -35,7 +45,12 @@ _NAME_WORDS: Mapping[str, str] = {
 _IDLE_WORD = re.compile(r"(?:[0-9]{1,2}(?:st|nd|rd|th)?|ed|edition|style|format|the|author|date)")
 _NOTES_WORDS = frozenset({"note", "notes", "footnotes", "and", "bibliography"})
 OUTPUTS = ("text", "markdown", "html")
-_MARKED = ("retracted", "concern")
+_MARKED: Mapping[str, tuple[NoticeKind, ...]] = {
+    "retracted": ("retraction", "partial_retraction"),
+    "concern": ("concern",),
+}
+"""The statuses that every style shows, and the notices that each is shown with."""
+_WHOLE_DATE = Node("date", {"form": "text"})
 _STYLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
 _LIST_NUMBER = re.compile(r"[0-9]+\.")
 _HEAD = """<!DOCTYPE html>
@@ -55,16 +70,15 @@ p.hanging { padding-left: 2em; text-indent: -2em; }
 
 @dataclass(frozen=True)
 class Bibliographies:
-    """A bibliography, one entry a line or paragraph, and what the user must know about it, a sentence each."""
+    """A bibliography in pieces, one entry each, and what the user must know about it, a sentence each."""
 
-    text: str
+    pieces: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True)
-class _StyledEntry:
-    label: Rich
-    body: Rich
+    @property
+    def text(self) -> str:
+        """The whole of it."""
+        return "".join(self.pieces)
 
 
 def bibliography(
@@ -88,17 +102,30 @@ def bibliography(
         raise InvalidInputError(f'There is no output "{output[:50]}". Choose one of: {", ".join(OUTPUTS)}.')
     chosen = _style(style.strip() or "vancouver", styles_folder, allow_paths=allow_paths)
     cited = {one.key: one for one in references(publications)}
-    ordered = in_style_order([style_item(one) for one in cited.values()], chosen)
-    suffixes, entries, unformed = year_suffixes(ordered, chosen), list[_StyledEntry](), list[str]()
-    for number, item in enumerate(ordered, start=1):
-        time.sleep(0)  # lets the other threads in, which answer the client
-        writer = EntryWriter(chosen, item, number=number, year_suffix=suffixes.get(item.key, ""))
-        label, body = writer.entry()
+    branches = StyleBranches(chosen)
+    items, suffixes = map(style_item, cited.values()), dict[str, str]()
+    if chosen.compares_entries:
+        items = in_style_order([*items], branches)
+        suffixes = year_suffixes(items, branches)
+    form, unformed, entries = _FORMS[output], list[str](), list[str]()
+    for number, item in enumerate(items, start=1):
+        label, body = _written(
+            item, partial(EntryWriter, branches, number=number, year_suffix=suffixes.get(item.key, ""))
+        )
         if not plain(body).strip():
             body = rich(vancouver(cited[item.key].publication))
             unformed.append(cited[item.key].publication.id)
-        entries.append(_StyledEntry(label, _with_status(body, cited[item.key])))
-    return Bibliographies(_WRITERS[output](entries, chosen), (*_remarks(chosen, unformed),))
+        body = _with_status(_with_update(body, cited[item.key], chosen), cited[item.key])
+        entry = form.entry(label, body, chosen)
+        entries.append(f"{form.separator}{entry}" if entries else entry)
+    return Bibliographies((form.head, *entries, form.tail), (*_remarks(chosen, unformed),))
+
+
+def _written(item: StyleItem, writer: Callable[[StyleItem], EntryWriter]) -> tuple[Rich, Rich]:
+    label, body = writer(item).entry()
+    if item.is_without_authors and item.names["editor"][0].family not in plain(body):
+        return writer(item.with_editors_first()).entry()
+    return label, body
 
 
 def _remarks(style: CitationStyle, unformed: Sequence[str]) -> Iterator[str]:
@@ -109,13 +136,24 @@ def _remarks(style: CitationStyle, unformed: Sequence[str]) -> Iterator[str]:
         yield f"The style has no form for these, which are in Vancouver style: {', '.join(unformed[:5])}{more}."
 
 
-def _with_status(body: Rich, reference: Reference) -> Rich:
-    """The entry, with its status at the end if it must be marked and the style does not show it."""
-    status = reference.publication.status
-    label = status_label(status) if status in _MARKED else ""
-    if not label or label.lower() in plain(body).lower():
+def _with_update(body: Rich, reference: Reference, style: CitationStyle) -> Rich:
+    """The entry, with the day of the chapter's last update at the end, for which styles have no place."""
+    if reference.form != "chapter" or not (day := parts_of_date(reference.publication.revised_date)):
         return body
-    return appended(body, rich(f" [{label}]"))
+    written = written_date_of(StyleDate(day), _WHOLE_DATE, style)
+    return appended(body, rich(f" [Updated {plain(written)}]"))
+
+
+def _with_status(body: Rich, reference: Reference) -> Rich:
+    """The entry, with what must be known of its status at the end: the mark, unless the style shows it, and where the
+    notice was published."""
+    status = reference.publication.status
+    if status not in _MARKED:
+        return body
+    label, notices = status_label(status), reference.notices(_MARKED[status])
+    is_said = any(label.lower() in text.lower() for text in (plain(body), *notices))
+    marks = notices if is_said else [label, *notices]
+    return appended(body, rich(f" [{'. '.join(marks)}]")) if marks else body
 
 
 def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyle:
@@ -130,7 +168,12 @@ def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyl
         names = ", ".join(STYLES)
         where = f", or put a file {known[:50]}.csl into {folder}" if folder and _STYLE_NAME.fullmatch(name) else ""
         raise InvalidInputError(f'There is no style "{name[:100]}". Choose one of: {names}{where}.')
-    return read_style(_content(path))
+    content = _content(path)
+    if parent := parent_style(content):
+        if parent in STYLES.values():
+            return shipped_style(parent)
+        content = _content(found) if (found := _style_file(parent, path.parent, allow_paths=False)) else content
+    return read_style(content)
 
 
 def _meant_style(name: str) -> str:
@@ -168,22 +211,33 @@ def _content(path: Path) -> bytes:
         raise InvalidInputError(f"The style {path.name[:100]} cannot be read: {error.strerror}.") from None
 
 
-def _as_text(entries: Sequence[_StyledEntry], style: CitationStyle) -> str:
-    return "".join(f"{' '.join(filter(None, (plain(one.label).strip(), plain(one.body))))}\n" for one in entries)
+def _as_text(label: Rich, body: Rich, style: CitationStyle) -> str:
+    return f"{' '.join(filter(None, (plain(label).strip(), plain(body))))}\n"
 
 
-def _as_markdown(entries: Sequence[_StyledEntry], style: CitationStyle) -> str:
+def _as_markdown(label: Rich, body: Rich, style: CitationStyle) -> str:
     """Numbers such as "1." make a list; all others are text."""
-    labels = (plain(one.label).strip() for one in entries)
-    fronts = (label if _LIST_NUMBER.fullmatch(label) else as_markdown(rich(label)) for label in labels)
-    lines = (" ".join(filter(None, (front, as_markdown(one.body)))) for front, one in zip(fronts, entries, strict=True))
-    return "\n".join(f"{line}\n" for line in lines)
+    number = plain(label).strip()
+    front = number if _LIST_NUMBER.fullmatch(number) else as_markdown(rich(number))
+    return f"{' '.join(filter(None, (front, as_markdown(body))))}\n"
 
 
-def _as_html(entries: Sequence[_StyledEntry], style: CitationStyle) -> str:
+def _as_html(label: Rich, body: Rich, style: CitationStyle) -> str:
     start = '<p class="hanging">' if style.layouts["bibliography"].get("hanging-indent") == "true" else "<p>"
-    lines = [f"{start}{' '.join(filter(None, (as_html(one.label), as_html(one.body))))}</p>\n" for one in entries]
-    return f"{_HEAD}{''.join(lines)}</body>\n</html>\n"
+    return f"{start}{' '.join(filter(None, (as_html(label), as_html(body))))}</p>\n"
 
 
-_WRITERS = {"text": _as_text, "markdown": _as_markdown, "html": _as_html}
+class _Form(NamedTuple):
+    """How an output writes an entry, and combines entries to a file."""
+
+    entry: Callable[[Rich, Rich, CitationStyle], str]
+    head: str = ""
+    separator: str = ""
+    tail: str = ""
+
+
+_FORMS: Mapping[str, _Form] = {
+    "text": _Form(_as_text),
+    "markdown": _Form(_as_markdown, separator="\n"),
+    "html": _Form(_as_html, head=_HEAD, tail="</body>\n</html>\n"),
+}

@@ -48,6 +48,7 @@ def _fields(reference: Reference) -> dict[str, str]:
         "langid": _value(languages[0].lower()) if len(languages) == 1 and languages != ["English"] else "",
         "doi": f"{{{_address(publication.doi)}}}",
         "url": f"{{{_address(reference.url)}}}",
+        "urldate": _value(reference.accessed),
         "note": _value(" ".join(reference.notes)),
         "keywords": f"{{{', '.join(map(_keyword, reference.keywords))}}}",
         "abstract": _value(reference.abstract),
@@ -58,7 +59,7 @@ def _fields(reference: Reference) -> dict[str, str]:
         fields |= dict.fromkeys(("journal", "shortjournal", "publisher", "address", "volume", "pages"), "")
     if reference.form == "trial":
         fields |= {"institution": fields["publisher"], "publisher": "", "type": _value(TRIAL_GENRE)}
-        fields |= {"number": _value(publication.nct), "urldate": _value(reference.accessed)}
+        fields["number"] = _value(publication.nct)
     return fields
 
 
@@ -85,6 +86,8 @@ def escaped_text(text: str, *, dashes: bool = False) -> str:
 
 def _balanced(text: str) -> str:
     """`text` with unmatched braces replaced by parentheses: BibTeX counts even escaped ones."""
+    if "{" not in text and "}" not in text:
+        return text
     letters, open_at = list(text), list[int]()
     for position, letter in enumerate(text):
         if letter == "{":

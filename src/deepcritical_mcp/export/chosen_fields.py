@@ -18,6 +18,7 @@ ALWAYS = frozenset({"id", "source", "title", "status", "status_notices"})
 _ALONGSIDE: Mapping[str, tuple[str, ...]] = {
     "title": ("vernacular_title", "book_title"),
     "authors": ("editors",),
+    "url": ("accessed",),
     "date": ("issue_date", "electronic_date", "publication_stage", "book_years", "revised_date", "status_checked"),
     "journal": ("issn",),
     "journal_abbreviation": ("medline_abbreviation",),

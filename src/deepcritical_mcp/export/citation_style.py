@@ -95,6 +95,17 @@ class CitationStyle:
         """Whether the style says where the letter of 2020a goes; otherwise it follows the year."""
         return any(node.get("variable") == "year-suffix" for node in self.root.walk())
 
+    @property
+    def has_year_suffixes(self) -> bool:
+        """Whether publications that would be cited alike get a letter after the year."""
+        citation = self.layouts.get("citation")
+        return citation is not None and citation.get("disambiguate-add-year-suffix") == "true"
+
+    @property
+    def compares_entries(self) -> bool:
+        """Whether an entry, or its place, depends on the others."""
+        return self.has_year_suffixes or self.layouts["bibliography"].first("sort") is not None
+
     def check(self) -> None:
         """Raises InvalidInputError if a macro is missing, calls itself, or the style is too deep or too long."""
         for layout in self.layouts.values():
@@ -120,6 +131,22 @@ class CitationStyle:
         return nesting, 1 + (max(steps, default=0) + len(steps) if node.tag == "choose" else sum(steps))
 
 
+def parent_style(source: bytes) -> str:
+    """The name of the style that a dependent style only points to; "" for a style of its own.
+
+    Raises:
+        InvalidInputError: it is no XML file, or too large.
+    """
+    root = _tree(source)
+    return "" if root.first("bibliography") else _parent(root)
+
+
+def _parent(root: Node) -> str:
+    links = (root.first("info") or _NOTHING).children
+    parents = [one.get("href") for one in links if one.get("rel") == "independent-parent"]
+    return parents[0].rsplit("/", 1)[-1][:100] if parents else ""
+
+
 def read_style(source: bytes) -> CitationStyle:
     """A style from the text of a CSL file.
 
@@ -131,11 +158,11 @@ def read_style(source: bytes) -> CitationStyle:
         raise InvalidInputError("The file is not a CSL style: its first element is not <style>.")
     bibliography = root.first("bibliography")
     if bibliography is None:
-        info = root.first("info") or _NOTHING
-        parents = [one.get("href") for one in info.children if one.get("rel") == "independent-parent"]
-        parent = parents[0].rsplit("/", 1)[-1][:100] if parents else ""
-        hint = f' It only points to "{parent}": use that file.' if parent else " Choose another style."
-        raise InvalidInputError(f"The style has no bibliography.{hint}")
+        if parent := _parent(root):
+            raise InvalidInputError(
+                f'The style only points to "{parent}". Put {parent}.csl into the same folder, or choose another style.'
+            )
+        raise InvalidInputError("The style has no bibliography, only citations or notes. Choose another style.")
     layouts = {node.tag: node for node in (bibliography, root.first("citation")) if node}
     if any(node.first("layout") is None for node in layouts.values()):
         raise InvalidInputError("The style has no layout. Choose another style.")
@@ -148,7 +175,9 @@ def read_style(source: bytes) -> CitationStyle:
         terms={key: words for locale in locales for key, words in _terms(locale)},
         dates={node.get("form"): node for locale in locales for node in locale.children if node.tag == "date"},
         takes_stops_into_quotes=_takes_stops(locales),
-        remark="" if language.startswith("en") else f"The style is for {language[:20]}; its words are in English here.",
+        remark=""
+        if language.startswith("en")
+        else f"The style is for {language[:20]}; the words and dates that it does not define itself are in English.",
     )
     style.check()
     return style

@@ -53,6 +53,7 @@ def _fields(reference: Reference) -> dict[str, object]:
         "language": language_tag(publication.language),
         "DOI": publication.doi,
         "URL": reference.url,
+        "accessed": _date(parts_of_date(reference.accessed or UNKNOWN_DATE)),
         "status": "retracted" if publication.status == "retracted" else "",
         "note": _note(reference),
         "annote": reference.remark,
@@ -63,8 +64,7 @@ def _fields(reference: Reference) -> dict[str, object]:
         fields |= {"genre": "Preprint", "publisher": reference.container, "number": publication.pages}
         fields |= {"container-title": "", "container-title-short": "", "page": ""}
     if reference.form == "trial":
-        accessed = parts_of_date(reference.accessed or UNKNOWN_DATE)
-        fields |= {"genre": TRIAL_GENRE, "number": publication.nct, "accessed": _date(accessed)}
+        fields |= {"genre": TRIAL_GENRE, "number": publication.nct}
     return fields
 
 

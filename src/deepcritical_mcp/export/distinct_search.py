@@ -48,14 +48,30 @@ def distinct_searches(log: Sequence[LoggedSearch]) -> list[DistinctSearch]:
 
 
 def repetitions(log: Sequence[LoggedSearch]) -> set[int]:
-    """The places of entries in which a watch repeated a search that had been answered before."""
-    answered, found = set[tuple[object, ...]](), set[int]()
+    """The places of entries in which a watch repeated a search that had been answered before: for what had been added
+    since, or as it was. A watch that makes up for what failed or was missed repeats nothing."""
+    answered, whole, found = set[tuple[object, ...]](), set[tuple[object, ...]](), set[int]()
     for place, one in enumerate(log):
         asked, lasting = _asked(one), (*_asked(one), _lasting(one))
-        if one.is_watch and (lasting in answered or (asked in answered and _has_since(one))):
+        if one.is_watch and (lasting in whole or (asked in answered and has_since(one))):
             found.add(place)
         elif one.kind != "lookup" and not one.failed:
-            answered |= {asked, lasting}
+            answered.add(asked)
+            if one.is_whole:
+                whole.add(lasting)
+    return found
+
+
+def made_good(log: Sequence[LoggedSearch]) -> dict[int, int]:
+    """The places of entries that failed or were incomplete, each with that of the later entry in which the same was
+    asked for and nothing was missed."""
+    missed, found = dict[tuple[object, ...], list[int]](), dict[int, int]()
+    for place, one in enumerate(log):
+        key = (*_asked(one), _lasting(one), one.first, has_since(one))
+        if one.is_whole:
+            found |= dict.fromkeys(missed.pop(key, ()), place)
+        else:
+            missed.setdefault(key, []).append(place)
     return found
 
 
@@ -68,7 +84,8 @@ def _lasting(one: LoggedSearch) -> tuple[str, ...]:
     return tuple(limit for limit in one.filters if not limit.startswith(PAGING_LIMITS) and not _is_since(one, limit))
 
 
-def _has_since(one: LoggedSearch) -> bool:
+def has_since(one: LoggedSearch) -> bool:
+    """Whether a watch asked only for what had been added since a day."""
     return any(_is_since(one, limit) for limit in one.filters)
 
 

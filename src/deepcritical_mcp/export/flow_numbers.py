@@ -50,7 +50,8 @@ class FlowNumbers:
         undecided: of `records`, those without a decision.
         retrieved: of `records`, those whose full text, page or whole registration is in the session.
         not_retrieved: of `records`, those whose full text was asked for in vain, and is not in the session.
-        retracted: ids of the `records` that are retracted; `retracted_included` of those included or cited.
+        retracted: ids of the `records` that are retracted; `retracted_included` and `retracted_cited` of those that
+            are marked so.
     """
 
     identified: tuple[IdentifiedRecords, ...]
@@ -67,6 +68,7 @@ class FlowNumbers:
     not_retrieved: int
     retracted: tuple[str, ...]
     retracted_included: tuple[str, ...]
+    retracted_cited: tuple[str, ...]
 
     @property
     def total_identified(self) -> int:
@@ -111,7 +113,8 @@ def flow_numbers(log: Sequence[LoggedSearch], publications: Iterable[Publication
         retrieved=sum(map(has_whole_text, records)),
         not_retrieved=sum(not has_whole_text(known[id]) for id in asked & known.keys()),
         retracted=_retracted(records),
-        retracted_included=_retracted(one for one in records if one.screening in ("included", "cited")),
+        retracted_included=_retracted(one for one in records if one.screening == "included"),
+        retracted_cited=_retracted(one for one in records if one.screening == "cited"),
     )
 
 
@@ -146,7 +149,7 @@ def has_whole_text(record: Publication) -> bool:
 
 
 def _retracted(records: Iterable[Publication]) -> tuple[str, ...]:
-    return tuple(one.id for one in records if one.status == "retracted")
+    return tuple(one.id for one in records if one.status == "retracted" and one.source != "user")
 
 
 def _present_ids(records: Iterable[Publication]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from deepcritical_mcp.models import (
     NOTICE_LABELS,
     UNKNOWN_DATE,
     AuthorName,
+    NoticeKind,
     Publication,
     PublicationForm,
     retraction_label,
@@ -128,9 +129,11 @@ class Reference:
 
     @property
     def accessed(self) -> str:
-        """On which day a trial's registration, which may change, was read; "" for all others, or if unknown."""
+        """On which day a web page or a trial's registration, which may change, was read; "" for all others, or if
+        unknown."""
         one = self.publication
-        return one.status_checked if self.form == "trial" and one.status_checked != UNKNOWN_DATE else ""
+        day = {"trial": one.status_checked, "page": one.accessed}.get(self.form, UNKNOWN_DATE)
+        return "" if day == UNKNOWN_DATE else day
 
     @property
     def data_note(self) -> str:
@@ -157,13 +160,17 @@ class Reference:
     def status_note(self) -> str:
         """Its status, and the publications that correct, replace or publish it; "" if there is nothing."""
         label = status_label(self.publication.status)
-        notices = [
-            f"{NOTICE_LABELS[one.kind]}: "
-            + ", ".join(filter(None, (one.reference.rstrip("."), f"PMID {one.pmid}" if one.pmid else one.own_doi)))
-            for one in self.publication.status_notices
-            if one.reference or one.pmid or one.doi
-        ]
+        notices = self.notices(NOTICE_LABELS)
         return ". ".join(filter(None, (label, *notices))) + "." if label or notices else ""
+
+    def notices(self, kinds: Collection[NoticeKind]) -> list[str]:
+        """The publications of these kinds that it names, each with what it is: "Retraction: J Zinc. 2020, PMID 1"."""
+        return [
+            f"{NOTICE_LABELS[one.kind]}: "
+            + ", ".join(filter(None, (one.reference.rstrip(" .:;,"), f"PMID {one.pmid}" if one.pmid else one.own_doi)))
+            for one in self.publication.status_notices
+            if one.kind in kinds and (one.reference or one.pmid or one.doi)
+        ]
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -58,6 +58,8 @@ def rich(text: str) -> Rich:
 def read_title(text: str) -> Rich:
     """A text of our CSL-JSON: spans mark words that keep their case, and some sources write <i>, <b>, <sub> and <sup>;
     all other markup is text."""
+    if "<" not in text:
+        return rich(text)
     runs, place = list[Run](), 0
     for span in _SPAN.finditer(text):
         mark = _SPAN_MARKS.get(span[1], KEEP)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.cell_tables import cell, code_cell, csv_table, markdown_table, plain_line
@@ -34,7 +35,9 @@ COLUMNS = (
     "Remarks",
     "Tool",
 )
-"""The columns of the CSV; a row is a query, and the counts of the whole search stand in the row of its first query."""
+"""The columns of the CSV; a row is a query, and the counts of the whole search stand in the row of its first query.
+
+"Query as sent" is empty for look-ups and linked papers: what was asked for is no query of a database."""
 _SHOWN = (
     "No.",
     "Date and time (UTC)",
@@ -48,6 +51,8 @@ _SHOWN = (
     "State",
     "Remarks",
 )
+_ADVICE = re.compile(r"Try again\b[^.]{0,120}(?:\.|$)")
+"""What a message says to whoever called, and no appendix."""
 _CODE = ("Query", "Query as sent", "Query as the source read it")
 
 
@@ -87,18 +92,20 @@ def _table(log: Sequence[LoggedSearch]) -> str:
         return (
             "No search is in the log of this session. What was searched elsewhere or before the log began is not known."
         )
-    rows = ([_shown(name, row[name]) for name in _SHOWN] for row in _rows(log))
+    rows = ([_shown(name, row) for name in _SHOWN] for row in _rows(log))
     return markdown_table(_SHOWN, rows)
 
 
 def _translations(log: Sequence[LoggedSearch]) -> str:
     rows = [row for row in _rows(log) if row["Query as the source read it"]]
     shown = ("No.", "Query", "Query as the source read it")
-    return markdown_table(shown, ([_shown(name, row[name]) for name in shown] for row in rows)) if rows else ""
+    return markdown_table(shown, ([_shown(name, row) for name in shown] for row in rows)) if rows else ""
 
 
-def _shown(column: str, text: str) -> str:
-    return code_cell(text) if column in _CODE else cell(text)
+def _shown(column: str, row: Mapping[str, str]) -> str:
+    if column == "Query as sent" and not row[column]:
+        return cell(row["Query"])
+    return code_cell(row[column]) if column in _CODE else cell(row[column])
 
 
 def _rows(log: Sequence[LoggedSearch]) -> Iterator[dict[str, str]]:
@@ -109,10 +116,13 @@ def _rows(log: Sequence[LoggedSearch]) -> Iterator[dict[str, str]]:
         for place, query in enumerate(queries):
             letter = f".{place + 1}" if len(queries) > 1 else ""
             row = dict.fromkeys(COLUMNS, "") | _of_search(search) | _of_query(query) | {"No.": f"{number}{letter}"}
+            if search.kind == "search":
+                row["Query as sent"] = query.sent or query.query
             if number - 1 in again:
-                row["State"] = "FAILED (watch)" if query.status == "failed" else "repeated (watch)"
+                row["State"] = "FAILED when repeated" if query.status == "failed" else "answered when repeated"
             remarks = (query.detail, *(() if place else search.errors))
-            row["Remarks"] = "; ".join(dict.fromkeys(one.rstrip(".") for one in remarks if one))
+            told = (_ADVICE.sub("", one).strip().rstrip(".") for one in remarks)
+            row["Remarks"] = "; ".join(dict.fromkeys(filter(None, told)))
             yield row if place else row | _counts(search)
 
 
@@ -142,7 +152,6 @@ def _of_query(query: LoggedQuery) -> dict[str, str]:
     is_ok = query.status == "ok"
     return {
         "Query": query.query,
-        "Query as sent": query.sent or query.query,
         "Query as the source read it": query.translation,
         "Results of the query": str(query.results) if is_ok else "",
         "State": "answered" if is_ok else "FAILED",
@@ -172,14 +181,12 @@ def _steps(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
     yield from _decided(numbers)
     yield "Full texts in the session", str(numbers.retrieved), "full texts, pages and whole registrations"
     if numbers.not_retrieved:
-        yield "Full texts not retrieved", str(numbers.not_retrieved), "asked for, and nobody had or gave the text"
+        yield "Full texts not retrieved", str(numbers.not_retrieved), "asked for, and not obtained; the remarks say why"
     if numbers.retracted:
         yield "Retracted among the records", str(len(numbers.retracted)), _ids(numbers.retracted)
-        yield (
-            "Retracted among the included and cited",
-            str(len(numbers.retracted_included)),
-            _ids(numbers.retracted_included),
-        )
+        for what, ids in (("included", numbers.retracted_included), ("cited", numbers.retracted_cited)):
+            if ids or what == "included":
+                yield f"Retracted among the {what}", str(len(ids)), _ids(ids)
 
 
 def _origin(one: IdentifiedRecords) -> str:

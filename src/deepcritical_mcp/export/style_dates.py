@@ -20,7 +20,7 @@ class _DatePart(NamedTuple):
 def written_date_of(date: StyleDate, node: Node, style: CitationStyle, suffix: str = "") -> Rich:
     """A date or a range of dates by a `cs:date` element; `suffix` follows the year."""
     parts, delimiter = _parts(node, style)
-    writer = _DateWriter(style, suffix)
+    writer = _DateWriter(style, f"{suffix}–" if date.is_open else suffix)
     if not date.end:
         return joined_text((writer.part(part, date.begin, date.season) for part in parts), delimiter)
     known = min(len(date.begin), len(date.end))
@@ -113,7 +113,9 @@ def formatted(text: Rich, options: Mapping[str, str]) -> Rich:
 
 def affixed(text: Rich, options: Mapping[str, str]) -> Rich:
     """`text` with the prefix and suffix of `options`."""
-    return joined_text([rich(options.get("prefix", "")), text, rich(options.get("suffix", ""))]) if text else ()
+    if not text or not ("prefix" in options or "suffix" in options):
+        return text
+    return joined_text([rich(options.get("prefix", "")), text, rich(options.get("suffix", ""))])
 
 
 def ordinal(number: int, style: CitationStyle) -> str:

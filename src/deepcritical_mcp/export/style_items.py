@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from deepcritical_mcp.export import csl
 from deepcritical_mcp.export.reference import ET_AL, Reference
-from deepcritical_mcp.export.rich_text import KEEP, Rich, marked, read_title
+from deepcritical_mcp.export.rich_text import KEEP, Rich, marked, read_title, rich
 from deepcritical_mcp.models import status_label
 
 _PARTICLES = re.compile(r"(?:[a-zà-ÿ][\w’'-]{0,12}(?:(?<=[’'])|\s))+(?=\S)")
+_YEARS = re.compile("([0-9]{4})[-–]([0-9]{4})?")
 _APOSTROPHES = ("'", "’")
 _PROPER_NAMES = ("container-title", "container-title-short", "publisher")
+SHORT_FORMS = {"title": "title-short", "container-title": "container-title-short"}
+"""Variables with a short form, and the variable that has it."""
 _SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
 
 
@@ -32,11 +35,13 @@ class StyleName:
 
 @dataclass(frozen=True)
 class StyleDate:
-    """A date, or the first and the last of a range, each of up to three numbers. `season`: its words or its number."""
+    """A date, or the first and the last of a range, each of up to three numbers. `season`: its words or its number;
+    `is_open`: of a range without an end."""
 
     begin: tuple[int, ...]
     end: tuple[int, ...] = ()
     season: str = ""
+    is_open: bool = False
 
     @property
     def season_number(self) -> int:
@@ -50,6 +55,7 @@ class StyleItem:
 
     Attributes:
         names_cut: whether its record names only its first authors.
+        is_edited: whether the names under "author" are those of editors.
     """
 
     key: str
@@ -59,10 +65,20 @@ class StyleItem:
     names: Mapping[str, Sequence[StyleName]]
     dates: Mapping[str, StyleDate]
     names_cut: bool = False
+    is_edited: bool = False
 
     def has(self, variable: str) -> bool:
         """Whether something is known of it."""
         return variable in self.texts or variable in self.names or variable in self.dates
+
+    @property
+    def is_without_authors(self) -> bool:
+        """Whether it has editors only."""
+        return bool(self.names.get("editor")) and not self.names.get("author")
+
+    def with_editors_first(self) -> StyleItem:
+        """With the editors in place of authors, for styles that have no place for editors of a whole book."""
+        return replace(self, names={**self.names, "author": self.names["editor"], "editor": ()}, is_edited=True)
 
 
 def style_item(reference: Reference) -> StyleItem:
@@ -77,7 +93,11 @@ def style_item(reference: Reference) -> StyleItem:
             names[name] = [_name(one) for one in cast("list[dict[str, str]]", value)]
         elif isinstance(value, dict):
             dates[name] = _date(cast("dict[str, object]", value))
+    if reference.form == "book" and (years := _YEARS.fullmatch(reference.publication.book_years)):
+        end = (int(years[2]),) if years[2] else ()
+        dates["issued"] = StyleDate((int(years[1]),), end, is_open=not end)
     cut = ET_AL in reference.publication.authors
+    texts["citation-label"] = rich(_label(names, dates))
     kind, language = str(item["type"]), str(item.get("language", ""))
     return StyleItem(reference.key, kind, language, texts, names, dates, names_cut=cut)
 
@@ -94,6 +114,8 @@ def style_fields(reference: Reference) -> dict[str, object]:
         item["title"] = f"{mark if bare != translated else ''}{original} {shown}"
     # Chicago writes it before the date of publication, as if that were the date of the retraction; the title says it.
     item.pop("status", None)
+    if reference.form == "trial":
+        item.pop("version", None)  # the day of the registry's data, which the day of access tells as well
     journal = cover_name(reference.publication.journal)
     if reference.publication.form == "preprint":
         item |= {"publisher": journal or item.get("publisher", "")}
@@ -121,6 +143,14 @@ def dotted(abbreviation: str, journal: str) -> str:
     has_own = any(word.endswith(".") for word in words) or any("(" in word for word in words)
     is_word = [word.casefold() in whole or (word.isupper() and len(word) > 2) for word in words]
     return abbreviation if has_own else " ".join(w if ok else f"{w}." for w, ok in zip(words, is_word, strict=True))
+
+
+def _label(names: Mapping[str, Sequence[StyleName]], dates: Mapping[str, StyleDate]) -> str:
+    """What label styles call a publication, as other processors do: "Smit20", "SmBe20", "SmBJ20", "SBJL20"."""
+    people = names.get("author") or names.get("editor") or ()
+    letters = {1: (4,), 2: (2, 2), 3: (2, 1, 1)}.get(len(people), (1, 1, 1, 1))
+    who = "".join((one.family or one.literal)[:count] for one, count in zip(people, letters, strict=False))
+    return f"{who}{str(dates['issued'].begin[0])[-2:] if 'issued' in dates else ''}"
 
 
 def _keeps_first(name: str) -> bool:

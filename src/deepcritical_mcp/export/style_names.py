@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from deepcritical_mcp.export.citation_style import CitationStyle, Node
 from deepcritical_mcp.export.rich_text import Rich, joined_text, rich
@@ -22,34 +21,28 @@ _DEFAULTS: Mapping[str, str] = {
     "demote-non-dropping-particle": "display-and-sort",
 }
 _OWN_NAMES = {"delimiter": "name-delimiter", "form": "name-form"}
+_SHORTENED = ("Jr", "Sr")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-@dataclass(frozen=True)
 class NameOptions:
-    """What a style says about names: of the `name` element, else of the bibliography, else of the whole style."""
+    """What a style says about names: of the `name` element, else of the bibliography, else of the whole style.
+    `overriding` comes before all of these."""
 
-    style: CitationStyle
-    scope: Node
-    node: Node | None
-    overriding: Mapping[str, str]
+    def __init__(self, style: CitationStyle, scope: Node, node: Node | None, overriding: Mapping[str, str]) -> None:
+        self.style = style
+        self._values: dict[str, str] = dict(_DEFAULTS)
+        for element in (style.root, scope):
+            self._values |= {_OWN_NAMES.get(name, name): value for name, value in element.options.items()}
+        self._values |= {**(node.options if node else {}), **overriding}
 
     def get(self, option: str) -> str:
         """An option of `cs:name`, "" if it is not set."""
-        if option in self.overriding:
-            return self.overriding[option]
-        if self.node is not None and option in self.node.options:
-            return self.node.options[option]
-        inherited = _OWN_NAMES.get(option, option)
-        for element in (self.scope, self.style.root):
-            if inherited in element.options:
-                return element.options[inherited]
-        return _DEFAULTS.get(option, "")
+        return self._values.get(option, "")
 
     def has(self, option: str) -> bool:
         """Whether it is set, be it to ""."""
-        places = [self.overriding, self.scope.options, self.style.root.options]
-        return any(option in place for place in places) or (self.node is not None and option in self.node.options)
+        return option in self._values
 
     def number(self, option: str) -> int:
         """An option that is a number; 0 if it is not set."""
@@ -100,17 +93,25 @@ def _written(name: StyleName, place: int, options: NameOptions) -> Rich:
     if options.get("form") == "short":
         return rich(with_particle(name.particle, name.family))
     given = initialed(name.given, options) if options.has("initialize-with") else name.given
+    suffix = _suffix(name.suffix, options)
     if _CJK.search(name.family):
         return rich(f"{name.family}{name.given}")
     if not _is_inverted(options, place):
         family = with_particle(name.particle, name.family)
-        return rich(" ".join(filter(None, (given, with_particle(name.dropping, family), name.suffix))))
+        return rich(" ".join(filter(None, (given, with_particle(name.dropping, family), suffix))))
     after = (given, name.dropping)
     if options.get("demote-non-dropping-particle") == "display-and-sort":
         family, after = name.family, (*after, name.particle)
     else:
         family = with_particle(name.particle, name.family)
-    return rich(options.get("sort-separator").join(filter(None, (family, " ".join(filter(None, after)), name.suffix))))
+    return rich(options.get("sort-separator").join(filter(None, (family, " ".join(filter(None, after)), suffix))))
+
+
+def _suffix(suffix: str, options: NameOptions) -> str:
+    """ "Jr." as the style's initials: without a full stop where these have none."""
+    bare = suffix.removesuffix(".")
+    has_stop = "." in options.get("initialize-with") or not options.has("initialize-with")
+    return f"{bare}." if has_stop and bare in _SHORTENED else bare
 
 
 def initialed(given: str, options: NameOptions) -> str:

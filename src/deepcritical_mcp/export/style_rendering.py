@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from deepcritical_mcp.export.citation_style import CitationStyle, Node
+from deepcritical_mcp.export.citation_style import Node
 from deepcritical_mcp.export.rich_text import (
     Rich,
     in_quotes,
@@ -17,6 +17,7 @@ from deepcritical_mcp.export.rich_text import (
     with_quotation_marks,
     without_stops,
 )
+from deepcritical_mcp.export.style_branches import StyleBranches
 from deepcritical_mcp.export.style_dates import (
     affixed,
     finished_part,
@@ -25,17 +26,21 @@ from deepcritical_mcp.export.style_dates import (
     sortable_date,
     written_date_of,
 )
-from deepcritical_mcp.export.style_items import StyleItem
+from deepcritical_mcp.export.style_items import SHORT_FORMS, StyleItem
 from deepcritical_mcp.export.style_names import NameOptions, written_names
 from deepcritical_mcp.export.style_pages import page_ranges
 
 _NUMERIC = re.compile(r"[A-Za-z]{0,2}[0-9]{1,20}[A-Za-z]{0,2}")
 _LEADING_ZEROS = re.compile(r"(?<![0-9A-Za-z])0+(?=[0-9])")
+_RANGES = ("page", "volume", "issue")
+"""Variables that may be a range of numbers."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SEPARATORS = re.compile(r"\s?[,&–-]\s?")
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"))
 _ROMAN_ONES = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
-_SHORT = {"title": "title-short", "container-title": "container-title-short"}
+
+
+_EDITORS_LABEL = Node("label", {"form": "short", "prefix": " (", "suffix": ")"})
 
 
 class _Written(NamedTuple):
@@ -62,7 +67,7 @@ class EntryWriter:
 
     def __init__(
         self,
-        style: CitationStyle,
+        branches: StyleBranches,
         item: StyleItem,
         *,
         scope: str = "bibliography",
@@ -71,7 +76,8 @@ class EntryWriter:
         name_options: Mapping[str, str] | None = None,
         sorting: bool = False,
     ) -> None:
-        self._style, self._item, self._scope = style, item, style.layouts[scope]
+        style = branches.style
+        self._branches, self._style, self._item, self._scope = branches, style, item, style.layouts[scope]
         self._number, self._suffix, self._sorting = number, year_suffix, sorting
         self._name_options = dict(name_options or {})
         self._substituted = set[str]()
@@ -92,14 +98,19 @@ class EntryWriter:
         layout = self._scope.first("layout")
         if layout is None or not layout.children:
             return (), ()
-        apart = "second-field-align" in self._scope.options
-        label = self._element(layout.children[0], "").text if apart else ()
-        body = joined_text(self._element(child, "").text for child in layout.children[1 if apart else 0 :])
+        apart = 1 if "second-field-align" in self._scope.options else 0
+        label, body = (
+            self._children(self._applying(nodes), "").text
+            for nodes in (layout.children[:apart], layout.children[apart:])
+        )
         return label, affixed(formatted(body, layout.options), layout.options)
 
     def macro(self, name: str) -> Rich:
         """What a macro gives by itself, for sorting."""
-        return self._children(self._style.macros[name].children, "").text
+        return self._children(self._applying(self._style.macros[name].children), "").text
+
+    def _applying(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        return self._branches.of(nodes, self._item, is_numbered=bool(self._number))
 
     def _element(self, node: Node, delimiter: str) -> _Written:
         write = self._elements.get(node.tag)
@@ -123,25 +134,16 @@ class EntryWriter:
                 return self._children(branch.children, delimiter)
         return _NOTHING
 
-    def _holds(self, node: Node) -> bool:
-        match = node.get("match", "all")
-        if match == "none":
-            return not any(self._is(test, word) for test, word in node.tests)
-        return (any if match == "any" else all)(self._is(test, word) for test, word in node.tests)
-
-    def _is(self, test: str, word: str) -> bool:
-        if test == "type":
-            return word == self._item.type
-        if test == "variable":
-            return self._item.has(word) or (word == "citation-number" and bool(self._number))
-        if test == "is-numeric":
-            return _is_numeric(plain(self._item.texts.get(word, ())))
-        return False  # positions, locators and disambiguation are matters of citations in a text
+    def _holds(self, branch: Node) -> bool:
+        """Of a branch that depends on whether values are numbers; see `StyleBranches`."""
+        numeric = [_is_numeric(plain(self._item.texts.get(word, ()))) for _, word in branch.tests]
+        match = branch.get("match", "all")
+        return all(numeric) if match == "all" else any(numeric) is (match == "any")
 
     def _text(self, node: Node, delimiter: str) -> _Written:
-        if name := node.get("macro"):
+        if "macro" in node.options:
             origin, self._origin = self._origin, None
-            inside = self._children(self._style.macros[name].children, "")
+            inside = self._children(node.children, "")
             self._origin = origin
             return inside._replace(text=self._finished(inside.text, node))
         if name := node.get("variable"):
@@ -162,14 +164,21 @@ class EntryWriter:
             return ()
         self._used.add(name)
         texts = self._item.texts
-        if form == "short" and (short := texts.get(_SHORT.get(name, ""))):
+        if name == "publisher-place" and "publisher" in self._used and self._publisher_ends_with_place():
+            return ()
+        if form == "short" and (short := texts.get(SHORT_FORMS.get(name, ""))):
             return short
         if name == "page-first":
             return rich(re.split("[-–,]", plain(texts.get("page", ())), maxsplit=1)[0].strip())
-        if name == "page":
+        if name in _RANGES:
             how, dash = self._style.root.get("page-range-format"), self._style.term("page-range-delimiter") or "–"
-            return rich(page_ranges(plain(texts.get("page", ())), how, dash))
+            return rich(page_ranges(plain(texts.get(name, ())), how if name == "page" else "", dash))
         return texts.get(name, ())
+
+    def _publisher_ends_with_place(self) -> bool:
+        """Whether its name says where it is: "University of Washington, Seattle" for "Seattle (WA)"."""
+        publisher, place = (plain(self._item.texts.get(one, ())) for one in ("publisher", "publisher-place"))
+        return publisher.endswith(f", {place.partition(' (')[0]}")
 
     def _finished(self, text: Rich, node: Node) -> Rich:
         if not text:
@@ -250,6 +259,8 @@ class EntryWriter:
         cut = variable == "author" and self._item.names_cut
         text = written_names(names, options, et_al, cut=cut)
         text = finished_part(text, node.options) if node else text
+        if self._item.is_edited and variable == "author":
+            label, variable = label or _EDITORS_LABEL, "editor"
         if label is None:
             return text
         plural = label.get("plural") == "always" or (label.get("plural") != "never" and len(names) > 1)

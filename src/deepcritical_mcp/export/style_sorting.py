@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from deepcritical_mcp.export.citation_style import CitationStyle, Node
+from deepcritical_mcp.export.citation_style import Node
 from deepcritical_mcp.export.rich_text import plain
+from deepcritical_mcp.export.style_branches import StyleBranches
 from deepcritical_mcp.export.style_dates import sortable_date
 from deepcritical_mcp.export.style_items import StyleItem, StyleName, with_particle
 from deepcritical_mcp.export.style_rendering import EntryWriter
@@ -15,32 +16,32 @@ from deepcritical_mcp.text import normalized
 _MANY = "100000000"
 
 
-def in_style_order(items: Sequence[StyleItem], style: CitationStyle) -> list[StyleItem]:
+def in_style_order(items: Sequence[StyleItem], branches: StyleBranches) -> list[StyleItem]:
     """The publications as the style sorts them; as they are if it does not."""
-    sort = style.layouts["bibliography"].first("sort")
-    return _sorted(items, [one for one in sort.children if one.tag == "key"] if sort else [], style)
+    sort = branches.style.layouts["bibliography"].first("sort")
+    return _sorted(items, [one for one in sort.children if one.tag == "key"] if sort else [], branches)
 
 
-def _sorted(items: Sequence[StyleItem], keys: Sequence[Node], style: CitationStyle) -> list[StyleItem]:
+def _sorted(items: Sequence[StyleItem], keys: Sequence[Node], branches: StyleBranches) -> list[StyleItem]:
     """By the first key, and only what is equal by the next ones. What has no value comes last."""
     if not keys or len(items) < 2:
         return list(items)
     groups = defaultdict[str, list[StyleItem]](list)
     for item in items:
-        groups[_value(keys[0], item, style)].append(item)
+        groups[_value(keys[0], item, branches)].append(item)
     values = sorted(filter(None, groups), reverse=keys[0].get("sort") == "descending")
-    return [item for value in (*values, "") for item in _sorted(groups.get(value, ()), keys[1:], style)]
+    return [item for value in (*values, "") for item in _sorted(groups.get(value, ()), keys[1:], branches)]
 
 
-def year_suffixes(ordered: Sequence[StyleItem], style: CitationStyle) -> dict[str, str]:
+def year_suffixes(ordered: Sequence[StyleItem], branches: StyleBranches) -> dict[str, str]:
     """By key, the letter of each publication that would be cited like another one: same names, same year."""
-    citation = style.layouts.get("citation")
-    if citation is None or citation.get("disambiguate-add-year-suffix") != "true":
+    if not branches.style.has_year_suffixes:
         return {}
+    citation = branches.style.layouts["citation"]
     options = {"et-al-min": _MANY, "form": "long"} if citation.get("disambiguate-add-names") == "true" else {}
     alike = defaultdict[str, list[str]](list)
     for item in _possibly_alike(ordered):
-        _, cited = EntryWriter(style, item, scope="citation", name_options=options).entry()
+        _, cited = EntryWriter(branches, item, scope="citation", name_options=options).entry()
         if cited:
             alike[plain(cited)].append(item.key)
     groups = [keys for keys in alike.values() if len(keys) > 1]
@@ -65,13 +66,13 @@ def _letters(place: int) -> str:
     return _letters(place // 26 - 1) + letter if place >= 26 else letter
 
 
-def _value(key: Node, item: StyleItem, style: CitationStyle) -> str:
+def _value(key: Node, item: StyleItem, branches: StyleBranches) -> str:
     if macro := key.get("macro"):
         options = {"name-as-sort-order": "all", "et-al-min": key.get("names-min")}
         options["et-al-use-first"] = key.get("names-use-first")
         options["et-al-use-last"] = key.get("names-use-last")
         given = {name: value for name, value in options.items() if value}
-        return _collated(plain(EntryWriter(style, item, name_options=given, sorting=True).macro(macro)))
+        return _collated(plain(EntryWriter(branches, item, name_options=given, sorting=True).macro(macro)))
     name = key.get("variable")
     if name in item.dates:
         return sortable_date(item.dates[name])

@@ -117,6 +117,7 @@ class Publication(Bibliography):
         revised_date: the last revision of a chapter.
         preprint_number: Europe PMC's of a preprint, e.g. "PPR1036674".
         status_checked: the day (UTC) on which its status was read from its source.
+        accessed: the day (UTC) on which a web page, or a search result that leads to it, was last read.
         similar: ids of nearly identical publications in its session; filled for exports.
         grants: number, agency and country of each.
         substances: MEDLINE's chemicals.
@@ -144,6 +145,7 @@ class Publication(Bibliography):
     revised_date: Annotated[PartialDate, FINER_DATE] = UNKNOWN_DATE
     preprint_number: Annotated[Line, FIRST_KNOWN] = ""
     status_checked: Annotated[PartialDate, LATEST_DATE] = UNKNOWN_DATE
+    accessed: Annotated[PartialDate, LATEST_DATE] = UNKNOWN_DATE
     similar: Annotated[tuple[str, ...], FIRST] = ()
     grants: Annotated[tuple[Line, ...], UNION] = ()
     conflict_of_interest: Annotated[Paragraph, FIRST_KNOWN] = ""

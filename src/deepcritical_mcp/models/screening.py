@@ -71,10 +71,13 @@ def decision_sentence(line: str) -> str:
 
 def matches_mark(publication: Publication, marked: str) -> bool:
     """Whether `marked` selects it: "" selects all, "included", "excluded" and "cited" what was decided so, "decided"
-    each of these, "undecided" the others, and any other text what has that tag; case does not matter."""
+    each of these, "undecided" the others but notes, which are not screened, and any other text what has that tag; case
+    does not matter."""
     word = clean_line(marked).casefold()
-    if word in ("", "decided", "undecided"):
-        return not word or bool(publication.screening) == (word == "decided")
+    if word == "undecided":
+        return not (publication.screening or publication.is_note)
+    if word in ("", "decided"):
+        return not word or bool(publication.screening)
     if word in get_args(Screening):
         return publication.screening == word
     return any(tag.casefold() == word for tag in publication.tags)

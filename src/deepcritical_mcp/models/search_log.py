@@ -43,6 +43,7 @@ class LoggedSearch(Value):
         duplicates: results that were the same as others of this search.
         left_out: results that the filters left out after the source had answered.
         errors: what could not be searched or fetched, and why; with no `ids` and a failed query, the search failed.
+        version: of the server that searched; "" if that was not recorded.
         request: what asks the same again: the arguments of the tool that are not at their defaults, as JSON.
     """
 
@@ -61,12 +62,18 @@ class LoggedSearch(Value):
     duplicates: int = 0
     left_out: int = 0
     errors: tuple[str, ...] = ()
+    version: str = ""
     request: str = "{}"
 
     @property
     def failed(self) -> bool:
         """Whether nobody answered."""
         return bool(self.queries) and all(one.status == "failed" for one in self.queries)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every query was answered and nothing was missed."""
+        return not self.errors and all(one.status == "ok" for one in self.queries)
 
     @property
     def is_watch(self) -> bool:

@@ -31,6 +31,9 @@ _NAMES: Mapping[NewsKind, str] = {
 }
 
 
+_MAX_NAMED = 5
+
+
 class NewsItem(Value):
     """One piece of news about a publication of the session, on one line; `search` found a new one."""
 
@@ -52,7 +55,8 @@ class News(Value):
     Attributes:
         items: the gravest first; each is told once.
         searches: distinct searches of the log that can be run again, `repeated` of them were.
-        records: publications of the session, the status of `checked` of them was asked for.
+        checked: publications about whose status somebody answered.
+        unanswered: ids of those whose status can be asked for, and about which nobody answered this time.
         errors: who could not be asked, and why.
         left: what there was no time for; the next time goes on with it.
     """
@@ -61,8 +65,8 @@ class News(Value):
     items: tuple[NewsItem, ...] = ()
     searches: int = 0
     repeated: int = 0
-    records: int = 0
     checked: int = 0
+    unanswered: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     left: str = ""
 
@@ -78,6 +82,9 @@ class News(Value):
         told = ", ".join(f"{counts[kind]} {name}" for kind, name in _NAMES.items() if counts[kind]) or "nothing new"
         of = f" of {self.searches}" if self.repeated < self.searches else ""
         searches = f"{self.repeated}{of} {'search' if self.searches == 1 else 'searches'} repeated"
-        some = f"{self.checked:,} of " if self.checked < self.records else ""
-        asked = f"the status of {some}{counted(self.records, 'record')} asked for"
+        asked = f"the status of {counted(self.checked + len(self.unanswered), 'record')} asked for"
+        if self.unanswered:
+            more = len(self.unanswered) - _MAX_NAMED
+            named = f"{', '.join(self.unanswered[:_MAX_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
+            asked = f"{asked}, but nobody answered about {len(self.unanswered):,} of them ({named})"
         return " ".join(filter(None, (f"{told[:1].upper()}{told[1:]}: {searches}, {asked}.", self.left)))

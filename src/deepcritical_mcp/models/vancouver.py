@@ -83,7 +83,9 @@ def _trial(publication: Publication) -> Iterator[str]:
 
 def _page(publication: Publication) -> Iterator[str]:
     online = publication.is_on_the_web
-    dated = f"{written_date(publication.date)}." if online or publication.date != UNKNOWN_DATE else ""
+    is_read = online and publication.accessed != UNKNOWN_DATE
+    read = f" [cited {written_date(publication.accessed)}]" if is_read else ""
+    dated = f"{written_date(publication.date)}{read}." if online or publication.date != UNKNOWN_DATE else ""
     publisher = publication.publisher or publication.journal or (host_of(publication.url) if online else "")
     yield _people(publication.authors)
     yield _title(publication, " [Internet]" if online else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds, is_preprint_doi
 from deepcritical_mcp.models import (
@@ -116,7 +117,9 @@ def publication_of(climb: Climb) -> Publication | None:
         texts = (Text(kind="abstract", content=reading.abstract, provider=climb.provider), text)
     if record:
         pmcid = record.pmcid or ids.pmcid or ids_in(reading).pmcid
-        return merged(record, record.model_copy(update={"texts": texts, "pmcid": pmcid} | _own_status(record, reading)))
+        read = {"accessed": current_date().isoformat()} if kind == "page" else {}
+        fields = {"texts": texts, "pmcid": pmcid, **read} | _own_status(record, reading)
+        return merged(record, record.model_copy(update=fields))
     return _described(reading, copy, ids, texts)
 
 
@@ -143,4 +146,5 @@ def _described(reading: Reading, copy: Copy, ids: RecordIds, texts: tuple[Text, 
     page = Publication.of(
         first.kind, first.content, provider=first.provider, **({"url": copy.url} | fields | {"source": source})
     )
-    return page.model_copy(update={"texts": texts})
+    read = {"accessed": current_date().isoformat()} if source == "web" else {}
+    return page.model_copy(update={"texts": texts, **read})

@@ -18,7 +18,7 @@ from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.gathering import SearchSession
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.search.status_news import status_news
-from deepcritical_mcp.search.watched_searches import WatchedSearch, repetition, watched_searches
+from deepcritical_mcp.search.watched_searches import WatchedSearch, repetitions_of, watched_searches
 from deepcritical_mcp.search.witness import StatusSession, Witness
 from deepcritical_mcp.text import clipped, counted
 
@@ -103,6 +103,8 @@ class _Watch:
         self._seconds = seconds_before(TO_KEEP_RESULTS, cap=seconds)
         self._state = _State()
         self._errors: dict[str, None] = {}
+        self._checked = 0
+        self._unanswered: list[str] = []
 
     async def gather(self, *, web: bool) -> News:
         self._state = await self._kept_state()
@@ -112,7 +114,7 @@ class _Watch:
             await self._save(day=today, searched=(), begun=self._state.checked)
         repeated = await self._search(watched)
         ids = await self._store.ids()
-        checked, is_round_complete = await self._check(ids)
+        is_round_complete = await self._check(ids)
         searches_left = [one for one in watched if one.key not in self._state.searched]
         items = self._state.items
         done = {"items": (), "after": ""}
@@ -129,8 +131,8 @@ class _Watch:
             items=tuple(sorted(items, key=lambda one: order.index(one.kind))),
             searches=len(watched),
             repeated=repeated,
-            records=len(ids),
-            checked=checked,
+            checked=self._checked,
+            unanswered=tuple(self._unanswered),
             errors=(*errors[:MAX_ERRORS], *([f"{counted(more, 'more problem')} of this kind."] if more > 0 else [])),
             left=f"Left for the next time: {' and '.join(left)}." if left else "",
         )
@@ -156,11 +158,12 @@ class _Watch:
         ids = await self._store.ids()
         if self._state.after in ids:
             added = ids[ids.index(self._state.after) + 1 :]
-            queries = {query: one for one in watched for query in _queries(one)}
+            queries = {query: one for one in watched for query in one.queries}
             told = {one.id for one in self._state.items}
             kept = await self._store.publications([id for id in added if id not in told])
-            found = [(one, next((queries[q] for q in one.found_by if q in queries), None)) for one in kept.values()]
-            await self._save(items=self._with([_new(one.id, vancouver(one), by) for one, by in found if by]))
+            found = [(one, [query for query in one.found_by if query in queries]) for one in kept.values()]
+            items = [_new(one.id, vancouver(one), queries[by[0]], by) for one, by in found if by]
+            await self._save(items=self._with(items))
         await self._save(after=ids[-1] if ids else "")
 
     async def _search(self, watched: Sequence[WatchedSearch]) -> int:
@@ -191,18 +194,23 @@ class _Watch:
         if not one.is_search:
             await self._look_for_links(one, search)
             return
-        kind, offset = search.source.request, 0
+        kind = search.source.request
+        has_since = "since" in kind.model_fields
+        for arguments in repetitions_of(one, has_since=has_since, most=kind.MAX_RESULTS):
+            await self._ask(one, search, arguments)
+
+    async def _ask(self, one: WatchedSearch, search: SourceSearch, arguments: Mapping[str, object]) -> None:
+        """Search with these arguments; if they ask for what was added since, all pages of it."""
         for _ in range(MAX_PAGES):
-            arguments = repetition(one, since="since" in kind.model_fields, most=kind.MAX_RESULTS, offset=offset)
             try:
-                request = kind.model_validate(arguments)
+                request = search.source.request.model_validate(arguments)
             except ValidationError as error:
                 raise InvalidInputError("its entry in the log cannot be read.") from error
             result = await search.search(request, self._store, tool=WATCH_TOOL)
-            await self._note(one, result, result.evidence)
-            offset = result.next_offset
-            if offset < 0 or not one.since:
+            await self._note(one, result, result.evidence, request.queries)
+            if result.next_offset < 0 or "since" not in arguments:
                 return
+            arguments = {**arguments, "offset": result.next_offset}
         self._errors[f"{clipped(one.name, 120)}: more than {MAX_PAGES} pages are new; refresh again for the rest."] = (
             None
         )
@@ -211,19 +219,23 @@ class _Watch:
         held = {*await self._store.ids()}
         pmid, kind, most = (one.arguments.get(name) for name in ("pmid", "kind", "max_results"))
         result = await search.related(str(pmid), str(kind), int(str(most)), self._store, tool=WATCH_TOOL)
-        await self._note(one, result, [item for item in result.evidence if item.id not in held])
+        await self._note(one, result, [item for item in result.evidence if item.id not in held], ())
 
-    async def _note(self, one: WatchedSearch, result: SearchResult, new: Sequence[Evidence]) -> None:
+    async def _note(
+        self, one: WatchedSearch, result: SearchResult, new: Sequence[Evidence], queries: Sequence[str]
+    ) -> None:
+        """Tell what a search found; the evidence says by number which of the `queries` found it."""
         self._errors |= dict.fromkeys(f"{clipped(one.name, 120)}: {error}" for error in result.errors)
-        await self._save(items=self._with([_new(item.id, item.citation.reference, one) for item in new]))
+        found = [(item, [queries[number - 1] for number in item.found_by] if queries else []) for item in new]
+        items = [_new(item.id, item.citation.reference, one, by) for item, by in found]
+        await self._save(items=self._with(items))
 
-    async def _check(self, ids: Sequence[str]) -> tuple[int, bool]:
-        """Ask for the status of the records left in this round; about how many somebody answered, and whether those
-        left were the last."""
-        trials, done, left = self._searches.get("trials"), 0, self._left(ids)
+    async def _check(self, ids: Sequence[str]) -> bool:
+        """Ask for the status of the records left in this round; whether there was time for all of them."""
+        trials, left = self._searches.get("trials"), self._left(ids)
         for start in range(0, len(left), AT_A_TIME):
             if self._is_late():
-                return done, False
+                return False
             some = left[start : start + AT_A_TIME]
             await self._progress(0.5 + 0.5 * start / len(left), f"asking for the status of {len(left):,} records")
             held = list((await self._store.publications(some)).values())
@@ -234,8 +246,9 @@ class _Watch:
             if found.changed:
                 await self._store.set_statuses(found.changed)
             await self._save(checked=some[-1], trials={**self._state.trials, **found.trials})
-            done += found.asked
-        return done, True
+            self._checked += found.asked
+            self._unanswered += found.unanswered
+        return True
 
     def _left(self, ids: Sequence[str]) -> Sequence[str]:
         """What this round has not come to yet: from the last id checked to the end, and from the beginning to where the
@@ -247,11 +260,6 @@ class _Watch:
         return around[: around.index(self._state.begun) + 1]
 
 
-def _queries(one: WatchedSearch) -> list[str]:
-    variants = one.arguments.get("variants", ())
-    more = [str(text) for text in variants] if isinstance(variants, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return [str(one.arguments.get("query", "")), *more]
-
-
-def _new(id: str, reference: str, one: WatchedSearch) -> NewsItem:
-    return NewsItem(kind="new", id=id, text=clipped(reference, _MAX_REFERENCE), search=one.name)
+def _new(id: str, reference: str, one: WatchedSearch, queries: Sequence[str]) -> NewsItem:
+    """`queries` are those of the search that found it."""
+    return NewsItem(kind="new", id=id, text=clipped(reference, _MAX_REFERENCE), search=one.name_of(queries))

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
+from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.kept_log import KeepsDocument, log_search
 from deepcritical_mcp.models import LoggedKind, LoggedQuery, LoggedSearch, SearchResult
@@ -17,6 +19,7 @@ from deepcritical_mcp.search.citing import Listing
 from deepcritical_mcp.search.documents import FoundRecord, FoundText
 from deepcritical_mcp.sources.base import SearchRequest, Source
 from deepcritical_mcp.text import clean_line, clipped, counted
+from deepcritical_mcp.urls import without_secrets
 
 CUT_SHORT = "The call ended before the search did: it was cancelled, or its time was up."
 LOOKUP = "Look-up by identifier or reference"
@@ -87,9 +90,15 @@ class Recording:
             errors=found.errors,
         )
 
-    def checked(self, count: int, ids: Sequence[str], *, new: int, errors: Sequence[str]) -> None:
-        """What was found for `count` references of a draft."""
-        told = LoggedQuery(query=counted(count, "reference of a draft", "references of a draft"), results=len(ids))
+    def checked(self, verdicts: Sequence[str], ids: Sequence[str], *, new: int, errors: Sequence[str]) -> None:
+        """What became of the references of a draft, and the evidence that they led to."""
+        count = len(verdicts)
+        told = LoggedQuery(
+            query=counted(count, "reference of a draft", "references of a draft"),
+            status="failed" if count and {*verdicts} == {"outage"} else "ok",
+            results=len(ids),
+            detail=", ".join(f"{times} {verdict.replace('_', ' ')}" for verdict, times in Counter(verdicts).items()),
+        )
         self.note(queries=(told,), total=count, examined=count, ids=tuple(ids), new=new, errors=tuple(errors))
 
     def failed(self, message: str) -> None:
@@ -103,7 +112,7 @@ class Recording:
     async def write(self, session: KeepsDocument) -> None:
         """Write the entry. An error is no reason to fail: it is the `problem`."""
         try:
-            await log_search(session, self.entry)
+            await log_search(session, _lookup_without_secrets(self.entry))
         except DeepCriticalError as error:
             self.problem = f"{NOT_LOGGED}: {error.message}"
             logger.warning("a search was not logged: %s", error.code)
@@ -190,8 +199,20 @@ def new_entry(
         queries=tuple(LoggedQuery(query=one, status="failed") for one in queries),
         filters=tuple(filters),
         first=first,
+        version=__version__,
         request=request,
     )
+
+
+def _lookup_without_secrets(entry: LoggedSearch) -> LoggedSearch:
+    """The entry of a look-up, which is of addresses, without the keys in them; queries of searches stay as they are."""
+    if entry.kind != "lookup":
+        return entry
+    queries = (
+        one.model_copy(update={"query": without_secrets(one.query), "detail": without_secrets(one.detail)})
+        for one in entry.queries
+    )
+    return entry.model_copy(update={"queries": tuple(queries), "errors": tuple(map(without_secrets, entry.errors))})
 
 
 def _failure(query: LoggedQuery, message: str) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -137,8 +137,8 @@ class ReferenceFinder:
         return dict.fromkeys(answer.ids)
 
     async def _by_place(self, service: PlaceLookup, matches: Sequence[ReferenceMatch]) -> dict[str, None]:
-        places = {one: place for one, match in enumerate(matches) if (place := _place(match.reference))}
-        asked, found = list(places.items()), dict[str, None]()
+        asked = [(one, place) for one, match in enumerate(matches) for place in _places(match.reference)]
+        found: dict[str, None] = {}
         for batch in (asked[at : at + 100] for at in range(0, len(asked), 100)):
             try:
                 ids = await service.at_places([place for _, place in batch])
@@ -217,12 +217,14 @@ def _note(matches: Iterable[ReferenceMatch], error: ProviderError) -> None:
         one.failures.append(error)
 
 
-def _place(reference: WrittenReference) -> CitedPlace | None:
-    """Where it says that the article stands; None if that says too little."""
+def _places(reference: WrittenReference) -> Iterator[CitedPlace]:
+    """Where it says that the article stands, for each way to read its journal; nothing if it says too little."""
     says, first = reference.says, _FIRST_PAGE.match(reference.says.pages)
-    if not says.journal or not says.volume or not first:
-        return None
-    return CitedPlace(says.journal, says.year, says.volume, first[0], says.authors[0] if says.authors else "")
+    if not says.volume or not first:
+        return
+    journals = (says.journal, "" if reference.is_labelled else reference.journal_before_place)
+    for journal in dict.fromkeys(filter(None, journals)):
+        yield CitedPlace(journal, says.year, says.volume, first[0], says.authors[0] if says.authors else "")
 
 
 def _title_query(reference: WrittenReference) -> str:

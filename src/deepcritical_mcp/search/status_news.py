@@ -17,7 +17,7 @@ from deepcritical_mcp.models import (
     united,
     vancouver,
 )
-from deepcritical_mcp.search.witness import OutageRemark, Witness, status_fields
+from deepcritical_mcp.search.witness import OutageRemark, Witness, has_askable_status, status_fields
 from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.text import clipped
 
@@ -36,14 +36,23 @@ _MAX_REFERENCE = 300
 
 @dataclass(frozen=True)
 class StatusNews:
-    """Publications whose status changed, to be kept, the news of it, and who could not be asked; `trials` has what the
-    registry says now about each trial that changed, and `asked` counts publications about which somebody answered."""
+    """What asking for the status of publications gave.
+
+    Attributes:
+        changed: publications whose status changed, to be kept.
+        items: the news of it.
+        errors: who could not be asked.
+        trials: what the registry says now about each trial that changed.
+        asked: how many publications somebody answered about.
+        unanswered: ids of the others whose status can be asked for.
+    """
 
     changed: tuple[Publication, ...]
     items: tuple[NewsItem, ...]
     errors: tuple[str, ...]
     trials: Mapping[str, tuple[str, ...]]
     asked: int
+    unanswered: tuple[str, ...]
 
 
 async def status_news(
@@ -53,7 +62,7 @@ async def status_news(
     said about trials before, by number. Keeps nothing."""
     checked, remarks, answered = await witness.checked_anew(held)
     errors = [one for one in remarks if isinstance(one, OutageRemark)]
-    numbers = [one.nct for one in held if one.source == "trial" and one.is_record]
+    numbers = [one.nct for one in held if one.nct and one.source == "trial" and one.is_record]
     trials: Mapping[str, Publication] = {}
     if registry and numbers:
         try:
@@ -73,7 +82,9 @@ async def status_news(
         items += _news(old, new)
         if status_fields(new) != status_fields(old):
             changed.append(new)
-    return StatusNews(tuple(changed), tuple(items), tuple(errors), says, len(answered))
+    silent = (one for place, one in enumerate(held) if place not in answered)
+    unanswered = tuple(one.id for one in silent if has_askable_status(one) or (registry and one.nct in numbers))
+    return StatusNews(tuple(changed), tuple(items), tuple(errors), says, len(answered), unanswered)
 
 
 def _with_papers(trial: Publication, fresh: Publication) -> Publication:

@@ -280,6 +280,11 @@ def status_fields(publication: Publication) -> tuple[object, ...]:
     return publication.status, publication.status_notices, publication.status_checked
 
 
+def has_askable_status(publication: Publication) -> bool:
+    """Whether PubMed or a witness knows it by a number; a note or a document of the user's own they do not."""
+    return _is_pubmeds(publication) or bool(_doi_of(publication))
+
+
 def _is_pubmeds(publication: Publication) -> bool:
     return bool(publication.pmid) and publication.source == "pubmed" and publication.is_record
 

@@ -38,6 +38,7 @@ _TYPES = {
     "csl-json": FileType(".json", "application/json"),
     "jsonl": FileType(".jsonl", "application/x-ndjson"),
 }
+_MEDIA_TYPES = {one.suffix: one.media_type for one in _TYPES.values()}
 OUTPUTS: Mapping[AnyFormat, tuple[str, ...]] = {
     **{name: (name,) for name in RECORD_FORMATS},
     "bibliography": ("text", "markdown", "html"),
@@ -84,6 +85,7 @@ def checked_request(request: ExportRequest) -> ExportRequest:
         InvalidInputError: the format cannot do it; the message says what fits.
     """
     format, outputs = request.format, OUTPUTS[request.format]
+    request = replace(request, output=request.output.strip().lower())
     if request.output and request.output not in outputs:
         raise InvalidInputError(_no_output(format, request.output))
     if request.style and format != "bibliography":
@@ -100,7 +102,14 @@ def checked_request(request: ExportRequest) -> ExportRequest:
         raise InvalidInputError(
             f"fields cannot be chosen for format={format}{why}. They can for bibtex, ris, csl-json, markdown and table."
         )
+    if fields and request.abstracts:
+        fields += ("abstract",)
     return replace(request, output=request.output or outputs[0], fields=checked_fields(fields, known))
+
+
+def media_type_of(name: str) -> str:
+    """The type of a file that an export was saved in, by its name."""
+    return _MEDIA_TYPES.get(f".{name.rpartition('.')[2]}", "text/plain")
 
 
 def _known_fields(format: AnyFormat) -> tuple[str, ...]:

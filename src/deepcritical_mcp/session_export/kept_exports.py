@@ -15,7 +15,9 @@ from deepcritical_mcp.session_export.whole_export import WholeExport
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
-MAX_KEPT = 3
+MAX_KEPT = 8
+MAX_KEPT_COMPRESSED = 16_000_000
+"""Characters that a session keeps of all its exports."""
 MAX_CHARACTERS = 20_000_000
 MAX_COMPRESSED = 4_000_000
 """Characters that a session keeps of one export; BibTeX of 10,000 records takes some 2 million."""
@@ -23,37 +25,44 @@ _LIST = "exports"
 
 
 class KeptExport(Value):
-    """One of the exports that a session keeps: the document `place` has it."""
+    """One of the exports that a session keeps: the document `place` has it, in so many characters when packed."""
 
     name: str
     media_type: str
     size: int
     place: str
+    packed: int = 0
 
 
 class _KeptExports(Value):
     exports: tuple[KeptExport, ...] = ()
 
 
-async def keep_export(store: EvidenceStore, name: str, whole: WholeExport) -> KeptExport:
-    """Keep an export in the session under its name, in place of an earlier one of that name, else of the oldest;
-    `size` is in bytes.
+async def keep_export(store: EvidenceStore, name: str, whole: WholeExport) -> tuple[KeptExport, tuple[str, ...]]:
+    """Keep an export in the session under its name, in place of an earlier one of that name, and give it, its `size` in
+    bytes; also give the names of the oldest, which had to go because there were too many or they were too large.
 
     Raises:
         InvalidInputError: it is too large to be kept.
         EvidenceStoreError: the session cannot be written.
     """
     packed, size = await run_sync(_packed, whole, abandon_on_cancel=True)
-    kept = await _listed(store)
-    others = [one for one in kept if one.name != name][-(MAX_KEPT - 1) :]
+    kept = await listed_exports(store)
+    earlier = [one for one in kept if one.name != name]
+    others = earlier[-(MAX_KEPT - 1) :]
+    while len(packed) + sum(one.packed for one in others) > MAX_KEPT_COMPRESSED:
+        others = others[1:]
     used = {one.place for one in others}
     place = next(f"export:{n}" for n in range(MAX_KEPT) if f"export:{n}" not in used)
-    added = KeptExport(name=name, media_type=whole.request.file_type.media_type, size=size, place=place)
+    media_type = whole.request.file_type.media_type
+    added = KeptExport(name=name, media_type=media_type, size=size, place=place, packed=len(packed))
     # Without its entry first: nothing is ever found under another one's name.
     await _list(store, others)
+    for left in {one.place for one in kept} - used - {place}:
+        await store.keep_document(left, "")
     await store.keep_document(place, packed)
     await _list(store, [*others, added])
-    return added
+    return added, tuple(one.name for one in earlier if one not in others)
 
 
 async def kept_export(store: EvidenceStore, name: str) -> str | None:
@@ -62,14 +71,15 @@ async def kept_export(store: EvidenceStore, name: str) -> str | None:
     Raises:
         ExportFileError: it is damaged.
     """
-    found = next((one for one in await _listed(store) if one.name == name), None)
+    found = next((one for one in await listed_exports(store) if one.name == name), None)
     if found is None:
         return None
     packed = await store.document(found.place)
     return await run_sync(_unpacked, packed, abandon_on_cancel=True)
 
 
-async def _listed(store: EvidenceStore) -> tuple[KeptExport, ...]:
+async def listed_exports(store: EvidenceStore) -> tuple[KeptExport, ...]:
+    """The exports that a session keeps, the latest last."""
     kept = await store.document(_LIST)
     return _KeptExports.model_validate_json(kept).exports if kept else ()
 

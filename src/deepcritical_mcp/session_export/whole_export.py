@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import pkgutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from anyio.to_thread import run_sync
 
@@ -31,6 +33,11 @@ NO_SEARCHES = (
     "No search was logged in this session: pubmed_search, preprint_search, trial_search and web_search write the log. "
     "If an earlier result names another session_id, pass that one."
 )
+_MANY = 1_000
+"""Records whose export takes seconds."""
+
+
+_Written = tuple[Sequence[str], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,7 @@ async def exported(
     *,
     witness: Witness,
     report: CitationReport | None = None,
+    offset: int = -1,
 ) -> WholeExport:
     """What `request`, which was checked, asks for, whole; for news see `told_news`.
 
@@ -76,6 +84,7 @@ async def exported(
         request: see `checked_request`.
         witness: asks again for statuses that were read too long ago.
         report: of the last check of a draft, which Markdown of all records ends with.
+        offset: where the part begins that is shown of it; -1 = it is needed once only.
 
     Raises:
         InvalidInputError: there is nothing to export, or a style is unknown or cannot be read.
@@ -88,8 +97,12 @@ async def exported(
         raise InvalidInputError(nothing_to_export(request, chosen))
     remarks = await recheck(store, witness, [one.id for one in chosen.publications])
     chosen = await chosen_records(store, request)
-    written = _Writing(request, chosen.publications, report)
-    chunks, more = await run_sync(written.run, abandon_on_cancel=True)
+    writing = _Writing(request, chosen.publications, report)
+    last = _in_parts.get(store)
+    chunks, more = await run_sync(writing.run, last if offset > 0 else None, abandon_on_cancel=True)
+    if offset >= 0:
+        _in_parts.clear()
+        _in_parts[store] = writing, (chunks, more)
     return WholeExport(
         request, chunks, len(chosen.publications), tuple(chosen.missing), chosen.notes, (*remarks, *more)
     )
@@ -100,7 +113,10 @@ def nothing_to_export(request: ExportRequest, chosen: ChosenRecords) -> str:
     if not chosen.total:
         return f"There is nothing to export. {NOTHING_YET}"
     if chosen.notes:
-        return f"There is nothing to export. {notes_left_out(chosen.notes)}"
+        return (
+            f"There is nothing to export as {request.format}: all that fits is {counted(chosen.notes, 'note')}, and "
+            "notes are not references. format=markdown and jsonl have them."
+        )
     if request.marked:
         return (
             f'There is nothing to export: no evidence here is marked "{request.marked}". add_evidence marks it, '
@@ -136,9 +152,15 @@ class _Writing:
     publications: Sequence[Publication]
     report: CitationReport | None
 
-    def run(self) -> tuple[list[str], tuple[str, ...]]:
-        """The text in chunks, and remarks."""
+    def run(self, last: tuple[_Writing, _Written] | None = None) -> _Written:
+        """The text in chunks, and remarks: those of the `last` export if it was of the same."""
+        if last and last[0] == self:
+            return last[1]
         request = self.request
+        if len(self.publications) >= _MANY:
+            # A collection would stop the process for half a second to look at all of the session.
+            gc.collect(1)
+            gc.freeze()
         if request.format in RECORD_FORMATS:
             return [*self._records()], ()
         if request.format == "bibliography":
@@ -149,7 +171,7 @@ class _Writing:
                 styles_folder=request.own_styles,
                 allow_paths=request.own_styles is not None,
             )
-            return made.text.splitlines(keepends=True), tuple(made.remarks)
+            return made.pieces, made.remarks
         write = _late("fields_table:fields_table" if request.fields else "study_table:study_table")
         text: str = write(self.publications, *((request.fields,) if request.fields else ()), request.output)
         return text.splitlines(keepends=True), ()
@@ -165,6 +187,10 @@ class _Writing:
         yield file.tail
         if self.report and request.format == "markdown":
             yield f"\n{written_report(self.report)}"
+
+
+_in_parts: WeakKeyDictionary[EvidenceStore, tuple[_Writing, _Written]] = WeakKeyDictionary()
+"""The last export that was shown in parts, of all sessions: writing thousands of records takes seconds."""
 
 
 def _late(place: str) -> Any:

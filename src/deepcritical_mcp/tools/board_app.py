@@ -13,7 +13,7 @@ from deepcritical_mcp.board import board_page, session_meta
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import SessionError
 from deepcritical_mcp.models import EvidenceList, SearchResult
-from deepcritical_mcp.tools.call_session import session_for
+from deepcritical_mcp.tools.call_session import read_session
 from deepcritical_mcp.tools.spec import BOARD_URI
 
 
@@ -32,7 +32,7 @@ async def result_meta(context: Context[AppContext, Any], result: BaseModel) -> d
     if not isinstance(result, SearchResult | EvidenceList) or not client_supports_apps(context):
         return None
     try:
-        store = (await session_for(context, result.session_id, may_open=False)).store
+        store = await read_session(context, result.session_id)
     except SessionError:  # the session has ended in the meantime; send the result without a map
         return None
     return dict(await session_meta(store, result.evidence))

@@ -21,7 +21,7 @@ from deepcritical_mcp.errors import (
     SessionNotFoundError,
     SessionRequiredError,
 )
-from deepcritical_mcp.identifiers import SESSION_ID
+from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.progress import Progress
 from deepcritical_mcp.text import clipped
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 SSE_MESSAGES_PATH = "/messages"
 CALLER_KEY = "caller:"
 MAX_TITLE_NOTED = 60
+BESIDE = "Calls without session_id continue another session."
 MAX_FOUND_BY = 3
 """An item of evidence names the latest queries that found it, at most this many."""
 
@@ -76,7 +77,8 @@ class CallSession:
 
 async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = True, about: str = "") -> CallSession:
     """The session with that id or title, or a new one for "new" or "new: its title", else the connection's default
-    session, else a new one. A session without a title takes `about`, what the call is about, as its title.
+    session, else a new one. The first session that a connection names or opens is its default. A session without a
+    title takes `about`, what the call is about, as its title.
 
     Raises:
         SessionNotFoundError: `session_id` is unknown, expired or someone else's.
@@ -84,27 +86,36 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
         InvalidInputError: it asks for a new session with a title that the caller has already, or that cannot be one.
         SessionRequiredError: no id was given, there is no default session, and `may_open` is False.
     """
-    session = await _chosen_session(ctx, session_id, may_open)
+    session = await (_named_session(ctx, session_id) if session_id else _default_session(ctx, may_open))
     if about:
         await session.store.set_title_if_none(about)
     return session
 
 
-async def _chosen_session(ctx: ToolContext, session_id: str, may_open: bool) -> CallSession:
+async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
+    """The session with that id or title, which does not become the default; raises as `session_for` does."""
     registry = (await application(ctx).services()).sessions
-    owner = caller()
-    if opens_new(session_id):
-        title = session_id.partition(":")[2].strip()
-        return CallSession(await _opened(ctx, registry, title), announce=True)
-    if SESSION_ID.fullmatch(session_id) or session_id.startswith("rs_"):
-        try:
-            return CallSession(await registry.get(session_id, owner=owner), announce=False)
-        except SessionNotFoundError as error:
-            raise _unknown_id(registry) from error
-    if session_id:
-        return CallSession(await _titled(ctx, registry, session_id), announce=False)
-    key = _default_key(ctx)
+    if not session_id.startswith(ID_PREFIX):
+        return await _titled(ctx, registry, session_id)
+    try:
+        return await registry.get(session_id, owner=caller())
+    except SessionNotFoundError as error:
+        raise _unknown_id(registry) from error
+
+
+async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
+    registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
+    is_new = opens_new(session_id)
+    title = session_id.partition(":")[2].strip()
+    store = await (_opened(ctx, registry, title) if is_new else read_session(ctx, session_id))
     if key:
+        registry.adopt(key, store.session_id, owner=caller())
+    return CallSession(store, announce=is_new)
+
+
+async def _default_session(ctx: ToolContext, may_open: bool) -> CallSession:
+    registry, owner = (await application(ctx).services()).sessions, caller()
+    if key := _default_key(ctx):
         # The caller's next call may reach another replica, which has a default session of its own.
         elsewhere = key.startswith(CALLER_KEY) and registry.shared
         return CallSession(await registry.default(key, owner=owner), announce=elsewhere)
@@ -182,17 +193,20 @@ async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
 
 
 async def session_note(ctx: ToolContext, session_id: str) -> str:
-    """The title of an open session, and until when it is kept; if it ends with the process, why, or "" if that was
-    chosen."""
+    """The title of an open session, until when it is kept (of an empty one, from when on), and whether a call without
+    its id continues another one; if it ends with the process, why, or "" if that was chosen."""
     registry = (await application(ctx).services()).sessions
-    until = registry.kept_until(session_id)
-    if not until:
-        return registry.warning if session_id else ""
-    with suppress(DeepCriticalError):
-        title = (await registry.get(session_id, owner=caller())).title
-        named = f' ("{clipped(title, MAX_TITLE_NOTED)}")' if title else ""
-        return f"This session{named} is kept until {day(until)}."
-    return ""
+    beside = BESIDE if await current_id(ctx) not in ("", session_id) else ""
+    if not session_id:
+        return ""
+    if registry.lasting:
+        with suppress(DeepCriticalError):
+            title = (await registry.get(session_id, owner=caller())).title
+            named = f' ("{clipped(title, MAX_TITLE_NOTED)}")' if title else ""
+            until = registry.kept_until(session_id)
+            when = f"until {day(until)}" if until else "once there is something in it"
+            return f"This session{named} is kept {when}. {beside}".strip()
+    return registry.warning or beside
 
 
 async def search_of(ctx: ToolContext, source: str) -> SourceSearch:

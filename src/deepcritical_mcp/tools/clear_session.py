@@ -10,50 +10,58 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
-from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX
+from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, folded_title
 from deepcritical_mcp.models import CitationSource, ClearResult, Publication, SourceCount, split_text_id
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.argument_errors import NO_ID
-from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, caller, session_for
+from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, caller, read_session
 from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.params import evidence_id
 from deepcritical_mcp.tools.session_titles import opens_new
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 MAX_NAMED = 5
 """Ids that a sentence repeats."""
+EMPTY_IDS = (
+    "ids is empty, so nothing was deleted: pass the ids of what to remove, or leave ids out to delete the whole "
+    "session."
+)
+
+
+def _some_ids(ids: list[str]) -> list[str]:
+    """`ids` as given; an empty list, which may only mean that there is nothing to remove, differs from none."""
+    return [id for id in ids if id.strip()] or [""]
 
 
 async def clear_session(
     ctx: ToolContext,
     session_id: Annotated[str, AfterValidator(clean_line), Field(max_length=200, description="as a result shows it")],
-    ids: Annotated[list[str], Field(min_length=1, description="remove only these; the session stays")] = [],  # noqa: B006  # pydantic copies it
+    ids: Annotated[
+        list[str], AfterValidator(_some_ids), Field(description="remove only these; the session stays")
+    ] = [],  # noqa: B006  # pydantic copies it
     undo: Annotated[bool, Field(description="bring back what was deleted or removed within a day")] = False,
 ) -> ClearResult:
     """Delete a session that is no longer wanted, with all its evidence and notes. Not needed for a fresh start."""
     if opens_new(session_id) or not any(map(str.isalnum, session_id)):
         raise InvalidInputError(NO_ID)
+    if ids == [""]:
+        if not undo:
+            raise InvalidInputError(EMPTY_IDS)
+        ids = []
     registry = (await application(ctx).services()).sessions
     if not session_id.startswith(ID_PREFIX):
         session_id = await _titled(ctx, session_id, may_delete=not (ids or undo))
     if ids:
         store = await registry.get(session_id, owner=caller())
         return await (_restored(store, ids) if undo else _removed(store, ids))
-    if undo:
-        kept = ""
-        with suppress(SessionNotFoundError):
-            store = await registry.get(session_id, owner=caller())
-            if back := await store.restore():
-                return _brought_back(store, back)
-            kept = "It was not deleted, and nothing was removed from it within a day: nothing has changed. "
-        if not registry.undo_seconds:
-            raise InvalidInputError(kept or "undo is unavailable: this server does not keep deleted sessions.")
-        restored = await registry.restore(session_id, owner=caller())
-        held, step = await page_of(restored, 0, 0), kept + CallSession(restored, announce=True).next_step()
-        return ClearResult(session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=step)
+    return await (_session_restored if undo else _session_deleted)(registry, session_id)
+
+
+async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearResult:
     total, sources, is_damaged = 0, (), False
     try:
         held = await page_of(await registry.get(session_id, owner=caller()), 0, 0)
@@ -68,10 +76,31 @@ async def clear_session(
     return ClearResult(session_id=session_id, removed=total, damaged=is_damaged, sources=sources, next_step=step)
 
 
+async def _session_restored(registry: SessionRegistry, session_id: str) -> ClearResult:
+    """A deleted session or, if it was not deleted, what was removed from it."""
+    with suppress(SessionNotFoundError):
+        store = await registry.get(session_id, owner=caller())
+        if back := await store.restore():
+            return _brought_back(store, back)
+        raise InvalidInputError(
+            "There is nothing to undo: this session is not deleted, and nothing was removed from it within a day. "
+            f'Nothing has changed. list_evidence session_id="{session_id}" shows what it has.'
+        )
+    if not registry.undo_seconds:
+        raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
+    restored = await registry.restore(session_id, owner=caller())
+    title = folded_title(restored.title)
+    others = [one for one in await registry.sessions(owner=caller()) if one.session_id != session_id]
+    is_shared = title and any(folded_title(one.title) == title for one in others)
+    named = f'Another session has the title "{restored.title}" too: name this one by its id.' if is_shared else ""
+    held, step = await page_of(restored, 0, 0), CallSession(restored, announce=True).next_step(named)
+    return ClearResult(session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=step)
+
+
 async def _titled(ctx: ToolContext, title: str, *, may_delete: bool) -> str:
     """The id of the session with that title, which is not enough to delete all of it."""
     try:
-        store = (await session_for(ctx, title, may_open=False)).store
+        store = await read_session(ctx, title)
     except SessionNotFoundError as error:
         if may_delete:
             raise InvalidInputError(NO_ID) from error
@@ -94,7 +123,7 @@ async def _removed(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
         whole = split_text_id(parts[0])[0]
         raise InvalidInputError(
             f"{parts[0]} is one text of {whole}, and texts cannot be removed alone: nothing was removed. Pass "
-            f'ids=["{whole}"] to remove the publication with all its texts and notes.'
+            f'ids=["{whole}"] to remove the publication with all its texts; your own notes on it stay.'
         )
     known = await store.publications(wanted)
     unknown = [id for id in wanted if id not in known]
@@ -102,6 +131,7 @@ async def _removed(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
         raise InvalidInputError(
             f"{_named(unknown)}: not in this session, so nothing was removed. list_evidence has the ids."
         )
+    had_notes = [one.id for one in (await store.get(list(known))).values() if one.notes]
     gone = await store.remove(list(known))
     undo = f'To undo this within a day: clear_session session_id="{store.session_id}" undo=true.'
     step = (
@@ -109,7 +139,8 @@ async def _removed(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
         'decision="excluded".'
     )
     missed = f"Not in this session: {_named(unknown)}. " if unknown else ""
-    return _of_items(store, gone, missed + step)
+    notes = f'Your notes on {_named(had_notes)} stay (list_evidence source="user"). ' if had_notes else ""
+    return _of_items(store, gone, missed + notes + step)
 
 
 async def _restored(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:

@@ -72,7 +72,7 @@ async def export_evidence(
         return await _saved(ctx, session, request)
     if request.format in RECORD_FORMATS:
         return await _records(ctx, session, request, request.format, offset)
-    whole = await _whole(ctx, session, request)
+    whole = await _whole(ctx, session, request, offset)
     return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
 
 
@@ -82,15 +82,16 @@ async def _news(
     """What is new; a later part is of what was told last."""
     if save:
         raise InvalidInputError("format=news is an answer and no file: leave save out.")
-    services, store = await application(ctx).services(), session.store
+    services, store, step = await application(ctx).services(), session.store, ""
     if offset:
         text = await last_news(store)
     else:
         gather: Gather = await to_thread.run_sync(pkgutil.resolve_name, GATHER_NEWS)
         news = await gather(store, services.searches, services.witness, progress=progress_of(ctx))
         text = await told_news(store, news)
+        step = "Not everything was done in time: call again with format=news to go on." if news.left else ""
     whole = WholeExport(request, [text], 1)
-    return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
+    return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx), step)
 
 
 async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest) -> ExportResult:
@@ -102,12 +103,14 @@ async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest)
         path, size = await to_thread.run_sync(save_export, folder, name, whole)
         file, step = str(path), "The file is complete; no need to read it."
     else:
-        kept = await keep_export(store, name, whole)
+        kept, dropped = await keep_export(store, name, whole)
         file, size = export_uri(store.session_id, kept.name), kept.size
         step = (
             f"Read the resource {file}: it is the whole file. If this client cannot read resources, call again without "
             "save: the text then comes in parts."
         )
+        if dropped:
+            step += f" No longer kept, to make room: {', '.join(dropped)}. Its link no longer works; save it again."
     missing, unnamed = _first(whole.missing, _limit(ctx))
     return ExportResult(
         session_id=store.session_id,
@@ -122,10 +125,10 @@ async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest)
     )
 
 
-async def _whole(ctx: ToolContext, session: CallSession, request: ExportRequest) -> WholeExport:
+async def _whole(ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int = -1) -> WholeExport:
     services = await application(ctx).services()
     report = await _report(ctx, session, request)
-    return await exported(session.store, request, witness=services.witness, report=report)
+    return await exported(session.store, request, witness=services.witness, report=report, offset=offset)
 
 
 async def _report(ctx: ToolContext, session: CallSession, request: ExportRequest) -> CitationReport | None:
@@ -135,8 +138,8 @@ async def _report(ctx: ToolContext, session: CallSession, request: ExportRequest
     return await (await application(ctx).services()).checker.kept_report(session.store)
 
 
-def _text_result(session: CallSession, whole: WholeExport, offset: int, limit: int) -> ExportResult:
-    """A part of a finished text, which is divided at its lines."""
+def _text_result(session: CallSession, whole: WholeExport, offset: int, limit: int, step: str = "") -> ExportResult:
+    """A part of a finished text, which is divided at its lines; `step` is what to do next besides reading on."""
     request = whole.request
     text, count, total = text_part(whole.text, request.output, start=offset, limit=limit)
     following = offset + count
@@ -149,6 +152,7 @@ def _text_result(session: CallSession, whole: WholeExport, offset: int, limit: i
         "Each part is a JSON array of its own." if request.output == "json" and count < total else "",
         notes_left_out(whole.left_out),
         unnamed,
+        step,
     )
     return ExportResult(
         session_id=session.store.session_id,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
-from mcp_types import ResourceLink
+from mcp_types import Resource, ResourceLink
 
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
 from deepcritical_mcp.models import ExportResult
-from deepcritical_mcp.session_export.kept_exports import kept_export
-from deepcritical_mcp.tools.call_session import ToolContext, session_for
+from deepcritical_mcp.session_export.export_request import media_type_of
+from deepcritical_mcp.session_export.kept_exports import kept_export, listed_exports
+from deepcritical_mcp.tools.call_session import ToolContext, read_session
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 EXPORT_URI = "export://{session_id}/{name}"
 _SCHEME = "export://"
@@ -26,13 +32,35 @@ def export_link(result: ExportResult) -> ResourceLink | None:
     if not result.file.startswith(_SCHEME):
         return None
     name = f"{result.format} of {result.count}"
-    return ResourceLink(uri=result.file, name=name, size=result.bytes, mime_type="text/plain")
+    return ResourceLink(uri=result.file, name=name, size=result.bytes, mime_type=media_type_of(result.file))
+
+
+def typed(contents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was read of resources, where each export has its own type: the SDK gives all of a template the same."""
+    return [
+        {**one, "mimeType": media_type_of(one["uri"])} if str(one.get("uri", "")).startswith(_SCHEME) else one
+        for one in contents
+    ]
+
+
+async def export_resources(store: EvidenceStore) -> list[Resource]:
+    """The exports that a session keeps, the latest first."""
+    return [
+        Resource(
+            uri=export_uri(store.session_id, one.name),
+            name=one.name,
+            title=f"Export: {one.name}",
+            mime_type=one.media_type,
+            size=one.size,
+        )
+        for one in reversed(await listed_exports(store))
+    ]
 
 
 async def saved_export(session_id: str, name: str, ctx: ToolContext) -> str:
     """The whole text of an export that was kept with save=true."""
     try:
-        text = await kept_export((await session_for(ctx, session_id, may_open=False)).store, name)
+        text = await kept_export(await read_session(ctx, session_id), name)
     except SessionError as error:
         raise ResourceNotFoundError(error.message) from error
     except DeepCriticalError as error:

@@ -23,6 +23,10 @@ _KEEPS = {
     "get_full_text": "reads whole papers, trials and pages",
 }
 """What the tools of the session do, for the instructions."""
+_OPEN_NONE = frozenset(
+    ("list_sessions", "list_evidence", "get_evidence", "semantic_search", "export_evidence", "clear_session")
+)
+"""Tools that need a session that exists."""
 
 
 def instructions(tools: Collection[str], *, finds_titles: bool = True) -> str:
@@ -41,7 +45,10 @@ def instructions(tools: Collection[str], *, finds_titles: bool = True) -> str:
         do = f"A typical round: {suggests}{searches}" if suggests or searches else ""
         do += f"All results are kept in the session{f': {keeps}' if keeps else ''}. "
         do += "Then look for gaps and search again with only_new=true. " if finds else ""
-        do += f'session_id="new: its title" opens another session, and its {names} finds it again{lists}. '
+        if _OPEN_NONE.issuperset(tools):
+            do += f"A session's {names} finds it again{lists}. "
+        else:
+            do += f'session_id="new: its title" opens another session, and its {names} finds it again{lists}. '
     return f"""\
 Evidence for biomedical questions. {do}\
 Cite the PMID, DOI or NCT number. Say so if a paper is marked {status_label("retracted")} or \

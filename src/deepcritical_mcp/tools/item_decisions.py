@@ -91,6 +91,7 @@ class EvidenceItem(BaseModel):
     def clean_tags(self) -> tuple[str, ...]:
         """The tags, each once, whatever its case; several in one text are several."""
         tags = [clean_line(tag) for text in self.tags for tag in re.split("[,;]", text)]
+        tags = [NO_TAGS if tag.casefold() == NO_TAGS else tag for tag in tags]
         return tuple({tag.casefold(): tag for tag in reversed(tags) if tag}.values())[::-1]
 
     def mark(self, id: str) -> ScreeningMark:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -61,12 +61,12 @@ async def page_of(
     numbers. `witness` is whom an export asks about retractions."""
     everything = [*(await store.publications(await store.ids())).values()]
     sources: Counter[CitationSource] = Counter(item.source for item in everything)
-    statuses: Counter[PublicationStatus] = Counter(item.status for item in everything)
+    statuses: Counter[PublicationStatus] = Counter(item.status for item in everything if item.source != "user")
     decisions = Counter(item.screening for item in everything if item.screening)
     tags = Counter(tag for item in everything for tag in item.tags)
     selected = [item for item in everything if matches_mark(item, marked)]
-    matching = [item for item in selected if status in ("any", item.known_status)]
-    unknown = [item for item in selected if item.known_status is None] if status == "ok" else []
+    matching = [item for item in selected if status in ("any", _own_status(item))]
+    unknown = [item for item in selected if _own_status(item) is None] if status == "ok" else []
     unread = sum(item.awaits_pubmed for item in unknown)
     others = len(unknown) - unread
     never = [f"Never checked and left out (web pages, notes): {counted(others, 'item')}."] if others else []
@@ -74,7 +74,6 @@ async def page_of(
     items = matching[offset : offset + limit]
     following = offset + len(items)
     beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
-    nothing = _none(selected, status, witness) if selected else _none_marked(marked, [*decisions, *tags])
     return EvidencePage(
         session_id=store.session_id,
         total=len(everything),
@@ -87,17 +86,41 @@ async def page_of(
         ),
         items=tuple(map(_summary, items)),
         next_offset=following if following < len(matching) else -1,
-        warnings=(*store.warnings, *beyond, *never),
-        next_step=(WHAT_TO_DO if matching else nothing) if everything else NOTHING_YET,
+        warnings=(*no_such_mark(marked, everything), *store.warnings, *beyond, *never),
+        next_step=_next_step(everything, selected, matching, status, witness),
     )
 
 
-def _none_marked(marked: str, marks: Sequence[str]) -> str:
-    """That nothing has this mark, and which marks there are."""
+def _own_status(item: Publication) -> PublicationStatus | None:
+    """Its status, if it was checked; a note, which is shown with that of its paper, has none."""
+    return None if item.source == "user" else item.known_status
+
+
+def _next_step(
+    everything: Sequence[Publication],
+    selected: Sequence[Publication],
+    matching: Sequence[Publication],
+    status: str,
+    witness: str,
+) -> str:
+    if not everything:
+        return NOTHING_YET
+    if not selected:
+        return "Leave marked out to list everything."
+    return WHAT_TO_DO if matching else _none(selected, status, witness)
+
+
+def no_such_mark(marked: str, everything: Collection[Publication]) -> tuple[str, ...]:
+    """That nothing of all this has the mark, and which marks there are; () if something has it, or there is nothing."""
+    if not everything or any(matches_mark(item, marked) for item in everything):
+        return ()
+    decisions = {item.screening for item in everything}
+    tags = dict.fromkeys(tag for item in everything for tag in item.tags)
+    marks = [*(mark for mark in MARKS if mark in decisions), *tags]
     known = (
         f"The marks here are: {', '.join(marks)}." if marks else "Nothing is marked: add_evidence marks items by id."
     )
-    return f'No evidence here is marked "{marked}". {known}'
+    return (f'No evidence here is marked "{marked}". {known}',)
 
 
 def _none(everything: Sequence[Publication], status: str, witness: str) -> str:

@@ -24,6 +24,8 @@ ONLY_THIS = (
     "This server does not ask who calls, so it lists only the session of this connection. Others are found by the "
     "session_id that their results show."
 )
+KEPT_LATER = "A session without a date is empty: it is kept once there is something in it."
+NONE_HERE = "A search opens one; to continue it, pass the session_id that its result shows."
 
 
 async def list_sessions(
@@ -39,30 +41,37 @@ async def list_sessions(
     page = matching[offset : offset + PAGE]
     following = offset + len(page)
     registry = (await application(ctx).services()).sessions
+    elsewhere = await registry.open_elsewhere([one.session_id for one in page])
     beyond = [f"offset {offset} is beyond the last session."] if offset >= len(matching) > 0 else []
+    empty = KEPT_LATER if registry.lasting and not all(one.expires for one in page) else ""
     chosen = "" if registry.lasting or not own else "Sessions are kept in memory and end with the server."
     return SessionList(
         session_id=await current_id(ctx),
         total=len(own),
         matching=len(matching),
-        sessions=tuple(map(_summary, page)),
+        sessions=tuple(_summary(one, open_elsewhere=one.session_id in elsewhere) for one in page),
         next_offset=following if following < len(matching) else -1,
         warnings=tuple(
-            filter(None, (*beyond, registry.warning or chosen, "" if finds_titles(ctx) else ONLY_THIS)),
+            filter(None, (*beyond, empty, registry.warning or chosen, "" if finds_titles(ctx) else ONLY_THIS)),
         ),
-        next_step=_next_step(query, own, page),
+        next_step=_next_step(query, own, page, elsewhere) if own or finds_titles(ctx) else NONE_HERE,
     )
 
 
-def _next_step(query: str, own: list[KeptSession], page: list[KeptSession]) -> str:
+def _next_step(query: str, own: list[KeptSession], page: list[KeptSession], elsewhere: set[str]) -> str:
     if not own:
         return NO_SESSIONS
     if not page:
         return f'No title has all words of "{query}": use fewer, or none to list all.' if query else "Use offset=0."
-    return f'To continue one, pass its title or id: list_evidence session_id="{page[0].session_id}" shows what it has.'
+    free = next((one.session_id for one in page if one.session_id not in elsewhere), "")
+    steps = (
+        [f'To continue one, pass its title or id: list_evidence session_id="{free}" shows what it has.'] if free else []
+    )
+    steps += ["What is open in another window can be continued here once that is closed."] if elsewhere else []
+    return " ".join(steps)
 
 
-def _summary(session: KeptSession) -> SessionSummary:
+def _summary(session: KeptSession, *, open_elsewhere: bool) -> SessionSummary:
     return SessionSummary(
         session_id=session.session_id,
         title=session.title,
@@ -71,6 +80,7 @@ def _summary(session: KeptSession) -> SessionSummary:
         kept_until=day(session.expires),
         evidence=session.items,
         searches=session.searches,
+        open_elsewhere=open_elsewhere,
     )
 
 

@@ -134,7 +134,8 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     """An item of evidence; `of` is the number of queries to which its `found_by` refers, `same_as` that of the item
     which has shown its citation already."""
     citation = item.citation
-    mark = f"**{status_label(citation.status)}{notices_in_heading(citation)}** " if citation.status != "ok" else ""
+    status = f"**{status_label(citation.status)}{notices_in_heading(citation)}**" if citation.status != "ok" else ""
+    mark = f"{status} " if status and citation.source != "user" else ""
     facts = [
         inert(item.id),
         f"relevance {item.relevance:.3f}" if item.relevance else "",
@@ -149,6 +150,8 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         f"from character {start:,}" if start and not item.anchor else "",
     ]
     lines = [f"## {number}. {mark}{inert(citation.title)}", *map(inert, source_lines(citation))]
+    if status and not mark:
+        lines.append(f"The paper that this note is on is marked {status}.")
     if 0 < same_as < number:
         lines = [f"## {number}. {mark}The same publication as {same_as}"]
     lines.append(" · ".join(filter(None, facts)))
@@ -238,15 +241,15 @@ def _cited(reference: str) -> str:
 
 def _page(result: EvidencePage) -> tuple[str, list[str]]:
     marks = [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if count.status != "ok"]
-    some = 0 < result.matching < result.total
     lines = [f"Marked: {', '.join(marks)}."] if marks else []
-    lines += [f"{result.matching:,} of these match the filter."] if some else []
     counts = [f"{count.mark} ({count.count:,})" for count in result.marks]
     lines += [f"Decisions and tags: {inert(', '.join(counts))}."] if counts else []
     lines += _problems((), result.warnings)
     for item in result.items:
-        mark = f"**{status_label(item.status)}** " if item.status != "ok" else ""
+        status = f"**{status_label(item.status)}**" if item.status != "ok" else ""
+        mark = f"{status} " if status and item.source != "user" else ""
         about = f", note on {inert(item.about)}" if item.about else ""
+        about += f", a paper marked {status}" if status and not mark else ""
         read = f", full text {inert(item.full_text)}" if item.full_text else ""
         what = f", {item.source}" if item.source in ("preprint", "trial") else ""
         articles = [one for one in item.status_notices if one.kind == "published"]
@@ -260,7 +263,8 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
         lines += [f"  {inert('; '.join(filter(None, (item.decision, tags))))}"] if item.decision or tags else []
     if result.next_offset >= 0:
         lines += ["", f"Continue with offset={result.next_offset}"]
-    return f"{_evidence_count(result.total)}{_detail(_counts(result.sources))}", lines
+    chosen = f"{result.matching:,} of " if result.matching < result.total else ""
+    return f"{chosen}{_evidence_count(result.total)}{_detail(_counts(result.sources))}", lines
 
 
 def _sessions(result: SessionList) -> tuple[str, list[str]]:
@@ -273,6 +277,7 @@ def _sessions(result: SessionList) -> tuple[str, list[str]]:
             f"created {one.created}" if one.created else "",
             f"last used {one.last_used} UTC" if one.last_used else "",
             f"kept until {one.kept_until}" if one.kept_until else "",
+            "open in another window" if one.open_elsewhere else "",
             "the current one" if one.session_id == result.session_id else "",
         ]
         title = f" “{inert(one.title)}”" if one.title else ""

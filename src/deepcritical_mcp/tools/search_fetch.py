@@ -13,7 +13,7 @@ from pydantic import Field
 from deepcritical_mcp.errors import InvalidInputError, SessionNotFoundError
 from deepcritical_mcp.models import NOTICE_LABELS, PREPRINT, Citation, StatusNotice, Value, status_label
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
+from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, read_session, session_for
 from deepcritical_mcp.tools.params import Query
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import is_web_address
@@ -78,7 +78,7 @@ async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_len
     if not evidence_id:
         raise InvalidInputError("id: pass the id of a search result, unchanged.")
     try:
-        store = (await session_for(ctx, session_id, may_open=False)).store
+        store = await read_session(ctx, session_id)
     except SessionNotFoundError as error:
         raise InvalidInputError("id: its session has expired. Search again.") from error
     item = (await store.get([evidence_id])).get(evidence_id)

@@ -11,7 +11,7 @@ from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
-from deepcritical_mcp.tools.list_evidence import NOTHING_YET
+from deepcritical_mcp.tools.list_evidence import NOTHING_YET, no_such_mark
 from deepcritical_mcp.tools.params import Marked, MoreVariants, Query, SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -62,6 +62,8 @@ async def semantic_search(
     evidence, queries = await session.with_queries(shown)
     relevances = [item.relevance for item in evidence]
     total = await store.count()
+    everything = (await store.publications(await store.ids())).values() if marked and not evidence else ()
+    problems = no_such_mark(marked, everything) or (() if found.close else (far if evidence else NOTHING_CLOSE,))
     await progress(1.0, f"{len(evidence)} of {counted(total, 'item')} of evidence")
     return SearchResult(
         session_id=store.session_id,
@@ -71,7 +73,7 @@ async def semantic_search(
         sources_searched=get_args(CitationSource) if source == "any" else (source,),
         total_found=total,
         ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
-        warnings=(*(() if found.close else (far if evidence else NOTHING_CLOSE,)), *store.warnings),
+        warnings=(*problems, *store.warnings),
         next_step=session.next_step(*_next_steps(total, evidence, found.close)),
     )
 

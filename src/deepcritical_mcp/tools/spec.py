@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from mcp_types import ResourceLink, ToolAnnotations
@@ -22,7 +23,7 @@ _NOT_IN_OUTPUT = _NOT_IN_INPUT | set(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ToolSpec:
     """One MCP tool.
 
@@ -71,6 +72,7 @@ def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return _plain(schema, schema.get("$defs", {}), _NOT_IN_INPUT)
 
 
+@cache  # some tools return the same
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     """The shape of a tool's structured result. Bounds, enums and descriptions are omitted: the server respects them
     anyway, and a client that validates must not break when an enum grows. Nothing is required, because clients also

@@ -51,7 +51,7 @@ _ENUM_ALIASES = rows(
     phase 1|early phase i|0|phase 0; phase1: 1|i|phase i; phase2: 2|ii|phase ii; phase3: 3|iii|phase iii; phase4:
     4|iv|phase iv; na: not applicable|n a; interventional: intervention|clinical trial; expanded_access: compassionate
     use; active_not_recruiting: active; included: include|in|yes|keep|accepted|eligible; excluded:
-    exclude|out|no|reject|rejected|ineligible; cited: cite; undecided: maybe|pending|unclear|undo|unscreened
+    exclude|out|no|reject|rejected|ineligible; cited: cite; undecided: undo|unscreened
     """
 )
 # What to say of a word that is none of the argument's, before they are listed.
@@ -60,6 +60,7 @@ _NO_WORD = {
     'query, e.g. query="(…) AND cohort studies[mh]". The filters are',
     "age_group": 'Other groups are part of the query, e.g. 19 to 24 years: query="(…) AND young adult[mh]". '
     'age_group="child" is 6 to 12 years, "under_18" all below. The groups are',
+    "decision": 'What is still open may have a tag, e.g. tags=["maybe"], and keeps its decision. The decisions are',
 }
 _DECIDING = ("decision", "include", "reason", "tags")
 """Fields of an item that say something about evidence that is kept under its id."""
@@ -91,8 +92,9 @@ _ID_LABEL = re.compile(
 def coerced(value: object, schema: Schema) -> object:
     """`value` converted to what `schema` requires, where the intention is unambiguous.
 
-    Converts an integer to its digits, a single item to a list, a JSON string to its value and the case of an enum word,
-    and drops nulls inside objects. Anything else is returned unchanged, for validation to refuse.
+    Converts an integer to its digits, a single item to a list, a JSON string to its value (also the only item of a
+    list, if it is a list) and the case of an enum word, and drops nulls inside objects. Anything else is returned
+    unchanged, for validation to refuse.
     """
     kind, item = schema.get("type"), schema.get("items", {})
     if kind in ("array", "object"):
@@ -104,7 +106,11 @@ def coerced(value: object, schema: Schema) -> object:
         is_one = isinstance(value, str | int | float if item.get("type") == "string" else dict)
         if value == "" or (is_one and not isinstance(value, bool)):
             value = cast("list[object]", [value] if value else [])
-        return [coerced(one, item) for one in cast("list[object]", value)] if isinstance(value, list) else value
+        if not isinstance(value, list):
+            return value
+        items = cast("list[object]", value)
+        within = _parsed(items[0], "[") if len(items) == 1 else None
+        return [coerced(one, item) for one in (cast("list[object]", within) if isinstance(within, list) else items)]
     if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(int(value)) if float(value).is_integer() else str(value)
     if kind == "string" and isinstance(value, str):
@@ -199,7 +205,9 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
         return found
     if name == "status" and "retracted" in words:
         raise InvalidInputError(ONE_STATUS)
-    meant = [one for one in words if one not in ("any", known.get(_key(value[negated.end() :])))]
+    if _key(negated[0]) in known:
+        return found  # "exclude it" leaves nothing out; the refusal lists the words
+    meant = [one for one in words if one and one not in ("any", known.get(_key(value[negated.end() :])))]
     raise InvalidInputError(f'{name} cannot express "not": pass one of {", ".join(meant)}.')
 
 

@@ -405,3 +405,73 @@ def test_a_paragraph_that_cites_by_numbers_is_prose_and_not_a_reference(text: st
 def test_one_reference_alone_is_one_reference(text: str):
     (only,) = read_draft(text).references
     assert (only.text, only.is_inline) == (text, False)
+
+
+@pytest.mark.parametrize("heading", ["# Included studies", "## References"])
+def test_each_row_of_a_table_with_references_is_one(heading: str) -> None:
+    draft = read_draft(
+        f"Zinc heals [2].\n\n{heading}\n\n| No. | Reference | n | PMID |\n|---|:--|--|---|\n"
+        f"| 1 | {BERG} | 40 | 1234567 |\n| 2 | {OKA} | 12 | |\n"
+    )
+    assert texts(draft) == [f"{BERG} PMID 1234567", OKA]
+    assert labels(draft) == ["1", "2"]
+    assert cited(draft) == {"Zinc heals.": (2,)}
+
+
+def test_a_table_of_authors_titles_and_ids_is_read_row_by_row() -> None:
+    draft = read_draft(
+        "| Author | Year | Title | DOI |\n|---|---|---|---|\n"
+        "| Berg et al. | 2001 | Zinc and wounds in elderly people | 10.1000/berg |\n"
+        "| Lind | 2003 | Copper: a long review | https://doi.org/10.1000/lind |\n"
+    )
+    assert texts(draft) == [
+        "Berg et al. (2001). Zinc and wounds in elderly people. doi:10.1000/berg",
+        "Lind (2003). Copper: a long review. https://doi.org/10.1000/lind",
+    ]
+
+
+def test_a_table_of_results_cites_the_list() -> None:
+    draft = read_draft(
+        "| Study | Year | Result |\n|---|---|---|\n| Berg 2001 | 2001 | 40 of 60 wounds healed |\n"
+        f"\n## References\n\n{BERG}\n\n{LIND}\n"
+    )
+    assert texts(draft) == [BERG, LIND]
+    assert [one.references for one in draft.sentences] == [(1,)]
+
+
+def test_two_works_in_a_footnote_are_two_references() -> None:
+    one, other = (
+        "Anna Berg et al., “Zinc and Wounds in Elderly People,” *Journal of Traces* 11 (2001): 4–9",
+        "Ken Oka, “Iron in Mice: A Short Report,” *BMJ* 330 (2005).",
+    )
+    for joined in (f"{one}; {other}", f"See {one}. See also {other}", f"{one}; see also {other}"):
+        draft = read_draft(f"Zinc heals wounds.[^1]\n\n[^1]: {joined}\n")
+        assert texts(draft) == [f"See {one}" if joined.startswith("See") else one, other]
+        assert cited(draft) == {"Zinc heals wounds.": (1, 2)}
+
+
+def test_a_blank_before_the_dot_of_a_number_does_not_hide_an_entry() -> None:
+    draft = read_draft(f"Zinc [1,2].\n\nReferences\n1. {BERG}\n2 . {LIND}\n3. {OKA}\n")
+    assert texts(draft) == [BERG, LIND, OKA]
+
+
+@pytest.mark.parametrize("gap", ["[...]", "[…]", "(...)", "(…)", "…"])
+def test_what_a_quotation_leaves_out_is_kept_as_a_gap(gap: str) -> None:
+    draft = read_draft(f"“Zinc {gap} heals 40% of wounds” [1].\n\nReferences\n1. {BERG}\n2. {LIND}\n")
+    assert [one.text for one in draft.quotations] == [f"Zinc {gap} heals 40% of wounds"]
+
+
+def test_a_second_work_in_brackets_is_missed_from_the_list_too() -> None:
+    draft = read_draft(f"Zinc heals (Berg and Ruiz, 2001; Nobody, 2019).\n\n## References\n\n{BERG}\n\n{LIND}\n")
+    assert "Cited, but not in the list of references: Nobody, 2019." in draft.remarks
+
+
+def test_uncited_entries_with_the_number_of_cited_ones_are_named_by_their_text() -> None:
+    draft = read_draft(f"Zinc [1].\n\nReferences\n1. {BERG}\n\nAdditional references\n1. {LIND}\n")
+    assert any("never cited: “Lind D" in one for one in draft.remarks)
+
+
+def test_a_line_with_a_heading_inside_a_numbered_list_does_not_end_it() -> None:
+    draft = read_draft(f"Zinc [1-3].\n\n## References\n1. {BERG}\n## Checked\n- all fine\n2. {LIND}\n3. {OKA}\n")
+    assert [one.label for one in draft.references] == ["1", "2", "3"]
+    assert texts(draft)[1:] == [LIND, OKA]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.models import Citation
 from deepcritical_mcp.net.json_fields import number_of, text_of, without_markup
@@ -69,6 +70,12 @@ def test_rows_of_which_none_is_usable_are_junk_and_not_an_empty_answer():
     with pytest.raises(ProviderResponseError):
         read_hits("brave", "Brave", {"a": 1}, lambda row: hit_of("brave", title="", url="", content=""))
     assert read_hits("brave", "Brave", None, lambda row: hit_of("brave", title="", url="", content="")) == []
+
+
+def test_a_result_says_on_which_day_it_was_read():
+    hit = hit_of("tavily", title="Zinc", url="https://who.int/zinc", content="Zinc closes wounds.")
+    assert hit is not None
+    assert hit.publication.accessed == current_date().isoformat()
 
 
 def test_a_publications_page_carries_its_ids_and_its_own_title():

@@ -21,10 +21,11 @@ async def test_a_saved_export_is_a_resource_that_only_its_owner_reads(serving: S
         saved = content(result)
         link = result.content[1]
         assert isinstance(link, ResourceLink)
-        assert str(link.uri) == saved["file"]
+        assert (str(link.uri), link.mime_type) == (saved["file"], "application/x-ndjson")
         [read] = (await alice.read_resource(saved["file"])).contents
         assert isinstance(read, TextResourceContents)
         assert NOTE in read.text
+        assert read.mime_type == link.mime_type
         assert len(read.text.encode()) == saved["bytes"]
         with pytest.raises(MCPError):
             await bob.read_resource(saved["file"])

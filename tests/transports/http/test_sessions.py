@@ -216,6 +216,14 @@ async def test_without_authentication_a_title_finds_no_session_and_only_the_conn
     assert (listed["total"], "does not ask who calls" in listed["warnings"][-1]) == (1, True)
 
 
+async def test_a_list_that_can_hold_no_session_does_not_say_that_there_is_none(serving: Serving) -> None:
+    async with serving() as server, server.client("http", MODERN) as client:
+        await add(client)
+        listed = content(await client.call_tool("list_sessions", {}))
+    assert listed["sessions"] == []
+    assert listed["next_step"] == "A search opens one; to continue it, pass the session_id that its result shows."
+
+
 async def test_an_authenticated_caller_finds_and_lists_only_sessions_of_its_own(serving: Serving) -> None:
     async with (
         serving(**TOKENS) as server,

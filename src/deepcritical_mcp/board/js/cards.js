@@ -26,9 +26,10 @@ function card(record) {
 
 function facts(record) {
   const badge = record.status === "ok" ? null : element("strong", { class: `badge ${record.status}` }, STATUSES[record.status]);
+  const paper = record.paperStatus === "ok" ? null : element("span", {}, `note on a paper marked ${STATUSES[record.paperStatus]}`);
   const source = element("span", { class: `source ${record.source}` }, SOURCES[record.source]);
   const date = element("span", {}, record.date || "no date");
-  return element("p", { class: "facts" }, badge, source, date, relevance(record));
+  return element("p", { class: "facts" }, badge, source, paper, date, relevance(record));
 }
 
 function relevance(record) {

@@ -8,7 +8,7 @@ const NO_TAGS = "none"; // the tag that takes all others away
 const NO_MARK = { decision: "", reason: "", tags: [] };
 
 const markOf = (record) => record.mark ?? NO_MARK;
-const decisionOf = (record) => markOf(record).decision || "undecided";
+const decisionOf = (record) => markOf(record).decision || (isNote(record) ? "" : "undecided");
 const canDecide = () => canSearch();
 
 // From Evidence.decision, "excluded: no control group; tags: rct, adults"; null if the value says nothing of decisions.
@@ -76,7 +76,7 @@ function closeEditor(article) {
 
 function editor(record, close) {
   const mark = markOf(record);
-  const options = Object.entries(DECISIONS).map(([value, label]) => element("option", { value, selected: value === decisionOf(record) }, label));
+  const options = Object.entries(DECISIONS).map(([value, label]) => element("option", { value, selected: value === (mark.decision || "undecided") }, label));
   const verdict = element("select", {}, ...options);
   const reason = element("input", { type: "text", maxlength: MAX_REASON, value: mark.reason, autocomplete: "off", dir: "auto" });
   const tags = element("input", { type: "text", value: mark.tags.join(", "), autocomplete: "off", dir: "auto" });

@@ -28,7 +28,9 @@ function readRecord(value, queries = new Map()) {
     source,
     date: /^\d{4}/.test(date) ? date : "",
     year: /^\d{4}/.test(date) ? Number(date.slice(0, 4)) : 0,
-    status: Object.hasOwn(STATUSES, status) ? status : "other",
+    // A note has the status of its paper, and no own.
+    status: source === "user" ? "ok" : knownStatus(status),
+    paperStatus: source === "user" ? knownStatus(status) : "ok",
     notices: list(citation.status_notices).filter(isObject),
     authors: texts(citation.authors).map((name) => short(name, 200)),
     journal: short(citation.journal),
@@ -49,6 +51,11 @@ function readRecord(value, queries = new Map()) {
     whole: isObject(value.citation),
   };
 }
+
+const knownStatus = (status) => (Object.hasOwn(STATUSES, status) ? status : "other");
+
+// Whether it is only what the user wrote, which nobody screens.
+const isNote = (record) => record.source === "user" && !(record.authors.length || record.journal || record.date || webAddress(record.url));
 
 // {sessionId, query, records, related, problems: [[kind, text]], map: [{record, x, y}], groups, total} of a CallToolResult.
 function readResult(result) {

@@ -85,7 +85,7 @@ def _names_before(text: str, low: int, high: int) -> tuple[int, tuple[str, ...],
     """Where the names begin that a year follows, these names, where the bracket between stands (-1 without one), and
     whether they can be nothing but names."""
     pieces = [*_PIECE.finditer(text, low, high)][-_MOST_PIECES:]
-    if pieces and pieces[0].start() == low and low and text[low - 1].isalnum():
+    if pieces and pieces[0].start() == low and low and text[low - 1 : low + 1].isalnum():
         pieces.pop(0)
     opened, is_sure = -1, False
     if pieces and pieces[-1][0] == ",":

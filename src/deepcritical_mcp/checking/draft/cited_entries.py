@@ -141,6 +141,8 @@ class _Labels:
                 self._by_label.setdefault(label, {}).setdefault(one.section, [number])
                 if label[:1].isdigit() and label[-1:].isalpha():  # "3" means "3a" and "3b", too.
                     self._by_label.setdefault(label[:-1], {}).setdefault(one.section, []).append(number)
+                elif (whole := label.partition(" (")[0]) != label:  # "^n" means "^n (a)" and "^n (b)", too.
+                    self._by_label.setdefault(whole, {}).setdefault(one.section, []).append(number)
 
     @property
     def names(self) -> dict[str, dict[int, list[int]]]:
@@ -172,6 +174,8 @@ def _inline(
         elif named and _BEFORE_ID.fullmatch(body, named.end, one.start):  # "(Berg et al., 2020; PMID 1)"
             end += named.opened >= 0 and body[end : end + 1] in (")", "]")
             start, written = named.start if named.opened < 0 else named.opened, body[named.start : end]
+        elif one.has_title:
+            written = body[one.start : one.end]
         if one.key not in known and not one.is_record:
             continue
         if one.key not in known:

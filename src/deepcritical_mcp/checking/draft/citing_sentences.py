@@ -27,7 +27,7 @@ _LATEX_ENDS = re.compile(
     r"\\(?:begin|end|label|ref|section|maketitle|par|item|noindent)\b(?:\{[^{}]{0,80}\})?|(?<!\\)~"
 )
 _EMPTY = re.compile(
-    r"[(\[]\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}|in press"
+    r"[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}|in press"
     r"|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
     r"\s{0,9}){0,9}[)\]]"
 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from deepcritical_mcp.checking.draft.draft_parts import DraftReference
 from deepcritical_mcp.text import clean_line, clipped
@@ -25,7 +27,10 @@ def draft_remarks(
         yield f"Cited without a list of references, so they cannot be looked up: {_enumerated(unknown)}."
     if other_years:
         yield f"Cited with another year than in the list of references: {_enumerated(other_years)}."
-    uncited = [name_of(one) for one in listed if one.index not in cited]
+    labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
+    uncited = [
+        name_of(one if labels[one.label] == 1 else replace(one, label="")) for one in listed if one.index not in cited
+    ]
     if uncited and len(uncited) < len(listed):
         yield f"In the list of references, but never cited: {_enumerated(uncited)}."
 

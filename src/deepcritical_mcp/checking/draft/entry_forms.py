@@ -99,6 +99,11 @@ def is_no_entry(text: str) -> bool:
     return bool(_SENTENCE_WORDS.search(text)) or (len(text) < 60 and "." not in text and not _YEAR.search(text))
 
 
+def is_without_verb(text: str) -> bool:
+    """Whether a text has none of the words that sentences have and titles seldom."""
+    return _SENTENCE_WORDS.search(text) is None
+
+
 def is_bare_id(text: str) -> bool:
     """Whether a text is nothing but a number or an address of a record."""
     return _BARE_ID.fullmatch(text) is not None

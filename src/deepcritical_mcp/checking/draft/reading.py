@@ -37,6 +37,8 @@ from deepcritical_mcp.checking.draft.manager_files import (
 from deepcritical_mcp.checking.draft.masking import blanked, one_spacing, without_code
 from deepcritical_mcp.checking.draft.page_breaks import unbroken, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import reference_lists
+from deepcritical_mcp.checking.draft.reference_tables import reference_tables
+from deepcritical_mcp.checking.draft.several_works import works_apart
 from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.text import clean_line
 
@@ -79,12 +81,15 @@ def _has_sentences(text: str) -> bool:
 
 def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     body = without_page_breaks(without_code(blanked(text, bibtex_spans(text)) if bibtex else text))
+    tables = [*reference_tables(body)]
+    body = blanked(body, (one.span for one in tables))
     notes = [*footnotes_in(body)]
     body = blanked(body, ((one.start - len(one.label) - 4, one.end) for one in notes))
     lists = reference_lists(body)
     body = blanked(body, ((one.region.start, one.region.end) for one in lists))
     listed = [(entry, number) for number, one in enumerate(lists) for entry in one.entries]
-    listed += [(one, 0) for one in notes]
+    listed += [(one, 0) for one in (*(row for table in tables for row in table.entries), *notes)]
+    listed = [(work, number) for entry, number in listed for work in works_apart(entry)]
     listed += [(ListEntry(one.text, one.start, one.end, one.key), 0) for one in bibtex]
     listed, entries = _without_repeated(listed)
     if numbered_by_place(body, entries):
@@ -98,6 +103,9 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
         DraftReference(len(entries) + number, one.text, one.start, one.end, is_inline=True)
         for number, one in enumerate(found.inline, 1)
     ]
+    # A table beside the list shows works; nobody cites its rows.
+    rows = {row.start for table in tables for row in table.entries} if lists else ()
+    shown = {one.index for one in references if one.start in rows}
     blocks, citations = draft_paragraphs(body), found.citations
     spans = sentence_spans(body, blocks, [(one.start, one.end) for one in citations.all if one.is_mark])
     return Draft(
@@ -105,7 +113,7 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
         tuple(references),
         tuple(sorted(_sentences(body, spans, citations), key=lambda one: one.start)),
         tuple(_quotations(body, blocks, spans, citations, references)),
-        tuple(draft_remarks(references, citations.cited, found.unknown, found.other_years)),
+        tuple(draft_remarks(references, citations.cited | shown, found.unknown, found.other_years)),
     )
 
 

@@ -175,10 +175,10 @@ def _end_of(lines: Sequence[Line], first: int, level: int) -> int:
 
 
 def _goes_on(lines: Sequence[Line], first: int, last: int) -> bool:
-    """Whether the next line that is not empty is the entry with the number after `last`."""
-    following = next((line.text for line in lines[first : first + 4] if any(map(str.isalnum, line.text))), "")
-    mark = _NUMBER.match(following)
-    return bool(last and mark and int(mark[1]) == last + 1 and starts_like_entry(following[mark.end() :]))
+    """Whether one of the next lines is the entry with the number after `last`."""
+    marks = [(line.text, _NUMBER.match(line.text)) for line in lines[first : first + 4]] if last else []
+    rests = [text[mark.end() :] for text, mark in marks if mark and int(mark[1]) == last + 1]
+    return any(starts_like_entry(rest) or is_whole_entry(rest) for rest in rests)
 
 
 def _ends_list(line: str, following: str, level: int) -> bool:

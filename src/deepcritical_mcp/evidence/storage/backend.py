@@ -71,8 +71,8 @@ class Space(Protocol):
         """All texts kept under names that begin with `prefix`, by any process, in the order of their names."""
         ...
 
-    def count_documents(self, prefix: str) -> int:
-        """How many texts are kept under names that begin with `prefix`, by any process."""
+    def count_documents(self, prefix: str, *, but: str) -> int:
+        """How many texts are kept under names that begin with `prefix` and do not end with `but`, by any process."""
         ...
 
     def touch(self, now: float) -> None:
@@ -168,6 +168,14 @@ class Backend(Protocol):
 
     def has(self, session_id: str) -> bool:
         """Whether an open session is still where it was, as far as that can be told at once."""
+        return True
+
+    def is_elsewhere(self, session_id: str) -> bool:
+        """Whether another process has a session open which only one can have open."""
+        return False
+
+    def is_begun(self, session_id: str) -> bool:
+        """Whether an open session lasts; False until something is kept in it, where an empty one leaves nothing."""
         return True
 
     def sessions(self, owner: str | None) -> dict[str, SessionInfo]:

@@ -245,13 +245,13 @@ class ChromaSpace:
         named = {id: str(row[_DOCUMENT]) for id, row in found if id.startswith(start) and _DOCUMENT in row}
         return {id.removeprefix(_document_id("")): named[id] for id in sorted(named)}
 
-    def count_documents(self, prefix: str) -> int:
+    def count_documents(self, prefix: str, *, but: str) -> int:
         self._look_for_words()
         if self._words is None:
             return 0
         with self._using("read the session"):
             ids = self._words.get(where={_DOCUMENT: {"$ne": ""}}, include=[])["ids"]
-        return sum(id.startswith(_document_id(prefix)) for id in ids)
+        return sum(id.startswith(_document_id(prefix)) and not id.endswith(but) for id in ids)
 
     def touch(self, now: float) -> None:
         self._record(replace(self.info, used=now))

@@ -40,11 +40,14 @@ from deepcritical_mcp.evidence.storage.rows import (
     is_session_id,
     new_session_id,
 )
-from deepcritical_mcp.evidence.storage.session_card import card_of
+from deepcritical_mcp.evidence.storage.session_card import LATEST, card_of, write_private
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 
 MAX_OPEN = 32
 """An open session costs 9 threads and 15 file descriptors."""
+LOCK_PATIENCE = 0.1
+"""Seconds to wait for a session's lock: who only asks whether it is open holds it for less."""
+MAX_OWNER = 256  # bytes of `used` that are read; a digest has 64
 
 
 class FolderBackend(Backend):
@@ -76,6 +79,7 @@ class FolderBackend(Backend):
         self._unwritten: dict[str, SessionInfo] = {}
         self._preparing = threading.Lock()
         self._next_id = ""
+        self._empty_database = b""
 
     @classmethod
     def configured(cls, settings: Settings) -> Self | None:
@@ -121,7 +125,7 @@ class FolderBackend(Backend):
         try:
             space.begun(one)
             with file_errors("open a session"):
-                (folder / "used").write_text(space.info.owner, "utf-8")
+                write_private(folder / "used", space.info.owner)
                 os.utime(folder / "used", (space.info.used, space.info.used))
         except BaseException:
             self._unmake(space.session_id)
@@ -172,14 +176,31 @@ class FolderBackend(Backend):
                 deleted.rename(folder)
 
     def has(self, session_id: str) -> bool:
-        return session_id in self._unwritten or os.path.exists(self._sessions / session_id / "used")
+        if session_id in self._unwritten:
+            return True
+        with file_errors("open the session"), contextlib.suppress(FileNotFoundError):
+            (self._sessions / session_id / "used").stat()
+            return True
+        return False
+
+    def is_elsewhere(self, session_id: str) -> bool:
+        try:
+            with contextlib.suppress(EvidenceStoreError):  # opening it will say what is wrong
+                if session_id not in self._open and self.has(session_id):
+                    self._locked(self._sessions / session_id).release()
+        except SessionBusyError:
+            return True
+        return False
+
+    def is_begun(self, session_id: str) -> bool:
+        return session_id not in self._unwritten
 
     def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
         found: dict[str, SessionInfo] = {}
         with file_errors("list the sessions"):
             for folder in _sessions_in(self._sessions):
                 with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
-                    used = (folder / "used").stat().st_mtime
+                    used = min((folder / "used").stat().st_mtime, LATEST)
                     of = _owner_of(folder)
                     if owner in (None, of):
                         found[folder.name] = card_of(folder, SessionInfo(of, "", used))
@@ -193,20 +214,26 @@ class FolderBackend(Backend):
             return min(clock, self._sessions.stat().st_mtime)
 
     def delete_unused(self, since: float) -> None:
-        for folder in _sessions_in(self._sessions):
+        with file_errors("delete old sessions"):
+            kept, deleted = _sessions_in(self._sessions), _sessions_in(self._trash)
+        for folder in kept:
             # If another process has it open, that process will delete it.
-            with contextlib.suppress(SessionBusyError, EvidenceStoreError):
+            with contextlib.suppress(SessionBusyError, EvidenceStoreError, OSError):
                 if folder.name not in self._open and _was_used_before(folder, since):
                     lock = self._locked(folder)
-                    if _was_used_before(folder, since):  # nobody took it up meanwhile
-                        self._purge(folder)
-                    lock.release()
-        for folder in _sessions_in(self._trash):
-            if _was_used_before(folder, self.now(math.inf) - self.undo_seconds):
-                self._purge(folder)
+                    try:
+                        if _was_used_before(folder, since):  # nobody took it up meanwhile
+                            self._purge(folder)
+                    finally:
+                        lock.release()
+        for folder in deleted:
+            with contextlib.suppress(OSError):
+                if _was_used_before(folder, self.now(math.inf) - self.undo_seconds):
+                    self._purge(folder)
         # Left by version 0.1, which was killed, and which kept vectors of what it had deleted.
         for left in (*self.data_dir.glob("deleted-rs_*"), *self.data_dir.glob("embeddings.sqlite3*")):
-            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
 
     def check(self) -> None:
         if self.data_dir.parts[:1] == ("~",):
@@ -246,30 +273,42 @@ class FolderBackend(Backend):
         return space
 
     def _started(self, folder: Path, *, is_new: bool = True) -> OpenFolder:
+        """Open a folder's Chroma. A new one begins as a copy of this process's first: creating the tables takes most of
+        the time."""
         path = folder / "chroma" / "chroma.sqlite3"
         with contextlib.ExitStack() as undo:
             lock = self._locked(folder)
             undo.callback(lock.release)
             with file_errors("open the session"):
-                if not is_new:
+                if is_new:
+                    path.touch(0o600)  # the files that SQLite makes beside it get the same mode
+                    path.write_bytes(self._empty_database)
+                else:
                     check_database(path)
             with translated("open the session"):
                 client = _client(path.parent)
             undo.callback(client.close)
             with file_errors("open the session"):
                 database = undo.enter_context(path.open("rb"))
+                if is_new and not self._empty_database:
+                    self._empty_database = database.read()
             undo.pop_all()
         return OpenFolder(client, lock, database)
 
     def _closed(self, session_id: str) -> FileLock:
         """Close an open session; returns its lock."""
-        return self._open.pop(session_id).close()
+        lock = self._open.pop(session_id).close()
+        with contextlib.suppress(OSError):
+            # Chroma makes the files of its index as the umask says.
+            for path in (self._sessions / session_id / "chroma").glob("*/**/*"):
+                path.chmod(0o700 if path.is_dir() else 0o600)
+        return lock
 
     def _locked(self, folder: Path) -> FileLock:
-        lock = FileLock(folder / "lock", blocking=False, thread_local=False)
+        lock = FileLock(folder / "lock", mode=0o600, blocking=False, thread_local=False)
         try:
             with file_errors("open the session"):
-                lock.acquire()
+                lock.acquire(timeout=LOCK_PATIENCE, poll_interval=0.01, blocking=True)
         except Timeout:
             raise SessionBusyError(
                 "This session is open in another process, e.g. in another window of your client. Close that one first, "
@@ -282,9 +321,7 @@ class FolderBackend(Backend):
         try:
             with file_errors("delete the session"):
                 self._make_folders()
-                if not (folder / "used").is_file():
-                    (folder / "used").unlink(missing_ok=True)  # writing to a pipe would wait for a reader
-                (folder / "used").write_text(owner, "utf-8")
+                write_private(folder / "used", owner)
                 folder.rename(self._trash / session_id)
         finally:
             lock.release()
@@ -301,7 +338,10 @@ class FolderBackend(Backend):
 def _owner_of(folder: Path) -> str:
     """The session's owner; "" if that cannot be told."""
     used = folder / "used"
-    return used.read_text("utf-8") if used.is_file() else ""
+    if used.is_symlink() or not used.is_file():
+        return ""
+    with used.open("rb") as file:
+        return file.read(MAX_OWNER).decode("utf-8", "replace").strip()
 
 
 def _client(path: Path) -> Client:
@@ -315,7 +355,10 @@ def _client(path: Path) -> Client:
 
 
 def _sessions_in(parent: Path) -> list[Path]:
-    return [folder for folder in parent.iterdir() if is_session_id(folder.name)] if parent.is_dir() else []
+    """The folders of sessions in a folder that may not exist yet; raises OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        return [one for one in parent.iterdir() if is_session_id(one.name) and one.is_dir() and not one.is_symlink()]
+    return []
 
 
 def _was_used_before(folder: Path, since: float) -> bool:

@@ -112,9 +112,9 @@ class MemorySpace(ChromaSpace):
             names = sorted(name for name in self._documents if name.startswith(prefix))
             return {name: self.document(name) for name in names}
 
-    def count_documents(self, prefix: str) -> int:
+    def count_documents(self, prefix: str, *, but: str) -> int:
         with self._turn:
-            return sum(name.startswith(prefix) for name in self._documents)
+            return sum(name.startswith(prefix) and not name.endswith(but) for name in self._documents)
 
     def _record(self, info: SessionInfo) -> None:
         self.info = info

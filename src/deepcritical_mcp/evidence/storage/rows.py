@@ -110,6 +110,12 @@ class KeptItem:
         """The descriptions that the publication consists of."""
         return self.given or (self.publication,)
 
+    @property
+    def next_written(self) -> int:
+        """When a change of it is written (Unix milliseconds): later than itself, even by a clock that is behind that of
+        the process that wrote it."""
+        return max(now(), self.written + 1)
+
 
 class NearPassage(NamedTuple):
     """A passage near a vector: its publication, its index among the publication's passages, and its cosine."""

@@ -11,6 +11,7 @@ from deepcritical_mcp.search.references.agreement import (
     StatedField,
     compare,
     is_living_work,
+    is_name_and_year,
     title_agreement,
 )
 from deepcritical_mcp.search.references.name_forms import journals_agree, places_of_people
@@ -28,6 +29,7 @@ __all__ = [
     "are_similar",
     "compare",
     "is_living_work",
+    "is_name_and_year",
     "journals_agree",
     "places_of_people",
     "read_reference",

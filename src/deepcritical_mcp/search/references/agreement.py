@@ -44,6 +44,11 @@ _OTHER_WORDS = frozenset(
     """et al and others und y e pp p vol no doi pmid pmcid pubmed jan feb mar apr may jun jul aug sep oct nov dec epub
     the of in for""".split()
 )
+_NAME_AND_YEAR = re.compile(
+    r"[\W\d]{0,8}(?!(?:In|On|Since|From|Until|Published|Updated|Accessed|Online|January|February|March|April|May|June|"
+    r"July|August|September|October|November|December|Spring|Summer|Autumn|Winter|Epub|Preprint)\b)"
+    r"[^\W\d_a-z][\w'’-]{2,40},? \(?(?:1[5-9]|20)\d\d[a-z]?\)?[\W_]{0,8}"
+)
 _NUMBERS = re.compile(r"(\d{1,6})(?:\s?[-–/‐]\s?(\d{1,6}))?")
 _INITIAL_OF_JOURNAL = re.compile(r"(?<![^\W\d_] )(?<![^\W\d_]\. )(?<![\w-])[A-Z]\.? \Z")
 _MOST_VOLUMES = 6
@@ -149,7 +154,7 @@ def _title(reference: WrittenReference, record: Publication) -> tuple[FieldAgree
     if (start := _start_of_place(reference, record)) >= 0:
         return FieldAgreement("title", "absent", true=record.title), statements_around(reference.text, start, start)
     if not reference.has_title:
-        return FieldAgreement("title", "absent", true=record.title), _with_name(says, record)
+        return FieldAgreement("title", "absent", true=record.title), _with_name(reference, says, record)
     if similar := place_of_similar(reference.text, reference.words, record.title):
         says = statements_around(reference.text, *similar)
     return FieldAgreement("title", "differs", says.title, record.title), says
@@ -177,10 +182,17 @@ def _name_words(name: str) -> list[str]:
     return _NAME_WORD.findall(plain_letters(name))
 
 
-def _with_name(says: Statements, record: Publication) -> Statements:
+def is_name_and_year(reference: WrittenReference) -> bool:
+    """Whether it says nothing but a name and a year: "Berg 2019"."""
+    return _NAME_AND_YEAR.fullmatch(reference.text) is not None
+
+
+def _with_name(reference: WrittenReference, says: Statements, record: Publication) -> Statements:
     """With an author's name where one was taken for a journal: "Berg 2019"."""
     if says.authors or not says.journal or journals_agree(says.journal, _journals(record)):
         return says
+    if record.authors and is_name_and_year(reference):
+        return replace(says, authors=(says.journal,), people=says.journal, journal="")
     if not record.authors or people_agree([says.journal], record.authors) == "differs":
         return says
     return replace(says, authors=(says.journal,), people=says.journal, journal="")

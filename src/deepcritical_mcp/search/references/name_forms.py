@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from rapidfuzz.distance import OSA
@@ -26,6 +27,7 @@ _BEHIND_JOURNALS = frozenset(
 )
 _PARTICLE = 3
 """Letters of "van", "de" and "von", which are no part of a double name."""
+_GROUP = re.compile(r"\b(?:collaborat\w{1,5}|consortium|group|investigators|network|team)\b", re.IGNORECASE)
 _INITIALS_OF_MANY = 4
 _FIRST_WORDS, _FIRST_LETTERS = 3, 20
 """Of a long name, so much of its beginning stands for it: "Proceedings of the National Academy of Sciences"."""
@@ -39,9 +41,11 @@ _LEAST_LETTERS = 3
 def people_agree(written: Sequence[str], authors: Sequence[AuthorName]) -> Literal["agrees", "minor", "differs"]:
     """Whether names, as a reference lists them, are those of a record's first authors.
 
-    "minor": some do not agree, or the order is another one.
+    "minor": some do not agree, or the order is another one. A group beside people may be missing in the record.
     """
-    matched = places_of_people(written, authors)
+    known = places_of_people(written, authors)
+    people = [(name, at) for name, at in zip(written, known, strict=True) if at >= 0 or not _GROUP.search(name)]
+    written, matched = [name for name, _ in people] or written, [at for _, at in people] or known
     if matched[0] < 0 or 0 not in matched:
         return "differs"
     found = sum(at >= 0 for at in matched)
@@ -56,6 +60,7 @@ def places_of_people(written: Sequence[str], authors: Sequence[AuthorName]) -> l
     return [next((at for at, forms in enumerate(known) if _is_one_of(name, forms)), -1) for name in written]
 
 
+@lru_cache(maxsize=4096)
 def _forms(author: AuthorName) -> list[tuple[str, ...]]:
     """The ways to write a name: family name, its parts that stand for it, whole name, given name."""
     family = _words(author.family)
@@ -82,6 +87,7 @@ def _initials(words: Sequence[str]) -> str:
     return "".join(word if len(word) == 1 else word[0] for word in words)
 
 
+@lru_cache(maxsize=8192)
 def _words(name: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(plain_letters(name.casefold().translate(_TRANSLITERATED))))
 

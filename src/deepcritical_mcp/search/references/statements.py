@@ -26,7 +26,7 @@ _TO = "[-–/‐]"
 _SUPPLEMENT = r"(?:\s{1,2}[Ss]uppl(?:ement|\.)?(?:\s{1,2}\d{1,2})?)?"
 _PLACE = re.compile(
     rf"(?<![\w.–-])(?P<volume>[A-Za-z]?\d{{1,4}}(?:[A-Z]|{_TO}\d{{1,4}})?{_SUPPLEMENT})\s{{0,2}}"
-    rf"(?:\((?P<issue>[^()]{{1,30}})\))?\s{{0,2}}[:,]\s{{0,2}}"
+    rf"(?:\((?P<issue>[^()]{{0,30}})\))?\s{{0,2}}[:,]\s{{0,2}}"
     rf"(?:pp?\.?\s{{0,2}})?(?P<pages>{_PAGES})"
 )
 _VOLUME_ISSUE_AND_PAGES = re.compile(
@@ -34,13 +34,17 @@ _VOLUME_ISSUE_AND_PAGES = re.compile(
     rf"(?P<pages>{_PAGE}\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{_PAGE})"
 )
 _VOLUME_AND_ISSUE = re.compile(
-    rf"(?<![\w.–-])(?P<volume>\d{{1,4}}(?:{_TO}\d{{1,4}})?{_SUPPLEMENT})\s{{0,2}}\((?P<issue>[^()]{{1,30}})\)"
+    rf"(?<![\w.–-])(?P<volume>\d{{1,4}}(?:{_TO}\d{{1,4}})?{_SUPPLEMENT})\s{{0,2}}\((?P<issue>[^()]{{0,30}})\)"
 )
 _NAMED_VOLUME = re.compile(
     r"\b(?:vol(?:ume|\.)?|Band|Bd\.|Jg\.|t\.|Т\.|v\.)\s{0,2}(\d{1,4}(?:[-–/‐]\d{1,4})?)(?:,(\d{1,4})(?=\s?[(;]))?",
     re.IGNORECASE,
 )
 _VOLUME_BEFORE_ISSUE = re.compile(r"(?<![\w.])(\d{1,4}),? {0,2}(?=no\.)", re.IGNORECASE)
+_IS_VOLUME = re.compile(
+    rf"\s{{0,2}}(?:\([^()]{{0,30}}\)\s{{0,2}})?[:,]\s{{0,2}}(?:pp?\.?\s{{0,2}})?{_PAGES}\b\s{{0,2}}(?P<more>[-–—:,(;]\s?\w{{0,3}}\d{{1,4}})?"
+)
+"""What follows a year that is a volume: pages, but no volume and pages."""
 _PAGES_AT_END = re.compile(rf"[:,]\s{{0,2}}({_PAGES})")
 _NAME_AND_INITIALS = re.compile(r"(?:[^\W\d_][\w'’-]{1,40} ){1,3}[A-Z]{1,3}")
 _NAMED_ISSUE = re.compile(r"\b(?:no\.?|issue|Nr\.|n[°º]|n\.)\s{0,2}(\d{1,4})", re.IGNORECASE)
@@ -61,6 +65,9 @@ _LEADS_TO_NAMES = re.compile(r"[\s.,*_”\"'’»\])]{0,6}[(\[–—-]")
 _AFTER_JOURNAL = re.compile(
     r"(?<![\w-])\(?e?\d|[;(\[]|https?:|\b(?:vol|Band|Bd|doi)\b|\b[vtТ]\. ?(?=\d)|\.\s[–—-]\s", re.IGNORECASE
 )
+_SENTENCE = re.compile(r"(?<=[.?!”\"]) ")
+_SHORT_WORD = re.compile(r"[A-Z][^\W\d_]{0,9}\.")
+_LONGEST_JOURNAL = 200
 _IN = re.compile(r"In: {0,2}", re.IGNORECASE)
 
 
@@ -96,7 +103,8 @@ def statements_around(text: str, start: int, end: int) -> Statements:
     authors, people = names_in(head), _NUMBERED.sub("", head, count=1).strip(' ,(*_“"')
     if not authors and title and (found := _named_after(after)):
         authors, after, people = *found, after[: len(after) - len(found[1])].strip(" .,*_([–—-”\"'’»])")
-    rest = _without_date(after if any(map(str.isalpha, _NAME_WORD.findall(after))) else f"{behind_year} {after}", year)
+    behind = after if any(map(str.isalpha, _NAME_WORD.findall(after))) else f"{behind_year} {after}"
+    rest = _without_date(behind, year, is_known=year in before)
     place = _place_in(rest)
     return Statements(title, authors, year, _journal_in(rest) or _journal_in(behind_year), *place, people)
 
@@ -151,11 +159,25 @@ def _named_after(after: str) -> tuple[tuple[str, ...], str] | None:
     return (names, rest) if comma and 0 < len(names) <= 3 and not any(map(str.isdigit, lead)) else None
 
 
-def _without_date(text: str, year: str) -> str:
-    """`text` without the year, months and days, so that what is left in numbers are volume, issue and pages."""
-    found = re.search(rf"{year}[a-z]?(?!\d)", text) if year else None
+def _without_date(text: str, year: str, *, is_known: bool) -> str:
+    """`text` without the year, months and days, so that what is left in numbers are volume, issue and pages.
+
+    A journal may number its volumes by the year: where the year stands elsewhere too (`is_known`: before the title),
+    "2021, 1-17" are volume and pages.
+    """
+    years = list(re.finditer(rf"{year}[a-z]?(?!\d)", text)) if year else []
+    dates = [one for one in years if not _is_volume(text, one, year)]
+    found = next(iter(dates or years), None) if dates or not is_known else None
     bare = f"{text[: found.start()]} ; {text[found.end() :]}" if found else text
     return _DATE.sub(" ; ", bare)
+
+
+def _is_volume(text: str, found: re.Match[str], year: str) -> bool:
+    """Whether a year has a volume's place: pages behind it, and no volume before it."""
+    before = text[: found.start()].rstrip(" ,();*")
+    behind = _IS_VOLUME.match(text, found.end())
+    has_more = behind is not None and behind["more"] and not behind["more"].endswith(year)
+    return behind is not None and not has_more and (before.endswith(year) or not before[-1:].isdigit())
 
 
 def _place_in(text: str) -> tuple[str, str, str]:
@@ -169,6 +191,19 @@ def _place_in(text: str) -> tuple[str, str, str]:
         return found["volume"], found["issue"] or "", found["pages"]
     found = _VOLUME_AND_ISSUE.search(text)
     return (found["volume"], found["issue"], "") if found else ("", "", "")
+
+
+def journal_before_place(text: str, volume: str, pages: str) -> str:
+    """What stands between the last full stop and the year or volume, wherever the title may end; "" if that is nothing.
+
+    Where the title was not recognized, a part of it may be taken for the journal.
+    """
+    place = next((one for one in _PLACE.finditer(text) if (one["volume"], one["pages"]) == (volume, pages)), None)
+    head = text[: place.start()].rstrip(" .,;:(0123456789") if place else ""
+    *before, name = _SENTENCE.split(head[-_LONGEST_JOURNAL:])
+    while before and _SHORT_WORD.fullmatch(before[-1]) and (" " not in name or "." in name):
+        name = f"{before.pop()} {name}"
+    return name.strip(" .,;:*_()[]”\"'")
 
 
 def _journal_in(text: str) -> str:

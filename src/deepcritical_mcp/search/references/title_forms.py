@@ -121,7 +121,12 @@ def place_of_title(text: str, words: Sequence[Word], title: str, follows: Callab
 
 def are_similar(one: str, other: str) -> bool:
     """Whether one title may be the other with a few words changed."""
-    return Indel.normalized_similarity(title_words(one), title_words(other)) >= _SIMILAR
+    return similarity(one, other) >= _SIMILAR
+
+
+def similarity(one: str, other: str) -> float:
+    """How much of two titles is the same, from 0 to 1."""
+    return Indel.normalized_similarity(title_words(one), title_words(other))
 
 
 def place_of_similar(text: str, words: Sequence[Word], title: str) -> tuple[int, int] | None:
@@ -172,6 +177,8 @@ def title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int
         runs.pop()
     if not runs:
         return None
+    if len(runs) > 1:
+        runs[0] = _beside(near, *runs[:2])
     # Words that differ at the ends belong to the title too, as many as it has there.
     first = low + max(0, runs[0].at - runs[0].start)
     last = low + min(len(near), runs[-1].to + len(wanted) - runs[-1].end) - 1
@@ -190,6 +197,14 @@ class _Run(NamedTuple):
     end: int
     at: int
     to: int
+
+
+def _beside(words: Sequence[str], first: _Run, second: _Run) -> _Run:
+    """The first run right before the second where the same words stand there, too: "Berg A. A case"."""
+    size = first.to - first.at
+    at = second.at - size
+    is_same = first.end == second.start and words[at : second.at] == words[first.at : first.to]
+    return first._replace(at=at, to=second.at) if is_same and at > first.at else first
 
 
 def _is_stray(edge: _Run, before: _Run, after: _Run) -> bool:

@@ -23,6 +23,9 @@ _NAMES_AND_OTHERS = re.compile(
     rf"(?:{_PARTICLES}{_CAPITAL}{_WHOLE}[ ,;&.]{{0,3}}|[A-Z](?:\.|{_WHOLE})[ ,;-]{{0,2}}|(?:and|und|y|et) ){{1,12}}\Z"
 )
 """Whole words only: "AAAA" can be read in one way."""
+_GROUP = re.compile(
+    r"[ .,]{0,3}[(\[][^()\[\]\d]{0,60}\b(?:collaborations?|consortium|group|investigators|team)[)\]]", re.IGNORECASE
+)
 _YEAR = re.compile(r"[\s.,;:]{0,3}\(? ?(?:1[5-9]|20)[0-9]{2}[a-z]? ?\)?[\s.,:;]{0,3}")
 _JOURNAL = re.compile(r"[^\d;:\[]{0,120}(?<![\w-])(?=[\d;:\[]|\Z)|[^\d;:\[]{0,120}(?=[;:\[]|\Z)|")
 _JOINING = frozenset("of the and in for on de la der und des et e a & part section series".split())
@@ -36,6 +39,7 @@ def start_of_journal(text: str) -> int:
     names = _end_of_names(text)
     if names < 0:
         return -1
+    names = group.end() if (group := _GROUP.match(text, names)) else names
     year = _YEAR.match(text, names)
     start = year.end() if year else names
     while start < len(text) and text[start] in " .,;:*_(“":

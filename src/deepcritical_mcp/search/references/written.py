@@ -13,7 +13,7 @@ from deepcritical_mcp.evidence.titles import content_words, tokens
 from deepcritical_mcp.identifiers import RecordIds, arxiv_doi, normalize_doi, normalize_trial, record_ids
 from deepcritical_mcp.search.references.labelled import labelled_ids, read_labelled
 from deepcritical_mcp.search.references.latex import without_latex
-from deepcritical_mcp.search.references.statements import ET_AL, Statements, statements_around
+from deepcritical_mcp.search.references.statements import ET_AL, Statements, journal_before_place, statements_around
 from deepcritical_mcp.search.references.untitled import start_of_journal
 from deepcritical_mcp.spelling import GREEK_NAMES
 from deepcritical_mcp.text import clean_line, normalized
@@ -29,6 +29,8 @@ _PMID = re.compile(
     r"0{0,3}([1-9][0-9]{0,8})\b",
     re.IGNORECASE,
 )
+_NOTED_PMID = re.compile(r"[-*• ]{0,4}([1-9][0-9]{7})(?: \(([^()]{1,60})\)| ?[–—:-] ([^\d()]{1,60}))\.?")
+"""A bare number with a note: "30000001 (zinc)"."""
 _PMCID = re.compile(r"\b(?:PMCID\b[\s:]{0,3})?(PMC[1-9][0-9]{2,9})(?:\.[0-9]{1,2})?\b", re.IGNORECASE)
 _TRIAL = re.compile(r"\b(NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b", re.IGNORECASE)
 _DOI = re.compile(
@@ -40,6 +42,7 @@ _ARXIV_NUMBER = re.compile(
 _QUOTED = re.compile(r"[“„«\"]([^“”„«»\"]{8,600})[”“»\"]")
 _LINK_TEXT = re.compile(r"\[([^\[\]]{8,600})\]\((?=https?:)")
 _WORD = re.compile(r"[^\W_]+|[<>≤≥&]")
+_ARROW = re.compile(r"<?[-–=]{1,3}>")
 _GREEK = re.compile(f"({'|'.join(name for name in GREEK_NAMES.values() if len(name) > 3)})")
 _MARKUP = re.compile(
     r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?(?:i|b|em|sub|sup)>"
@@ -91,6 +94,11 @@ class WrittenReference:
         return len(content_words(tokens(self.says.title))) >= (1 if self.is_labelled else _LEAST_TITLE)
 
     @property
+    def journal_before_place(self) -> str:
+        """The journal as what stands right before year and volume."""
+        return journal_before_place(self.text, self.says.volume, self.says.pages)
+
+    @property
     def says_more(self) -> bool:
         """Whether it says anything besides identifiers that a record can be compared with."""
         return self.has_title or bool(self.says.volume and self.says.pages) or bool(self.says.authors)
@@ -114,10 +122,11 @@ def read_reference(written: str) -> WrittenReference:
 
 def title_words(text: str) -> tuple[str, ...]:
     """The words of a title as `tokens`, with the names of Greek letters apart: PPARalpha is PPARα."""
-    return tuple(part for token in tokens(text) for part in _GREEK.split(token) if part)
+    return tuple(part for token in tokens(_ARROW.sub(" ", text)) for part in _GREEK.split(token) if part)
 
 
 def _words(text: str) -> tuple[Word, ...]:
+    text = _ARROW.sub(lambda found: " " * len(found[0]), text)
     return tuple(
         Word(token, found.start(), found.end()) for found in _WORD.finditer(text) for token in title_words(found[0])
     )
@@ -150,6 +159,9 @@ def _without_ids(text: str) -> tuple[str, RecordIds]:
         text = _ARXIV_NUMBER.sub(lambda match: take("arxiv", match), text)
     if text.strip(" .:#").isdigit() and not any(found):
         note(RecordIds(pmid=text.strip(" .:#").lstrip("0")[:9]))
+    elif not any(found) and (noted := _NOTED_PMID.fullmatch(text)):
+        note(RecordIds(pmid=noted[1]))
+        text = noted[2] or noted[3]
     return text, found
 
 

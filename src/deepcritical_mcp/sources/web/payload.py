@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from deepcritical_mcp.dates import readings
+from deepcritical_mcp.dates import current_date, readings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
@@ -60,6 +60,7 @@ def hit_of(
     title, ids = clean_line(title) or clean_line(host_of(url)), record_ids(url)
     own_title = _SITE_SUFFIX.sub("", title) if any(ids) else title
     fields = {"title": own_title, "url": url, "date": date, **ids._asdict()}
+    fields["accessed"] = current_date().isoformat()
     page = Publication.of("page", clean_text(content) or title, provider=provider, source="web", **fields)
     if score is None or math.isnan(score):
         return Hit(publication=page, ranked=True)

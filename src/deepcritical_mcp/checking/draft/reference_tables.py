@@ -1,0 +1,113 @@
+"""Tables of Markdown whose rows are references: one in a cell, or its authors, title and the rest in several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_surely_entry
+from deepcritical_mcp.checking.draft.list_entries import ListEntry
+from deepcritical_mcp.checking.draft.masking import Line, lines_of
+from deepcritical_mcp.excerpts import Span
+from deepcritical_mcp.text import clean_line
+
+_RULE = re.compile(r"[ \t]{0,3}\|?(?:[ \t]{0,9}:?-{1,200}:?[ \t]{0,9}\|){1,30}(?:[ \t]{0,9}:?-{1,200}:?)?[ \t]{0,9}")
+_BAR = re.compile(r"(?<!\\)\|")
+_LABEL = re.compile(r"\[?([0-9]{1,4})[\].)]{0,2}")
+_COLUMNS: Mapping[str, Sequence[str]] = {
+    "authors": "author,authors,author(s),first author,study,autor,autoren,auteur,auteurs,autores,autori".split(","),
+    "year": "year,publication year,year of publication,date,jahr,année,año,ano,anno".split(","),
+    "title": "title,article title,paper title,paper,article,titel,titre,título,titolo".split(","),
+    "journal": "journal,source,publisher,zeitschrift,revue,revista,rivista".split(","),
+    "pmid": "pmid,pubmed,pubmed id".split(","),
+    "pmcid": "pmcid,pmc".split(","),
+    "doi": "doi,doi link,link,url".split(","),
+}
+_NAMED: Mapping[str, str] = {name: column for column, names in _COLUMNS.items() for name in names}
+_LEAST_REFERENCE = 40
+"""Characters of a cell that is a whole reference."""
+_LEAST_TITLE = 3
+"""Words."""
+
+
+class ReferenceTable(NamedTuple):
+    """A table of references: where it stands, with its header, and its rows."""
+
+    span: Span
+    entries: Sequence[ListEntry]
+
+
+def reference_tables(text: str) -> Iterator[ReferenceTable]:
+    """The tables whose rows are references. One of results that only names the studies is none."""
+    lines = [*lines_of(text)] if "|" in text else []
+    end = 0
+    for number, line in enumerate(lines[1:], 1):
+        if number >= end and "-" in line.text and _RULE.fullmatch(line.text) and "|" in lines[number - 1].text:
+            rows = [*_rows(lines, number + 1)]
+            end = number + 1 + len(rows)
+            if entries := _entries(_cells(lines[number - 1].text), rows):
+                yield ReferenceTable(Span(lines[number - 1].start, rows[-1].end), entries)
+
+
+def _rows(lines: Sequence[Line], number: int) -> Iterator[Line]:
+    while number < len(lines) and "|" in lines[number].text:
+        yield lines[number]
+        number += 1
+
+
+def _cells(row: str) -> list[str]:
+    return [clean_line(cell).replace("\\|", "|") for cell in _BAR.split(row.strip().removeprefix("|"))]
+
+
+def _entries(header: Sequence[str], rows: Sequence[Line]) -> list[ListEntry]:
+    cells = [_cells(row.text) for row in rows]
+    titles = [one.strip("*_ ").casefold() for one in header]
+    columns = {_NAMED[title]: at for at, title in reversed([*enumerate(titles)]) if title in _NAMED}
+    whole = next((at for at in range(len(header)) if _are_references([_cell(row, at) for row in cells])), -1)
+    if whole < 0 and not ({"authors", "title"} <= {*columns} and len(columns) > 2):
+        return []
+    parts = {name: at for name, at in columns.items() if at != whole}
+    return [
+        ListEntry(written, row.start, row.end, found[1] if (found := _LABEL.fullmatch(_cell(one, 0))) else "")
+        for row, one in zip(rows, cells, strict=True)
+        if (written := _in_one(one, whole, parts) if whole >= 0 else _composed(one, parts))
+    ]
+
+
+def _cell(row: Sequence[str], at: int) -> str:
+    return row[at] if 0 <= at < len(row) else ""
+
+
+def _are_references(column: Sequence[str]) -> bool:
+    filled = [one for one in column if one]
+    return 2 * sum(len(one) >= _LEAST_REFERENCE and is_surely_entry(one) for one in filled) > len(filled)
+
+
+def _in_one(row: Sequence[str], whole: int, columns: Mapping[str, int]) -> str:
+    """A reference that stands in one cell, with the numbers in others."""
+    written = _cell(row, whole)
+    return " ".join((written, *_ids(row, columns, written))) if any(map(str.isalpha, written)) else ""
+
+
+def _composed(row: Sequence[str], columns: Mapping[str, int]) -> str:
+    """A reference whose parts stand in several cells; "" without a title."""
+    authors, year, title, journal = (
+        _cell(row, columns.get(name, -1)) for name in ("authors", "year", "title", "journal")
+    )
+    title = title.strip('“”"„«» ').rstrip(".")
+    if len(title.split()) < _LEAST_TITLE:
+        return ""
+    dated = f"{authors} ({year})." if year else f"{authors.rstrip('.')}."
+    ids = _ids(row, columns, "")
+    written = " ".join(filter(None, (dated, f"{title}.", f"{journal.rstrip('.')}." if journal else "", *ids)))
+    return written if has_date_or_id(written) else ""
+
+
+def _ids(row: Sequence[str], columns: Mapping[str, int], written: str) -> Iterator[str]:
+    """The numbers of a row that `written` does not have, named as references name them."""
+    for name in ("pmid", "pmcid", "doi"):
+        value = _cell(row, columns.get(name, -1))
+        if any(map(str.isdigit, value)) and value not in written:
+            bare = value.isdecimal() or value.startswith("10.")
+            yield f"{name.upper() if name != 'doi' else 'doi:'} {value}".replace(": ", ":") if bare else value
