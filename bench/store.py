@@ -1,12 +1,13 @@
 """The evidence store's speed, its event-loop stalls, and the memory that dropped sessions leave behind.
 
-    python bench/store.py [--sizes 100,1000,10000] [--sessions 1000] [--folder]
+    python bench/store.py [--sizes 100,1000,10000] [--sessions 1000] [--folder] [--growth 10000]
 
 Compared with bare Chroma and the same model: documents are added a hundred at a time, and a search is one embedding and
 one `query` for 5 results. Texts have 200 made-up words each and are embedded beforehand, so that adding is measured
 without the model. Every search uses a new query. Stalls are measured while 1,000 items are added, with and without
 embedding. Memory is the process's after `--sessions` sessions of 200 items were opened and dropped, compared with the
-memory after a tenth of them.
+memory after a tenth of them. With `--growth`, only the cost of growing is measured, with made-up vectors: processor
+time per item while a session grows, next to bare Chroma, and the first answer of a session that was opened again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import statistics
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -28,9 +30,11 @@ from pathlib import Path
 import chromadb
 import chromadb.config
 import numpy as np
+from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import passages
+from deepcritical_mcp.evidence.embedding.calibration import MINILM
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
@@ -208,14 +212,66 @@ async def memory(embedder: EmbeddingService, sessions: int) -> None:
     await registry.aclose()
 
 
+class MadeUp:
+    """Made-up unit vectors, the same for the same text, in place of the model."""
+
+    name = "made up"
+    calibration = MINILM
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = np.stack([np.random.default_rng(zlib.crc32(one.encode())).standard_normal(384) for one in texts])
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+    query_vectors = vectors
+
+
+async def growth(folder: Path, size: int) -> None:
+    step = max(size // 10, 100)
+    for place in (None, folder):
+        settings = Settings(max_evidence=1_000_000, data_dir=place)
+        registry = SessionRegistry(settings, MadeUp(), open_backend(settings))
+        store = await registry.open()
+        options = chromadb.config.Settings(anonymized_telemetry=False)
+        client = chromadb.PersistentClient(place / "bare", options) if place else chromadb.EphemeralClient(options)
+        bare = client.create_collection(
+            f"grows-{place is None}", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+        )
+        evidence = texts(size, seed=7)
+        print(f"milliseconds of processor time per item, kept in {'a folder' if place else 'memory'}, bare Chroma's:")
+        for start in range(0, size, step):
+            some = evidence[start : start + step]
+            begun = time.process_time()
+            for block in range(0, len(some), 100):
+                await store.add_evidence(some[block : block + 100])
+            ours, begun = time.process_time() - begun, time.process_time()
+            for block in range(0, len(some), 100):
+                ids, content = zip(*((one.id, one.text.content) for one in some[block : block + 100]), strict=True)
+                bare.add(ids=list(ids), embeddings=await MadeUp().vectors(content), documents=list(content))
+            plain = time.process_time() - begun
+            print(f"{start + len(some):9,}{ours / len(some) * 1e3:8.2f}{plain / len(some) * 1e3:8.2f}", flush=True)
+        await registry.aclose()
+        if place:
+            registry = SessionRegistry(settings, MadeUp(), open_backend(settings))
+            begun, processor = time.perf_counter(), time.process_time()
+            await (await registry.get(store.session_id)).search_similar("what was this about?")
+            begun, processor = time.perf_counter() - begun, time.process_time() - processor
+            print(f"opened again: first answer after {begun:.2f} s ({processor:.2f} s of processor time)")
+            await registry.aclose()
+
+
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="100,1000,10000")
     parser.add_argument("--sessions", type=int, default=1_000)
     parser.add_argument("--folder", action="store_true", help="keep the sessions in a folder, not in memory")
+    parser.add_argument("--growth", type=int, default=0, help="measure the cost of growing to so many items")
     arguments = parser.parse_args()
     packages = ("deepcritical-mcp", "chromadb", "onnxruntime", "numpy")
     print(f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in packages))
+    if arguments.growth:
+        with tempfile.TemporaryDirectory() as scratch:
+            await growth(Path(scratch), arguments.growth)
+        return
     embedder = EmbeddingService()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) if arguments.folder else None

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
@@ -26,7 +26,8 @@ from filelock import FileLock
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
-from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing, turn_of
+from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing
+from deepcritical_mcp.net.turns import turn_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
@@ -223,6 +224,54 @@ async def test_a_moment_that_has_passed_is_replaced_before_sending(monkeypatch: 
     monkeypatch.setattr(time, "monotonic", lambda: a_second_later)
     await limiter.confirm()
     assert next_moment(place) > time.monotonic_ns() // 1_000
+
+
+async def test_a_moment_lost_while_connecting_is_replaced_by_this_one_if_nobody_took_one(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    place = MemoryPlace()
+    limiter = Pacing(3_600, [place])
+    await limiter.acquire()
+    planned = next_moment(place)
+    now = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: now() + 1)
+    with anyio.fail_after(10):
+        await limiter.confirm()
+    assert next_moment(place) > planned
+    place.change(lambda now, free: free + 1)  # another process took a moment
+    monkeypatch.setattr(time, "monotonic", lambda: now() + 2)
+    confirmed = False
+
+    async def confirm() -> None:
+        nonlocal confirmed
+        await limiter.confirm()
+        confirmed = True
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(confirm)
+        await anyio.sleep(0.05)
+        tasks.cancel_scope.cancel()
+    assert not confirmed
+
+
+async def test_a_request_that_lost_its_moment_goes_before_those_that_still_have_to_connect():
+    limiter = Pacing(0.02)
+    went: list[str] = []
+    before = 0
+
+    async def send(name: str, take: Callable[[], Awaitable[None]]) -> None:
+        await take()
+        went.append(name)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(send, "first", limiter.acquire)
+        await anyio.wait_all_tasks_blocked()
+        before = len(went)
+        for _ in range(3):
+            tasks.start_soon(send, "connected", limiter.confirm)
+    assert [n for n, name in enumerate(went) if name == "connected"][-1] - before <= 3
+    assert went.count("first") == 20
 
 
 async def test_a_redirect_takes_a_moment_of_its_own():

@@ -61,9 +61,18 @@ def _without_given_names(written: Sequence[str], authors: Sequence[AuthorName]) 
     places, kept = places_of_people(written, authors), list[str]()
     for number, name in enumerate(written):
         before = authors[places[number - 1]] if number and places[number - 1] >= 0 else None
-        is_given = before and places[number] < 0 and _words(name) <= _words(before.given)
+        is_given = before and places[number] < 0 and _is_given(name, before)
         kept += [] if is_given else [name]
     return kept
+
+
+def _is_given(name: str, author: AuthorName) -> bool:
+    """Whether a name may be the given names of an author, of whom a record may have the initials only."""
+    known = re.findall(r"\w+", author.given)
+    if any(len(word) > 1 and not word.isupper() for word in known):
+        return _words(name) <= _words(author.given)
+    written = "".join(word[0] for word in re.findall(r"\w+", name))
+    return bool(written) and plain_letters("".join(known) or author.initials).startswith(plain_letters(written))
 
 
 def _words(name: str) -> frozenset[str]:

@@ -11,9 +11,13 @@ from deepcritical_mcp.evidence.titles import content_words, is_translation, toke
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 
 _RIGHT_BESIDE = re.compile(
-    r"\b(?:1[5-9]|20)\d\d[a-z]?[)\]]?[\s,;:.(\[]{0,4}(?:PMIDs?\b|PubMed\b|PMC\d|doi\b|10\.\d|https?:)", re.IGNORECASE
+    r"\b(?:1[5-9]|20)\d\d[a-z]?[)\]]{0,3}[\s,;:.(\[]{0,4}(?:PMIDs?\b|PubMed\b|PMC\d|doi\b|10\.\d|https?:)",
+    re.IGNORECASE,
 )
-_WITH_OTHERS = re.compile(r"\bet al\b")
+_WITH_OTHERS = re.compile(
+    r"\bet al\b|\b(?:and|&) (?:colleagues|co-?workers|others)\b"
+    r"|\b[A-Z][^\W\d_]{1,30} (?:and|&) [A-Z][^\W\d_]{1,30},? \(?(?:1[5-9]|20)\d\d"
+)
 _LINK = re.compile(r"\[([^\[\]]{1,600})\]\(")
 _LEAST_WORDS = 6
 _SHARED = 0.25
@@ -23,13 +27,13 @@ _SHARED = 0.25
 def is_other_work(written: str, candidates: Sequence[CandidateRecord]) -> bool:
     """Whether the authors, or the title that a link has as its text, are those of another work than all the records.
 
-    Authors count with "et al." right beside the number, unless a group is among the record's: the name may be of one of
-    its members. A title counts if the record has almost none of its words, so that the text of a link that says
-    something of the record is none.
+    Authors count with "et al." or in pairs right beside the number, unless a group is among the record's: the name may
+    be of one of its members. A title counts if the record has almost none of its words, so that the text of a link that
+    says something of the record is none.
     """
-    if link := _LINK.match(written):
-        words = content_words(tokens(link[1]))
-        return len(words) >= _LEAST_WORDS and not any(_may_mean(link[1], words, one.record) for one in candidates)
+    link = _LINK.match(written)
+    if link and len(words := content_words(tokens(link[1]))) >= _LEAST_WORDS:
+        return not any(_may_mean(link[1], words, one.record) for one in candidates)
     if not (_RIGHT_BESIDE.search(written) and _WITH_OTHERS.search(written)):
         return False
     return all(one.agreement.verdict("authors") == "differs" and not _is_by_group(one.record) for one in candidates)

@@ -17,7 +17,8 @@ _OF_PAPERS = frozenset("al article clinical cohort et letter meta analysis paper
 
 def is_note(reference: WrittenReference, record: Publication) -> bool:
     """Whether what stands beside a number is a note on `record` and no reference: no place, and every word of it, but
-    for words for any paper, is one of the record's title, authors, year or subjects; abbreviations count."""
+    for words for any paper, is one of the record's title, authors, year or subjects; abbreviations count. With the
+    first author, it may be one of the abstract's."""
     if reference.is_labelled or reference.says.volume or reference.says.pages:
         return False
     words = [word for word in content_words(tokens(reference.text)) if len(word) > 1 and word not in _OF_PAPERS]
@@ -25,6 +26,8 @@ def is_note(reference: WrittenReference, record: Publication) -> bool:
         return False
     said = " ".join((record.title, record.vernacular_title, *map(str, record.authors), *record.mesh_terms))
     known = {*tokens(said), *tokens(" ".join(record.keywords)), record.date[:4], record.electronic_date[:4]}
+    if record.authors and {*tokens(record.authors[0].family)} <= {*words}:  # "Berg 2019 (PMID 1) - zinc in wounds"
+        known |= {*tokens(" ".join(text.content for text in record.texts))}
     short = {part for word in reference.text.split() if word.strip("().,:;").isupper() for part in tokens(word)}
     titles = tokens(record.title)
     return all(_is_known(word, known) or (word in short and _abbreviates(word, titles)) for word in words)
@@ -39,7 +42,7 @@ def _abbreviates(short: str, words: Sequence[str]) -> bool:
 
 def _is_known(word: str, known: Collection[str]) -> bool:
     """Whether it is a known word or another form of one: "statins", "statin"."""
-    if word in known:
+    if word in known or word.removesuffix("s") in known:
         return True
     stem = word[: max(_STEM, len(word) - 2)]
     return len(word) >= _STEM and any(len(one) >= _STEM and one[: len(stem)] == stem[: len(one)] for one in known)

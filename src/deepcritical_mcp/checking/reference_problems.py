@@ -36,6 +36,8 @@ _NUMBER = re.compile(r"0{0,9}(\d{1,12})")
 _MEDIUM = re.compile(r"\[[A-Z/]{1,4}\]?\Z")
 """What Chinese references put behind a title: "[J]"."""
 _GREEK = frozenset(GREEK_NAMES.values())
+_INITIALS = re.compile(r"\A(?:[A-Z]\.[ -]?){1,3}")
+"""Those of the last author, where no title stands between the names and the journal."""
 _CUT = 100
 """Characters after which a program may cut off a title."""
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
@@ -168,6 +170,7 @@ def _is_named(reference: WrittenReference, says: Statements, record: Publication
     parts = [part.strip() for part in re.split(r"[.,;:()\[\]]", behind) if part.strip()]
     names = [name for name in (record.journal, record.journal_abbreviation, record.medline_abbreviation) if name]
     joined = [" ".join(parts[at : at + size]) for at in range(min(len(parts), 12)) for size in (1, 2, 3)]
+    joined.append(_INITIALS.sub("", says.journal))
     return any(journals_agree(part, names) for part in joined if any(map(str.isalpha, part)))
 
 

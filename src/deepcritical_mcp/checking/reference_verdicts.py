@@ -11,7 +11,7 @@ from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
 from deepcritical_mcp.checking.reference_notes import is_note
 from deepcritical_mcp.checking.reference_problems import IDS, in_order, is_its_preprint, number_problems, problems_of
-from deepcritical_mcp.checking.second_works import second_work
+from deepcritical_mcp.checking.second_works import second_pmid, second_work
 from deepcritical_mcp.checking.unchecked_works import UncheckedWork
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
@@ -158,7 +158,9 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
     numbers = _number_problems(one, record, unasked)
     second = second_work(one.reference, candidate.agreement.says)
+    number = second_pmid(one.draft.text, one.reference.ids.pmid)
     others = [ReferenceProblem(field="title", written=clipped(second, _SHOWN), minor=True)] if second else []
+    others += [ReferenceProblem(field="pmid", written=number, minor=True)] if number else []
     problems = in_order([*numbers, *problems_of(one.reference, candidate.agreement, record), *others])
     verdict: ReferenceVerdict = "verified"
     if any(not problem.minor for problem in problems):
@@ -167,7 +169,7 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    remarks = (*_all_else(one, candidate), *unchecked, *_remarks(candidate, second))
+    remarks = (*_all_else(one, candidate), *unchecked, *_remarks(candidate, second or number))
     reason = " ".join((*_where_numbers_lead(one, numbers, record), *remarks))
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from deepcritical_mcp.checking.draft.inline_references import stated_ids
 from deepcritical_mcp.evidence.titles import content_words, tokens
 from deepcritical_mcp.search.references import Statements, WrittenReference
 
@@ -32,6 +33,16 @@ def second_work(reference: WrittenReference, says: Statements) -> str:
         return ""
     before, after = reference.text[:start], reference.text[start + len(says.title) :]
     return next((side.strip(" .,;") for side in (_behind_place(after, says.pages), before) if _is_work(side)), "")
+
+
+def second_pmid(written: str, first: str) -> str:
+    """A PMID in a reference besides its `first` one; "" if there is none."""
+    others = (
+        one.key.removeprefix("pmid:")
+        for one in stated_ids(written)
+        if one.key.startswith("pmid:") and one.key != f"pmid:{first}"
+    )
+    return next(others, "") if first else ""
 
 
 def _behind_place(text: str, pages: str) -> str:

@@ -19,7 +19,6 @@ from deepcritical_mcp.evidence.identity import (
     Identity,
     base_id,
     conflict,
-    identity_of,
     opposed,
     tells_apart,
     title_similarity,
@@ -178,7 +177,7 @@ class Batch:
         """Applies `dedup_threshold`, except to publications that something else tells apart."""
         if self._dedup_threshold is None:
             return None
-        identity = identity_of(new.publication)
+        identity = Member.of(new.publication).identity
         for id in similarities.at_least(self._dedup_threshold):
             is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
             if not is_other and not opposed(new.publication, self._catalogue[id].publication):
@@ -307,7 +306,7 @@ class Batch:
 
     def _folds(self, new: NewPublication, similarities: _Similarities) -> list[str]:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
-        identity = identity_of(new.publication)
+        identity = Member.of(new.publication).identity
         return [
             id
             for id in similarities.at_least(self._same_meaning)

@@ -4,10 +4,11 @@ arrived does not matter. A publication is a set of descriptions, its members."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import combinations, product
+from typing import cast
 
 from deepcritical_mcp.evidence.identity import (
     LEVELS,
@@ -31,7 +32,7 @@ class Member:
     @classmethod
     def of(cls, publication: Publication) -> Member:
         """The member that `publication` is."""
-        return cls(publication, identity_of(publication))
+        return _latest(publication)
 
     @cached_property
     def facts(self) -> Publication:
@@ -55,6 +56,13 @@ class Member:
         is_cut = not title or title.endswith(("…", "..."))
         return -authority(one), newest, is_cut, -len(self.identity.numbers), -len(one.authors), self.digest
 
+
+def _member(publication: Publication) -> Member:
+    return Member(publication, identity_of(publication))
+
+
+# What is added is looked at in several steps.
+_latest = cast("Callable[[Publication], Member]", lru_cache(128)(_member))
 
 Cluster = tuple[Member, ...]
 """The members of one publication, the best first."""
@@ -80,7 +88,10 @@ def combined(cluster: Cluster) -> Publication:
 
 def clusters_of(members: Iterable[Member]) -> list[Cluster]:
     """The members of each publication, in a fixed order."""
-    clusters: list[Cluster] = [(member,) for member in sorted(members, key=lambda member: member.rank)]
+    given = list(members)
+    if len(given) == 1:  # without its rank, which costs most of adding it
+        return [tuple(given)]
+    clusters: list[Cluster] = [(member,) for member in sorted(given, key=lambda member: member.rank)]
     for level in LEVELS:
         if len(clusters) > 1:
             clusters = _joined(clusters, level)

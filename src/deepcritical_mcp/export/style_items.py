@@ -114,6 +114,8 @@ def style_fields(reference: Reference) -> dict[str, object]:
         item["title"] = f"{mark if bare != translated else ''}{original} {shown}"
     # Chicago writes it before the date of publication, as if that were the date of the retraction; the title says it.
     item.pop("status", None)
+    if reference.form == "other":
+        item["type"] = "document"  # an "article" is a preprint to styles; Zotero knows no documents
     if reference.form == "trial":
         item.pop("version", None)  # the day of the registry's data, which the day of access tells as well
     journal = cover_name(reference.publication.journal)

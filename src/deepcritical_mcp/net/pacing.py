@@ -17,15 +17,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
-from weakref import WeakValueDictionary
 
 import anyio
 import anyio.lowlevel
@@ -34,6 +32,7 @@ from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.cache import make_private_folder
+from deepcritical_mcp.net.turns import TurnLine
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -51,6 +50,7 @@ LOCK_POLL = 0.005
 REDIS_TIMEOUT = 2.0
 
 MAX_STATE_BYTES = 100
+NO_STATE = -1
 
 Step = Callable[[int, int], int]
 """From the present and the next free moment to the new next free moment, all in microseconds."""
@@ -74,59 +74,12 @@ class _Moment(NamedTuple):
 
     wait: float
     at: float = 0.0
-    state: int = 0
+    state: int = NO_STATE
     spacing: int = 0
 
 
-turn_of: ContextVar[str] = ContextVar("turn_of", default="")
-"""Whose calls the current task makes; where several callers wait for a moment, each gets one in turn."""
-
-_moment: ContextVar[float] = ContextVar("moment", default=0.0)  # monotonic; taken by this task for its next request
-
-
-class Slots:
-    """At most so many at the same time, callers by turns: a caller has one call at most in the line for a slot."""
-
-    def __init__(self, count: int) -> None:
-        self._free = anyio.Semaphore(count)
-        self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
-
-    async def acquire(self) -> None:
-        async with self._callers.setdefault(turn_of.get(), anyio.Lock()):
-            await self._free.acquire()
-
-    def release(self) -> None:
-        self._free.release()
-
-
-class _Line:
-    """Those who wait for a turn: one caller's calls in their order, callers by turns."""
-
-    def __init__(self) -> None:
-        self._first = anyio.Lock()
-        self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
-        self._waiting = Counter[str]()
-        self._turn_takes = 0.0  # seconds, of late: longer if other processes ask, too
-
-    def expected_wait(self, least: float) -> float:
-        """Seconds until the turn of a call of this caller that starts to wait now; a turn takes at least `least`."""
-        own = self._waiting[turn_of.get()] + 1
-        return sum(min(own, waiting) for waiting in self._waiting.values()) * max(least, self._turn_takes)
-
-    @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[None]:
-        """Surround a turn. A cancelled call leaves the line to the others."""
-        caller = turn_of.get()
-        self._waiting[caller] += 1
-        try:
-            async with self._callers.setdefault(caller, anyio.Lock()), self._first:
-                began = time.monotonic()
-                try:
-                    yield
-                finally:
-                    self._turn_takes += (time.monotonic() - began - self._turn_takes) / 8
-        finally:
-            self._waiting -= Counter([caller])  # drops what reaches zero
+_NO_MOMENT = _Moment(0)
+_moment: ContextVar[_Moment] = ContextVar("moment", default=_NO_MOMENT)  # taken by this task for its next request
 
 
 class Pacing:
@@ -144,9 +97,9 @@ class Pacing:
         self._shared = bool(places)
         self._steps = steps
         self._paused: dict[str, float] = {}
-        self._turn = anyio.Lock()
+        self._turn, self._front = anyio.Lock(), anyio.Lock()
         # Only one of each line waits for the turn, so the requests of calls under way do not wait for those to come.
-        self._lines = {"first": _Line(), "next": _Line()}
+        self._lines = {"first": TurnLine(), "next": TurnLine()}
         self._thread = anyio.CapacityLimiter(1)  # of its own: calls at work in all others would hold up the line
 
     def expected_wait(self, step: Literal["first", "next"] = "first") -> float:
@@ -162,47 +115,62 @@ class Pacing:
         """
         if self._spacing:
             async with self._lines[step].turn(), self._turn:
-                await self._next_moment()
+                wait = await self._take_behind_front()
+                while wait > 0:
+                    await anyio.sleep(wait)
+                    wait = await self._take_behind_front()
 
-    async def _next_moment(self) -> None:
-        moment = await anyio.to_thread.run_sync(self._take, limiter=self._thread)
-        while moment.wait > 0:
-            await anyio.sleep(moment.wait)
-            moment = await anyio.to_thread.run_sync(self._take, limiter=self._thread)
-        _moment.set(moment.at)
+    async def _take_behind_front(self) -> float:
+        async with self._front:
+            return await self._take_for_request()
+
+    async def _take_for_request(self, unused: int = NO_STATE) -> float:
+        """Take this moment for the task's next request, or return the seconds to wait."""
+        moment = await anyio.to_thread.run_sync(self._take, unused, limiter=self._thread)
+        if moment.wait > 0:
+            return moment.wait
+        _moment.set(moment)
         try:
             await anyio.lowlevel.checkpoint_if_cancelled()
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state, limiter=self._thread)
             raise
+        return 0
 
     async def confirm(self) -> None:
-        """Call this right before the request is sent: a moment that has passed by then is replaced by another.
+        """Call this right before the request is sent: a moment that has passed by then is replaced by this one, if
+        nobody took one since, or by the next.
 
         Connecting takes time, especially at first; without this, requests that waited for it would be sent together.
-        It does not queue again: on a busy machine, requests would lose their turn over and over.
+        It does not queue again: on a busy machine, requests would lose their turn over and over. It goes before those
+        who still have to connect: otherwise they would let one moment after the other pass.
         """
-        if self._spacing and time.monotonic() - _moment.get() > MAX_LATENESS:
-            await self._next_moment()
+        lost = _moment.get()
+        if self._spacing and time.monotonic() - lost.at > MAX_LATENESS:
+            async with self._front:
+                wait = await self._take_for_request(lost.state)
+                while wait > 0:
+                    await anyio.sleep(wait)
+                    wait = await self._take_for_request(lost.state)
 
     async def sent(self) -> None:
         """Call this right after the request was sent: if that took long, the next one waits as much longer.
 
         A busy machine can stop this process between `confirm` and sending.
         """
-        late = time.monotonic() - _moment.get()
-        _moment.set(0.0)  # a redirect is another request
+        late = time.monotonic() - _moment.get().at
+        _moment.set(_NO_MOMENT)  # a redirect is another request
         if self._spacing and late > MIN_LATENESS:
             await anyio.to_thread.run_sync(self._move, round(late * 1e6), limiter=self._thread)
 
-    def _take(self) -> _Moment:
-        """Take this moment if it is free."""
+    def _take(self, unused: int = NO_STATE) -> _Moment:
+        """Take this moment if it is free, or if none was taken after the one that left the state `unused`."""
         moment = _Moment(0)
 
         def step(now: int, free: int, spacing: int) -> int:
             nonlocal moment
-            if now < free <= now + 2 * spacing + MAX_AHEAD * 1e6:
+            if free != unused and now < free <= now + 2 * spacing + MAX_AHEAD * 1e6:
                 moment = _Moment((free - now) / 1e6)
                 return free
             moment = _Moment(0, time.monotonic(), now + spacing, spacing)

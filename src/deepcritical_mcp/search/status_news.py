@@ -66,7 +66,7 @@ async def status_news(
     trials: Mapping[str, Publication] = {}
     if registry and numbers:
         try:
-            trials = (await registry.fetch(numbers)).records
+            trials = (await registry.fetch_anew(numbers)).records
         except ProviderError as error:
             errors.append(OutageRemark(f"{registry.title} could not be asked about {len(numbers)} trials: {error}"))
     changed, items, says = list[Publication](), list[NewsItem](), dict[str, tuple[str, ...]]()

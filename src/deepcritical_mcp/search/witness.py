@@ -192,7 +192,7 @@ class Witness:
         for batch in _batches(asked, RECORDS_AT_A_TIME):
             with anyio.move_on_after(seconds_for(TO_READ_STATUS)) as scope:
                 try:
-                    found |= (await pubmed.fetch(batch)).records
+                    found |= (await pubmed.fetch_anew(batch)).records
                 except ProviderError as error:
                     problem = error.message
             problem = f"{pubmed.title} did not answer in time." if scope.cancelled_caught else problem

@@ -332,8 +332,12 @@ class Source(ABC):
         """At most `limit` results of one variant from `offset` on, under the filters of `request`."""
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
-        """The records of `ids`, for a source that answers in two steps."""
+        """The records of `ids`, for a source that answers in two steps; they may have been read earlier today."""
         raise NotImplementedError
+
+    async def fetch_anew(self, ids: Sequence[str]) -> Fetched:
+        """The records of `ids` as they are now."""
+        return await self.fetch(ids)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         """What `ask` sends for a variant, as in `Answer.sent`; "" if that depends on who answers."""

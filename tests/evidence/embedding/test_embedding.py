@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind
 from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
-from deepcritical_mcp.evidence.embedding.service import RETRY_SECONDS, SLICE, EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import QUERY_WORKERS, RETRY_SECONDS, SLICE, EmbeddingService
+from deepcritical_mcp.net.turns import turn_of
 
 
 class FakeModel:
@@ -30,10 +32,10 @@ class FakeModel:
 
     def __init__(self, before: Callable[[Sequence[str], Kind], None] = lambda texts, kind: None) -> None:
         self.asked: list[str] = []
-        self._before = before
+        self.before = before
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        self._before(texts, kind)
+        self.before(texts, kind)
         self.asked.extend(texts)
         return np.array([[len(text), kind == "query"] for text in texts], np.float32)
 
@@ -211,6 +213,59 @@ async def test_a_small_call_gets_in_between_a_big_one() -> None:
     await big
 
     assert model.asked.index("small") == SLICE
+
+
+@pytest.mark.parametrize("kind", ["document", "query"])
+async def test_a_caller_with_one_text_does_not_wait_for_another_with_a_hundred_calls(kind: Kind) -> None:
+    model_busy, others_wait = threading.Event(), threading.Event()
+
+    def wait_for_the_others(texts: Sequence[str], kind: Kind) -> None:
+        model_busy.set()
+        others_wait.wait()
+
+    model = FakeModel(wait_for_the_others)
+    service = EmbeddingService(source=FakeSource(model, workers=1))
+    embed = service.embed if kind == "document" else service.embed_query
+
+    def ask(caller: str, text: str) -> asyncio.Task[list[float]]:
+        turn_of.set(caller)
+        return asyncio.create_task(embed(text))
+
+    greedy = [ask("greedy", f"text {number}") for number in range(100)]
+    await anyio.to_thread.run_sync(model_busy.wait)
+    modest = ask("modest", "modest")
+    for _ in range(20):
+        await asyncio.sleep(0)  # lets it come as far as it can: it waits for a worker
+    others_wait.set()
+    await asyncio.gather(modest, *greedy)
+
+    assert model.asked.index("modest") <= 2 * QUERY_WORKERS
+
+
+async def test_only_a_callers_own_texts_and_as_many_of_each_other_ones_count_as_a_wait() -> None:
+    model_busy, free, late = threading.Event(), threading.Event(), 30.0
+
+    def hang(texts: Sequence[str], kind: Kind) -> None:
+        model_busy.set()
+        free.wait()
+
+    model = FakeModel(lambda texts, kind: time.sleep(0.001))
+    service = EmbeddingService(source=FakeSource(model, workers=1))
+    await service.embed("the pace of the model is known from here on")
+    model.before = hang
+    turn_of.set("greedy")
+    greedy = asyncio.create_task(service.embed_batch([f"{number} {'long ' * 10**6}" for number in range(SLICE)]))
+    await anyio.to_thread.run_sync(model_busy.wait)
+    try:
+        with anyio.fail_after(late), pytest.raises(EmbeddingError, match="busy"):
+            await service.embed("long " * 10**6)
+        turn_of.set("modest")
+        asyncio.get_running_loop().call_soon(free.set)
+        with anyio.fail_after(late):
+            await service.embed("short")
+    finally:
+        free.set()
+        await greedy
 
 
 async def test_no_more_workers_embed_documents_than_the_model_can_use() -> None:

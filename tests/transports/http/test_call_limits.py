@@ -196,6 +196,16 @@ async def test_each_caller_has_turns_of_its_own_at_the_sources(serving: Serving)
         assert server.web.turns == ["alice", "bob"]
 
 
+async def test_programs_of_this_machine_have_turns_by_connection(serving: Serving) -> None:
+    async with serving() as server:
+        for _ in range(2):
+            async with server.client(mode="legacy") as client:
+                for _ in range(2):
+                    content(await client.call_tool("web_search", {"query": "metformin"}))
+    first, again, second, last = server.web.turns
+    assert first == again != second == last
+
+
 async def test_what_a_client_asked_for_stops_when_its_connection_ends(serving: Serving) -> None:
     greeting = {
         "protocolVersion": "2025-11-25",

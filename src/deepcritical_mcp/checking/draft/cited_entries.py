@@ -115,7 +115,7 @@ def find_citations(body: str, entries: Sequence[CitedEntry], sections: Sequence[
         named = [DraftCitation(one.start, one.end, tuple(number + 1 for number in one.entries)) for one in works]
     inline = _inline(body, entries, citations, missing)
     covered = Citations(citations, body)
-    apart = [one for one in missing if one.is_sure and not covered.around(one.start, one.end)]
+    apart = [one for one in missing if one.is_sure and not covered.around(max(one.start, one.opened), one.end)]
     # A footnote that is no reference is not missing.
     explained = frozenset(_FOOTNOTE.findall(body))
     unknown = dict.fromkeys(f"[{label}]" for label in without_entry if label not in explained)

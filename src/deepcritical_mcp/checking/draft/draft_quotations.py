@@ -29,8 +29,14 @@ def quoted_spans(text: str, blocks: Sequence[Paragraph]) -> list[Span]:
     return [
         span
         for one in blocks
-        for span in ([Span(one.start, one.end)] if one.is_quoted else _in_paragraph(text, Span(one.start, one.end)))
+        for span in (_in_block if one.is_quoted else _in_paragraph)(text, Span(one.start, one.end))
     ]
+
+
+def _in_block(text: str, block: Span) -> Sequence[Span]:
+    """The quoted block itself, or what is quoted in most of it: "> Berg writes: “…”"."""
+    spans = _in_paragraph(text, block)
+    return spans if 2 * sum(one.end - one.start for one in spans) > block.end - block.start else [block]
 
 
 def _in_paragraph(text: str, paragraph: Span) -> Sequence[Span]:

@@ -52,11 +52,12 @@ _SENTENCE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _CITES = re.compile(
-    r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]"
+    r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
     r"|\((?:[^\W\d_][\w'’-]{1,30}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{1,30})?,? (?:1[5-9]|20)\d\d[a-z]?[);])"
 )
 _TELLS = re.compile(
-    r"\((?:1[5-9]|20)\d\d[a-z]?\),? [a-z]{2}"
+    r"\((?:1[5-9]|20)\d\d[a-z]?(?:[,;:] [^()\n]{1,200})?\),? [a-z]{2}"
+    r"|\]\([^()\s]{1,200}\),? (?:is|are|was|were|has|have|had|shows?|showed|finds?|found|reports?|reported)\b"
     r"|\b(?:et al\.?|(?:and|&) (?:colleagues|co-?workers)),? (?!eds?\b|editors?\b|in\b|in:|für\b|the\b)[a-zß-ÿ]{3}"
 )
 _IBID = re.compile(r"[*_]{0,2}(?:ibid(?:em)?|ebd|ebenda|ebd\.|idem|id\.|там же)\b", re.IGNORECASE)
@@ -66,7 +67,15 @@ _LONGEST = 1_500
 def starts_like_entry(text: str) -> bool:
     """Whether a text begins as entries do: with names, a title in quotation marks, a link or a number of a record."""
     text = " ".join(text[:700].split()).lstrip(" )]}.,;:")
-    return bool(_STARTS.match(text) or _BODY_START.match(text) or _QUOTED_START.match(text) or _BARE_ID.match(text))
+    if _STARTS.match(text) or _QUOTED_START.match(text) or _BARE_ID.match(text):
+        return True
+    body = _BODY_START.match(text)
+    return body is not None and is_without_verb(body[0])
+
+
+def starts_with_names(text: str) -> bool:
+    """Whether a text begins with the name of a person, as entries write it."""
+    return _STARTS.match(" ".join(text[:200].split())) is not None
 
 
 def is_whole_entry(text: str) -> bool:
@@ -129,7 +138,9 @@ def is_surely_entry(text: str) -> bool:
         return False
     if _MEDLINE.search(text) and not _CITES.search(text, 1):
         return True
-    if _BARE_ID.fullmatch(text) or _TITLE_AND_ID.fullmatch(text) or _TITLE_AND_YEAR.fullmatch(text):
+    if _BARE_ID.fullmatch(text) or _TITLE_AND_YEAR.fullmatch(text):
+        return True
+    if _TITLE_AND_ID.fullmatch(text) and text.count("](") < 2:
         return True
     if _CITES.search(text, 1) or _has_several_numbers(text):
         return False

@@ -1,4 +1,4 @@
-"""Footnotes of Markdown, "[^a]: Berg J. …", with their indented lines."""
+"""Footnotes of Markdown: "[^a]: Berg J. …", with their indented lines, and "^[Berg J. …]" within a sentence."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_no_en
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.masking import lines_of
 
+_INLINE = re.compile(r"\^\[((?:[^\[\]]|\[[^\[\]\n]{0,300}\]){8,3000})\]")
 _NOTE = re.compile(r" {0,3}\[\^([^\]\s]{1,60})\]:[ \t]{0,4}")
 
 
@@ -28,5 +29,23 @@ def footnotes_in(text: str) -> Iterator[ListEntry]:
             next_one += 1
         start, end = line.start + mark.end(), lines[last].end
         whole = text[start:end].strip()
-        if is_whole_entry(whole) or (has_date_or_id(whole) and not is_no_entry(whole)):
+        if _is_reference(whole):
             yield ListEntry(whole, start, end, f"^{mark[1]}")
+
+
+def with_marks_for_notes(text: str) -> tuple[str, list[ListEntry]]:
+    """A text of the same length with marks, "[^1i]", for the notes within its sentences that are references; these."""
+    notes = list[ListEntry]()
+
+    def mark(found: re.Match[str]) -> str:
+        if not _is_reference(found[1].strip()):
+            return found[0]
+        label = f"^{len(notes) + 1}i"
+        notes.append(ListEntry(found[1].strip(), *found.span(1), label))
+        return f"[{label}]".ljust(len(found[0]))
+
+    return (_INLINE.sub(mark, text) if "^[" in text else text), notes
+
+
+def _is_reference(note: str) -> bool:
+    return is_whole_entry(note) or (has_date_or_id(note) and not is_no_entry(note))

@@ -43,10 +43,11 @@ _PAGE_NUMBER = re.compile(
 _ENDED = re.compile(r"[.\])}>\"”’*]\s{0,4}$|[0-9][a-z]?\s{0,4}$|/\S{1,300}\s{0,4}$")
 _PMID = re.compile(r"[1-9][0-9]{4,8}")
 _PMIDS = re.compile(
-    rf"(?:PMIDs?:?\s{{0,2}})?(?:{_PMID.pattern}(?:\s{{0,3}}[,;]\s{{0,3}}|\s{{1,3}})){{1,300}}{_PMID.pattern}\.?", re.I
+    rf"(?:PMIDs?:?\s{{0,2}})?(?:{_PMID.pattern}(?:\s{{0,3}}[,;]\s{{0,3}}|\s{{1,3}})(?:PMID:?\s{{0,2}})?){{1,300}}{_PMID.pattern}\.?",
+    re.IGNORECASE,
 )
 _IN_ONE_LINE = re.compile(r"(?:(?<=\s)|^)(?:\[([0-9]{1,3})\]|([0-9]{1,3})[.)])\s{1,3}(?=[^\W\d_]|[\"“„«])")
-_LETTER = re.compile(r"(?:(?<=\s)|\A)\(?([a-z])\)\s{1,4}(?=\S)")
+_LETTER = re.compile(r"(?:(?<=\s)|\A)\(?([a-z]|[1-9])\)\s{1,4}(?=\S)")
 _WHOLE_SHARE = 0.8
 """Of the lines of a list that are entries by themselves, if none is wrapped."""
 _MOST_MISSING = 10
@@ -80,21 +81,33 @@ def entries_in(text: str, start: int, end: int) -> list[ListEntry]:
     while entries and not marked and len(entries) > 1 and is_no_entry(entries[-1].text):
         entries.pop()
     entries = [part for one in entries for part in _parts(text, one)] if len(entries) <= 3 else entries
-    return [part for one in entries for part in (_lettered(one) or _numbers_apart(one))]
+    return [part for one in entries for part in parts_apart(one)]
+
+
+def parts_apart(entry: ListEntry) -> list[ListEntry]:
+    """The references of an entry that has several, "(a) Berg … (b) Ruiz …" or "PMID 1234567, 2345678"; else itself."""
+    return _lettered(entry) or [*_numbers_apart(entry)]
+
+
+def part_label(label: str, letter: str) -> str:
+    """The label of a part of an entry: "3a", "^n (a)"; "" without a label."""
+    return f"{label} ({letter})" if label.startswith("^") else label and label + letter
 
 
 def _lettered(entry: ListEntry) -> list[ListEntry]:
-    """The references of an entry that has several, "3. (a) Berg … (b) Ruiz …", with labels "3a", "3b"; else []."""
+    """The references of an entry that has several, "3. (a) Berg … (b) Ruiz …", with labels "3a", "3b"; else []. Also
+    "(1) Berg … (2) Ruiz …"."""
     marks = [*_LETTER.finditer(entry.text)]
-    if len(marks) < 2 or marks[0].start() or [one[1] for one in marks] != [*ascii_lowercase[: len(marks)]]:
+    letters = [ascii_lowercase[int(one[1]) - 1] if one[1].isdecimal() else one[1] for one in marks]
+    if len(marks) < 2 or marks[0].start() or letters != [*ascii_lowercase[: len(marks)]]:
         return []
     bounds = [*(one.start() for one in marks[1:]), len(entry.text)]
     pieces = [entry.text[one.end() : end].strip(" ;\n") for one, end in zip(marks, bounds, strict=True)]
     if not all(has_date_or_id(piece) and starts_like_entry(piece) for piece in pieces):
         return []
     return [
-        ListEntry(piece, entry.start, entry.end, entry.label + (one[1] if entry.label else ""))
-        for one, piece in zip(marks, pieces, strict=True)
+        ListEntry(piece, entry.start, entry.end, part_label(entry.label, one))
+        for one, piece in zip(letters, pieces, strict=True)
     ]
 
 
@@ -103,9 +116,9 @@ def _numbers_apart(entry: ListEntry) -> Iterator[ListEntry]:
     if not _PMIDS.fullmatch(entry.text):
         yield entry
         return
-    for one in _PMID.finditer(entry.text):
+    for number, one in enumerate(_PMID.finditer(entry.text)):
         at = entry.start + one.start()
-        yield ListEntry(f"PMID {one[0]}", at, at + len(one[0]), entry.label)
+        yield ListEntry(f"PMID {one[0]}", at, at + len(one[0]), part_label(entry.label, ascii_lowercase[number % 26]))
 
 
 def _between(lines: Sequence[Line], starts: Sequence[_Start], *, is_marked: bool) -> Iterator[ListEntry]:

@@ -24,7 +24,7 @@ from deepcritical_mcp.checking.draft.draft_parts import CitingSentence, Draft, D
 from deepcritical_mcp.checking.draft.draft_quotations import LEAST_WORDS, attributed, quoted_spans, quoted_words
 from deepcritical_mcp.checking.draft.draft_remarks import draft_remarks
 from deepcritical_mcp.checking.draft.entry_forms import is_repeated
-from deepcritical_mcp.checking.draft.footnotes import footnotes_in
+from deepcritical_mcp.checking.draft.footnotes import footnotes_in, with_marks_for_notes
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.manager_files import (
     FileEntry,
@@ -85,6 +85,8 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     body = blanked(body, (one.span for one in tables))
     notes = [*footnotes_in(body)]
     body = blanked(body, ((one.start - len(one.label) - 4, one.end) for one in notes))
+    body, within = with_marks_for_notes(body)
+    notes += within
     lists = reference_lists(body)
     body = blanked(body, ((one.region.start, one.region.end) for one in lists))
     listed = [(entry, number) for number, one in enumerate(lists) for entry in one.entries]

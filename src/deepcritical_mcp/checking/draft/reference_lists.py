@@ -146,8 +146,8 @@ def _has_entries(text: str, region: ListRegion, *, needs_marks: bool) -> bool:
         return False
     whole = [is_whole_entry(one.text) and not tells(one.text) for one in entries]
     alike = [
-        had or is_repeated(one.text) or (starts_like_entry(one.text) and not tells(one.text))
-        for one, had in zip(entries, whole, strict=True)
+        is_surely_entry(one.text) or is_repeated(one.text) or (starts_like_entry(one.text) and not tells(one.text))
+        for one in entries
     ]
     return any(whole) and 2 * sum(alike) > len(alike)
 

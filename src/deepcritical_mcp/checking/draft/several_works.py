@@ -1,4 +1,4 @@
-"""Cuts a note with several works into these: "Berg, “…” (2019): 4–9; Ruiz, “…” (2020). See also Weiss, “…” (2018)."."""
+"""Cuts an entry with several works into these: "Berg, “…” (2019): 4–9; Ruiz, “…” (2020). See Weiss, “…” (2018)."."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from string import ascii_lowercase
 
-from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id
-from deepcritical_mcp.checking.draft.list_entries import ListEntry
+from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, starts_with_names
+from deepcritical_mcp.checking.draft.list_entries import ListEntry, parts_apart
 
 _CUT = re.compile(
     r"(?:;\s{1,3}(?:(?:and|but|also|see|compare|cf\.|e\.g\.,|for example,|as well as)\s){0,3}"
@@ -16,13 +16,18 @@ _CUT = re.compile(
 )
 _WORK = re.compile(r"[^\W\d_][^\d“”\"„«»;\n]{2,150}[,.:]\s{1,3}[“\"„«][^“”\"„«»\n]{12,500}[”\"“»]")
 """Names and a title in quotation marks."""
+_TITLE = re.compile(r"[.)?!:]\s{1,3}[^\W\d_a-zß-öø-ÿ][^.?!;\n]{0,300}?(?:\s[a-zß-öø-ÿ]{2,30}){3}")
+"""A title without quotation marks: three words in small letters in a row."""
 _FAR = 1_400
 """Characters of a work that are looked at."""
 
 
 def works_apart(entry: ListEntry) -> Iterator[ListEntry]:
-    """The works of an entry that has several, each with names, a quoted title and a date or number of its own, with
-    labels such as "^3 (a)"; else the entry itself. A work without such a title stays with the one before it."""
+    """The works of an entry that has several, each with names, a title and a date or number of its own, with labels
+    such as "^3 (a)"; else the entry itself. What is not surely such a work stays with the one before it."""
+    if len(parts := parts_apart(entry)) > 1:
+        yield from parts
+        return
     cuts = [one for one in _CUT.finditer(entry.text) if entry.text[one.end()].isupper()][:25]
     starts, last = [(0, 0)], 0
     for one in cuts:
@@ -40,5 +45,6 @@ def works_apart(entry: ListEntry) -> Iterator[ListEntry]:
 
 
 def _is_work(text: str) -> bool:
-    found = _WORK.search(text[:1_000])
-    return bool(found and has_date_or_id(text[found.end() : found.end() + 400]))
+    if found := _WORK.search(text[:1_000]):
+        return has_date_or_id(text[found.end() : found.end() + 400])
+    return starts_with_names(text) and has_date_or_id(text[:1_000]) and _TITLE.search(text[:1_000]) is not None

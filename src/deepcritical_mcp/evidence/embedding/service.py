@@ -10,7 +10,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
 from deepcritical_mcp.net.cache import Cache, cache_key
+from deepcritical_mcp.net.turns import Slots, turn_of
 
 if TYPE_CHECKING:
     from deepcritical_mcp.config import Settings
@@ -59,10 +60,10 @@ def model_source(setting: str) -> ModelSource:
 class EmbeddingService:
     """Unit vectors for documents and queries; the dot product of two is their similarity.
 
-    Documents are split into small batches that take turns on a few threads, so that no call shuts others out; one that
-    cannot be finished in time is refused. Queries have their own threads and never wait for documents. The event loop
-    is never blocked, and a cancelled call ends at once. Every embedding method raises EmbeddingError if the model
-    cannot be loaded or run.
+    Documents are split into small batches that take turns on a few threads, callers by turns (`turn_of`), so that no
+    call and no caller shuts others out; a call that cannot be finished in time is refused. Queries have their own
+    threads and never wait for documents. The event loop is never blocked, and a cancelled call ends at once. Every
+    embedding method raises EmbeddingError if the model cannot be loaded or run.
 
     Args:
         settings: the model, and the folder that caches vectors; by default the shipped model, cached in memory only.
@@ -83,9 +84,10 @@ class EmbeddingService:
         folder = settings.data_dir if settings else None
         self._file = Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES, timeout=CACHE_TIMEOUT) if folder else None
         self._document_workers = anyio.CapacityLimiter(self._source.workers)
-        self._turns = anyio.Semaphore(self._source.workers)
-        self._queued, self._pace = 0, 0.0  # characters; seconds for one of them
+        self._turns = Slots(self._source.workers)
+        self._queued, self._pace = Counter[str](), 0.0  # characters by caller; seconds for one of them
         self._query_workers = anyio.CapacityLimiter(QUERY_WORKERS)
+        self._query_turns = Slots(QUERY_WORKERS)
 
     @property
     def name(self) -> str:
@@ -146,7 +148,8 @@ class EmbeddingService:
         found = self._memory.get(keys)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing and kind == "query":
-            found.update(await self._in_thread(missing, kind, self._query_workers))
+            async with self._query_turns.slot():
+                found.update(await self._in_thread(missing, kind, self._query_workers))
         elif missing:
             found.update(await self._embed_documents(missing))
         joined = bytearray().join(found[key] for key in keys)
@@ -154,16 +157,19 @@ class EmbeddingService:
 
     async def _embed_documents(self, missing: Mapping[bytes, str]) -> dict[bytes, bytes]:
         """Embed documents on all workers, longest first, so that they finish at about the same time."""
-        length, seconds = sum(map(len, missing.values())), seconds_for(TO_EMBED)
-        if (self._queued + length) * self._pace > seconds:
+        caller, length, seconds = turn_of.get(), sum(map(len, missing.values())), seconds_for(TO_EMBED)
+        own = self._queued[caller] + length
+        # Of another caller's, only as much has its turn before this is done.
+        ahead = sum(min(own, queued) for other, queued in self._queued.items() if other != caller)
+        if (own + ahead) * self._pace > seconds:
             raise EmbeddingError(BUSY)
-        self._queued += length
+        self._queued[caller] += length
         try:
             with anyio.move_on_after(seconds):
                 return await self._embed_in_turn(missing)
             raise EmbeddingError(BUSY)
         finally:
-            self._queued -= length
+            self._queued -= Counter({caller: length})  # drops what reaches zero
 
     async def _embed_in_turn(self, missing: Mapping[bytes, str]) -> dict[bytes, bytes]:
         workers = self._source.workers
@@ -177,7 +183,7 @@ class EmbeddingService:
         async def work() -> None:
             try:
                 while some := [*islice(batches, turn)]:
-                    async with self._turns:
+                    async with self._turns.slot():
                         for keys in some:
                             batch = {key: missing[key] for key in keys}
                             found.update(await self._in_thread(batch, "document", self._document_workers))

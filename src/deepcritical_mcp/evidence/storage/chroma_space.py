@@ -1,7 +1,7 @@
 """Storage of a session in Chroma: in memory, in a folder of its own, or on a server.
 
-Everything here blocks and runs in worker threads. A session is one collection named after the session, with cosine
-distance and our own vectors. A publication is one record for each of its passages; the first carries the whole
+Everything here blocks and runs in worker threads. A session is one collection named after the session, with
+our unit vectors, compared by cosine. A publication is one record for each of its passages; the first carries the whole
 `Publication` as JSON in its metadata (Chroma's documents are full-text indexed, which doubles the cost of adding), so
 that everything can be read back from the collection alone. A publication without a vector (the model could not be
 loaded, or has changed) is in a second collection, `<id>-words`, with placeholder vectors that are never searched. So
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from chromadb.config import Settings as ChromaSettings
@@ -32,6 +32,7 @@ from deepcritical_mcp.evidence.storage.collection_metadata import (
 )
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, dumped, restored
 from deepcritical_mcp.evidence.storage.upgrade import FORMAT, PAGE, UNREADABLE, is_of_version_0_1, upgrade
+from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, id_and_part, part_id, stacked
 from deepcritical_mcp.models import Publication
 
 if TYPE_CHECKING:
@@ -41,15 +42,12 @@ if TYPE_CHECKING:
     from chromadb.types import Metadata, Where
 
 
-LOCAL_BATCH = 8
-"""Records per write to an in-process Chroma, which holds the GIL meanwhile: 4 ms in memory, 15 ms in a folder."""
 MAX_READ = 1_000
 """Vectors that are read at once."""
 WORDS = "-words"
 # With every add, Chroma rereads its log since the last sync; these settings keep the log short (measured for 8 items:
 # 3.5 ms instead of 11 ms with the defaults of 100 and 1,000; stalls of 5 ms instead of 20 ms).
-_HNSW: CreateHNSWConfiguration = {"space": "cosine", "batch_size": 20, "sync_threshold": 40}
-_PART = "\n"
+HNSW: CreateHNSWConfiguration = {"space": "cosine", "batch_size": 20, "sync_threshold": 40}
 _DOCUMENT = "document"
 
 
@@ -59,9 +57,12 @@ def chroma_settings() -> ChromaSettings:
 
 
 class ChromaSpace:
-    """One session's collections; see `Space`. Vectors are cached in memory."""
+    """One session's collections; see `Space`. Vectors that were asked for or written are cached in memory."""
 
     usable = True
+    batch = 64
+    """Records per write."""
+    hnsw: ClassVar[CreateHNSWConfiguration] = HNSW
 
     def __init__(self, client: Client, session_id: str, info: SessionInfo) -> None:
         self.session_id = session_id
@@ -69,7 +70,7 @@ class ChromaSpace:
         self._client = client
         self._vectors: Collection | None = None
         self._words: Collection | None = None
-        self._seen: dict[str, NDArray[np.float32]] = {}
+        self._table = VectorTable()
 
     @classmethod
     def create(cls, client: Client, session_id: str, info: SessionInfo) -> Self:
@@ -124,6 +125,8 @@ class ChromaSpace:
                     offset = 0
                     continue
                 items = [_kept(row, embedded) for row in rows if "publication" in row]
+            for item in items:
+                self._table.set_source(item.publication.id, item.publication.source)
             yield items
             if len(rows) < PAGE:
                 return
@@ -138,9 +141,9 @@ class ChromaSpace:
             if whole := [row for row in embedded if not _has_long_text(row[0])]:
                 self._upsert(main, whole)
             for item, vectors in long:
-                for start in range(LOCAL_BATCH, len(vectors), LOCAL_BATCH):  # the first ones say that the others exist
-                    self._upsert_parts(item, start, vectors[start : start + LOCAL_BATCH])
-                self._upsert(main, [(item, vectors)], LOCAL_BATCH)
+                for start in range(self.batch, len(vectors), self.batch):  # the first ones say that the others exist
+                    self._upsert_parts(item, start, vectors[start : start + self.batch])
+                self._upsert(main, [(item, vectors)], self.batch)
             if embedded and self._words is not None:
                 self._words.delete(ids=[item.publication.id for item, _ in embedded])
             if plain:
@@ -154,25 +157,26 @@ class ChromaSpace:
         self, main: Collection, rows: Sequence[tuple[KeptItem, Sequence[Vector]]], most: int | None = None
     ) -> None:
         """Write items with their vectors at once; of each at most the first `most`."""
-        ids = [_part_id(item.publication.id, part) for item, _ in rows for part in range(item.parts)[:most]]
+        ids = [part_id(item.publication.id, part) for item, _ in rows for part in range(item.parts)[:most]]
         metadata = [row for item, _ in rows for row in _rows(item)[:most]]
         vectors = np.asarray([vector for _, some in rows for vector in some[:most]], np.float32)
         main.upsert(ids=ids, embeddings=vectors, metadatas=metadata)
-        self._seen.update((item.publication.id, np.asarray(some, np.float32)) for item, some in rows)
+        for item, some in rows:
+            self._table.set_source(item.publication.id, item.publication.source)
+            self._table.put(item.publication.id, 0, some)
 
     def _upsert_parts(self, item: KeptItem, start: int, vectors: Sequence[Vector]) -> None:
-        ids = [_part_id(item.publication.id, part) for part in range(start, start + len(vectors))]
+        ids = [part_id(item.publication.id, part) for part in range(start, start + len(vectors))]
         metadata: list[Metadata] = [{"source": item.publication.source} for _ in ids]
         self._main.upsert(ids=ids, embeddings=np.asarray(vectors, np.float32), metadatas=metadata)
 
     def extend(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
-        id, first = item.publication.id, item.parts - len(vectors)
+        first = item.parts - len(vectors)
         with self._writing():
-            for start in range(0, len(vectors), LOCAL_BATCH):
-                self._upsert_parts(item, first + start, vectors[start : start + LOCAL_BATCH])
+            for start in range(0, len(vectors), self.batch):
+                self._upsert_parts(item, first + start, vectors[start : start + self.batch])
         self.rewrite(item)
-        if id in self._seen:
-            self._seen[id] = np.concatenate((self._seen[id][:first], np.asarray(vectors, np.float32)))
+        self._table.put(item.publication.id, first, vectors)
 
     def rewrite(self, *items: KeptItem) -> None:
         with self._writing():
@@ -180,10 +184,15 @@ class ChromaSpace:
                 if some := [item for item in items if item.embedded == embedded]:
                     collection = self._main if embedded else self._words_collection()
                     collection.update(ids=[one.publication.id for one in some], metadatas=[_row(one) for one in some])
+            for item in items:
+                self._table.set_source(item.publication.id, item.publication.source)
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
         with self._writing():
-            self._main.delete(ids=[_part_id(id, part) for part in parts])
+            main = self._main
+            with self._table.lock:  # who reads all vectors, a page at a time, must not miss one
+                main.delete(ids=[part_id(id, part) for part in parts])
+                self._table.cut(id, min(parts, default=0))
             if 0 in parts and self._words is not None:
                 self._words.delete(ids=[id])
 
@@ -196,14 +205,15 @@ class ChromaSpace:
                 include=["distances"],
             )
         return [
-            [NearPassage(*_id_and_part(key), 1.0 - distance) for key, distance in zip(keys, distances, strict=True)]
+            [NearPassage(*id_and_part(key), 1.0 - distance) for key, distance in zip(keys, distances, strict=True)]
             for keys, distances in zip(found["ids"], found["distances"] or [], strict=True)
         ]
 
     def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-        unseen = [(id, count) for id, count in parts.items() if id not in self._seen or len(self._seen[id]) < count]
+        table = self._table
+        unseen = [(id, count) for id, count in parts.items() if not (table.complete or table.has(id, count))]
         if unseen:
-            ids = [_part_id(id, part) for id, count in unseen for part in range(count)]
+            ids = [part_id(id, part) for id, count in unseen for part in range(count)]
             keys: list[str] = []
             rows: list[Any] = []
             for start in range(0, len(ids), MAX_READ):
@@ -211,15 +221,16 @@ class ChromaSpace:
                     found = self._main.get(ids=ids[start : start + MAX_READ], include=["embeddings"])
                 keys += found["ids"]
                 rows += list(found["embeddings"] if found["embeddings"] is not None else ())
-            self._seen.update(_stacked(keys, np.asarray(rows, np.float32)))
-        return {id: self._seen[id][:count] for id, count in parts.items() if id in self._seen}
+            for id, some in stacked(keys, rows).items():
+                table.put(id, 0, some)
+        return {id: some for id, count in parts.items() if (some := table.get(id, count)) is not None}
 
     def forget_vectors(self, ids: Iterable[str]) -> None:
         for id in ids:
-            self._seen.pop(id, None)
+            self._table.cut(id)
 
     def rest(self) -> None:
-        self._seen.clear()
+        self._table.clear()
 
     def keep_document(self, name: str, content: str) -> None:
         with self._writing():
@@ -295,7 +306,7 @@ class ChromaSpace:
     def _create(self, name: str) -> Collection:
         return self._client.create_collection(
             name,
-            configuration={"hnsw": _HNSW},
+            configuration={"hnsw": self.hnsw},
             metadata=collection_metadata(self.info),
             embedding_function=None,
             get_or_create=True,
@@ -327,21 +338,12 @@ def _find(client: Client, name: str) -> Collection | None:
         return None
 
 
-def _part_id(id: str, part: int) -> str:
-    return f"{id}{_PART}{part}" if part else id
-
-
-def _id_and_part(part_id: str) -> tuple[str, int]:
-    id, _, part = part_id.partition(_PART)
-    return id, int(part or 0)
-
-
 def _placeholders(count: int) -> NDArray[np.float32]:
     return np.ones((count, 1), np.float32)
 
 
 def _document_id(name: str) -> str:
-    return f"{_DOCUMENT}{_PART}{name}"
+    return f"{_DOCUMENT}{PART}{name}"
 
 
 def _row(item: KeptItem) -> Metadata:
@@ -359,14 +361,6 @@ def _row(item: KeptItem) -> Metadata:
 
 def _rows(item: KeptItem) -> list[Metadata]:
     return [_row(item), *[{"source": item.publication.source}] * (item.parts - 1)]
-
-
-def _stacked(ids: Sequence[str], vectors: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of each publication in passage order, from passages in any order."""
-    rows: dict[str, dict[int, NDArray[np.float32]]] = {}
-    for (id, part), vector in zip(map(_id_and_part, ids), vectors, strict=True):
-        rows.setdefault(id, {})[part] = vector
-    return {id: np.stack([some[part] for part in sorted(some)]) for id, some in rows.items()}
 
 
 def _kept(row: Mapping[str, Any], embedded: bool) -> KeptItem:

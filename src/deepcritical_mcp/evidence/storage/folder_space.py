@@ -20,9 +20,10 @@ from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.storage.chroma_failures import DISK_FULL, damaged, translated
-from deepcritical_mcp.evidence.storage.chroma_space import ChromaSpace
+from deepcritical_mcp.evidence.storage.local_space import LocalSpace
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
 from deepcritical_mcp.evidence.storage.session_card import write_card
+from deepcritical_mcp.evidence.storage.vector_table import VectorTable
 
 if sys.platform != "win32":
     import fcntl
@@ -46,7 +47,7 @@ class OpenFolder(NamedTuple):
         return self.lock
 
 
-class FolderSpace(ChromaSpace):
+class FolderSpace(LocalSpace):
     """A session in a folder. Chroma waits for a locked database for a quarter of an hour, when it writes with the whole
     process: so other programs' locks are looked for first, and after a failed write, which may have left a lock, the
     session must be opened again."""
@@ -101,7 +102,7 @@ class NewFolderSpace(FolderSpace):
     def __init__(self, session_id: str, info: SessionInfo, begin: Callable[[NewFolderSpace], None]) -> None:
         self._turn, self._begin, self._exists = threading.Lock(), begin, False
         self._vectors = self._words = None
-        self.session_id, self.info, self._seen = session_id, info, {}
+        self.session_id, self.info, self._table = session_id, info, VectorTable()
 
     def begun(self, one: OpenFolder) -> None:
         """Use this folder, which is new, from now on."""
@@ -109,6 +110,7 @@ class NewFolderSpace(FolderSpace):
         self.database = one.database
         with translated("open a session"):
             self._vectors = self._create(self.session_id)
+            self._table.complete = True
             # The first query writes, and would wait with the whole process for a program that reads the database.
             self._vectors.query(query_embeddings=np.zeros((1, 1), np.float32), n_results=1, include=[])
         super()._record(self.info)

@@ -26,7 +26,7 @@ from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, Sessio
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.chroma_failures import damaged, translated
-from deepcritical_mcp.evidence.storage.chroma_space import LOCAL_BATCH, chroma_settings
+from deepcritical_mcp.evidence.storage.chroma_space import chroma_settings
 from deepcritical_mcp.evidence.storage.folder_space import (
     FolderSpace,
     NewFolderSpace,
@@ -35,6 +35,7 @@ from deepcritical_mcp.evidence.storage.folder_space import (
     check_space,
     file_errors,
 )
+from deepcritical_mcp.evidence.storage.local_space import LOCAL_BATCH
 from deepcritical_mcp.evidence.storage.rows import (
     SessionInfo,
     is_session_id,

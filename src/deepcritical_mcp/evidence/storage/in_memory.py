@@ -24,8 +24,10 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionNotFoundError
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.chroma_failures import translated
-from deepcritical_mcp.evidence.storage.chroma_space import LOCAL_BATCH, ChromaSpace, chroma_settings
+from deepcritical_mcp.evidence.storage.chroma_space import chroma_settings
+from deepcritical_mcp.evidence.storage.local_space import LOCAL_BATCH, LocalSpace
 from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo, Vector
+from deepcritical_mcp.evidence.storage.vector_table import VectorTable
 
 _starting = threading.Lock()
 """Chroma finds the instance of a new client in a table that has one place for all in memory."""
@@ -38,7 +40,7 @@ class MemoryBackend(Backend):
     lasting = False
     shared = False
     batch = LOCAL_BATCH
-    max_awake = 16
+    max_awake = 32
 
     def __init__(self, *, limit: int) -> None:
         self.limit = limit
@@ -57,7 +59,7 @@ class MemoryBackend(Backend):
         self.delete(space)
 
 
-class MemorySpace(ChromaSpace):
+class MemorySpace(LocalSpace):
     """One session's evidence, at rest, and without a Chroma, until it is read or written."""
 
     def __init__(self, session_id: str, info: SessionInfo) -> None:
@@ -65,7 +67,7 @@ class MemorySpace(ChromaSpace):
         self._system: System | None = None
         self._vectors = self._words = None
         self._documents: dict[str, bytes] = {}
-        self.session_id, self.info, self._seen = session_id, info, {}
+        self.session_id, self.info, self._table = session_id, info, VectorTable()
 
     def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
         with self._turn:
@@ -92,6 +94,7 @@ class MemorySpace(ChromaSpace):
                 client = Client.from_system(system)
             super().__init__(client, self.session_id, self.info)
             self._vectors = self._create(self.session_id)
+            self._table.complete = True
         rows: list[tuple[KeptItem, Sequence[Vector]]] = pickle.loads(zlib.decompress(self._packed))
         for start in range(0, len(rows), LOCAL_BATCH):
             super().write(rows[start : start + LOCAL_BATCH])
@@ -141,7 +144,7 @@ class MemorySpace(ChromaSpace):
     def _stop(self, system: System) -> None:
         system.stop()
         self._system = self._vectors = self._words = None
-        self._seen.clear()
+        self._table.clear()
         if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
             trim(0)  # otherwise glibc keeps half of what Chroma has freed
 

@@ -47,8 +47,9 @@ _OTHER_WORDS = frozenset(
 _NAME_AND_YEAR = re.compile(
     r"[\W\d]{0,8}(?!(?:In|On|Since|From|Until|Published|Updated|Accessed|Online|January|February|March|April|May|June|"
     r"July|August|September|October|November|December|Spring|Summer|Autumn|Winter|Epub|Preprint)\b)"
-    r"[^\W\d_a-z][\w'’-]{2,40},? \(?(?:1[5-9]|20)\d\d[a-z]?\)?[\W_]{0,8}"
+    r"[^\W\d_a-z][\w'’-]{2,40}(?: (?:&|and) [^\W\d_a-z][\w'’-]{2,40})?,? \(?(?:1[5-9]|20)\d\d[a-z]?\)?[\W_]{0,8}"
 )
+_AND = re.compile(r" (?:&|and) ")
 _NUMBERS = re.compile(r"(\d{1,6})(?:\s?[-–/‐]\s?(\d{1,6}))?")
 _INITIAL_OF_JOURNAL = re.compile(r"(?<![^\W\d_] )(?<![^\W\d_]\. )(?<![\w-])[A-Z]\.? \Z")
 _MOST_VOLUMES = 6
@@ -183,8 +184,8 @@ def _name_words(name: str) -> list[str]:
 
 
 def is_name_and_year(reference: WrittenReference) -> bool:
-    """Whether it says nothing but a name and a year: "Berg 2019"."""
-    return _NAME_AND_YEAR.fullmatch(reference.text) is not None
+    """Whether it says nothing but one or two names and a year: "Berg 2019", or has them in the first cell of a row."""
+    return _NAME_AND_YEAR.fullmatch(reference.text.partition("|")[0]) is not None
 
 
 def _with_name(reference: WrittenReference, says: Statements, record: Publication) -> Statements:
@@ -192,7 +193,7 @@ def _with_name(reference: WrittenReference, says: Statements, record: Publicatio
     if says.authors or not says.journal or journals_agree(says.journal, _journals(record)):
         return says
     if record.authors and is_name_and_year(reference):
-        return replace(says, authors=(says.journal,), people=says.journal, journal="")
+        return replace(says, authors=tuple(_AND.split(says.journal)), people=says.journal, journal="")
     if not record.authors or people_agree([says.journal], record.authors) == "differs":
         return says
     return replace(says, authors=(says.journal,), people=says.journal, journal="")

@@ -51,7 +51,7 @@ _BREAK = re.compile(
     r"(?<=[.?!])[”\"]?\s{1,3}|(?<=[A-Z]\.)(?=[A-Z][a-z])|:\s|(?:(?<=[0-9]{4}\))|(?<=[0-9][a-z]\)))[.,:]?\s|[”“\"]"
     r"|\s[–—|]\s"
 )
-_LEGAL_MARKS = re.compile("[™®©℠]")
+_LEGAL_MARKS = re.compile(r"[™®©℠]|(?<=\w)\((?:R|TM)\)")
 _KIND_OF_WORK = re.compile(r"\s?\[(?:[JMCDRSPNZ]|[JMCDRN]/OL|EB/OL|DB/OL|OL)\]")
 """Of Chinese references: "[J]" is an article in a journal."""
 _NOT_IN_TITLES = re.compile(r"\bet\.? al\b|\b(?:19|20)[0-9]{2}[a-z]?\b|;")

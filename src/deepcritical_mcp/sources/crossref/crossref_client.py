@@ -13,7 +13,7 @@ from deepcritical_mcp.errors import ProviderError, ProviderRequestError, Provide
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.json_fields import field_at, json_answer, list_of, mapping_of, number_of, rows_of, text_of
-from deepcritical_mcp.net.pacing import Slots
+from deepcritical_mcp.net.turns import Slots
 from deepcritical_mcp.text import clean_line
 
 NAME, TITLE = "crossref", "Crossref"

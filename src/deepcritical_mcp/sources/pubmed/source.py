@@ -33,6 +33,8 @@ from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
 from deepcritical_mcp.sources.pubmed.ncbi import eutilities, ncbi_client
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest, Sort
 from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
+from deepcritical_mcp.sources.pubmed.recent_answers import RecentAnswers
+from deepcritical_mcp.sources.pubmed.recent_records import RecentRecords
 from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
 from deepcritical_mcp.sources.pubmed.xml import Records, read_records
 from deepcritical_mcp.text import clean_line
@@ -65,6 +67,8 @@ class PubMed(Source):
         self.vocabulary = mesh
         self.completer = completer
         self._eutils = eutils
+        self._recent = RecentRecords()
+        self._answers = RecentAnswers()
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -75,13 +79,22 @@ class PubMed(Source):
         return cls(eutils, vocabulary, IdConverter.create(settings, net))
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        """One page of the PMIDs that match `variant`, and how PubMed interpreted it."""
+        """One page of the PMIDs that match `variant`, and how PubMed interpreted it.
+
+        A page of several variants is ranked from the first results of each. So the next pages use the answers that the
+        first one was given: they fit together, and cost no more searches.
+        """
         assert isinstance(request, PubMedRequest)
         term, sort = request.term(variant), _SORTS[request.sort]
         mindate, maxdate = (day.strip().replace("-", "/") for day in (request.min_date, request.max_date))
-        found = await self._eutils.esearch(
-            term, retstart=offset, retmax=limit, sort=sort, mindate=mindate, maxdate=maxdate
-        )
+        key = term, offset, limit, sort, mindate, maxdate
+        found = self._answers.get(key) if request.offset else None
+        if found is None:
+            found = await self._eutils.esearch(
+                term, retstart=offset, retmax=limit, sort=sort, mindate=mindate, maxdate=maxdate
+            )
+            if len(request.queries) > 1:
+                self._answers.put(key, found)
         return Answer(
             found.ids,
             found.count,
@@ -98,15 +111,22 @@ class PubMed(Source):
         return f"{term} [{as_sent({'datetype': 'pdat', **dates})}]" if dates else term
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
+        """The records of PMIDs, those that were sent of late as they were then."""
+        return await self._recent.fetch(ids, self.fetch_anew)
+
+    async def fetch_anew(self, ids: Sequence[str]) -> Fetched:
         """The records of PMIDs. If parts of the answer are still not XML after all retries, returns the rest."""
+        is_whole = True
         try:
             found = await self._eutils.efetch(ids, _read_complete)
         except _BrokenXMLError as error:
-            found = error.records
+            found, is_whole = error.records, False
         except NoPossibleIdError:
             return Fetched({})
         checked = {"status_checked": datetime.now(UTC).date().isoformat()}
         records = {one.pmid: one.model_copy(update=checked) for one in found.publications}
+        if is_whole:
+            await self._recent.keep(ids, records)
         return Fetched(records, found.losses, found.unnamed)
 
     def stub(self, id: str) -> Publication:

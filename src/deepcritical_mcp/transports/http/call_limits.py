@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import LimitExceededError
-from deepcritical_mcp.net.pacing import turn_of
+from deepcritical_mcp.net.turns import turn_of
 from deepcritical_mcp.transports.http.caller_context import current_caller
 from deepcritical_mcp.transports.http.security import refusal
 
@@ -70,18 +70,21 @@ class CallLimits:
             LimitExceededError: the caller has too many calls running, or made too many in the last minute.
         """
         caller = current_caller()
-        if caller is None or (caller.is_local and not self._settings.limit_local):
+        if caller is None:
             yield
             return
-        self._check(caller.key)
-        self._rate.count(caller.key)
-        self._running[caller.key] += 1
-        turn = turn_of.set(caller.key)
+        counted = not caller.is_local or self._settings.limit_local
+        if counted:
+            self._check(caller.key)
+            self._rate.count(caller.key)
+            self._running[caller.key] += 1
+        turn = turn_of.set(caller.turn)
         try:
             yield
         finally:
             turn_of.reset(turn)
-            self._running -= Counter([caller.key])  # drops what reaches zero
+            if counted:
+                self._running -= Counter([caller.key])  # drops what reaches zero
 
     def _check(self, key: str) -> None:
         if self._running[key] >= self._settings.concurrent_calls:

@@ -27,6 +27,7 @@ class Caller:
         name: the authenticated name; "" without authentication.
         address: the client's address; behind a trusted proxy, the address that the proxy reports.
         request_id: the client's X-Request-Id if it is a plain word, else a generated one.
+        connection: the request's Mcp-Session-Id; "" if it has none.
         calls: the tool calls of this request that run now; cancelled when the client closes the connection.
     """
 
@@ -34,12 +35,19 @@ class Caller:
     address: str
     request_id: str
     path: str
+    connection: str = ""
     calls: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope], compare=False, repr=False)
 
     @property
     def key(self) -> str:
         """The key that limits are counted by."""
         return self.name or f"address:{self.address}"
+
+    @property
+    def turn(self) -> str:
+        """The key by which calls take turns: programs on this machine have nothing but their connections to tell them
+        apart. Elsewhere, opening more of them must not gain more turns."""
+        return f"{self.key} {self.connection}" if self.is_local else self.key
 
     @property
     def is_local(self) -> bool:
@@ -65,12 +73,14 @@ class CallerMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        user, given = scope.get("user"), Headers(scope=scope).get("x-request-id", "")
+        user, headers = scope.get("user"), Headers(scope=scope)
+        given = headers.get("x-request-id", "")
         caller = Caller(
             name=caller_of(user.access_token) if isinstance(user, AuthenticatedUser) else "",
             address=client_address(scope),
             request_id=given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex,
             path=scope["path"],
+            connection=headers.get("mcp-session-id", ""),
         )
 
         complete = False
@@ -86,10 +96,10 @@ class CallerMiddleware:
             nonlocal complete
             complete = message["type"] == "http.response.body" and not message.get("more_body", False)
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["x-request-id"] = caller.request_id
+                answered = MutableHeaders(scope=message)
+                answered["x-request-id"] = caller.request_id
                 if message["status"] == 503:  # from the SDK, when it has too many connections
-                    headers.setdefault("retry-after", _OVERLOAD_RETRY_AFTER)
+                    answered.setdefault("retry-after", _OVERLOAD_RETRY_AFTER)
             await send(message)
 
         token = _current.set(caller)

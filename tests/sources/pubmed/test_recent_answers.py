@@ -1,0 +1,66 @@
+"""The next pages of a search with variants continue what the first page was told."""
+
+from __future__ import annotations
+
+from deepcritical_mcp.sources.pubmed.eutils_answers import ESearchAnswer
+from deepcritical_mcp.sources.pubmed.recent_answers import KEPT_FOR_PAGES, RecentAnswers
+from tests.net.stand_in import Answer
+from tests.search.fake_session import FakeSession
+from tests.search.pubmed_library import Library, library, request
+from tests.sources.ncbi import article
+
+MANY = {str(number): article(str(number), f"Zinc, part {number}.") for number in range(1, 31)}
+VARIANTS = ("copper", "iron")
+
+
+async def page(lib: Library, offset: int) -> list[str]:
+    asked = request("zinc", variants=VARIANTS, max_results=10, offset=offset)
+    found = await lib.search.search(asked, FakeSession())
+    return [item.citation.pmid for item in found.evidence]
+
+
+async def test_the_next_pages_cost_no_searches_and_show_what_they_would_show_without():
+    async with library(MANY) as lib:
+        lib.ncbi.hits = {"copper": list(reversed(MANY)), "iron": list(MANY)[::3]}
+        pages = [await page(lib, offset) for offset in (0, 10, 20)]
+        assert lib.ncbi.utilities == ["esearch"] * 3 + ["efetch"] * 3
+        async with library(MANY) as other:
+            other.ncbi.hits = lib.ncbi.hits
+            assert [await page(other, 20), await page(other, 10), await page(other, 0)] == pages[::-1]
+        await page(lib, 0)
+    assert lib.ncbi.utilities[6:] == ["esearch"] * 3
+
+
+async def test_a_variant_that_failed_is_asked_again_for_the_next_page():
+    async with library(MANY) as lib:
+        answered = lib.ncbi.answer
+        lib.ncbi.server.answer = lambda asked: Answer(400) if asked.query.get("term") == "iron" else answered(asked)
+        await page(lib, 0)
+        lib.ncbi.server.answer = answered
+        before = len(lib.ncbi.asked)
+        await page(lib, 10)
+    assert [params["term"] for utility, params in lib.ncbi.asked[before:] if utility == "esearch"] == ["iron"]
+
+
+async def test_a_first_page_asks_now_whoever_asked_before():
+    async with library(MANY) as lib:
+        await page(lib, 0)
+        lib.ncbi.records["31"] = article("31", "Zinc, part 31.")
+        lib.ncbi.hits = {query: ["31"] for query in ("zinc", *VARIANTS)}
+        assert await page(lib, 0) == ["31"]
+
+
+def test_answers_count_for_minutes_and_are_bounded():
+    now = 100.0
+    kept = RecentAnswers(max_ids=1_000, clock=lambda: now)
+    answer = ESearchAnswer.model_construct(ids=tuple(map(str, range(200))), count=200)
+    for number in range(20):
+        kept.put(number, answer)
+        kept.put(number, answer)
+        assert len(kept) <= 4
+    assert kept.get(19) is answer
+    assert kept.get(1) is None
+    now += KEPT_FOR_PAGES
+    assert kept.get(19) is None
+    kept.put("last", answer)
+    assert len(kept) == 1
