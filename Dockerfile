@@ -13,7 +13,9 @@ RUN python -m venv /app
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
+COPY packaging/unneeded.txt ./
 RUN /app/bin/pip install ".[redis]" \
+ && /app/bin/pip uninstall --yes -r unneeded.txt \
  && /app/bin/pip uninstall --yes pip
 
 FROM python:3.12-slim-bookworm

@@ -1,21 +1,26 @@
-"""The cost before a client's first call: startup compared with a bare SDK server, and the size of the tool list.
+"""The cost before a client's first call, next to a bare SDK server: start-up, memory, and the size of the tool list.
 
     python bench/start.py [--runs 15]
 
-Startup is the time from spawn to the response to `initialize`, over stdio, the two servers in turn; the result is the
-ratio of the medians.
+Over stdio, the two servers in turn: time from spawn to the responses to `initialize` and to the `tools/list` that
+follows, CPU time of the process until then (Linux; less disturbed by what else runs), and resident memory after
+`tools/list`, before the model is loaded. Each ratio is the median of the ratios of neighboring runs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
+import os
 import platform
 import statistics
 import subprocess
 import sys
 import time
 from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
 
 BARE = """
 from mcp.server.mcpserver import MCPServer
@@ -26,19 +31,42 @@ def add(a: int, b: int) -> int:
 server.run("stdio")
 """
 SERVERS = {"bare mcp server": ["-c", BARE], "deepcritical-mcp": ["-c", "from deepcritical_mcp.cli import main; main()"]}
+GOALS = {
+    "initialize": ("ms", "goal 0.9"),
+    "tools_list": ("ms", "goal 1.05"),
+    "initialize_cpu": ("ms", ""),
+    "tools_list_cpu": ("ms", ""),
+    "memory": ("MB", "goal 75 MB"),
+}
+"""Each figure of a start, its unit and its goal."""
 FIVE = ("pubmed_search", "web_search", "expand_queries", "semantic_search", "add_evidence")
 
 
-def greeted(arguments: list[str]) -> tuple[float, list[dict[str, object]]]:
-    """Milliseconds from spawn to the answer, and the tools."""
-    started = time.perf_counter()
+class Start(NamedTuple):
+    """Milliseconds from spawn to each answer and of CPU until then, and megabytes after the last."""
+
+    initialize: float
+    tools_list: float
+    initialize_cpu: float
+    tools_list_cpu: float
+    memory: float
+
+
+def started(arguments: list[str]) -> tuple[Start, list[dict[str, object]]]:
+    """One start, and the tools."""
+    at = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        env={**os.environ, "DEEPCRITICAL_DATA_DIR": "memory"},
     )
+    times: list[float] = []
+    cpu: list[float] = []
+    tools: list[dict[str, object]] = []
+    memory = 0.0
     with process:
         assert process.stdin
         assert process.stdout
@@ -50,12 +78,28 @@ def greeted(arguments: list[str]) -> tuple[float, list[dict[str, object]]]:
         ):
             process.stdin.write(json.dumps(message) + "\n")
             process.stdin.flush()
-            if message.get("id") == 1:
-                process.stdout.readline()
-                elapsed = 1000 * (time.perf_counter() - started)
-        tools = json.loads(process.stdout.readline())["result"]["tools"]
+            if "id" in message:
+                answer = process.stdout.readline()
+                times.append(1000 * (time.perf_counter() - at))
+                cpu.append(cpu_of(process.pid))
+                memory = memory_of(process.pid)
+                tools = json.loads(answer)["result"].get("tools", [])
         process.kill()
-    return elapsed, tools
+    return Start(times[0], times[1], cpu[0], cpu[1], memory), tools
+
+
+def cpu_of(pid: int) -> float:
+    """Milliseconds of CPU time of all threads; NaN where there is no /proc."""
+    tasks = Path(f"/proc/{pid}/task")
+    if not tasks.exists():
+        return math.nan
+    return sum(int(file.read_text().split()[0]) for file in tasks.glob("*/schedstat")) / 1e6
+
+
+def memory_of(pid: int) -> float:
+    """Megabytes of resident memory; NaN where there is no /proc."""
+    status = Path(f"/proc/{pid}/status")
+    return int(status.read_text().partition("VmRSS:")[2].split()[0]) / 1024 if status.exists() else math.nan
 
 
 def size(value: object) -> int:
@@ -66,17 +110,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=15)
     runs = parser.parse_args().runs
-    times: dict[str, list[float]] = {name: [] for name in SERVERS}
+    starts: dict[str, list[Start]] = {name: [] for name in SERVERS}
     tools: list[dict[str, object]] = []
     for run in range(runs + 1):
         for name, arguments in SERVERS.items():
-            elapsed, tools = greeted(arguments)
+            start, tools = started(arguments)
             if run:  # the first is a warm-up
-                times[name].append(elapsed)
-    medians = {name: statistics.median(values) for name, values in times.items()}
-    for name, values in times.items():
-        print(f"{name:20s} {medians[name]:7.0f} ms  ({min(values):.0f} to {max(values):.0f})")
-    print(f"ratio                {medians['deepcritical-mcp'] / medians['bare mcp server']:7.2f}  (goal 1.25)")
+                starts[name].append(start)
+    print(f"{'':24s} {' '.join(f'{name:>17s}' for name in SERVERS)}  ratio")
+    bare, ours = starts.values()
+    for field, (unit, goal) in GOALS.items():
+        columns = [[getattr(one, field) for one in all_of] for all_of in (bare, ours)]
+        medians = " ".join(f"{statistics.median(column):14.0f} {unit}" for column in columns)
+        ratio = statistics.median(own / other for other, own in zip(*columns, strict=True))
+        print(f"{field.replace('_', ' '):24s} {medians}  {ratio:5.2f}  {goal}")
     for title, chosen in (("five tools", [tool for tool in tools if tool["name"] in FIVE]), ("all tools", tools)):
         read = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in chosen]
         print(f"{title:20s} {size(read):7,} bytes that a model reads, {size(chosen):,} in all")

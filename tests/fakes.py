@@ -18,7 +18,7 @@ from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, SearchResult
-from deepcritical_mcp.search.expansion import QueryExpander
+from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.handler import SearchHandler
 from deepcritical_mcp.search.witness import Witness

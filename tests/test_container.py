@@ -51,6 +51,8 @@ def test_the_image_is_built_in_stages_from_pinned_bases(instructions: list[tuple
     assert all(re.fullmatch(r"[a-z0-9./-]+:[0-9][\w.-]+", base) for base in bases)
     assert not any(name == "ADD" for name, _ in instructions)
     assert "pip" not in " ".join(rest for name, rest in last_stage(instructions) if name == "RUN")
+    (install,) = (rest for name, rest in instructions if name == "RUN" and "pip install" in rest)
+    assert install.split("&&")[1].strip() == "/app/bin/pip uninstall --yes -r unneeded.txt"
 
 
 def test_the_image_runs_without_privileges_and_writes_below_tmp_only(instructions: list[tuple[str, str]]) -> None:
@@ -99,6 +101,7 @@ def test_what_the_image_is_built_from_is_enough_and_no_more(
             (tmp_path / model).mkdir()
             shutil.copy(ROOT / model / "LICENSE", tmp_path / model)
         else:
+            (tmp_path / name).parent.mkdir(exist_ok=True)
             shutil.copy(source, tmp_path / name)
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
     pytest.importorskip("hatchling", reason="hatchling is not installed; .ci/run builds the wheel")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.embedding.service import EmbeddingService
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage import StoreRow
-    from deepcritical_mcp.search.expansion import QueryExpander
+    from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.handler import SearchHandler
     from deepcritical_mcp.search.pipeline import SourceSearch
@@ -136,7 +136,7 @@ def build_services(
     from deepcritical_mcp.evidence.storage import open_backend
     from deepcritical_mcp.logs import hide_keys_in_urls
     from deepcritical_mcp.search.citing import CitationIndexes
-    from deepcritical_mcp.search.expansion import QueryExpander
+    from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.handler import SearchHandler
     from deepcritical_mcp.search.pipeline import SourceSearch

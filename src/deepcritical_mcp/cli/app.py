@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli.boundary import USAGE_ERROR, error_boundary
 from deepcritical_mcp.cli.clients import ClientName
+from deepcritical_mcp.cli.quick_start import import_sdk
 from deepcritical_mcp.cli.serving import log_profile, serve_stdio, server_settings
 from deepcritical_mcp.config import load_settings, plain_problem, unknown_variables
 from deepcritical_mcp.errors import DeepCriticalError
@@ -96,6 +97,7 @@ def serve(
     if transport == "stdio":
         serve_stdio(profile)
     else:
+        import_sdk()
         from deepcritical_mcp.server import create_server
         from deepcritical_mcp.transports.http.application import CallControl
         from deepcritical_mcp.transports.http.uvicorn_server import run_http

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, NoReturn
 
+from deepcritical_mcp.cli.quick_start import import_sdk
 from deepcritical_mcp.config import Settings, load_settings, unknown_variables, variable_name
 from deepcritical_mcp.logs import configure_logging
 
@@ -16,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 def serve_stdio(profile: Profile | None = None) -> NoReturn:
     """Serve one client over stdin and stdout until it disconnects; its sessions are kept."""
+    import_sdk()
     from deepcritical_mcp.server import create_server
     from deepcritical_mcp.transports.stdio import run_stdio
 

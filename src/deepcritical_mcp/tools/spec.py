@@ -9,6 +9,8 @@ from typing import Any
 
 from mcp_types import ResourceLink, ToolAnnotations
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from deepcritical_mcp.tools.render import to_markdown
 
@@ -78,8 +80,15 @@ def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     anyway, and a client that validates must not break when an enum grows. Nothing is required, because clients also
     validate the result that holds only an error. What is in a list is spelled out only if it is objects, and not for a
     list within a list."""
-    schema = model.model_json_schema(mode="serialization")
+    schema = model.model_json_schema(mode="serialization", schema_generator=_WithoutDefaults)
     return _plain(schema, schema.get("$defs", {}), _NOT_IN_OUTPUT, lists=1)
+
+
+class _WithoutDefaults(GenerateJsonSchema):
+    """An output schema shows no defaults, and to write one takes as long as the rest of its field."""
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
 
 
 def _plain(

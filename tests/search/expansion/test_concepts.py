@@ -10,9 +10,9 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Expansion
-from deepcritical_mcp.search.expansion import QueryExpander
 from deepcritical_mcp.search.expansion.abbreviations import meanings
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, written
+from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.sources.base import MeshDescriptor
 from tests.search.expansion.ncbi_stand_in import ALZHEIMER, NcbiStandIn, Record
 from tests.sources.ncbi import article, efetch

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT, ExpandedQuery, Expansion
-from deepcritical_mcp.search.expansion import QueryExpander, pubmed_syntax
+from deepcritical_mcp.search.expansion import pubmed_syntax
+from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.search.expansion.proposals import same_words_key
 from tests.search.expansion.ncbi_stand_in import NcbiStandIn
 from tests.search.expansion.queries import finds, is_well_formed

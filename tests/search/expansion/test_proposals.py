@@ -6,7 +6,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import ExpandedQuery
-from deepcritical_mcp.search.expansion import QueryExpander
+from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.search.expansion.plan import Reformulation
 from deepcritical_mcp.search.expansion.proposals import choose, same_words_key, semantic_count
 

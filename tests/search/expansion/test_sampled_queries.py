@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Expansion
-from deepcritical_mcp.search.expansion import QueryExpander
+from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.search.expansion.sampled_queries import read_reply, sampling_request
 
 TOPIC = "metformin alzheimer"

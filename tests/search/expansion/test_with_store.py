@@ -4,7 +4,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.search.expansion import QueryExpander
+from deepcritical_mcp.search.expansion.expander import QueryExpander
 from tests.search.expansion.session_fakes import NEUROPROTECTION
 
 

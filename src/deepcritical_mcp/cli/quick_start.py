@@ -1,0 +1,54 @@
+"""A faster start of the SDK, for our own command only: nobody who imports this package has the SDK changed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib.metadata import version
+
+import pydantic
+
+THREAD_SAFE = (2, 14)
+"""The first pydantic in which two threads may use a model at once that is not built yet: it builds under a lock."""
+
+
+def can_defer(pydantic_version: str, sdk_version: str) -> bool:
+    """Whether these versions are known to do with models that are built later."""
+    major, minor, *_ = (int(part) for part in pydantic_version.split(".")[:2])
+    return (major, minor) >= THREAD_SAFE and major == THREAD_SAFE[0] and sdk_version.split(".")[0] == "2"
+
+
+@contextmanager
+def quick_start() -> Generator[None]:
+    """Import the SDK within it: most of its some 500 models are never used, and each is built on its first use.
+
+    This is pydantic's `defer_build`, as if the SDK's models were declared with it; with an SDK that declares it itself,
+    it changes nothing. What is imported is no garbage, so the collector rests meanwhile.
+    """
+    defer = can_defer(pydantic.VERSION, version("mcp")) and "defer_build" not in pydantic.BaseModel.model_config
+    collects = gc.isenabled()
+    gc.disable()
+    if defer:
+        pydantic.BaseModel.model_config["defer_build"] = True  # which each class inherits when it is declared
+    try:
+        yield
+    finally:
+        if defer:
+            del pydantic.BaseModel.model_config["defer_build"]
+        if collects:
+            gc.enable()
+
+
+def import_sdk() -> None:
+    """Import the SDK's server with `quick_start`, and without its logging, which would load rich to change nothing:
+    the command has set up its own."""
+    with quick_start():
+        from mcp.server.mcpserver import server
+
+    if hasattr(server, "configure_logging"):
+        server.configure_logging = _configured  # pyright: ignore[reportPrivateImportUsage]
+
+
+def _configured(level: str = "") -> None:
+    """In place of the SDK's `configure_logging`."""

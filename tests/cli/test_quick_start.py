@@ -1,0 +1,140 @@
+"""The SDK's models are built later in our own command, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deepcritical_mcp.cli.quick_start import can_defer
+
+SERVER = "from deepcritical_mcp.cli import main; main()"
+ANOTHER_PYDANTIC = "import pydantic; pydantic.VERSION = '2.13.4'"
+CLIENT = {"name": "test", "version": "0"}
+GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": CLIENT,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("tools/list", {}),
+    ("prompts/list", {}),
+    ("resources/templates/list", {}),
+    ("tools/call", {"name": "list_sessions", "arguments": {}}),
+    ("tools/call", {"name": "pubmed_search", "arguments": {"query": ""}}),
+    ("tools/call", {"name": "no_such_tool", "arguments": {}}),
+    ("prompts/get", {"name": "no_such_prompt"}),
+    ("no/such/method", {}),
+)
+
+
+def answers(code: str, folder: Path, *, modern: bool) -> list[dict[str, Any]]:
+    """What a server says to each request, in one protocol era."""
+    first: tuple[str, dict[str, Any]] = ("server/discover", {}) if modern else ("initialize", GREETING)
+    command, environment = [sys.executable, "-c", code], {"HOME": str(folder), "DEEPCRITICAL_DATA_DIR": "memory"}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        said: list[dict[str, Any]] = []
+        for number, (method, params) in enumerate((first, *REQUESTS)):
+            sent = {**params, "_meta": META} if modern else params
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": sent}
+            process.stdin.write(json.dumps(message) + "\n")
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            while answer.get("id") != number:  # a notification
+                answer = json.loads(process.stdout.readline())
+            said.append(answer)
+            if method == "initialize":
+                process.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        process.kill()
+    return said
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.parametrize("modern", [False, True])
+def test_every_answer_is_the_same_with_and_without_it(tmp_path: Path, modern: bool) -> None:
+    quick = answers(SERVER, tmp_path, modern=modern)
+    assert quick == answers(f"{ANOTHER_PYDANTIC}; {SERVER}", tmp_path, modern=modern)
+    assert "result" in quick[0]
+    assert len(quick[1]["result"]["tools"]) == 15
+
+
+IMPORTED = "import mcp_types, pydantic; print(mcp_types.Tool.__pydantic_complete__, pydantic.BaseModel.model_config)"
+
+
+def test_our_command_builds_models_when_they_are_used_and_other_models_as_always() -> None:
+    code = "from deepcritical_mcp.cli.quick_start import import_sdk; import_sdk()"
+    assert run(f"{code}; {IMPORTED}") == "False {}"
+    assert run(f"{code}; import gc; print(gc.isenabled())") == "True"
+    model = "from pydantic import BaseModel; print(type('A', (BaseModel,), {}).__pydantic_complete__)"
+    assert run(f"{code}; {model}") == "True"
+
+
+def test_whoever_imports_this_package_gets_the_sdk_as_it_is() -> None:
+    code = "import deepcritical_mcp.server, mcp.server.mcpserver.server as sdk; print(sdk.configure_logging.__module__)"
+    assert run(f"{code}; {IMPORTED}") == "mcp.server.mcpserver.utilities.logging\nTrue {}"
+
+
+def test_it_does_nothing_with_a_pydantic_that_it_does_not_know() -> None:
+    code = f"{ANOTHER_PYDANTIC}; from deepcritical_mcp.cli.quick_start import import_sdk; import_sdk()"
+    assert run(f"{code}; {IMPORTED}") == "True {}"
+
+
+@pytest.mark.parametrize(
+    ("pydantic", "sdk", "expected"),
+    [
+        ("2.14.3", "2.3.0", True),
+        ("2.15.0b1", "2.9", True),
+        ("2.13.4", "2.3.0", False),
+        ("3.0.0", "2.3.0", False),
+        ("2.14.3", "1.26.0", False),
+        ("2.14.3", "3.0.0", False),
+    ],
+)
+def test_it_knows_which_versions_can_build_models_later(pydantic: str, sdk: str, expected: bool) -> None:
+    assert can_defer(pydantic, sdk) is expected
+
+
+def test_an_import_that_fails_leaves_pydantic_and_the_collector_as_they_were() -> None:
+    failing = """
+import gc, pydantic
+from deepcritical_mcp.cli.quick_start import quick_start
+try:
+    with quick_start():
+        raise ImportError
+except ImportError:
+    print(pydantic.BaseModel.model_config, gc.isenabled())
+"""
+    assert run(failing) == "{} True"
+
+
+def test_many_threads_may_use_a_model_for_the_first_time_at_once() -> None:
+    code = """
+import sys, threading
+sys.setswitchinterval(1e-5)
+from deepcritical_mcp.cli.quick_start import import_sdk
+import_sdk()
+import mcp_types
+text = '{"content": [{"type": "text", "text": "a"}], "structuredContent": {"b": 1}, "isError": false}'
+barrier, said = threading.Barrier(16), []
+def use():
+    barrier.wait()
+    said.append(mcp_types.CallToolResult.model_validate_json(text).model_dump_json(by_alias=True))
+    said.append(mcp_types.TextContent(type="text", text="a").model_dump_json(by_alias=True))
+threads = [threading.Thread(target=use) for _ in range(16)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(said), len(set(said)))
+"""
+    assert run(code) == "32 2"
