@@ -85,7 +85,7 @@ async def test_a_session_moves_between_replicas_which_share_the_pace_of_requests
 
         moments = timed(stand_in)
         await search_on_both(one, two)
-    assert len(moments) >= 6
+    assert len(moments) >= 5  # four searches, and the records for the replica that did not fetch them before
     assert (len(moments) - 1) / (moments[-1] - moments[0]) <= ALLOWED
 
 
