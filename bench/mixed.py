@@ -29,7 +29,7 @@ import anyio
 import httpx
 
 from crowd import Health, call, connect, server
-from load import HEADERS
+from load import HEADERS, memory
 
 PER_SESSION = 8
 KINDS = ("semantic_search", "semantic_search", "add_evidence", "semantic_search")
@@ -119,8 +119,8 @@ class Crowd:
 
 
 async def crowds(url: str, process: subprocess.Popen[bytes], options: argparse.Namespace) -> None:
-    print("| clients | calls/s | calls per CPU s | ratios | search p50, p99 | add p50, p99 | slowest | /health |")
-    print("|---|---|---|---|---|---|---|---|", flush=True)
+    print("| clients | calls/s | calls per CPU s | ratios | search p50, p99 | add p50, p99 | slowest | /health | MB |")
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
     await Crowd(url, 10, 160, 0).run()  # warms up
     first: tuple[float, float] | None = None
     for number, clients in enumerate(options.clients * options.rounds, 1):
@@ -133,7 +133,7 @@ async def crowds(url: str, process: subprocess.Popen[bytes], options: argparse.N
         print(
             f"| {clients} | {rates[0]:.1f} | {rates[1]:.1f} | {rates[0] / first[0]:.2f}, {rates[1] / first[1]:.2f} |",
             *(f"{cuts[kind][49]:.2f}, {cuts[kind][98]:.2f} s |" for kind in ("semantic_search", "add_evidence")),
-            f"{crowd.slowest:.2f} | {health.worst:.2f} s |",
+            f"{crowd.slowest:.2f} | {health.worst:.2f} s | {memory(process):.0f} |",
             flush=True,
         )
         for text, count in crowd.problems.most_common(5):

@@ -6,8 +6,9 @@ A folder holds `papers.jsonl` (id, title, paragraphs: [{section, text}]) and `qu
 [[paragraph, start, end]]), such as Evidence Inference. Each paper is kept in a session and asked its questions: counted
 is how often a passage among the first so many characters shown overlaps an answer. The cost is that of a session with
 `--papers` papers (the folder's, repeated under other numbers): until all are stored and found by words, until the
-background has embedded them, the longest stall of the event loop meanwhile, memory per 1,000 passages, and the time of
-a search against one embedding and one `query` of a bare Chroma collection with as many made-up vectors.
+background has embedded them, next to bare onnxruntime on a sample of the same passages, the longest stall of the event
+loop meanwhile, memory per 1,000 passages, and the time of a search against one embedding and one `query` of a bare
+Chroma collection with as many made-up vectors.
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, Text
 from deepcritical_mcp.reading import Section, assembled
+from embedding import Bare
 from store import Stalls, resident, timed
 
 LENGTHS = (1_500, 3_000, 6_000)
 MANY = 1_000
 SEARCHES = 40
+SAMPLE = 400
+"""Passages that the bare model embeds before and after."""
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -96,7 +100,11 @@ async def cost(papers: Sequence[dict[str, Any]], questions: Sequence[str], count
     registry = SessionRegistry(settings, embedder, open_backend(settings))
     store = await registry.open()
     made = [published(paper, str(number)) for number, paper in zip(range(1, count + 1), itertools.cycle(papers))]
-    total = sum(len(passages(one)) for one in made)
+    texts = [passage.content for one in made for passage in passages(one)]
+    total, sample = len(texts), texts[:: max(1, len(texts) // SAMPLE)]
+    bare = Bare()
+    bare.embed(sample[:8], 8)
+    bare_seconds = [bare_pace(bare, sample)]
     await embedder.vectors(["warm"])
     gc.collect()
     gc.freeze()  # as the server does
@@ -109,14 +117,27 @@ async def cost(papers: Sequence[dict[str, Any]], questions: Sequence[str], count
     await store.search_similar("warm")
     embedded = time.perf_counter() - start
     watch.cancel()
+    bare_seconds.append(bare_pace(bare, sample))
+    model = statistics.mean(bare_seconds) * total
     gc.collect()
     memory = (resident() - before) / total * 1_000
     print(
         f"{count} papers of {total:,} passages: stored within {stored:.1f} s, embedded within {embedded:.1f} s; "
         f"longest stall {stalls.longest * 1_000:.0f} ms; {memory:.1f} MB per 1,000 passages"
     )
+    print(f"bare onnxruntime would take {model:.1f} s: {model / embedded:.2f} of its speed")
     await compare(store, embedder, made, questions)
     await registry.aclose()
+
+
+def bare_pace(bare: Bare, sample: Sequence[str]) -> float:
+    """Seconds a passage, in batches of the size that suits it best."""
+    times: list[float] = []
+    for batch in (1, 8, 32):
+        start = time.perf_counter()
+        bare.embed(sample, batch)
+        times.append((time.perf_counter() - start) / len(sample))
+    return min(times)
 
 
 async def compare(
@@ -144,10 +165,11 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--papers", type=int, default=200)
+    parser.add_argument("--questions", action=argparse.BooleanOptionalAction, default=True)
     arguments = parser.parse_args()
     papers, queries = (rows(arguments.folder / name) for name in ("papers.jsonl", "queries.jsonl"))
-    found = await answered(papers, queries)
-    for length in LENGTHS:
+    found = await answered(papers, queries) if arguments.questions else []
+    for length in LENGTHS if found else ():
         share = sum(before < length for before in found) / len(found)
         print(f"answered within {length:,} characters: {share:.1%} of {len(found)} questions")
     if arguments.papers:

@@ -31,6 +31,9 @@ LENGTH = 4_000
 GROWTH = 4
 BOUND = 9.0
 """Between a linear pattern's growth of 4 and a quadratic one's of 16."""
+STEADY = 5.0
+"""Growth up to `LENGTH` below which nothing is measured further: what passes `BOUND` after it passes 5.8 before, as
+a sum of a linear and a quadratic part."""
 QUICK = 0.002
 """Seconds at `LENGTH` below which nothing is measured further: a quadratic pattern takes longer."""
 METHODS = frozenset("match search fullmatch findall finditer sub subn split".split())
@@ -67,6 +70,7 @@ def patterns() -> dict[str, tuple[re.Pattern[Any], frozenset[str]]]:
     """Every pattern of the package by its place: values of modules, and literals in calls of `re`; and the methods
     that are called on it."""
     found: dict[str, tuple[re.Pattern[Any], frozenset[str]]] = {}
+    sources = set[Any]()
     for info in pkgutil.walk_packages(deepcritical_mcp.__path__, "deepcritical_mcp."):
         if info.name.endswith("__main__"):
             continue
@@ -78,6 +82,7 @@ def patterns() -> dict[str, tuple[re.Pattern[Any], frozenset[str]]]:
         for name in names:
             for number, pattern in enumerate(_compiled(getattr(module, name, None))):
                 key = f"{place}.{name}" + (f"[{number}]" if number else "")
+                sources.add(pattern.pattern)
                 found[key] = (pattern, called.get(name) or called.get("pattern") or frozenset({"search", "fullmatch"}))
         direct = {
             id(one.value): one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute) and one.attr in METHODS
@@ -86,8 +91,8 @@ def patterns() -> dict[str, tuple[re.Pattern[Any], frozenset[str]]]:
             if _is_call_of_re(node) and isinstance(node.args[0], ast.Constant):
                 flags = _flags(node)
                 method = direct.get(id(node), node.func.attr)
-                known = any(node.args[0].value == pattern.pattern for pattern, _ in found.values())
-                if method != "compile" or not known:
+                if method != "compile" or node.args[0].value not in sources:
+                    sources.add(node.args[0].value)
                     methods = frozenset({"search" if method == "compile" else method})
                     found[f"{place}:{node.lineno}"] = (re.compile(node.args[0].value, flags), methods)
     return found
@@ -252,9 +257,12 @@ def timed(pattern: re.Pattern[Any], method: str, start: str, unit: str, end: str
 
 
 def _measured(pattern: re.Pattern[Any], method: str, start: str, unit: str, end: str) -> tuple[float, float]:
-    """Seconds at `LENGTH` and the growth, 1 if it was too quick to tell."""
+    """Seconds at `LENGTH` and the growth, 1 if it was too quick to tell or grew linearly so far."""
+    before = timed(pattern, method, start, unit, end, LENGTH // GROWTH)
+    if before < QUICK / GROWTH**2:  # nine of ten: not even a quadratic one would reach `QUICK`
+        return GROWTH * before, 1.0
     at = timed(pattern, method, start, unit, end, LENGTH)
-    if at < QUICK:
+    if at < QUICK or at < STEADY * before:
         return at, 1.0
     if at > 1.0:
         return at, ENDLESS

@@ -2,9 +2,11 @@
 
     python bench/start.py [--runs 15]
 
-Over stdio, the two servers in turn: time from spawn to the responses to `initialize` and to the `tools/list` that
-follows, CPU time of the process until then (Linux; less disturbed by what else runs), and resident memory after
-`tools/list`, before the model is loaded. Each ratio is the median of the ratios of neighboring runs.
+Over stdio, the two servers in turn: time from spawn to the responses to `initialize`, to the `tools/list` that follows,
+and to a `prompts/list` sent with it, which is answered when everything is imported; CPU time of the process until then
+(Linux; less disturbed by what else runs). Resident memory after `tools/list`, and, in another process, at rest: when
+all is imported after `initialize`, before another message loads the model. Each ratio is the median of the ratios of
+neighboring runs.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -30,62 +33,89 @@ def add(a: int, b: int) -> int:
     return a + b
 server.run("stdio")
 """
+CLIENT = {"name": "bench", "version": "0"}
+GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": GREETING}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+TOOLS_LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+PROMPTS_LIST = {"jsonrpc": "2.0", "id": 3, "method": "prompts/list"}
 SERVERS = {"bare mcp server": ["-c", BARE], "deepcritical-mcp": ["-c", "from deepcritical_mcp.cli import main; main()"]}
 GOALS = {
     "initialize": ("ms", "goal 0.9"),
     "tools_list": ("ms", "goal 1.05"),
+    "prompts_list": ("ms", ""),
     "initialize_cpu": ("ms", ""),
     "tools_list_cpu": ("ms", ""),
-    "memory": ("MB", "goal 75 MB"),
+    "prompts_list_cpu": ("ms", ""),
+    "memory": ("MB", ""),
+    "memory_at_rest": ("MB", "goal 75 MB"),
 }
 """Each figure of a start, its unit and its goal."""
 FIVE = ("pubmed_search", "web_search", "expand_queries", "semantic_search", "add_evidence")
 
 
 class Start(NamedTuple):
-    """Milliseconds from spawn to each answer and of CPU until then, and megabytes after the last."""
+    """Milliseconds from spawn to each answer and of CPU until then, and megabytes after `tools/list` and at rest."""
 
     initialize: float
     tools_list: float
+    prompts_list: float
     initialize_cpu: float
     tools_list_cpu: float
+    prompts_list_cpu: float
     memory: float
+    memory_at_rest: float
+
+
+def spawned(arguments: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "DEEPCRITICAL_DATA_DIR": "memory"},
+    )
+
+
+def send(process: subprocess.Popen[bytes], *messages: Mapping[str, object]) -> None:
+    assert process.stdin
+    process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+    process.stdin.flush()
 
 
 def started(arguments: list[str]) -> tuple[Start, list[dict[str, object]]]:
     """One start, and the tools."""
     at = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, "DEEPCRITICAL_DATA_DIR": "memory"},
-    )
     times: list[float] = []
     cpu: list[float] = []
-    tools: list[dict[str, object]] = []
-    memory = 0.0
-    with process:
-        assert process.stdin
+    memory: list[float] = []
+    answers: list[bytes] = []
+    with spawned(arguments) as process:
         assert process.stdout
-        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
-        for message in (
-            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params},
-            {"jsonrpc": "2.0", "method": "notifications/initialized"},
-            {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-        ):
-            process.stdin.write(json.dumps(message) + "\n")
-            process.stdin.flush()
-            if "id" in message:
-                answer = process.stdout.readline()
-                times.append(1000 * (time.perf_counter() - at))
-                cpu.append(cpu_of(process.pid))
-                memory = memory_of(process.pid)
-                tools = json.loads(answer)["result"].get("tools", [])
+        for messages in ((INITIALIZE,), (INITIALIZED, TOOLS_LIST), (PROMPTS_LIST,)):
+            send(process, *messages)
+            answers.append(process.stdout.readline())
+            times.append(1000 * (time.perf_counter() - at))
+            cpu.append(cpu_of(process.pid))
+            memory.append(memory_of(process.pid))
         process.kill()
-    return Start(times[0], times[1], cpu[0], cpu[1], memory), tools
+    start = Start(times[0], times[1], times[2], cpu[0], cpu[1], cpu[2], memory[1], at_rest(arguments))
+    return start, json.loads(answers[1])["result"]["tools"]
+
+
+def at_rest(arguments: list[str]) -> float:
+    """Megabytes of a server that has been greeted and has done all that it does then."""
+    with spawned(arguments) as process:
+        assert process.stdout
+        send(process, INITIALIZE)  # the next message loads the model
+        process.stdout.readline()
+        spent = -1.0
+        while (now := cpu_of(process.pid)) > spent:  # until it does nothing for a second
+            spent = now
+            time.sleep(1)
+        memory = memory_of(process.pid)
+        process.kill()
+    return memory
 
 
 def cpu_of(pid: int) -> float:

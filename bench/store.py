@@ -1,13 +1,15 @@
 """The evidence store's speed, its event-loop stalls, and the memory that dropped sessions leave behind.
 
-    python bench/store.py [--sizes 100,1000,10000] [--sessions 1000] [--folder] [--growth 10000]
+    python bench/store.py [--sizes 100,1000,10000] [--sessions 1000] [--folder] [--growth 10000] [--reopen 1000,10000]
 
 Compared with bare Chroma and the same model: documents are added a hundred at a time, and a search is one embedding and
 one `query` for 5 results. Texts have 200 made-up words each and are embedded beforehand, so that adding is measured
 without the model. Every search uses a new query. Stalls are measured while 1,000 items are added, with and without
 embedding. Memory is the process's after `--sessions` sessions of 200 items were opened and dropped, compared with the
 memory after a tenth of them. With `--growth`, only the cost of growing is measured, with made-up vectors: processor
-time per item while a session grows, next to bare Chroma, and the first answer of a session that was opened again.
+time per item while a session grows, next to bare Chroma. With `--reopen`, only the processor time until a session of
+so many passages, of full texts and of abstracts, that was closed answers again, next to opening its Chroma and reading
+the vectors: a list, a search, and a search without the index that is kept beside it.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -38,8 +41,10 @@ from deepcritical_mcp.evidence.embedding.calibration import MINILM
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.folder_space import INDEX
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models import Publication, Text
+from deepcritical_mcp.reading import Section, assembled
 
 SEARCHES = 60
 LETTERS = ("b", "c", "d", "f", "g", "l", "m", "n", "p", "r", "s", "t", "v", "tr", "pl", "st"), ("a", "e", "i", "o", "u")
@@ -250,13 +255,73 @@ async def growth(folder: Path, size: int) -> None:
             plain = time.process_time() - begun
             print(f"{start + len(some):9,}{ours / len(some) * 1e3:8.2f}{plain / len(some) * 1e3:8.2f}", flush=True)
         await registry.aclose()
-        if place:
+
+
+def full_texts(count: int) -> list[Publication]:
+    """Papers of 64 passages, `count` in all."""
+    chance = random.Random(11)
+    made: list[Publication] = []
+    for number in range(-(-count // 64)):
+        sections = [
+            Section(
+                f"s{at}", [" ".join(chance.choices(WORDS, FREQUENCIES, k=45)) for _ in range(8)], path=(f"Part {at}",)
+            )
+            for at in range(1, 9)
+        ]
+        content, parts = assembled(sections)
+        text = Text(kind="full_text", content=content, provider="bench", parts=parts)
+        title = " ".join(chance.choices(WORDS, FREQUENCIES, k=10))
+        pmid = f"9{number:06}"
+        made.append(Publication(id=f"pubmed:{pmid}", texts=(text,), source="pubmed", title=title, pmid=pmid))
+    return made
+
+
+async def answer(settings: Settings, session_id: str, *, search: bool) -> float:
+    """Milliseconds of processor time until a closed session answers."""
+    registry = SessionRegistry(settings, MadeUp(), open_backend(settings))
+    begun = time.process_time()
+    store = await registry.get(session_id)
+    await (store.search_similar("what was this about?") if search else store.page(0, 20))
+    spent = time.process_time() - begun
+    await registry.aclose()
+    return spent * 1_000
+
+
+def read_vectors(folder: Path, session_id: str) -> float:
+    """Milliseconds of processor time in which Chroma opens the same collection and reads its vectors."""
+    begun = time.process_time()
+    settings = chromadb.config.Settings(anonymized_telemetry=False)
+    collection = chromadb.PersistentClient(folder / "sessions" / session_id / "chroma", settings).get_collection(
+        session_id, embedding_function=None
+    )
+    for start in range(0, collection.count(), 1_000):
+        collection.get(include=["embeddings"], limit=1_000, offset=start)
+    return (time.process_time() - begun) * 1_000
+
+
+async def reopening(folder: Path, sizes: Sequence[int]) -> None:
+    print("milliseconds of processor time until a closed session answers")
+    print(f"{'passages of':>15}{'':9}{'list':>7}{'search':>8}{'without its index':>19}{'bare Chroma':>13}{'ratio':>7}")
+    for name, make in (("full texts", full_texts), ("abstracts", partial(texts, seed=7))):
+        for size in sizes:
+            place = folder / f"{name}-{size}"
+            settings = Settings(max_evidence=1_000_000, data_dir=place)
             registry = SessionRegistry(settings, MadeUp(), open_backend(settings))
-            begun, processor = time.perf_counter(), time.process_time()
-            await (await registry.get(store.session_id)).search_similar("what was this about?")
-            begun, processor = time.perf_counter() - begun, time.process_time() - processor
-            print(f"opened again: first answer after {begun:.2f} s ({processor:.2f} s of processor time)")
+            store = await registry.open()
+            for publication in make(size):
+                await store.add_evidence([publication])
+            await store.search_similar("until all is embedded")
             await registry.aclose()
+            listed = [await answer(settings, store.session_id, search=False) for _ in range(3)]
+            found = [await answer(settings, store.session_id, search=True) for _ in range(3)]
+            (place / "sessions" / store.session_id / INDEX).unlink(missing_ok=True)
+            anew = await answer(settings, store.session_id, search=True)
+            bare = read_vectors(place, store.session_id)
+            lists, searches = map(statistics.median, (listed, found))
+            print(
+                f"{name:>15}{size:9,}{lists:7.0f}{searches:8.0f}{anew:19.0f}{bare:13.0f}{searches / bare:7.2f}",
+                flush=True,
+            )
 
 
 async def main() -> None:
@@ -265,12 +330,17 @@ async def main() -> None:
     parser.add_argument("--sessions", type=int, default=1_000)
     parser.add_argument("--folder", action="store_true", help="keep the sessions in a folder, not in memory")
     parser.add_argument("--growth", type=int, default=0, help="measure the cost of growing to so many items")
+    parser.add_argument("--reopen", default="", help="measure opening sessions of so many passages again")
     arguments = parser.parse_args()
     packages = ("deepcritical-mcp", "chromadb", "onnxruntime", "numpy")
     print(f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in packages))
     if arguments.growth:
         with tempfile.TemporaryDirectory() as scratch:
             await growth(Path(scratch), arguments.growth)
+        return
+    if arguments.reopen:
+        with tempfile.TemporaryDirectory() as scratch:
+            await reopening(Path(scratch), list(map(int, arguments.reopen.split(","))))
         return
     embedder = EmbeddingService()
     with tempfile.TemporaryDirectory() as scratch:

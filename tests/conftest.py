@@ -2,8 +2,50 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+from functools import cache
+from typing import Any
+
+import httpx
+import pytest
 from hypothesis import HealthCheck, settings
 
 # However busy the machine is: no example fails for the time that it takes.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+_made_anew = httpx.create_ssl_context
+
+
+@cache
+def _made_once(*arguments: Any) -> Any:
+    return _made_anew(*arguments[:3])
+
+
+def _ssl_context(verify: Any = True, cert: Any = None, trust_env: bool = True) -> Any:
+    files = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    return _made_once(verify, cert, trust_env, *files)
+
+
+# Each client of httpx reads the same 140 certificates again, which takes longer than most tests.
+vars(sys.modules["httpx._transports.default"])["create_ssl_context"] = _ssl_context
+
+LONGEST = (
+    *("test_passages", "test_patterns", "test_deletion", "test_locked_files", "test_stdio", "test_budget", "test_demo"),
+    *("test_upgrade_killed", "test_freezes", "test_install", "test_draining", "test_recorded_citations"),
+)
+"""Files that take half a minute and more, the longest first. Several processes that share the tests by files (`-n 3
+--dist loadfile --no-loadscope-reorder`) would wait for one that begins last."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+
+
+@pytest.fixture
+def no_server_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of what `doctor` says about other servers do without the two seconds in which it starts ours each time."""
+    monkeypatch.setattr(sys, "executable", shutil.which("false") or sys.executable)

@@ -358,7 +358,7 @@ def test_contributing_fits_on_a_screen() -> None:
     assert len(PAGES["CONTRIBUTING.md"].splitlines()) <= 40
 
 
-@pytest.mark.parametrize("name", ["guide", "readme_tables", "reference"])
+@pytest.mark.parametrize("name", ["guide", "opening", "readme_tables", "reference"])
 def test_a_script_that_rewrites_a_page_shows_its_help_first(name: str) -> None:
     command = [sys.executable, str(ROOT / "scripts" / f"{name}.py"), "--help"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout

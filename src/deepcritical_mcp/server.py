@@ -7,7 +7,7 @@ import math
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, cast
 
 import anyio
@@ -60,7 +60,8 @@ from deepcritical_mcp.tools.instructions import instructions
 from deepcritical_mcp.tools.names import tool_hint
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schema
-from deepcritical_mcp.transports.stdio import RepairedMessages
+from deepcritical_mcp.transports.opening import Opening
+from deepcritical_mcp.transports.stdio import RemainingAnswers, RepairedMessages
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +105,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
             middleware=[_forget_arguments, self._add_session_resources, *middleware, self._warm_up_once],
         )
         self.app = app
+        self.opening = Opening()
+        """What a client on stdio has been answered already."""
         self._is_warm = not warm_up
         app.hidden_tools = self._hidden
         self._prompts = offered_prompts(self._hidden)
@@ -111,11 +114,6 @@ class DeepCriticalServer(MCPServer[AppContext]):
             self.add_prompt(prompt)
         register_resources(self)
         self.completion()(self._complete)
-
-    @cached_property
-    def _tools(self) -> dict[str, Tool]:
-        # Built on first use, because generating the schemas would delay the response to `initialize`.
-        return {name: _tool(spec, self._hidden) for name, spec in self._specs.items()}
 
     async def list_tools(self) -> list[MCPTool]:
         """All tools of the profile, in its order."""
@@ -129,7 +127,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
                 annotations=tool.annotations,
                 _meta={"ui": {"resourceUri": BOARD_URI}} if self._specs[tool.name].on_board else None,
             )
-            for tool in self._tools.values()
+            for tool in (_tool(spec, self._hidden) for spec in self._specs.values())
         ]
 
     async def _add_session_resources(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -176,8 +174,10 @@ class DeepCriticalServer(MCPServer[AppContext]):
         if server is None:  # renamed in another version of the SDK: broken messages are not repaired then
             await super().run_stdio_async()
             return
+        opening, self.opening = self.opening, Opening()
         async with stdio_server() as (messages, responses):
-            await server.run(RepairedMessages(messages), responses, server.create_initialization_options())
+            reads, answers = RepairedMessages(messages, opening.lines), RemainingAnswers(responses, opening.answers)
+            await server.run(reads, answers, server.create_initialization_options())
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None = None
@@ -222,7 +222,6 @@ class DeepCriticalServer(MCPServer[AppContext]):
         return await super().get_prompt(name, arguments, context)
 
     async def _run(self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None) -> BaseModel:
-        tool = self._tools.get(name)
         if why := self._off.get(name):
             searches = ", ".join(one for one in self._specs if one.endswith("_search"))
             offered = f" There are {searches}." if searches else ""
@@ -231,8 +230,9 @@ class DeepCriticalServer(MCPServer[AppContext]):
             )
         if name in self._hidden:
             raise ConfigurationError(f"{name} is not offered by this server, which has {', '.join(self._specs)}.")
-        if tool is None:
-            raise InvalidInputError(f'Unknown tool "{name[:80]}". {tool_hint(name, self._tools)}')
+        if name not in self._specs:
+            raise InvalidInputError(f'Unknown tool "{name[:80]}". {tool_hint(name, self._specs)}')
+        tool = _tool(self._specs[name], self._hidden)
         deletes = bool(tool.annotations and tool.annotations.destructive_hint)
         values, notes = read_arguments(name, arguments, tool.parameters, literal=deletes)
         try:
@@ -342,7 +342,7 @@ async def _notify_resources_changed(context: Context[AppContext, Any]) -> None:
         await context.session.send_resource_list_changed()
 
 
-@lru_cache(maxsize=64)  # for all servers of a process
+@lru_cache(maxsize=64)  # on first use, as generating a schema takes time; for all servers of a process
 def _tool(spec: ToolSpec, hidden: tuple[str, ...]) -> Tool:
     tool = Tool.from_function(
         spec.run,

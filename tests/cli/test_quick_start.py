@@ -81,6 +81,19 @@ def test_our_command_builds_models_when_they_are_used_and_other_models_as_always
     assert run(f"{code}; {model}") == "True"
 
 
+def test_our_command_does_not_import_the_client_of_the_sdk_until_somebody_asks_for_it() -> None:
+    code = "import sys; from deepcritical_mcp.cli.quick_start import import_sdk; import_sdk()"
+    loaded = "print([name for name in sys.modules if name.startswith(('mcp.client', 'httpx2.'))])"
+    assert run(f"{code}; import deepcritical_mcp.server; {loaded}") == "[]"
+    use = "import httpx2, mcp; from mcp import ClientSession"
+    assert run(f"{code}; {use}; print(mcp.Client.__module__, httpx2.URL('a:b').scheme)") == "mcp.client.client a"
+
+
+def test_a_package_that_is_imported_or_missing_is_not_put_off() -> None:
+    code = "import json; from deepcritical_mcp.cli.quick_start import put_off; put_off('json'); put_off('no_such')"
+    assert run(f"{code}; import sys; print(sys.modules['json'] is json, 'no_such' in sys.modules)") == "True False"
+
+
 def test_whoever_imports_this_package_gets_the_sdk_as_it_is() -> None:
     code = "import deepcritical_mcp.server, mcp.server.mcpserver.server as sdk; print(sdk.configure_logging.__module__)"
     assert run(f"{code}; {IMPORTED}") == "mcp.server.mcpserver.utilities.logging\nTrue {}"

@@ -130,6 +130,7 @@ async def test_the_cached_vectors_of_cleared_texts_go_with_them(tmp_path: Path) 
 DRIVER = """
 import os, signal, sys, anyio
 from pathlib import Path
+import chromadb.api.rust, deepcritical_mcp.evidence.storage.in_folder  # once, not in each child
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend

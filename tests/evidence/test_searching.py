@@ -58,9 +58,9 @@ def test_a_search_goes_on_while_what_it_found_is_removed_or_changed(change: str,
                 catalogue.put(stored(BRIEF, 2))
 
     space.meanwhile = meanwhile
-    found = Search(space, catalogue, None, scope).best(["zinc in twelve steps"], QUERY, 5, 0.0)
+    found = Search(space, catalogue, None, scope).best(catalogue.by_words(["zinc in twelve steps"]), QUERY, 5, 0.0)
     assert space.meanwhile is None, "it has happened"
     assert found.evidence
     if change == "removed":
         catalogue.forget_gone()
-        assert Search(space, catalogue, None, scope).best(["zinc"], QUERY, 5, 0.0).evidence == ()
+        assert Search(space, catalogue, None, scope).best(catalogue.by_words(["zinc"]), QUERY, 5, 0.0).evidence == ()

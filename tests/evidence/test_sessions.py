@@ -412,3 +412,32 @@ async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_tim
     assert [item.id for item in found.evidence] == ["pubmed:1"]
     assert "The kidneys of all animals showed lesions." in passages[0].content
     await registry.aclose()
+
+
+async def test_what_cannot_be_embedded_while_the_model_is_busy_is_not_tried_again_under_the_session_lock() -> None:
+    model = CountingModel()
+    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
+    store = await registry.open()
+    model.missing = True
+    await store.add_evidence([piece("Rats were fed zinc.", pmid="1"), piece("Mice were given copper.", pmid="2")])
+    assert model.asked == 1
+    assert store.warnings
+    model.missing = False
+    found = await store.search("zinc")
+    assert found.evidence[0].id == "pubmed:1"
+    assert len(model.embedded) == 3, "each text once, and the query"
+    assert not any("embedded again" in warning for warning in store.warnings)
+    await registry.aclose()
+
+
+class CountingModel(HashingModel):
+    """Counts how often it is asked for the vectors of documents."""
+
+    asked = 0
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += 1
+        return await super().vectors(texts)
+
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return await super().vectors(texts)

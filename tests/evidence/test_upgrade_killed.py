@@ -21,6 +21,7 @@ Registries = Callable[[Settings], SessionRegistry]
 DRIVER = """
 import os, shutil, signal, sys, time, anyio
 from pathlib import Path
+import chromadb.api.rust, deepcritical_mcp.evidence.storage.in_folder  # once, not in each child
 from chromadb import Collection
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry

@@ -115,3 +115,18 @@ def test_after_a_failed_write_the_vectors_are_read_again() -> None:
     (found,) = space.nearest([unit_vectors(1)[0]], LIMIT)
     assert [one.id for one in found] == [item(1, 1).publication.id]
     space.delete()
+
+
+def test_only_what_is_close_enough_is_found() -> None:
+    table, vectors = VectorTable(complete=True), unit_vectors(200)
+    for number, vector in enumerate(vectors):
+        table.put(f"id {number}", 0, [vector])
+        table.set_source(f"id {number}", "web" if number % 2 else "pubmed")
+    table.cut("id 7")
+    queries = list(unit_vectors(40, seed=2))
+    for source in (None, "web"):
+        near = table.nearest(queries, LIMIT, source)
+        close = [[one for one in some if one.cosine >= 0.33] for some in near]
+        assert any(close)
+        assert not all(close)
+        assert table.nearest(queries, LIMIT, source, least=0.33) == close

@@ -25,7 +25,8 @@ import pytest
 from filelock import FileLock
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.errors import ConfigurationError, ProviderUnavailableError
+from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing
 from deepcritical_mcp.net.turns import turn_of
 from deepcritical_mcp.sources.base import Net
@@ -272,6 +273,75 @@ async def test_a_request_that_lost_its_moment_goes_before_those_that_still_have_
             tasks.start_soon(send, "connected", limiter.confirm)
     assert [n for n, name in enumerate(went) if name == "connected"][-1] - before <= 3
     assert went.count("first") == 20
+
+
+async def test_others_have_the_moment_of_a_request_that_opens_a_connection():
+    place = MemoryPlace()
+    limiter = Pacing(3_600, [place])
+    await limiter.acquire()
+    await limiter.connect()
+    assert is_free(place)
+    place.change(lambda now, free: 0)
+    await limiter.confirm()
+    assert not is_free(place)
+
+
+async def test_as_many_requests_open_connections_as_start_until_the_first_one_is_free_again():
+    limiter, connecting = Pacing(0.25), 0
+
+    async def send(done: anyio.Event) -> None:
+        nonlocal connecting
+        await limiter.acquire()
+        await limiter.connect()
+        connecting += 1
+        await done.wait()
+        limiter.release()
+        limiter.release()  # in vain: it has been let go
+
+    events = [anyio.Event() for _ in range(4)]
+    async with anyio.create_task_group() as tasks:
+        for event in events:
+            tasks.start_soon(send, event)
+        while connecting < 2:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+        await anyio.sleep(0.05)
+        assert connecting == 2
+        events[0].set()
+        while connecting < 3:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+        for event in events:
+            event.set()
+    assert connecting == 4
+
+
+async def test_connections_that_fail_hold_up_nobody():
+    with socket.create_server(("127.0.0.1", 0)) as refusing:
+        address = f"http://127.0.0.1:{refusing.getsockname()[1]}"
+    async with httpx.AsyncClient(trust_env=False) as http:
+        retry = RetryPolicy(attempts=1)
+        client = ApiClient(http, provider="p", title="P", retry=retry, limiter=Pacing(0.6))
+        for _ in range(3):
+            with anyio.fail_after(10), pytest.raises(ProviderUnavailableError):
+                await client.request("GET", address, lambda response: response)
+
+
+@pytest.mark.parametrize(("free", "following"), [(990_000, 1_190_000), (900_000, 1_200_000), (0, 1_200_000)])
+async def test_a_request_that_starts_a_little_late_does_not_delay_those_that_follow(free: int, following: int):
+    place = StoppedPlace(free)
+    await Pacing(0.2, [place]).acquire()
+    assert place.state == following
+
+
+class StoppedPlace:
+    """A place where it is always one second past midnight."""
+
+    name = "stopped"
+
+    def __init__(self, state: int) -> None:
+        self.state = state
+
+    def change(self, step: Step) -> None:
+        self.state = step(1_000_000, self.state)
 
 
 async def test_a_redirect_takes_a_moment_of_its_own():

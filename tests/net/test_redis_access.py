@@ -20,6 +20,7 @@ from deepcritical_mcp.net.pacing import shared_pacing
 from tests.transports.processes import redis
 
 pytest.importorskip("redis")
+pytestmark = pytest.mark.usefixtures("no_server_of_ours")
 PASSWORD = "se/same 0123456789"
 QUOTED = "se%2Fsame%200123456789"
 

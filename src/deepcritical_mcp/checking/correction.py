@@ -45,7 +45,10 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     Where a statement cannot be replaced for certain, the whole reference is written anew in Vancouver style, or left
     alone if its problems are minor. A missing statement is not added, but "[Retracted]" is. BibTeX, RIS and CSL-JSON
     keep their layout; any other reference comes back on one line. What is too long for one reference is left alone.
+    So is an entry with a further work.
     """
+    if any(one.is_further_work and not one.minor for one in problems):  # nobody knows where the one ends
+        return ""
     own = publication.vernacular_title
     if own and any(one.field == "title" and one.true == own for one in problems):
         publication = publication.model_copy(update={"title": own})

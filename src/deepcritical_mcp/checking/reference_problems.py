@@ -24,7 +24,20 @@ from deepcritical_mcp.search.references.title_forms import similarity
 from deepcritical_mcp.search.references.written import title_words
 from deepcritical_mcp.spelling import GREEK_NAMES
 
-ORDER_OF_FIELDS = ("status", "pmid", "doi", "pmcid", "title", "authors", "year", "journal", "volume", "issue", "pages")
+ORDER_OF_FIELDS = (
+    "status",
+    "work",
+    "pmid",
+    "doi",
+    "pmcid",
+    "title",
+    "authors",
+    "year",
+    "journal",
+    "volume",
+    "issue",
+    "pages",
+)
 IDS = ("pmid", "doi", "pmcid")
 _PREPRINT_SERVER = re.compile(
     r"\b(?:bio|med|chem|psy|soc|edu|agri|eco|earth)?a?rxiv\b|\bresearch square\b|\bpreprints?\b|\bssrn\b|\bosf\b",
@@ -43,6 +56,8 @@ _CUT = 100
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _PERSON = re.compile(r"[^\W\d_][\w'’-]{1,40}(?:,? (?:[A-Z]{1,3}|(?:[A-Z]\.[ -]?){1,3}))?")
 """What can be a journal's name or a person's, where no title stands before it."""
+_PINPOINT = re.compile(r"\((?:[A-Z][a-z]{2,8}\.?(?: \d{1,2},)? )?(?:1[5-9]|20)\d\d\): (?:p\. )?(\d{1,6})\.?\s{0,3}\Z")
+_RANGE = re.compile(r"(\d{1,6})[-–](\d{1,6})\Z")
 _FIRST_PAGE = re.compile(r"([a-z]{0,8}?)0{0,6}(\d{1,10})", re.IGNORECASE)
 
 
@@ -61,7 +76,7 @@ def problems_of(reference: WrittenReference, agreement: Agreement, record: Publi
     else:
         found.append(_year(says, record))
         found.append(_journal(reference, agreement, record))
-        found += _place(agreement, record)
+        found += _place(reference, agreement, record)
     return in_order(one for one in found if one)
 
 
@@ -144,7 +159,7 @@ def _year(says: Statements, record: Publication) -> ReferenceProblem | None:
 
 
 def _journal(reference: WrittenReference, agreement: Agreement, record: Publication) -> ReferenceProblem | None:
-    found = _field(agreement, "journal")
+    found, says = _field(agreement, "journal"), agreement.says
     if found.verdict != "differs" or _is_named(reference, agreement.says, record):
         return None
     has_english_name = any(one in record.language for one in _TRANSLITERATED)
@@ -155,6 +170,8 @@ def _journal(reference: WrittenReference, agreement: Agreement, record: Publicat
             return None
         if " " in found.written:
             return ReferenceProblem(field="authors", written=found.written, true=true)
+    if not any((says.title, says.authors, says.year, says.volume, says.pages)) and " " not in found.written:
+        return None  # a word beside a number, "Asthma (PMID 1)", is rather its subject
     minor = has_english_name and is_there
     return ReferenceProblem(field="journal", written=found.written, true=_journal_name(record), minor=minor)
 
@@ -174,12 +191,13 @@ def _is_named(reference: WrittenReference, says: Statements, record: Publication
     return any(journals_agree(part, names) for part in joined if any(map(str.isalpha, part)))
 
 
-def _place(agreement: Agreement, record: Publication) -> Iterator[ReferenceProblem]:
+def _place(reference: WrittenReference, agreement: Agreement, record: Publication) -> Iterator[ReferenceProblem]:
     """Volume, issue and pages. Of one of them that is another number, the other two tell how grave that is."""
     says = agreement.says
     volume = _field(agreement, "volume").verdict == "differs" and not _is_same_number(says.volume, record)
     pages = _field(agreement, "pages")
     other_pages = pages.verdict == "differs" and not _is_same_page(says.pages, record.pages)
+    other_pages = other_pages and not _is_pinpoint(reference.text, says.pages, record.pages)
     if volume:
         yield ReferenceProblem(field="volume", written=says.volume, true=record.volume)
     if says.issue and record.issue and _other_issue(says.issue, record.issue):
@@ -187,6 +205,8 @@ def _place(agreement: Agreement, record: Publication) -> Iterator[ReferenceProbl
     if other_pages:
         minor = not volume and _is_other_numbering(says.pages, record.pages)
         yield ReferenceProblem(field="pages", written=says.pages, true=record.pages, minor=minor)
+    elif _is_pinpoint(reference.text, says.pages, record.pages):
+        return
     elif pages.verdict != "absent" and (pages.verdict == "minor" or _field(agreement, "pages").verdict == "differs"):
         yield ReferenceProblem(field="pages", written=says.pages, true=record.pages, minor=True)
 
@@ -207,6 +227,16 @@ def _is_same_page(written: str, true: str) -> bool:
     """Whether first pages are one number, with letters before it in one of them only: "e123", "123"; "CD1.pub2"."""
     first, second = (_FIRST_PAGE.search(text.replace("/", "")) for text in (written, true))
     return first is not None and second is not None and first[2] == second[2]
+
+
+def _is_pinpoint(text: str, written: str, true: str) -> bool:
+    """Whether the page is the one cited in a note, "310, no. 5 (2013): 510.", which is one of the record's."""
+    found, bounds = _PINPOINT.search(text), _RANGE.match(true)
+    if not found or found[1] != written or not bounds:
+        return False
+    first, last = bounds[1], bounds[2]
+    last = first[: len(first) - len(last)] + last
+    return int(first) <= int(written) <= int(last)
 
 
 def _is_other_numbering(written: str, true: str) -> bool:

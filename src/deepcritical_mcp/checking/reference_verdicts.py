@@ -11,7 +11,7 @@ from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
 from deepcritical_mcp.checking.reference_notes import is_note
 from deepcritical_mcp.checking.reference_problems import IDS, in_order, is_its_preprint, number_problems, problems_of
-from deepcritical_mcp.checking.second_works import second_pmid, second_work
+from deepcritical_mcp.checking.second_works import WAS_NOT_CHECKED, further_works
 from deepcritical_mcp.checking.unchecked_works import UncheckedWork
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
@@ -149,7 +149,8 @@ def _with_note(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
 def _says_nothing(one: TracedReference) -> bool:
     """Whether nothing of it but its number could be compared."""
     says = one.reference.says
-    return not (says.title or says.authors or says.year or says.journal or says.volume)
+    journal = says.journal if " " in says.journal else ""  # a word alone is rather the subject
+    return not (says.title or says.authors or says.year or journal or says.volume)
 
 
 def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
@@ -157,11 +158,8 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     record = candidate.record
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
     numbers = _number_problems(one, record, unasked)
-    second = second_work(one.reference, candidate.agreement.says)
-    number = second_pmid(one.draft.text, one.reference.ids.pmid)
-    others = [ReferenceProblem(field="title", written=clipped(second, _SHOWN), minor=True)] if second else []
-    others += [ReferenceProblem(field="pmid", written=number, minor=True)] if number else []
-    problems = in_order([*numbers, *problems_of(one.reference, candidate.agreement, record), *others])
+    further = [*further_works(one.draft.text, one.reference, candidate.agreement.says, record.pmid, one.draft.apart)]
+    problems = in_order([*numbers, *problems_of(one.reference, candidate.agreement, record), *further])
     verdict: ReferenceVerdict = "verified"
     if any(not problem.minor for problem in problems):
         verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
@@ -169,17 +167,15 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    remarks = (*_all_else(one, candidate), *unchecked, *_remarks(candidate, second or number))
+    remarks = (*_all_else(one, candidate), *unchecked, *_remarks(candidate), *([WAS_NOT_CHECKED] if further else ()))
     reason = " ".join((*_where_numbers_lead(one, numbers, record), *remarks))
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
 
 
-def _remarks(candidate: CandidateRecord, second: str) -> Iterator[str]:
+def _remarks(candidate: CandidateRecord) -> Iterator[str]:
     """What is to be known besides about a reference and its record."""
     if is_its_preprint(candidate.agreement, candidate.record):
         yield f"The preprint is written; the record is the article: {clipped(vancouver(candidate.record), _SHOWN)}"
-    if second:
-        yield "A second work stands in this entry. It was not checked: give it an entry of its own."
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:

@@ -214,7 +214,7 @@ def _reference(one: CheckedReference) -> list[str]:
     corrected = (
         ["  - Corrected, to paste:", *(f"    {line}" for line in _quoted(one.corrected))] if one.corrected else []
     )
-    problems = [f"  - {_problem(each)}" for each in one.problems]
+    problems = [f"  - {problem_text(each)}" for each in one.problems]
     return [f"- {_name(one)}{f' {inert(one.record.id)}' if one.record else ''}{known}{reason}", *problems, *corrected]
 
 
@@ -225,7 +225,7 @@ def _in_full(one: CheckedReference, *, also: str) -> list[str]:
         f"### {_name(one)}{also}",
         *_quoted(one.written),
         inert(one.reason),
-        *(f"- {_problem(each)}" for each in one.problems if one.record and each.field != "status"),
+        *(f"- {problem_text(each)}" for each in one.problems if one.record and each.field != "status"),
         *(_record(one.record) if one.record else ()),
         *corrected,
         *([_candidates_are(one), *candidates] if candidates else ()),
@@ -245,10 +245,13 @@ def _name(reference: CheckedReference) -> str:
     return f"[{inert(label)}]" if label == str(reference.index) else f"[{inert(label)}] (reference {reference.index})"
 
 
-def _problem(problem: ReferenceProblem) -> str:
+def problem_text(problem: ReferenceProblem) -> str:
+    """What is wrong with a reference, on one line."""
     written = f"written “{inert(problem.written)}”" if problem.written else "not written"
     if problem.field == "status":
         return f"status: {inert(problem.true)}"
+    if problem.is_further_work:
+        return f"a further work in this entry, not checked: “{inert(problem.written)}”"
     true = f"the record has “{inert(problem.true)}”" if problem.true else "the record has none"
     changed = _changed(problem.written, problem.true) if problem.field == "title" else ""
     return f"{inert(problem.field)}: {written}, {true}{changed}{' (minor)' if problem.minor else ''}"

@@ -52,7 +52,9 @@ async def _play(story: Story, settings: Settings, offline: bool, debug: bool) ->
             raise DemoError(f"the server stopped unexpectedly. {last}".strip()) from group
     _next_steps(screen, settings)
     if {"pubmed_search", "web_search"} <= {*failed} and not is_sample:
-        raise DemoError("neither PubMed nor the web answered. Run doctor, or the demo with --offline.")
+        raise DemoError(
+            "neither PubMed nor the web gave results, as said above. Run doctor, or the demo with --offline."
+        )
     if failed and (is_sample or not {"semantic_search", "add_evidence"}.isdisjoint(failed)):
         raise DemoError(f"the demo ended, but {', '.join(dict.fromkeys(failed))} failed. Run doctor.")
 

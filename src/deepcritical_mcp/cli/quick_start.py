@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.metadata import version
+from importlib.util import find_spec, module_from_spec
+from typing import Any
 
 import pydantic
 
@@ -41,13 +44,31 @@ def quick_start() -> Generator[None]:
 
 
 def import_sdk() -> None:
-    """Import the SDK's server with `quick_start`, and without its logging, which would load rich to change nothing:
-    the command has set up its own."""
+    """Import the SDK's server with `quick_start`, without its client, and without its logging, which would load rich to
+    change nothing: the command has set up its own."""
+    for package in ("mcp", "httpx2"):  # the first one imports the client, the second one is for the client
+        put_off(package)
     with quick_start():
         from mcp.server.mcpserver import server
 
     if hasattr(server, "configure_logging"):
         server.configure_logging = _configured  # pyright: ignore[reportPrivateImportUsage]
+
+
+def put_off(package: str) -> None:
+    """Let a package's submodules be imported without its `__init__`, which runs when a name is first asked of it."""
+    spec = find_spec(package)
+    if package in sys.modules or spec is None or spec.loader is None:
+        return
+    loader, module = spec.loader, module_from_spec(spec)
+
+    def load(name: str) -> Any:
+        del module.__getattr__
+        loader.exec_module(module)
+        return getattr(module, name)
+
+    module.__getattr__ = load
+    sys.modules[package] = module
 
 
 def _configured(level: str = "") -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 from deepcritical_mcp.cli.quick_start import import_sdk
 from deepcritical_mcp.config import Settings, load_settings, unknown_variables, variable_name
 from deepcritical_mcp.logs import configure_logging
+from deepcritical_mcp.transports.opening import answer_opening
 
 if TYPE_CHECKING:
     from deepcritical_mcp.tools import Profile
@@ -17,13 +18,16 @@ logger = logging.getLogger(__name__)
 
 def serve_stdio(profile: Profile | None = None) -> NoReturn:
     """Serve one client over stdin and stdout until it disconnects; its sessions are kept."""
+    settings = server_settings().kept_for_user()
+    log_profile(settings, profile)
+    offers_all = not (settings.tools or settings.off) and profile in (None, "research")
+    opening = answer_opening() if offers_all else None
     import_sdk()
     from deepcritical_mcp.server import create_server
     from deepcritical_mcp.transports.stdio import run_stdio
 
-    settings = server_settings().kept_for_user()
-    log_profile(settings, profile)
     server = create_server(settings, profile=profile, warm_up=True)
+    server.opening = opening or server.opening
     run_stdio(server, server.app)
 
 

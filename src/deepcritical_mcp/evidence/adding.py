@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deepcritical_mcp.evidence.catalogue import Catalogue, Match, Placement
+from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.clustering import Cluster, Member, combined
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import (
@@ -23,6 +23,7 @@ from deepcritical_mcp.evidence.identity import (
     tells_apart,
     title_similarity,
 )
+from deepcritical_mcp.evidence.placement import Match, Placement
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
 from deepcritical_mcp.evidence.units import Layout, has_other_texts
@@ -32,6 +33,8 @@ SAME_TITLE = 0.9
 """Lowest token sort ratio of titles at which two publications close in meaning are versions of one another."""
 MAX_NEIGHBORS = 10
 """How many stored passages near a new one are examined."""
+ROUNDING = 1e-3
+"""How far a cosine of single precision may be from the exact one, and more."""
 CROWDED = 5
 """How many times as many, where passages of long texts are among them."""
 
@@ -145,11 +148,13 @@ class Batch:
         near: list[dict[str, float]] = [{} for _ in publications]
         count = MAX_NEIGHBORS * (CROWDED if self._catalogue.has_long_texts else 1)
         limit = min(count, self._catalogue.passages)
-        if embedded and limit and self._space is not None:
-            found = self._space.nearest([publications[index].vectors[0] for index in embedded], limit)
+        least = self._same_meaning if self._dedup_threshold is None else min(self._same_meaning, self._dedup_threshold)
+        if embedded and limit and self._space is not None and least <= 1.0 + ROUNDING:
+            near_to = [publications[index].vectors[0] for index in embedded]
+            found = self._space.nearest(near_to, limit, least=least - ROUNDING)
             for index, rows in zip(embedded, found, strict=True):
                 for row in rows:
-                    if row.id in self._catalogue and row.part < self._catalogue.layout(row.id).short:
+                    if row.id in self._catalogue and row.part < self._catalogue.short(row.id):
                         near[index][row.id] = max(row.cosine, near[index].get(row.id, -1.0))
         return near
 
@@ -161,7 +166,7 @@ class Batch:
             return Decision(self._apply(new, place), place.match, separates=place.separates)
         is_compared = bool(new.vectors) and _is_compared(new.publication)
         others = {id: vectors for id, vectors in self._new.items() if is_compared and vectors}
-        staged = {id: vectors for id, vectors in others.items() if self._catalogue.layout(id).short}
+        staged = {id: vectors for id, vectors in others.items() if self._catalogue.short(id)}
         cosines = {id: float(np.dot(_array(new.vectors[0]), _array(some[0]))) for id, some in staged.items()}
         # A neighbor may have been given another id within this batch.
         similarities = _Similarities((self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items())

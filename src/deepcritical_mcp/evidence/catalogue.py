@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from deepcritical_mcp.evidence.clustering import Cluster, Member, MemberIndex, best_match, clusters_of, joined_by
+from deepcritical_mcp.evidence.clustering import (
+    Cluster,
+    LookupKey,
+    Member,
+    MemberIndex,
+    best_match,
+    clusters_of,
+    joined_by,
+)
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
-from deepcritical_mcp.evidence.lexical import LexicalIndex
+from deepcritical_mcp.evidence.kept_index import KeptIndex, indexed
+from deepcritical_mcp.evidence.placement import Match, Placement
 from deepcritical_mcp.evidence.removal import is_gone
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
-from deepcritical_mcp.evidence.units import (
-    Layout,
-    Missing,
-    WordScores,
-    has_other_texts,
-    is_passage,
-    split_unit,
-    unit_of,
-    words_in,
-)
+from deepcritical_mcp.evidence.text_index import IndexedTexts, Shape, TextIndex
+from deepcritical_mcp.evidence.units import Layout, Missing, WordScores, has_other_texts, is_passage, split_unit
 from deepcritical_mcp.evidence.version_links import VersionLinks
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
@@ -29,38 +30,11 @@ from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
 QUIET = 10_000
 CLOCKS_DIFFER = 2_000
 """Milliseconds."""
+KEPT_FROM = 500
+"""Publications or vectors from which it is quicker to read a session's index than to make it anew."""
 MAX_MEMBERS = 24
 """Descriptions that are compared with each other; the time grows with the cube of their number (24: 0.03 s)."""
 STATUS_FIELDS = ("status", "status_notices", "status_checked")
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A stored publication that is the same, its similarity, and why it is the same."""
-
-    id: str
-    similarity: float
-    reason: str
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where a new publication belongs.
-
-    Attributes:
-        match: the stored publication that it is; None if it is another one.
-        affected: the ids of the stored publications that it is linked to.
-        clusters: what these and the new one are then; () if it only completes the match, which has many members.
-    """
-
-    match: Match | None
-    affected: tuple[str, ...]
-    clusters: tuple[Cluster, ...]
-
-    @property
-    def separates(self) -> bool:
-        """Whether it shows that what was merged before are several publications."""
-        return bool(self.clusters) and len(self.clusters) - len(self.affected) > (self.match is None)
 
 
 class Catalogue:
@@ -73,10 +47,9 @@ class Catalogue:
         self._lock = threading.Lock()
         self._items: dict[str, KeptItem] = {}
         self._members = MemberIndex()
-        self._words = LexicalIndex()
-        self._passage_words = LexicalIndex(b=0.0)
+        self._texts = TextIndex()
         self._layouts: dict[str, Layout] = {}
-        self._gone: dict[str, tuple[KeptItem, Layout]] = {}
+        self._gone: dict[str, KeptItem] = {}
         self._links: dict[str, dict[str, None]] = {}
         self._versions = VersionLinks()
         self._waiting: dict[str, None] = {}
@@ -85,17 +58,32 @@ class Catalogue:
         self.passages = 0
         """The number of stored vectors."""
 
+        self.changed = False
+        """Whether the index that the space keeps is of another state."""
+
     @classmethod
     def of(cls, space: Space) -> Catalogue:
         """The catalogue of everything that `space` holds; of two items with the same id, the first wins."""
-        catalogue = cls()
+        catalogue, index = cls(), KeptIndex.of(space)
         kept: dict[str, KeptItem] = {}
         for item in (item for page in space.read() for item in page):
             kept.setdefault(item.publication.id, item)
         # An item under an earlier id may have outlived its renaming: the later one takes its place.
         for item in sorted(kept.values(), key=lambda item: (bool(item.given), item.order)):
-            catalogue.put(item)
+            catalogue.put(item, index.texts(item), index.keys(item))
+        catalogue.changed = index.ids != {id: item.written for id, item in catalogue._items.items()}
+        space.load_vectors(*index.vectors(catalogue._items.values()))
         return catalogue
+
+    def keep(self, space: Space) -> None:
+        """Keep beside the session what it takes longest to derive from it, if that has changed and is much. It is never
+        read without what it was derived from, and may be lost."""
+        if self.changed and (len(self) >= KEPT_FROM or self.passages >= KEPT_FROM or space.index()):
+            with self._lock:
+                texts = {id: self._texts.texts(id) for id in self._items}
+                keys = self._members.keys()
+            space.keep_index(indexed(list(self._items.values()), texts, keys, space))
+            self.changed = False
 
     def __len__(self) -> int:
         return len(self._items)
@@ -107,36 +95,35 @@ class Catalogue:
         return self._items.get(id) or self._items.get(self._owner(id)) or self._held(id)
 
     def _held(self, id: str) -> KeptItem:
-        return self._items.get(id) or self._gone[id][0]
+        return self._items.get(id) or self._gone[id]
 
-    def put(self, item: KeptItem) -> None:
+    def put(self, item: KeptItem, texts: IndexedTexts | None = None, keys: Collection[LookupKey] | None = None) -> None:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
-        them."""
+        them. `texts` and `keys` are what is derived from it, if that is known."""
         publication, id = item.publication, item.publication.id
+        self.changed = True
         if is_gone(item):
             self.remove(id)
             self._latest = max(self._latest, item.written)
             return
         members, known = tuple(map(Member.of, item.members)), self._items.get(id)
         is_other = known is None or has_other_texts(known.publication, publication)
-        layout = Layout.of(publication) if is_other else self._layouts[id]
-        words = words_in(publication, layout) if is_other else {}
+        if is_other and texts is None:
+            texts = IndexedTexts.of(publication)
         with self._lock:
             earlier = self._items.get(id)
             self.passages += _vectors(item) - _vectors(earlier)
             self._items[id] = item
-            if item.embedded and item.parts >= len(layout.passages):
+            self._gone.pop(id, None)
+            self._members.put(id, members, keys)
+            self._versions.put(id, publication)
+            if texts is not None:
+                self._texts.put(id, texts)
+                self._layouts.pop(id, None)
+            if item.embedded and item.parts >= self._shape(id).total:
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
-            self._gone.pop(id, None)
-            self._members.put(id, members)
-            self._versions.put(id, publication)
-            if is_other:
-                self._forget_words(id)
-                self._layouts[id] = layout
-                for unit, some in words.items():
-                    (self._passage_words if is_passage(unit) else self._words).add(unit, some)
             if item.given:
                 for stale in self._earlier(id, members):
                     self._drop(stale)
@@ -157,29 +144,38 @@ class Catalogue:
         self._gone.clear()
 
     def _drop(self, id: str) -> None:
+        self.changed = True
         if id in self._items:
-            self._gone[id] = self._items[id], self._layouts[id]
+            self._gone[id] = self._items[id]
         self.passages -= _vectors(self._items.pop(id, None))
         self._waiting.pop(id, None)
         self._members.put(id, ())
         self._versions.put(id, None)
-        self._forget_words(id)
+        self._texts.remove(id)
         self._layouts.pop(id, None)
-
-    def _forget_words(self, id: str) -> None:
-        self._words.remove(id)
-        if (layout := self._layouts.get(id)) is not None:
-            for part in range(layout.short, len(layout.passages)):
-                self._passage_words.remove(unit_of(id, part, layout.short))
 
     def layout(self, id: str) -> Layout:
         """The passages of a stored publication."""
-        return self._layouts.get(id) or self._gone[id][1]
+        if (layout := self._layouts.get(id)) is None:
+            item = self._held(id)
+            layout = Layout.of(item.publication)
+            with self._lock:
+                if self._items.get(id) is item:
+                    self._layouts[id] = layout
+        return layout
+
+    def short(self, id: str) -> int:
+        """How many passages of a stored publication are of its texts without parts."""
+        shape = self._texts.shape(id)
+        return self.layout(id).short if shape is None else shape.short
+
+    def _shape(self, id: str) -> Shape:
+        return self._texts.shape(id) or Shape(0, 0)
 
     @property
     def has_long_texts(self) -> bool:
         """Whether any text has parts."""
-        return len(self._passage_words) > 0
+        return self._texts.has_passages
 
     def _earlier(self, id: str, members: Cluster) -> list[str]:
         """Other publications that consist of the same members, before others joined them."""
@@ -236,7 +232,7 @@ class Catalogue:
         return next(iter(owners), "")
 
     def _is_note(self, id: str) -> bool:
-        return all(member.identity.is_note for member in self._members[id])
+        return all(member.is_note for member in self._members[id])
 
     def find(self, ids: Iterable[str]) -> dict[str, Publication]:
         """The publications with these ids, by id; unknown ids are skipped. See `resolve`."""
@@ -293,10 +289,10 @@ class Catalogue:
         """The next passages of these ids that have no vectors yet, about `limit` in all."""
         found: list[Missing] = []
         for id in ids:
-            item, layout = self._items.get(id), self._layouts.get(id)
-            if limit > 0 and item is not None and layout is not None:
+            item = self._items.get(id)
+            if limit > 0 and item is not None:
                 start = item.parts if item.embedded else 0
-                if some := layout.passages[start : start + limit]:
+                if some := self.layout(id).passages[start : start + limit]:
                     found.append(Missing(item.publication, start, some))
                     limit -= len(some)
         return found
@@ -385,10 +381,10 @@ class Catalogue:
         id = next(id for id, some in members.items() if other in some)
         return Match(id, title_similarity(new, other.identity) if reason == SAME_DOCUMENT else 1.0, reason)
 
-    def by_words(self, query: str) -> WordScores:
-        """See `LexicalIndex.score`."""
+    def by_words(self, queries: Sequence[str]) -> list[WordScores]:
+        """How well everything matches each query by words, see `LexicalIndex.score`."""
         with self._lock:
-            return WordScores(self._words.score(query), self._passage_words.score(query))
+            return [self._texts.score(query) for query in queries]
 
 
 def _written(item: KeptItem | None) -> int:

@@ -4,7 +4,7 @@ arrived does not matter. A publication is a set of descriptions, its members."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import combinations, product
@@ -27,12 +27,21 @@ class Member:
     """A description of a publication, as it was added."""
 
     publication: Publication
-    identity: Identity
 
     @classmethod
     def of(cls, publication: Publication) -> Member:
         """The member that `publication` is."""
         return _latest(publication)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """What identifies it; made when it is first needed, since that takes half a millisecond."""
+        return identity_of(self.publication)
+
+    @property
+    def is_note(self) -> bool:
+        """See `Identity`."""
+        return self.publication.is_own_note
 
     @cached_property
     def facts(self) -> Publication:
@@ -57,15 +66,13 @@ class Member:
         return -authority(one), newest, is_cut, -len(self.identity.numbers), -len(one.authors), self.digest
 
 
-def _member(publication: Publication) -> Member:
-    return Member(publication, identity_of(publication))
-
-
 # What is added is looked at in several steps.
-_latest = cast("Callable[[Publication], Member]", lru_cache(128)(_member))
+_latest = cast("Callable[[Publication], Member]", lru_cache(128)(Member))
 
 Cluster = tuple[Member, ...]
 """The members of one publication, the best first."""
+LookupKey = tuple[str, str]
+"""See `Identity.keys`."""
 
 
 def joined_by(members: Iterable[Member], new: Member) -> list[Member]:
@@ -73,7 +80,7 @@ def joined_by(members: Iterable[Member], new: Member) -> list[Member]:
     kept = list(members)
     for place, one in enumerate(kept):
         if one.facts == new.facts:
-            kept[place] = Member(merged(one.publication, new.publication), one.identity)
+            kept[place] = Member(merged(one.publication, new.publication))
             return kept
     return [*kept, new]
 
@@ -160,18 +167,26 @@ class MemberIndex:
 
     def __init__(self) -> None:
         self._members: dict[str, Cluster] = {}
-        self._ids: dict[tuple[str, str], dict[str, None]] = {}
+        self._ids: dict[LookupKey, dict[str, None]] = {}
 
-    def put(self, id: str, members: Cluster) -> None:
-        """Set the members of publication `id`; () removes it."""
+    def put(self, id: str, members: Cluster, keys: Collection[LookupKey] | None = None) -> None:
+        """Set the members of publication `id`; () removes it. `keys` are all of theirs, if they are known."""
         for key in self._keys(self._members.pop(id, ())):
             del self._ids[key][id]
             if not self._ids[key]:
                 del self._ids[key]
         if members:
             self._members[id] = members
-        for key in self._keys(members):
+        for key in self._keys(members) if keys is None else keys:
             self._ids.setdefault(key, {})[id] = None
+
+    def keys(self) -> dict[str, list[LookupKey]]:
+        """The keys of the members of every publication, by its id."""
+        found: dict[str, list[LookupKey]] = {id: [] for id in self._members}
+        for key, ids in self._ids.items():
+            for id in ids:
+                found[id].append(key)
+        return found
 
     def __getitem__(self, id: str) -> Cluster:
         return self._members.get(id, ())
@@ -193,5 +208,5 @@ class MemberIndex:
                     waiting += (member.identity for member in self._members[id])
         return list(found)
 
-    def _keys(self, members: Cluster) -> set[tuple[str, str]]:
+    def _keys(self, members: Cluster) -> set[LookupKey]:
         return {key for member in members for key in member.identity.keys}

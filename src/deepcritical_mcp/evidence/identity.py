@@ -119,7 +119,7 @@ def identity_of(publication: Publication) -> Identity:
         date="" if publication.date == UNKNOWN_DATE else publication.date,
         first_author=publication.authors[0] if publication.authors else None,
         journal=tokens(publication.journal),
-        is_note=publication.source == "user" and publication.is_users,
+        is_note=publication.is_own_note,
         is_preprint=publication.form == "preprint" and publication.is_record,
         is_print=bool(_PRINT_VIEW.search(url)),
         is_document=publication.is_users and publication.source == "web",

@@ -6,11 +6,13 @@ postings of its few terms: precomputed scores would all change with every added 
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +79,25 @@ def hybrid_score(cosine: float, lexical: float, coverage: float, terms: int, wor
     return (1 - weight) * cosine + weight * lexical * coverage ** (STRICTNESS / terms)
 
 
+@lru_cache(16_384)
+def _hashed(word: str) -> int:
+    """A number for a word, the same in every process, unlike Python's own: indexes are kept."""
+    return int.from_bytes(hashlib.blake2b(word.encode(errors="replace"), digest_size=8).digest(), "little", signed=True)
+
+
+class HashedWords(NamedTuple):
+    """The words of a text, hashed (8 bytes each), how often each occurs (4 bytes each), and how many there are."""
+
+    hashes: bytes | memoryview
+    counts: bytes | memoryview
+    total: int
+
+    @classmethod
+    def of(cls, words: Counter[str]) -> HashedWords:
+        """The words that `words_of` found."""
+        return cls(array("q", map(_hashed, words)).tobytes(), array("I", words.values()).tobytes(), words.total())
+
+
 class LexicalIndex:
     """The postings of one session: hashed words, the documents (as slots) that have them, and how often, in three long
     columns, because an array for each word would take six times the memory. Not thread-safe.
@@ -90,6 +111,7 @@ class LexicalIndex:
         self._slots: dict[str, int] = {}
         self._ids: list[str] = []
         self._lengths = array("f")
+        self._starts = array("Q")
         self._alive = array("b")
         self._words = 0
         self._hashes = array("q")
@@ -103,15 +125,30 @@ class LexicalIndex:
 
     def add(self, document: str, words: Counter[str]) -> None:
         """Index `document` under its words; replaces earlier ones."""
+        self.enter(document, HashedWords.of(words))
+
+    def enter(self, document: str, words: HashedWords) -> None:
+        """Index `document` under its words, hashed; replaces earlier ones."""
         self.remove(document)
         slot = self._slots[document] = len(self._ids)
         self._ids.append(document)
-        self._lengths.append(words.total())
+        self._lengths.append(words.total)
         self._alive.append(True)
-        self._words += words.total()
-        self._hashes.extend(map(hash, words))
-        self._slots_of.extend([slot] * len(words))
-        self._counts.extend(words.values())
+        self._words += words.total
+        self._starts.append(len(self._hashes))
+        self._hashes.frombytes(words.hashes)
+        self._counts.frombytes(words.counts)
+        self._slots_of.extend(array("I", (slot,)) * (len(self._hashes) - len(self._slots_of)))
+
+    def words_at(self, document: str) -> HashedWords | None:
+        """What a document was indexed under; None for an unknown one."""
+        if (slot := self._slots.get(document)) is None:
+            return None
+        start = self._starts[slot]
+        end = self._starts[slot + 1] if slot + 1 < len(self._starts) else len(self._hashes)
+        return HashedWords(
+            self._hashes[start:end].tobytes(), self._counts[start:end].tobytes(), int(self._lengths[slot])
+        )
 
     def remove(self, document: str) -> None:
         """Forget `document`."""
@@ -143,7 +180,7 @@ class LexicalIndex:
     def _living(self, word: str, alive: NDArray[np.bool_]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """The documents that have `word`, and how often."""
         # Nothing may hold on to a view of a column, which cannot grow meanwhile.
-        at = self._postings(hash(word))
+        at = self._postings(_hashed(word))
         slots, counts = np.asarray(self._slots_of)[at], np.asarray(self._counts)[at]
         living = alive[slots]
         return slots[living], counts[living].astype(np.float64)

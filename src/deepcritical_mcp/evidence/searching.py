@@ -109,10 +109,10 @@ class Search:
         self._only = None if scope == EVERYTHING else self._in_scope()
 
     def best(
-        self, variants: Sequence[str], vectors: NDArray[np.float32] | None, limit: int, min_relevance: float
+        self, words: Sequence[WordScores], vectors: NDArray[np.float32] | None, limit: int, min_relevance: float
     ) -> Found:
-        """See `EvidenceStore.search`; `vectors` are the variants', None without a model."""
-        asked = self._variants(variants, vectors, limit)
+        """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model."""
+        asked = self._variants(words, vectors, limit)
         chosen, relevance = self._chosen(asked, limit, min_relevance)
         if len(chosen) < limit and self._catalogue.has_long_texts and vectors is not None:
             # The nearest passages were all of a few papers: compare everything.
@@ -160,7 +160,7 @@ class Search:
     ) -> tuple[RelatedEvidence, ...]:
         """See `EvidenceStore.related`; `min_relevance` is the relevance from which evidence counts as close."""
         candidates = limit + len(exclude) + EXTRA_CANDIDATES
-        asked = self._variants([query], vectors, candidates)[0]
+        asked = self._variants(self._catalogue.by_words([query]), vectors, candidates)[0]
         relevance = self._relevance(asked, asked.cosines or asked.words.top(candidates))
         texts = {unit: self._passage(unit, asked).text.content for unit in relevance}
         ranking = sorted(relevance, key=lambda unit: (texts[unit] == NO_ABSTRACT, -relevance[unit]))
@@ -177,7 +177,7 @@ class Search:
     ) -> list[float]:
         """The similarity of each publication to `query`; `missing` has the vectors of those not stored, in order."""
         kept = {
-            id: vectors[: self._catalogue.layout(id).short or None]
+            id: vectors[: self._catalogue.short(id) or None]
             for id, vectors in self._vectors({item.id for item in evidence}).items()
         }
         others = iter(missing)
@@ -187,11 +187,10 @@ class Search:
     def _is_close(self, variant: _Variant, id: str) -> bool:
         return variant.cosines.get(id, 0.0) >= self._floor or variant.words.at(id)[1] >= CLOSE_COVERAGE
 
-    def _variants(self, texts: Sequence[str], vectors: NDArray[np.float32] | None, limit: int) -> list[_Variant]:
+    def _variants(self, words: Sequence[WordScores], vectors: NDArray[np.float32] | None, limit: int) -> list[_Variant]:
         crowd = CROWDED if self._catalogue.has_long_texts else 1
         count = min(crowd * max(MIN_NEAREST, 3 * limit), self._catalogue.passages)
-        known = [None] * len(texts) if vectors is None or not count else list(vectors)
-        words = [self._catalogue.by_words(text) for text in texts]
+        known = [None] * len(words) if vectors is None or not count else list(vectors)
         asked = [_Variant(some, vector, self._weight) for some, vector in zip(words, known, strict=True)]
         if vectors is None or not count:
             return asked
@@ -207,7 +206,7 @@ class Search:
         return asked
 
     def _unit(self, id: str, part: int) -> str:
-        return unit_of(id, part, self._catalogue.layout(id).short)
+        return unit_of(id, part, self._catalogue.short(id))
 
     def _in_scope(self) -> list[str]:
         """The units of which a text is in scope."""
@@ -252,9 +251,7 @@ class Search:
         vectors = self._vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
         for unit in unknown:
             id, part = split_unit(unit)
-            some = (
-                vectors.get(id, ())[: self._catalogue.layout(id).short] if part < 0 else vectors.get(id, ())[part:][:1]
-            )
+            some = vectors.get(id, ())[: self._catalogue.short(id)] if part < 0 else vectors.get(id, ())[part:][:1]
             for variant in asked:
                 if variant.vector is not None and len(some) and unit not in variant.cosines:
                     variant.cosines[unit] = _best_cosine(variant.vector, some)

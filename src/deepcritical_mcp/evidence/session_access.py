@@ -58,9 +58,16 @@ class SessionAccess:
         async with self._opening:
             if self.awake and self._space is not None and not (self.busy or self._mutex.locked()):
                 self._size = self.size
-                self._catalogue, self.awake = None, False
+                catalogue, self._catalogue, self.awake = self._catalogue, None, False
                 with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError):
+                    await run_sync(_kept, self._space, catalogue)
                     await run_sync(self._space.rest)
+
+    async def keep_index(self) -> None:
+        """Keep what makes the next opening quick, before the space is closed; nothing is lost if that fails."""
+        if self._space is not None and not self.lost:
+            with contextlib.suppress(EvidenceStoreError):
+                await run_sync(_kept, self._space, self._catalogue)
 
     @property
     def indexed(self) -> int:
@@ -172,3 +179,8 @@ class SessionAccess:
     async def _write_alone(self, work: Callable[[], None]) -> None:
         async with self._writing:
             await self._write(work)
+
+
+def _kept(space: Space, catalogue: Catalogue | None) -> None:
+    if catalogue is not None:
+        catalogue.keep(space)

@@ -7,7 +7,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from weakref import WeakValueDictionary
 
 import anyio
@@ -16,6 +16,7 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, with_title
+from deepcritical_mcp.evidence.resting import OpenSession, rest_others
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
@@ -28,10 +29,6 @@ RECORD_EVERY = 60.0
 """A session's last use is recorded to within a hundredth of its time to live, and to within so many seconds."""
 SWEEPS_PER_TTL = 24
 """How often expired sessions are looked for."""
-REST_AFTER = 300.0
-"""Seconds after which an idle session gives back the memory of its indexes."""
-MAX_INDEXED = 10_000
-"""Publications, or passages, whose indexes stay in memory, of all sessions together; one may have more. 12 kB each."""
 
 
 class SessionRegistry:
@@ -58,7 +55,7 @@ class SessionRegistry:
         self._embedder = embedder
         self._backend = backend
         self._clock = clock
-        self._sessions: dict[str, _OpenSession] = {}
+        self._sessions: dict[str, OpenSession] = {}
         self._defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
@@ -226,7 +223,7 @@ class SessionRegistry:
     def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
         return self._locks.setdefault(name, anyio.Lock())
 
-    async def _create(self, owner: str, title: str) -> _OpenSession:
+    async def _create(self, owner: str, title: str) -> OpenSession:
         if owner:
             await self._make_room_for(owner)
         session_id, now = self._backend.next_id(), self._clock()
@@ -234,7 +231,7 @@ class SessionRegistry:
         async with self._lock(session_id):
             return await self._opened(session_id, lambda: self._backend.create(session_id, info))
 
-    async def _find(self, session_id: str, owner: str) -> _OpenSession:
+    async def _find(self, session_id: str, owner: str) -> OpenSession:
         session = self._sessions.get(session_id)
         if session is not None and session.store.lost:
             await self._close(session)
@@ -254,18 +251,18 @@ class SessionRegistry:
         await self._use(session)
         return session
 
-    async def _reopen(self, session_id: str) -> _OpenSession:
+    async def _reopen(self, session_id: str) -> OpenSession:
         session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
         if session.space.info.used < self._clock() - self._ttl:
             await self._close(session)  # the sweep deletes it, if the place where it is kept agrees about the time
             raise SessionNotFoundError()
         return session
 
-    async def _opened(self, session_id: str, work: Callable[[], Space]) -> _OpenSession:
+    async def _opened(self, session_id: str, work: Callable[[], Space]) -> OpenSession:
         space = await run_sync(work)
         store = self._stores.get(session_id) or self._store(session_id)
         store.attach(space)
-        session = _OpenSession(store, space, used=self._clock(), recorded=space.info.used)
+        session = OpenSession(store, space, used=self._clock(), recorded=space.info.used)
         self._sessions[session_id] = session
         await self._make_room()
         return session
@@ -293,18 +290,23 @@ class SessionRegistry:
             if session is None:
                 await self._reopen(store.session_id)
 
-    async def _use(self, session: _OpenSession) -> None:
+    async def _use(self, session: OpenSession) -> None:
         now = self._clock()
-        session.used = now
-        self._sessions[session.store.session_id] = self._sessions.pop(session.store.session_id)  # the latest goes last
+        self._mark_used(session, now)
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
             await run_sync(self._backend.touch, session.space, now)
             session.recorded = now
 
+    def _mark_used(self, session: OpenSession, now: float) -> None:
+        session.used = now
+        self._sessions[session.store.session_id] = self._sessions.pop(session.store.session_id)  # the latest goes last
+
     async def _drop_idle(self) -> None:
         now = self._clock()
         since = now - self._ttl
-        await self._free_memory(now)
+        for session in [session for session in self._sessions.values() if session.store.busy]:
+            self._mark_used(session, now)
+        await rest_others([*self._sessions.values()], now, max_awake=self._backend.max_awake)
         for session in list(self._sessions.values()):
             if session.used >= since:
                 break
@@ -317,13 +319,6 @@ class SessionRegistry:
                 await run_sync(self._backend.delete_unused, checked - self._ttl)
             except EvidenceStoreError as error:
                 logger.warning("cannot delete expired sessions: %s", error)
-
-    async def _free_memory(self, now: float) -> None:
-        awake = size = 0
-        for session in [session for session in reversed(self._sessions.values()) if session.store.awake]:
-            awake, size = awake + 1, size + session.store.indexed
-            if awake > self._backend.max_awake or (awake > 1 and size > MAX_INDEXED) or session.used < now - REST_AFTER:
-                await session.store.rest()
 
     def _expiry(self, session_id: str, used: float) -> float:
         return used + self._ttl if self.lasting and self._backend.is_begun(session_id) else 0.0
@@ -355,7 +350,7 @@ class SessionRegistry:
         await self._end(own, self._close, len(own) - self._settings.max_sessions_per_caller + 1)
 
     async def _end(
-        self, sessions: Iterable[_OpenSession], end: Callable[[_OpenSession], Awaitable[None]], count: int = 1
+        self, sessions: Iterable[OpenSession], end: Callable[[OpenSession], Awaitable[None]], count: int = 1
     ) -> None:
         """Close or delete the first `count` of `sessions` that no call is using."""
         for session in list(sessions):
@@ -369,31 +364,21 @@ class SessionRegistry:
                 finally:
                     lock.release()
 
-    async def _close(self, session: _OpenSession) -> None:
+    async def _close(self, session: OpenSession) -> None:
         if session.used > session.recorded and self.lasting and not self.shared:
             with contextlib.suppress(EvidenceStoreError):
                 await run_sync(self._backend.touch, session.space, session.used)
         await self._detach(session, self._backend.release)
 
-    async def _delete(self, session: _OpenSession) -> None:
+    async def _delete(self, session: OpenSession) -> None:
         await self._detach(session, self._backend.delete)
 
-    async def _detach(self, session: _OpenSession, work: Callable[[Space], None]) -> None:
-        await session.store.settle()
+    async def _detach(self, session: OpenSession, work: Callable[[Space], None]) -> None:
+        await session.store.settle(to_stay=work == self._backend.release)
         session.store.detach()
         del self._sessions[session.store.session_id]
         with anyio.CancelScope(shield=True):
             await run_sync(work, session.space)
-
-
-@dataclass
-class _OpenSession:
-    """An open session, when it was last used, and the last use that the backend has recorded (Unix seconds)."""
-
-    store: EvidenceStore
-    space: Space
-    used: float
-    recorded: float
 
 
 def _digest(owner: str) -> str:

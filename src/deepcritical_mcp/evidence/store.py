@@ -22,6 +22,7 @@ from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
 from deepcritical_mcp.evidence.searching import Found, Search, shared_words
 from deepcritical_mcp.evidence.sentence_ranking import beginning, by_part, shortened
 from deepcritical_mcp.evidence.session_access import SessionAccess
+from deepcritical_mcp.evidence.units import WordScores
 from deepcritical_mcp.evidence.views import placed, shown_items, stored_text
 from deepcritical_mcp.evidence.within import abstract_of
 from deepcritical_mcp.evidence.writing import Writer, identified
@@ -70,9 +71,11 @@ class EvidenceStore(SessionAccess):
             shared=shared,
         )
 
-    async def settle(self) -> None:
-        """End the background work, before the space is closed."""
+    async def settle(self, *, to_stay: bool) -> None:
+        """End the background work, before the space is closed, or deleted unless it is `to_stay`."""
         await self._indexing.stop(self._mutex)
+        if to_stay:
+            await self.keep_index()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -146,11 +149,18 @@ class EvidenceStore(SessionAccess):
         """
         async with self._session() as (space, catalogue):
             asked = [query, *variants]
-            vectors = await self._embedder.queries(asked)
+            words, vectors = list[WordScores](), None
+
+            async def score_words() -> None:
+                words.extend(await run_sync(catalogue.by_words, asked, abandon_on_cancel=True))
+
+            async with anyio.create_task_group() as tasks:  # the model needs one core, and this another
+                tasks.start_soon(score_words)
+                vectors = await self._embedder.queries(asked)
             self._indexing.start(catalogue)
             await self._indexing.wait(seconds_for(TO_EMBED_FOR_ANSWER))
             search = Search(space, catalogue, self.calibration, scope)
-            return await run_sync(search.best, asked, vectors, max_results, min_relevance, abandon_on_cancel=True)
+            return await run_sync(search.best, words, vectors, max_results, min_relevance, abandon_on_cancel=True)
 
     async def sections(self, found: Found) -> list[Evidence]:
         """The evidence of a search, passages of long texts by the sections that they belong to; see `with_sections`."""

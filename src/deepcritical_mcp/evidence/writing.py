@@ -81,7 +81,7 @@ class Writer:
             room = max(0, room - sum(len(some) - 1 for some in vectors if some))
             for rows in batches(list(zip(block, vectors, strict=True)), self._batch):
                 decisions += await self._add_batch(space, catalogue, [NewPublication(*row) for row in rows])
-        outcomes = outcomes_of(decisions, catalogue)
+        outcomes = await run_sync(outcomes_of, decisions, catalogue)
         await self._index({outcome.publication.id for outcome in outcomes}, space, catalogue)
         if left_out := sum(decision.full for decision in decisions):
             raise self._full(outcomes, left_out)
@@ -171,8 +171,11 @@ class Writer:
         )
         async with self._turn:
             decisions: Sequence[Decision] = await self._write(lambda: batch.add(new))
-            if batch.changed:
-                await self._embed_again([catalogue[id].publication for id in sorted(batch.changed)], space, catalogue)
+            # What is new and could not be embedded, e.g. because the model is busy, is not tried again while others
+            # wait for this session: the background does that.
+            changed = [id for id in sorted(batch.changed) if catalogue[id].embedded or not self._embedder.failure]
+            if changed:
+                await self._embed_again([catalogue[id].publication for id in changed], space, catalogue)
                 await self._write(batch.link_changed)
         return decisions
 

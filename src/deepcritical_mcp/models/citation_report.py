@@ -26,14 +26,20 @@ _LEFT_OUT = Field(exclude_if=_is_empty)
 class ReferenceProblem(Value):
     """A statement of a reference that is not the record's.
 
-    `field` is "title", "authors", "year", "journal", "volume", "issue", "pages", "pmid", "doi", "pmcid", "nct" or
-    "status"; a `minor` one is written differently by careful people (a year off by one, a last page).
+    `field` is "title", "authors", "year", "journal", "volume", "issue", "pages", "pmid", "doi", "pmcid", "nct",
+    "status", or "work" for a further work in the entry that was not checked; a `minor` one is written differently by
+    careful people (a year off by one, a last page).
     """
 
     field: str
     written: str = ""
     true: str = ""
     minor: bool = False
+
+    @property
+    def is_further_work(self) -> bool:
+        """Whether it is a further work in the entry, which was not checked."""
+        return self.field == "work"
 
 
 class CheckedRecord(Value):

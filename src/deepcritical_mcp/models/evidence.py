@@ -233,6 +233,11 @@ class Publication(Bibliography):
         return all(text.is_users for text in self.texts)
 
     @property
+    def is_own_note(self) -> bool:
+        """Whether it is what the user says, perhaps about the publication whose numbers it bears."""
+        return self.source == "user" and self.is_users
+
+    @property
     def is_note(self) -> bool:
         """Whether it is only what the user wrote, without anything by which others could find it."""
         where = self.authors or self.journal or self.is_on_the_web or self.date != UNKNOWN_DATE

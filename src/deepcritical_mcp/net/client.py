@@ -201,6 +201,9 @@ class ApiClient:
             raise ProviderRequestError(
                 self.provider, f"The request to {self.title} could not be sent ({type(error).__name__})."
             ) from error
+        finally:
+            if self._limiter is not None:
+                self._limiter.release()
         error = self._explain(response) if self._explain and not response.is_success else None
         if error is not None:
             raise error
@@ -210,7 +213,9 @@ class ApiClient:
     async def _pace(self, event: str, _: Mapping[str, object]) -> None:
         """httpx's `trace` extension: holds the limiter to when the request is really sent."""
         assert self._limiter is not None
-        if event.endswith("send_request_headers.started"):
+        if event.endswith("connect_tcp.started"):
+            await self._limiter.connect()
+        elif event.endswith("send_request_headers.started"):
             await self._limiter.confirm()
         elif event.endswith("send_request_body.complete"):
             await self._limiter.sent()

@@ -42,6 +42,8 @@ logger = logging.getLogger(__name__)
 # All in seconds.
 MAX_LATENESS = 0.05  # a request that would be sent later than this after its moment waits for another moment instead
 MIN_LATENESS = 0.01  # a request sent later than this after its moment moves the next one by its delay
+LATE_START = 0.025  # a moment taken no later than this after it came free does not delay those that follow
+CONNECTING = 0.5  # as many requests as start in this time may open connections: then the first one is free again
 MAX_AHEAD = 5.0  # a state further ahead than this and two requests was written before the clock was set back
 ALONE = 4  # how many times slower a process asks that cannot know how many others do
 RETRY_PLACE = 30.0  # until a place that could not be used is tried again
@@ -80,6 +82,7 @@ class _Moment(NamedTuple):
 
 _NO_MOMENT = _Moment(0)
 _moment: ContextVar[_Moment] = ContextVar("moment", default=_NO_MOMENT)  # taken by this task for its next request
+_connecting: ContextVar[bool] = ContextVar("connecting", default=False)  # whether this task opens a connection
 
 
 class Pacing:
@@ -100,6 +103,7 @@ class Pacing:
         self._turn, self._front = anyio.Lock(), anyio.Lock()
         # Only one of each line waits for the turn, so the requests of calls under way do not wait for those to come.
         self._lines = {"first": TurnLine(), "next": TurnLine()}
+        self._room = anyio.Semaphore(max(1, math.ceil(CONNECTING / spacing)) if spacing else 1)
         self._thread = anyio.CapacityLimiter(1)  # of its own: calls at work in all others would hold up the line
 
     def expected_wait(self, step: Literal["first", "next"] = "first") -> float:
@@ -115,6 +119,8 @@ class Pacing:
         """
         if self._spacing:
             async with self._lines[step].turn(), self._turn:
+                async with self._room:
+                    pass
                 wait = await self._take_behind_front()
                 while wait > 0:
                     await anyio.sleep(wait)
@@ -134,9 +140,28 @@ class Pacing:
             await anyio.lowlevel.checkpoint_if_cancelled()
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state, limiter=self._thread)
+                await self._give_back(moment)
             raise
         return 0
+
+    async def _give_back(self, moment: _Moment) -> None:
+        """Unless another one was taken since: then it is lost."""
+        await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state, limiter=self._thread)
+
+    async def connect(self) -> None:
+        """Call this before the request opens a connection, which takes longer than the spacing: others have the moment
+        meanwhile, and `confirm` takes another one. Call `release` in any case when the request is over."""
+        if self._spacing and (moment := _moment.get()) != _NO_MOMENT:
+            _moment.set(_NO_MOMENT)
+            await self._give_back(moment)
+            await self._room.acquire()
+            _connecting.set(True)
+
+    def release(self) -> None:
+        """Let another request open a connection. Call it again as often as you like."""
+        if _connecting.get():
+            _connecting.set(False)
+            self._room.release()
 
     async def confirm(self) -> None:
         """Call this right before the request is sent: a moment that has passed by then is replaced by this one, if
@@ -153,6 +178,7 @@ class Pacing:
                 while wait > 0:
                     await anyio.sleep(wait)
                     wait = await self._take_for_request(lost.state)
+        self.release()
 
     async def sent(self) -> None:
         """Call this right after the request was sent: if that took long, the next one waits as much longer.
@@ -173,7 +199,8 @@ class Pacing:
             if free != unused and now < free <= now + 2 * spacing + MAX_AHEAD * 1e6:
                 moment = _Moment((free - now) / 1e6)
                 return free
-            moment = _Moment(0, time.monotonic(), now + spacing, spacing)
+            start = free if free <= now < free + LATE_START * 1e6 else now
+            moment = _Moment(0, time.monotonic(), start + spacing, spacing)
             return moment.state
 
         self._change(step)

@@ -146,7 +146,7 @@ class Witness:
 
     async def rechecked(self, publications: Sequence[Publication]) -> tuple[list[Publication], tuple[str, ...]]:
         """The same, for publications that a session holds: first PubMed is asked again for the status of its records
-        that were read before today. Nothing but the status changes."""
+        that were read before today, or for another search. Nothing but the status changes."""
         checked, remarks, _ = await self._rechecked(publications, anew=False)
         return checked, remarks
 
@@ -159,7 +159,7 @@ class Witness:
     async def _rechecked(
         self, publications: Sequence[Publication], *, anew: bool
     ) -> tuple[list[Publication], tuple[str, ...], set[int]]:
-        stale = [n for n, one in enumerate(publications) if _is_pubmeds(one) and (anew or _is_old(one))]
+        stale = [n for n, one in enumerate(publications) if _is_pubmeds(one) and (anew or self._is_old(one))]
         current, remarks, read = list(publications), list[str](), set[int]()
         if self._pubmed and stale:
             fresh, remarks = await self._read_again(self._pubmed, [current[n].pmid for n in stale])
@@ -171,6 +171,15 @@ class Witness:
         others = [one for n, one in enumerate(completed) if not (self._pubmed and n in stale)]
         advice = ASK_AGAIN if self._pubmed else PUBMED_OFF
         return completed, (*remarks, *_not_read_again(others, advice), *more), read | answered
+
+    def _is_old(self, publication: Publication) -> bool:
+        """Whether the status of PubMed's record was read before today, or never, or today for somebody else."""
+        read = publication.status_checked
+        return (
+            read in (UNKNOWN_DATE, "")
+            or read < _today()
+            or (self._pubmed is not None and self._pubmed.was_reused(publication.pmid))
+        )
 
     async def refresh(self, session: StatusSession, ids: Sequence[str]) -> tuple[str, ...]:
         """Recheck what a session holds under these ids, and keep what changed; gives the remarks.
@@ -287,11 +296,6 @@ def has_askable_status(publication: Publication) -> bool:
 
 def _is_pubmeds(publication: Publication) -> bool:
     return bool(publication.pmid) and publication.source == "pubmed" and publication.is_record
-
-
-def _is_old(publication: Publication) -> bool:
-    """Whether its record was read before today, or never: it may be 24 hours old."""
-    return publication.status_checked in (UNKNOWN_DATE, "") or publication.status_checked < _today()
 
 
 def _not_read_again(publications: Sequence[Publication], advice: str) -> Iterator[str]:

@@ -339,6 +339,10 @@ class Source(ABC):
         """The records of `ids` as they are now."""
         return await self.fetch(ids)
 
+    def was_reused(self, id: str) -> bool:
+        """Whether `fetch` gave this record today as it had been read before: its status may be some hours old."""
+        return False
+
     def sent(self, variant: str, request: SearchRequest) -> str:
         """What `ask` sends for a variant, as in `Answer.sent`; "" if that depends on who answers."""
         return ""

@@ -7,19 +7,21 @@ import json
 import logging
 import signal
 import sys
+from collections import deque
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from deepcritical_mcp.transports import exit_now, exit_within
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
-    from mcp.shared._context_streams import ContextReceiveStream
+    from mcp.shared._context_streams import ContextReceiveStream, ContextSendStream
 
     from deepcritical_mcp.context import AppContext
 
@@ -38,8 +40,12 @@ class RepairedMessages:
     end_process = False
     """Whether the process ends soon after the stream, even if a call's thread is blocked."""
 
-    def __init__(self, messages: ContextReceiveStream[SessionMessage | Exception]) -> None:
+    def __init__(
+        self, messages: ContextReceiveStream[SessionMessage | Exception], read_before: Iterable[str] = ()
+    ) -> None:
+        """`read_before`: lines that were read before the SDK was imported; they come first."""
         self._messages = messages
+        self._before = deque(read_before)
 
     @property
     def last_context(self) -> contextvars.Context | None:
@@ -48,6 +54,8 @@ class RepairedMessages:
 
     async def receive(self) -> SessionMessage | Exception:
         """The next message, or the reason why a line is not one."""
+        if self._before:
+            return _repaired(_read(self._before.popleft()))
         return _repaired(await self._messages.receive())
 
     async def aclose(self) -> None:
@@ -57,6 +65,8 @@ class RepairedMessages:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
+        if self._before:
+            return await self.receive()
         try:
             return _repaired(await anext(self._messages))
         except StopAsyncIteration:
@@ -71,6 +81,33 @@ class RepairedMessages:
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> bool | None:
         return await self._messages.__aexit__(exc_type, exc_val, exc_tb)
+
+
+class RemainingAnswers:
+    """The SDK's stream of messages to the client, without the responses that were given before it was imported."""
+
+    def __init__(self, answers: ContextSendStream[SessionMessage], given: Mapping[int | str, str]) -> None:
+        self._answers = answers
+        self._given = dict(given)
+
+    async def send(self, item: SessionMessage) -> None:
+        """Send a message, unless it answers what has been answered."""
+        message = item.message
+        if not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id not in self._given:
+            await self._answers.send(item)
+        elif self._given.pop(message.id) != message.model_dump_json(by_alias=True, exclude_unset=True):
+            logger.warning("the first answers to the client differ from the SDK's: please report it")
+
+    async def aclose(self) -> None:
+        await self._answers.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        return await self._answers.__aexit__(exc_type, exc_val, exc_tb)
 
 
 def run_stdio(server: MCPServer[AppContext], app: AppContext) -> NoReturn:
@@ -108,6 +145,14 @@ async def _close(app: AppContext) -> None:
         await app.aclose()
     except Exception:
         logger.exception("shutdown failed")
+
+
+def _read(line: str) -> SessionMessage | Exception:
+    """A line as the SDK reads it."""
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValidationError as error:
+        return error
 
 
 def _repaired(item: SessionMessage | Exception) -> SessionMessage | Exception:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from deepcritical_mcp.checking.draft.draft_parts import Draft
 from deepcritical_mcp.checking.draft.reading import read_draft
 
 ONE = "Berg JA, Ruiz M. Zinc in the repair of surgical wounds. J Wound Res. 2011;12(3):45-9."
@@ -58,3 +59,143 @@ def test_what_is_quoted_in_a_quoted_block_is_the_quotation() -> None:
         f"> Berg writes that “zinc closed most of the wounds within nine days” [1].\n\n# References\n1. {ONE}"
     )
     assert [one.text for one in draft.quotations] == ["zinc closed most of the wounds within nine days"]
+
+
+THREE = "Lind D. A Study of Iron, Copper, and Zinc in Old Wounds. Heal. 2015;3:11-9."
+QUOTED = "Oka, Mio. “Iron in the Blood of Divers.” Sea 3 (2016): 4–9."
+FORMS = ["Zinc helps[^a].\n\n[^a]: {}\n", "Zinc helps [1].\n\n## References\n\n1. {}\n", "Zinc helps.^[{}]"]
+
+
+def written_in(draft: Draft) -> list[str]:
+    return [one.text for one in draft.references]
+
+
+BETWEEN = [
+    "; ",
+    ". ",
+    ", and ",
+    ", ",
+    ".\n   ",
+    " and ",
+    " / ",
+    "; for a contrary view, see ",
+    "; vgl. auch ",
+    ". But see ",
+]
+
+
+@pytest.mark.parametrize("between", BETWEEN)
+@pytest.mark.parametrize("first", [ONE, THREE])
+@pytest.mark.parametrize("second", [TWO, QUOTED])
+@pytest.mark.parametrize("form", FORMS)
+def test_what_stands_between_two_works_does_not_matter(form: str, first: str, second: str, between: str) -> None:
+    draft = read_draft(form.format(f"{first[:-1]}{between}{second}"))
+    assert [one.rstrip(".") for one in written_in(draft)] == [first[:-1], second.rstrip(".")]
+    assert draft.sentences[0].references == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "Berg, J., & Ruiz, M. (2011). Zinc in wounds; Parkinson and Alzheimer disease: A cohort study of men. J, 12, 4 "
+        "doi:10.1000/zinc",
+        "Berg J. Zinc in the repair of wounds. In: Weiss K, Okafor L, editors. Handbook of wounds in old age. 2nd ed. "
+        "Bern: Huber; 2011. p. 3-9.",
+        "Berg J. Zinc in the repair of wounds. J Wound Res. 2011;12(3):45-9. Comment in: Weiss K. Zinc and old age of "
+        "skin. J Wound Res. 2012;13(1):4.",
+        "Berg J. Zinc in the repair of wounds. J Wound Res. 2011;12(3):45-9. Epub 2011 Jan 3. PMID: 30000001; PMCID: "
+        "PMC3000001. doi:10.1000/zinc. https://doi.org/10.1000/zinc.full",
+    ],
+)
+def test_an_entry_with_one_work_stays_whole(entry: str) -> None:
+    assert written_in(read_draft(f"Zinc helps [1].\n\n## References\n\n1. {entry}\n")) == [entry]
+
+
+@pytest.mark.parametrize(
+    ("entry", "texts"),
+    [
+        (f"{ONE} PMID: 30000001, 30000002.", [f"{ONE} PMID: 30000001", "PMID 30000002"]),
+        ("PMID 30000001 and PMID 30000002.", ["PMID 30000001", "PMID 30000002"]),
+        ("PMID 3000; PMID 30000002.", ["PMID 3000", "PMID 30000002"]),
+        ("See PMID 30000001 or 30000002.", ["See PMID 30000001", "PMID 30000002"]),
+        (
+            "Berg & Ruiz 2011 (PMID 30000001; PMID: 30000002; PMIDs 30000003, 30000004)",
+            ["Berg & Ruiz 2011 (PMID 30000001)", "PMID 30000002", "PMID 30000003", "PMID 30000004"],
+        ),
+        (
+            "Berg & Ruiz 2011, PMID 30000001; Weiss & Okafor 2014, PMID 30000002",
+            ["Berg & Ruiz 2011, PMID 30000001", "Weiss & Okafor 2014, PMID 30000002"],
+        ),
+        (f"{ONE} doi:10.1000/zinc; doi:10.1000/copper", [f"{ONE} doi:10.1000/zinc", "doi:10.1000/copper"]),
+        (
+            "Berg JA. J Zinc. 2011;12:45; Weiss K. Tendon. 2014;7:e101.",
+            ["Berg JA. J Zinc. 2011;12:45", "Weiss K. Tendon. 2014;7:e101."],
+        ),
+        (f"{ONE[:-1]}; see also doi:10.1000/copper", [ONE[:-1], "doi:10.1000/copper"]),
+    ],
+)
+@pytest.mark.parametrize("form", FORMS[:2])
+def test_every_number_of_an_entry_is_asked_for(form: str, entry: str, texts: list[str]) -> None:
+    assert written_in(read_draft(form.format(entry))) == texts
+
+
+def test_a_number_within_an_entry_is_asked_for_and_known_to_be() -> None:
+    entry = "Berg J (PMID 30000001; see PMID 30000002). Zinc now. J. 2011."
+    draft = read_draft(f"Zinc [1].\n\n## References\n\n1. {entry}\n")
+    assert written_in(draft) == [entry, "PMID 30000002"]
+    assert draft.references[0].apart == ("pmid:30000002",)
+
+
+@pytest.mark.parametrize("last", [", and ", " or ", "; ", " & ", ", "])
+def test_all_numbers_in_brackets_are_asked_for(last: str) -> None:
+    draft = read_draft(f"It was seen (PMIDs 30000001 (Berg 2011), 30000002{last}30000003).")
+    assert written_in(draft) == [f"PMID 3000000{number}" for number in (1, 2, 3)]
+
+
+def test_the_numbers_of_a_column_headed_pmid_are_asked_for() -> None:
+    draft = read_draft(
+        "| Study | n | PMID |\n|---|---|---|\n| Berg 2011 | 12 | 30000001 |\n| Old | 9 | 30000002; 30000003 |\n"
+        "| Lind 2015 | 3 | PMID 30000004 |\n"
+    )
+    asked = {"Berg 2011 | PMID 30000001", "PMID 30000002", "PMID 30000003", "Lind 2015 | PMID 30000004"}
+    assert {*written_in(draft)} == asked
+    assert not any("3000000" in one.claim for one in draft.sentences)
+    assert draft.remarks == ()
+
+
+def test_all_numbers_of_a_row_with_a_reference_are_asked_for() -> None:
+    row = "| Berg JA | 2011 | Zinc in the repair of wounds | 30000001, 30000002 |"
+    draft = read_draft(f"| Authors | Year | Title | PMID |\n|---|---|---|---|\n{row}\n")
+    assert written_in(draft) == ["Berg JA (2011). Zinc in the repair of wounds. PMID 30000001", "PMID 30000002"]
+
+
+def test_footnotes_of_latex_are_references_beside_a_bibliography() -> None:
+    draft = read_draft(
+        f"Zinc\\footnote{{{ONE}}} and copper\\cite{{k}} help.\\footnote{{As \\emph{{everybody}} knows.}}\n"
+        f"\\begin{{thebibliography}}{{9}}\n\\bibitem{{k}} {TWO}\n\\end{{thebibliography}}\n"
+    )
+    assert written_in(draft) == [TWO, ONE]
+    assert draft.sentences[0].references == (2, 1)
+
+
+def test_each_paragraph_of_a_note_is_a_work_without_the_word_that_counts_it() -> None:
+    draft = read_draft(f"Zinc helps.[^n]\n\n[^n]: First, {ONE}\n\n    Second, {TWO}\n\nIt is cheap.\n")
+    assert [one.rstrip(".") for one in written_in(draft)] == [ONE[:-1], TWO[:-1]]
+
+
+@pytest.mark.parametrize("note", ["Berg/Ruiz (2011), S. 47.", "See Berg and Ruiz 2011, p. 47.", "Vgl. Berg (2011)"])
+def test_a_note_that_only_names_an_entry_cites_it(note: str) -> None:
+    draft = read_draft(f"Zinc helps.[^1]\n\n[^1]: {note}\n\n# Literatur\n\n{ONE}\n\n{TWO}\n")
+    assert written_in(draft) == [ONE, TWO]
+    assert draft.sentences[0].references == (1,)
+
+
+def test_a_note_that_says_more_than_names_is_a_reference() -> None:
+    note = "Berg (2011), Copper in the repair of broken bones. Bone 3:4-9."
+    draft = read_draft(f"Zinc helps.[^1]\n\n[^1]: {note}\n\n# Literatur\n\n{ONE}\n\n{TWO}\n")
+    assert note in written_in(draft)
+
+
+def test_entries_that_are_numbered_by_their_place_keep_it_if_one_holds_two_works() -> None:
+    draft = read_draft(f"Zinc helps [1]. So does iron [2].\n\n# References\n\n{ONE[:-1]}; {TWO}\n\n{THREE}\n")
+    assert [one.references for one in draft.sentences] == [(1, 2), (3,)]

@@ -78,6 +78,21 @@ async def test_what_the_status_is_now_is_asked_now_and_counts_from_then_on(http:
     assert fetched_by(played) == ["11"] * 3
 
 
+async def test_the_status_of_a_record_read_for_another_search_is_asked_before_it_is_relied_on(http: httpx.AsyncClient):
+    async with ncbi(THREE) as played:
+        source = pubmed(played.url, http)
+        witness = Witness(pubmed=source)
+        await source.fetch(["11", "12"])
+        retracted = notice("RetractionIn", "J Made-up Res. 2026", "99")
+        played.records["11"] = article("11", types=("Journal Article", "Retracted Publication"), citation=retracted)
+        held = (await source.fetch(["11", "13"])).records  # 11 as it was, 13 as it is
+        assert held["11"].status == "ok"
+        for _ in range(2):  # another session may hold it as it was, too
+            checked, _ = await witness.rechecked([held["11"], held["13"]])
+            assert [one.status for one in checked] == ["retracted", "ok"]
+    assert fetched_by(played) == ["11,12", "13", "11", "11"]
+
+
 async def test_a_record_that_pubmed_has_no_more_is_forgotten(http: httpx.AsyncClient):
     async with ncbi(THREE) as played:
         source = pubmed(played.url, http)

@@ -101,10 +101,13 @@ class FoundCitations(NamedTuple):
     other_years: Sequence[str] = ()
 
 
-def find_citations(body: str, entries: Sequence[CitedEntry], sections: Sequence[int]) -> FoundCitations:
-    """The citations in `body`, a draft without its lists of references, which begin at `sections`."""
+def find_citations(
+    body: str, entries: Sequence[CitedEntry], sections: Sequence[int], placed: Sequence[DraftCitation] = ()
+) -> FoundCitations:
+    """The citations in `body`, a draft without its lists of references, which begin at `sections`; `placed` are known
+    before."""
     labels = _Labels(entries, sections)
-    citations, without_entry = list[DraftCitation](), dict[str, None]()
+    citations, without_entry = [*placed], dict[str, None]()
     for mark in citation_marks(body, labels.names):
         found = [one + 1 for label in mark.labels for one in labels.entries(label, mark.start)]
         without_entry |= dict.fromkeys(label for label in mark.labels if label not in labels.names)
@@ -124,10 +127,10 @@ def find_citations(body: str, entries: Sequence[CitedEntry], sections: Sequence[
     return FoundCitations(Citations([*citations, *named], body), inline, [*unknown], other_years)
 
 
-def numbered_by_place(body: str, entries: Sequence[CitedEntry]) -> bool:
-    """Whether a list without labels is cited by numbers."""
+def numbered_by_place(body: str, labels: Sequence[str]) -> bool:
+    """Whether a list whose entries have no labels is cited by numbers."""
     cited = numbers_cited(body)
-    return bool(cited) and not any(one.labels for one in entries) and max(cited) <= len(entries)
+    return bool(cited) and not any(labels) and max(cited) <= len(labels)
 
 
 class _Labels:
@@ -167,7 +170,8 @@ def _inline(
             known.setdefault(one.key, number)
     inline, by_end = list[InlineReference](), [one.end for one in names]
     for one in stated_ids(body):
-        named = names[at] if (at := bisect_right(by_end, one.end) - 1) >= 0 else None
+        is_next = body[one.start].isdigit() and one.key.startswith("pmid:")  # of a list, behind the first one's names
+        named = names[at] if not is_next and (at := bisect_right(by_end, one.end) - 1) >= 0 else None
         start, end, written = one.start, one.end, one.written
         if named and named.start >= one.start:  # "[Berg et al., 2020](https://…)"
             written = f"{body[named.start : named.end]} {one.written}"

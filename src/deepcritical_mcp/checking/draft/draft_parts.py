@@ -19,6 +19,7 @@ class DraftReference:
         label: how the draft cites it: "12", "smith2020", "^a"; "" if by names and year, or not at all.
         text: as written, with its markup and line breaks, without the mark in front of it ("12. ", "[^a]: ").
         is_inline: whether it stands in the text itself, "(PMID 123)", and in no list.
+        apart: the identifiers in it, "pmid:1", that are references of their own.
     """
 
     index: int
@@ -27,6 +28,7 @@ class DraftReference:
     end: int
     label: str = ""
     is_inline: bool = False
+    apart: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Footnotes of Markdown: "[^a]: Berg J. …", with their indented lines, and "^[Berg J. …]" within a sentence."""
+"""Footnotes: "[^a]: Berg J. …" with its indented lines, "^[Berg J. …]" and "\\footnote{Berg J. …}" in a sentence."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.masking import lines_of
 
 _INLINE = re.compile(r"\^\[((?:[^\[\]]|\[[^\[\]\n]{0,300}\]){8,3000})\]")
+_LATEX = re.compile(r"\\(?:foot|end)note(?:text)?(?:\[[0-9]{1,4}\])?\{")
+_LONGEST_NOTE = 3_000
 _NOTE = re.compile(r" {0,3}\[\^([^\]\s]{1,60})\]:[ \t]{0,4}")
 
 
@@ -37,14 +39,28 @@ def with_marks_for_notes(text: str) -> tuple[str, list[ListEntry]]:
     """A text of the same length with marks, "[^1i]", for the notes within its sentences that are references; these."""
     notes = list[ListEntry]()
 
-    def mark(found: re.Match[str]) -> str:
-        if not _is_reference(found[1].strip()):
-            return found[0]
-        label = f"^{len(notes) + 1}i"
-        notes.append(ListEntry(found[1].strip(), *found.span(1), label))
-        return f"[{label}]".ljust(len(found[0]))
+    spans = [(*one.span(), *one.span(1)) for one in _INLINE.finditer(text)] if "^[" in text else []
+    spans += [
+        (one.start(), end + 1, one.end(), end) for one in _LATEX.finditer(text) if (end := _closing(text, one.end()))
+    ]
+    parts, at = list[str](), 0
+    for start, end, low, high in sorted(spans):
+        if start >= at and _is_reference(text[low:high].strip()):
+            label = f"^{len(notes) + 1}i"
+            notes.append(ListEntry(text[low:high].strip(), low, high, label))
+            parts += [text[at:start], f"[{label}]".ljust(end - start)]
+            at = end
+    return "".join((*parts, text[at:])), notes
 
-    return (_INLINE.sub(mark, text) if "^[" in text else text), notes
+
+def _closing(text: str, at: int) -> int:
+    """Where the bracket stands that closes the one before `at`; 0 if it is too far away."""
+    depth = 1
+    for end in range(at, min(len(text), at + _LONGEST_NOTE)):
+        depth += (text[end] == "{") - (text[end] == "}")
+        if not depth:
+            return end
+    return 0
 
 
 def _is_reference(note: str) -> bool:

@@ -19,7 +19,8 @@ from deepcritical_mcp.identifiers import (
 _STATED = re.compile(
     r"""(?P<link>https?://[^\s"'<>\]}|]{1,1000})
     | \b(?:PMIDs?|PubMed(?:\ IDs?)?)\b[\s:#]{0,4}(?P<pmids>[1-9][0-9]{2,8}(?![0-9])
-        (?:(?:\s{0,2}[,;/]\s{0,2}|\s(?:and|&)\s)(?:PMID:?\s?)?[1-9][0-9]{4,8}(?![0-9])){0,40})
+        (?:(?:\s\([^()\n]{1,60}\))?(?:\s{0,2}[,;/]\s{0,2}(?:(?:and|or|und|&)\s{1,2})?|\s(?:and|or|und|&)\s)
+        (?:PMID:?\s?)?[1-9][0-9]{4,8}(?![0-9])){0,40})
     | \b(?P<pmcid>PMC[1-9][0-9]{2,9})\b
     | \b(?P<trial>NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b
     | (?<![\w/.])(?:doi(?:\.org/|\b)[\s:]{0,3})?(?P<doi>10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}/[^\s"<>\]}|]{1,300})
@@ -28,7 +29,8 @@ _STATED = re.compile(
 )
 _LEAST_TITLE = 5
 """Words."""
-_NUMBER = re.compile(r"[1-9][0-9]{2,8}")
+_NUMBER = re.compile(r"\([^()]{1,60}\)|([1-9][0-9]{2,8})")
+"""A number, which is none within brackets: "30000001 (Berg 2019) and 30000002"."""
 _LINK_TEXT = re.compile(r"!?\[([^\[\]]{0,600})\]\($")
 
 
@@ -70,6 +72,11 @@ def stated_ids(text: str) -> Iterator[StatedId]:
             yield StatedId(key, value, start, end, is_link_text=text[start] == "[", has_title=has_title)
 
 
+def are_forms(key: str, other: str) -> bool:
+    """Whether two identifiers are one, or forms of one DOI: "doi:10.1000/1", "doi:10.1000/1/full"."""
+    return key == other or (key.startswith("doi:") and (key.startswith(other) or other.startswith(key)))
+
+
 def _may_be_title(label: str) -> bool:
     """Whether the text of a link is as long as a title, begins like one, and says nothing as a sentence does."""
     plain = label.strip(' *_"“”«')
@@ -77,9 +84,10 @@ def _may_be_title(label: str) -> bool:
 
 
 def _pmids(found: re.Match[str]) -> Iterator[StatedId]:
-    for number, one in enumerate(_NUMBER.finditer(found["pmids"])):
+    numbers = (one for one in _NUMBER.finditer(found["pmids"]) if one[1])
+    for number, one in enumerate(numbers):
         at = found.start("pmids") + one.start()
-        yield StatedId(f"pmid:{one[0]}", f"PMID {one[0]}", at if number else found.start(), at + len(one[0]))
+        yield StatedId(f"pmid:{one[1]}", f"PMID {one[1]}", at if number else found.start(), at + len(one[1]))
 
 
 def _balanced(address: str) -> str:

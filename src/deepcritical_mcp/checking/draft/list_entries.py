@@ -55,12 +55,14 @@ _MOST_MISSING = 10
 
 
 class ListEntry(NamedTuple):
-    """An entry of a list; `text` is without its mark and without lines that only have a page number."""
+    """An entry of a list; `text` is without its mark and without lines that only have a page number. `apart` are the
+    identifiers in it, "pmid:1", that are entries of their own."""
 
     text: str
     start: int
     end: int
     label: str = ""
+    apart: tuple[str, ...] = ()
 
 
 class _Start(NamedTuple):

@@ -9,6 +9,7 @@ from deepcritical_mcp.checking.draft.author_year import folded
 from deepcritical_mcp.checking.draft.cited_entries import (
     Citations,
     CitedEntry,
+    DraftCitation,
     find_citations,
     numbered_by_place,
 )
@@ -23,7 +24,7 @@ from deepcritical_mcp.checking.draft.citing_sentences import (
 from deepcritical_mcp.checking.draft.draft_parts import CitingSentence, Draft, DraftForm, DraftQuotation, DraftReference
 from deepcritical_mcp.checking.draft.draft_quotations import LEAST_WORDS, attributed, quoted_spans, quoted_words
 from deepcritical_mcp.checking.draft.draft_remarks import draft_remarks
-from deepcritical_mcp.checking.draft.entry_forms import is_repeated
+from deepcritical_mcp.checking.draft.entry_forms import is_bare_id, is_repeated
 from deepcritical_mcp.checking.draft.footnotes import footnotes_in, with_marks_for_notes
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.manager_files import (
@@ -37,8 +38,9 @@ from deepcritical_mcp.checking.draft.manager_files import (
 from deepcritical_mcp.checking.draft.masking import blanked, one_spacing, without_code
 from deepcritical_mcp.checking.draft.page_breaks import unbroken, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import reference_lists
-from deepcritical_mcp.checking.draft.reference_tables import reference_tables
+from deepcritical_mcp.checking.draft.reference_tables import pmid_columns, reference_tables
 from deepcritical_mcp.checking.draft.several_works import works_apart
+from deepcritical_mcp.checking.draft.short_notes import short_notes
 from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.text import clean_line
 
@@ -87,27 +89,35 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     body = blanked(body, ((one.start - len(one.label) - 4, one.end) for one in notes))
     body, within = with_marks_for_notes(body)
     notes += within
+    bare = [*pmid_columns(body)]
     lists = reference_lists(body)
     body = blanked(body, ((one.region.start, one.region.end) for one in lists))
     listed = [(entry, number) for number, one in enumerate(lists) for entry in one.entries]
-    listed += [(one, 0) for one in (*(row for table in tables for row in table.entries), *notes)]
+    short = short_notes(notes, [one.text for one, _ in listed])
+    rows = [row for table in tables for row in table.entries]
+    listed += [(one, 0) for one in (*rows, *short.others, *bare)]
+    if not bibtex and numbered_by_place(body, [one.label for one, _ in listed]):
+        listed = [(one._replace(label=str(place)), number) for place, (one, number) in enumerate(listed, 1)]
     listed = [(work, number) for entry, number in listed for work in works_apart(entry)]
     listed += [(ListEntry(one.text, one.start, one.end, one.key), 0) for one in bibtex]
     listed, entries = _without_repeated(listed)
-    if numbered_by_place(body, entries):
-        entries = [one._replace(labels=(str(number),)) for number, one in enumerate(entries, 1)]
-    found = find_citations(body, entries, [one.region.start for one in lists])
+    entries = [one._replace(labels=one.labels + short.labels.get(one.text, ())) for one in entries]
+    starts = {one.start for one in bare}
+    placed = [
+        DraftCitation(one.start, one.end, (number,)) for number, (one, _) in enumerate(listed, 1) if one.start in starts
+    ]
+    found = find_citations(body, entries, [one.region.start for one in lists], placed)
     references = [
-        DraftReference(number, one.text, one.start, one.end, "".join(entry.labels[:1]))
-        for number, ((one, _), entry) in enumerate(zip(listed, entries, strict=True), 1)
+        DraftReference(number, one.text, one.start, one.end, one.label, apart=one.apart)
+        for number, (one, _) in enumerate(listed, 1)
     ]
     references += [
         DraftReference(len(entries) + number, one.text, one.start, one.end, is_inline=True)
         for number, one in enumerate(found.inline, 1)
     ]
     # A table beside the list shows works; nobody cites its rows.
-    rows = {row.start for table in tables for row in table.entries} if lists else ()
-    shown = {one.index for one in references if one.start in rows}
+    of_rows = {one.start for one in rows} if lists else ()
+    shown = {one.index for one in references if one.start in of_rows or (not one.label and is_bare_id(one.text))}
     blocks, citations = draft_paragraphs(body), found.citations
     spans = sentence_spans(body, blocks, [(one.start, one.end) for one in citations.all if one.is_mark])
     return Draft(

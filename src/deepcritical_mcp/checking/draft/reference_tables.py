@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from deepcritical_mcp.checking.draft.author_year import named_citations
 from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_surely_entry
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.masking import Line, lines_of
@@ -20,11 +21,16 @@ _COLUMNS: Mapping[str, Sequence[str]] = {
     "year": "year,publication year,year of publication,date,jahr,année,año,ano,anno".split(","),
     "title": "title,article title,paper title,paper,article,titel,titre,título,titolo".split(","),
     "journal": "journal,source,publisher,zeitschrift,revue,revista,rivista".split(","),
-    "pmid": "pmid,pubmed,pubmed id".split(","),
+    "pmid": "pmid,pmids,pubmed,pubmed id,pubmed-id,pubmed ids".split(","),
     "pmcid": "pmcid,pmc".split(","),
     "doi": "doi,doi link,link,url".split(","),
 }
 _NAMED: Mapping[str, str] = {name: column for column, names in _COLUMNS.items() for name in names}
+_JOINED = r"(?:[,;/& ]|and\b|und\b|<br ?/?>)"
+_PMIDS = re.compile(
+    rf"(?:PMIDs?:?\s{{0,3}})?[1-9][0-9]{{3,8}}(?:{_JOINED}{{1,6}}[1-9][0-9]{{3,8}}){{0,40}}{_JOINED}{{0,3}}"
+)
+_PMID = re.compile(r"[1-9][0-9]{3,8}")
 _LEAST_REFERENCE = 40
 """Characters of a cell that is a whole reference."""
 _LEAST_TITLE = 3
@@ -48,6 +54,31 @@ def reference_tables(text: str) -> Iterator[ReferenceTable]:
             end = number + 1 + len(rows)
             if entries := _entries(_cells(lines[number - 1].text), rows):
                 yield ReferenceTable(Span(lines[number - 1].start, rows[-1].end), entries)
+
+
+def pmid_columns(text: str) -> Iterator[ListEntry]:
+    """The bare numbers in the columns of tables that are headed PMID, with names and year if their row begins with
+    them: "Berg 2019 | PMID 30000001"."""
+    lines = [*lines_of(text)] if "|" in text else []
+    for number, line in enumerate(lines[1:], 1):
+        if "-" not in line.text or not _RULE.fullmatch(line.text) or "|" not in lines[number - 1].text:
+            continue
+        titles = [one.strip("*_ ").casefold() for one in _cells(lines[number - 1].text)]
+        columns = [at for at, title in enumerate(titles) if _NAMED.get(title) == "pmid"]
+        for row in _rows(lines, number + 1) if columns else ():
+            cells = _cells(row.text)
+            found = [
+                one for at in columns if _PMIDS.fullmatch(value := _cell(cells, at)) for one in _PMID.findall(value)
+            ]
+            named = f"{cells[0]} | " if len(found) == 1 and _is_name_and_year(cells[0]) else ""
+            for one in found:
+                at = row.start + max(0, row.text.find(one))
+                yield ListEntry(f"{named}PMID {one}", at, at + len(one))
+
+
+def _is_name_and_year(cell: str) -> bool:
+    """Whether a cell names a study by its authors, "Berg et al. 2019", rather than by an acronym."""
+    return not cell.isupper() and [(one.start, one.end) for one in named_citations(cell)] == [(0, len(cell))]
 
 
 def _rows(lines: Sequence[Line], number: int) -> Iterator[Line]:
@@ -108,6 +139,10 @@ def _ids(row: Sequence[str], columns: Mapping[str, int], written: str) -> Iterat
     """The numbers of a row that `written` does not have, named as references name them."""
     for name in ("pmid", "pmcid", "doi"):
         value = _cell(row, columns.get(name, -1))
-        if any(map(str.isdigit, value)) and value not in written:
+        if name == "pmid" and _PMIDS.fullmatch(value):
+            value = ", ".join(one for one in _PMID.findall(value) if one not in written)
+            if value:
+                yield f"PMID {value}"
+        elif any(map(str.isdigit, value)) and value not in written:
             bare = value.isdecimal() or value.startswith("10.")
             yield f"{name.upper() if name != 'doi' else 'doi:'} {value}".replace(": ", ":") if bare else value

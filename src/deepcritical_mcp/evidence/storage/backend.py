@@ -6,7 +6,7 @@ Everything here blocks; call it in a worker thread.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,11 @@ class Space(Protocol):
         """Delete passages that a shorter content no longer has; with its first passage, a publication is deleted."""
         ...
 
-    def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None = None) -> list[list[NearPassage]]:
-        """For each vector, at most `limit` passages (of this source, if given), nearest first."""
+    def nearest(
+        self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
+    ) -> list[list[NearPassage]]:
+        """For each vector, at most `limit` passages (of this source, if given) with at least that cosine, nearest
+        first."""
         ...
 
     def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
@@ -57,6 +60,20 @@ class Space(Protocol):
 
     def forget_vectors(self, ids: Iterable[str]) -> None:
         """Drop cached vectors, because another process may have changed them."""
+        ...
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        """What `keep_index` kept; {} where nothing is kept, or if it cannot be read."""
+        ...
+
+    def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
+        """Keep what was derived from the session, in place of what was kept earlier, if this place can; it may be
+        lost at any time."""
+        ...
+
+    def load_vectors(self, known: Mapping[str, NDArray[np.float32]], others: Mapping[str, int]) -> None:
+        """Cache vectors that need not be read again; `others` has the number of passages of each other publication
+        that has vectors."""
         ...
 
     def keep_document(self, name: str, content: str) -> None:
@@ -105,7 +122,7 @@ class Backend(Protocol):
         shared: whether other processes may change an open session.
         batch: records per write.
         limit: how many sessions may be open at once.
-        max_awake: how many of them may be awake; the others rest.
+        max_awake: how many of them may be awake besides those in use; the others rest.
         undo_seconds: for how long a deleted session can be restored; 0.0 if it cannot.
         ttl: seconds for which an unused session is kept, unless a setting says otherwise.
         warning: what every result must say about where sessions are kept; "" = nothing.

@@ -11,11 +11,10 @@ are the session's documents: a row without a publication is no evidence, to earl
 from __future__ import annotations
 
 import contextlib
-import json
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -30,10 +29,10 @@ from deepcritical_mcp.evidence.storage.collection_metadata import (
     collection_title,
     session_info,
 )
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, dumped, restored
-from deepcritical_mcp.evidence.storage.upgrade import FORMAT, PAGE, UNREADABLE, is_of_version_0_1, upgrade
+from deepcritical_mcp.evidence.storage.item_rows import first_row, item_of, record_rows
+from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
+from deepcritical_mcp.evidence.storage.upgrade import FORMAT, PAGE, is_of_version_0_1, upgrade
 from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, id_and_part, part_id, stacked
-from deepcritical_mcp.models import Publication
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -115,22 +114,29 @@ class ChromaSpace:
             yield from self._pages(self._words, False, since)
 
     def _pages(self, collection: Collection, embedded: bool, since: int = 0) -> Iterator[list[KeptItem]]:
-        offset = 0
+        is_current = False
+        while not is_current:
+            is_current = True
+            for rows in self._rows(collection, since):
+                with self._using("read the session"):
+                    if any(map(is_of_version_0_1, rows)):
+                        upgrade(self._vectors, self._words, self._words_collection)
+                        is_current = False
+                        break
+                    items = [item_of(row, embedded) for row in rows if "publication" in row]
+                for item in items:
+                    self._table.set_source(item.publication.id, item.publication.source)
+                yield items
+
+    def _rows(self, collection: Collection, since: int) -> Iterator[Sequence[Mapping[str, Any]]]:
+        """The metadata of all records, or of what was written `since`, page by page."""
         where: Where | None = {"written": {"$gte": since}} if since else None
-        while True:
+        for offset in itertools.count(0, PAGE):
             with self._using("read the session"):
                 rows = collection.get(include=["metadatas"], where=where, limit=PAGE, offset=offset)["metadatas"] or []
-                if any(map(is_of_version_0_1, rows)):
-                    upgrade(self._vectors, self._words, self._words_collection)
-                    offset = 0
-                    continue
-                items = [_kept(row, embedded) for row in rows if "publication" in row]
-            for item in items:
-                self._table.set_source(item.publication.id, item.publication.source)
-            yield items
+            yield rows
             if len(rows) < PAGE:
                 return
-            offset += PAGE
 
     def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
         embedded = [(item, vectors) for item, vectors in rows if vectors]
@@ -150,7 +156,7 @@ class ChromaSpace:
                 self._words_collection().upsert(
                     ids=[item.publication.id for item in plain],
                     embeddings=_placeholders(len(plain)),
-                    metadatas=[_row(item) for item in plain],
+                    metadatas=[first_row(item) for item in plain],
                 )
 
     def _upsert(
@@ -158,7 +164,7 @@ class ChromaSpace:
     ) -> None:
         """Write items with their vectors at once; of each at most the first `most`."""
         ids = [part_id(item.publication.id, part) for item, _ in rows for part in range(item.parts)[:most]]
-        metadata = [row for item, _ in rows for row in _rows(item)[:most]]
+        metadata = [row for item, _ in rows for row in record_rows(item)[:most]]
         vectors = np.asarray([vector for _, some in rows for vector in some[:most]], np.float32)
         main.upsert(ids=ids, embeddings=vectors, metadatas=metadata)
         for item, some in rows:
@@ -183,7 +189,9 @@ class ChromaSpace:
             for embedded in (True, False):
                 if some := [item for item in items if item.embedded == embedded]:
                     collection = self._main if embedded else self._words_collection()
-                    collection.update(ids=[one.publication.id for one in some], metadatas=[_row(one) for one in some])
+                    collection.update(
+                        ids=[one.publication.id for one in some], metadatas=[first_row(one) for one in some]
+                    )
             for item in items:
                 self._table.set_source(item.publication.id, item.publication.source)
 
@@ -196,7 +204,9 @@ class ChromaSpace:
             if 0 in parts and self._words is not None:
                 self._words.delete(ids=[id])
 
-    def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None = None) -> list[list[NearPassage]]:
+    def nearest(
+        self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
+    ) -> list[list[NearPassage]]:
         with self._using("search the session"):
             found = self._main.query(
                 query_embeddings=np.asarray(vectors, np.float32),
@@ -204,10 +214,11 @@ class ChromaSpace:
                 where={"source": source} if source else None,
                 include=["distances"],
             )
-        return [
+        near = [
             [NearPassage(*id_and_part(key), 1.0 - distance) for key, distance in zip(keys, distances, strict=True)]
             for keys, distances in zip(found["ids"], found["distances"] or [], strict=True)
         ]
+        return near if least <= -1.0 else [[one for one in some if one.cosine >= least] for some in near]
 
     def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         table = self._table
@@ -228,6 +239,16 @@ class ChromaSpace:
     def forget_vectors(self, ids: Iterable[str]) -> None:
         for id in ids:
             self._table.cut(id)
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        return {}
+
+    def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
+        pass
+
+    def load_vectors(self, known: Mapping[str, NDArray[np.float32]], others: Mapping[str, int]) -> None:
+        for id, some in known.items():
+            self._table.put(id, 0, some)
 
     def rest(self) -> None:
         self._table.clear()
@@ -344,42 +365,6 @@ def _placeholders(count: int) -> NDArray[np.float32]:
 
 def _document_id(name: str) -> str:
     return f"{_DOCUMENT}{PART}{name}"
-
-
-def _row(item: KeptItem) -> Metadata:
-    return {
-        "source": item.publication.source,
-        "order": item.order,
-        "parts": item.parts,
-        "written": item.written,
-        "similar": "\n".join(item.similar),
-        "publication": dumped(item.publication),
-        "given": json.dumps([dumped(one) for one in item.given]),
-        **UNREADABLE,
-    }
-
-
-def _rows(item: KeptItem) -> list[Metadata]:
-    return [_row(item), *[{"source": item.publication.source}] * (item.parts - 1)]
-
-
-def _kept(row: Mapping[str, Any], embedded: bool) -> KeptItem:
-    publication = restored(row["publication"])
-    return KeptItem(
-        publication=publication,
-        order=int(row["order"]),
-        parts=int(row["parts"]),
-        embedded=embedded,
-        written=int(row["written"]),
-        similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
-        given=tuple(map(partial(_sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
-    )
-
-
-def _sharing(publication: Publication, member: Publication) -> Publication:
-    """`member` with the texts that `publication` has from it, instead of copies."""
-    texts = tuple(next((one for one in publication.texts if one == text), text) for text in member.texts)
-    return member.model_copy(update={"texts": texts})
 
 
 def _has_long_text(item: KeptItem) -> bool:

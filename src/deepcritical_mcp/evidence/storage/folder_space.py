@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from chromadb.api.client import Client
 from filelock import FileLock, Timeout
+from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.storage.chroma_failures import DISK_FULL, damaged, translated
@@ -28,9 +32,19 @@ from deepcritical_mcp.evidence.storage.vector_table import VectorTable
 if sys.platform != "win32":
     import fcntl
 
+logger = logging.getLogger(__name__)
+
 MIN_FREE = 32 * 2**20
 """Bytes that writing leaves free on the disk: Chroma must not find it full."""
 LOCK_ATTEMPTS, LOCK_POLL = 20, 0.05  # seconds; how often to look whether another program has locked a database
+INDEX = "index.npz"
+"""What is derived from a session, so that it opens quickly; without it, or if it is of another state, it is made
+anew."""
+_UNREADABLE = (
+    *(OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError),
+    *(struct.error, zipfile.BadZipFile, zlib.error),
+)
+"""What NumPy raises for an index that is missing or damaged."""
 _LOCK_BYTES = (0x4000_0000, 512)  # offset, length: https://www.sqlite.org/fileformat.html#the_lock_byte_page
 
 
@@ -58,6 +72,28 @@ class FolderSpace(LocalSpace):
     def folder(self) -> Path:
         """The session's folder."""
         return Path(self._client.get_settings().persist_directory).parent
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        try:
+            # NumPy leaves a file open that it cannot read.
+            with (self.folder / INDEX).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except _UNREADABLE:
+            return {}
+
+    def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
+        new = self.folder / f"{INDEX}-new"
+        try:
+            check_space(self.folder, "keep the index")
+            new.unlink(missing_ok=True)
+            new.touch(0o600)
+            with new.open("wb") as file:
+                np.savez(file, **index)  # pyright: ignore[reportArgumentType]  # none of them is called allow_pickle
+            os.replace(new, self.folder / INDEX)
+        except (OSError, EvidenceStoreError) as error:
+            logger.info("the index of a session is not kept: %s", type(error).__name__)
+            with contextlib.suppress(OSError):
+                new.unlink()
 
     def touch(self, now: float) -> None:
         with file_errors("keep the session"):
@@ -115,11 +151,20 @@ class NewFolderSpace(FolderSpace):
             self._vectors.query(query_embeddings=np.zeros((1, 1), np.float32), n_results=1, include=[])
         super()._record(self.info)
 
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        return super().index() if self._exists else {}
+
+    def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
+        if self._exists:
+            super().keep_index(index)
+
     def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
         return super().read(since) if self._exists else iter(())
 
-    def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None = None) -> list[list[NearPassage]]:
-        return super().nearest(vectors, limit, source) if self._exists else [[] for _ in vectors]
+    def nearest(
+        self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
+    ) -> list[list[NearPassage]]:
+        return super().nearest(vectors, limit, source, least) if self._exists else [[] for _ in vectors]
 
     def touch(self, now: float) -> None:
         if self._exists:

@@ -1,6 +1,7 @@
 """Sessions in a folder, which outlive the process.
 
-`<data_dir>/sessions/<session_id>` holds a Chroma in `chroma`, and the files `lock`, `used` and `session.json`.
+`<data_dir>/sessions/<session_id>` holds a Chroma in `chroma`, and the files `lock`, `used`, `session.json` and, if it
+is large, `index.npz`.
 """
 
 from __future__ import annotations

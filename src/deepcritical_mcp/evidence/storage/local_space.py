@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from deepcritical_mcp.evidence.storage.chroma_space import HNSW, ChromaSpace
+import numpy as np
+from numpy.typing import NDArray
+
+from deepcritical_mcp.evidence.storage.chroma_space import HNSW, MAX_READ, ChromaSpace
 from deepcritical_mcp.evidence.storage.rows import NearPassage, Vector
+from deepcritical_mcp.evidence.storage.upgrade import PAGE
 from deepcritical_mcp.evidence.storage.vector_table import VectorTable, stacked
 
 if TYPE_CHECKING:
+    from chromadb import Collection
     from chromadb.api.collection_configuration import CreateHNSWConfiguration
+    from chromadb.types import Where
 
 LOCAL_BATCH = 32
 """Records per write: Chroma holds the GIL meanwhile, 8 ms in memory and 20 ms in a folder. Of 8 it takes nearly as
 long."""
+LISTED_AT_ONCE = 2_000
+"""Ids that are read at once, with the GIL held for 15 ms."""
 LOADED_AT_ONCE = 250
 """Vectors that are read at once, with the GIL held for 10 ms."""
 
@@ -29,8 +37,32 @@ class LocalSpace(ChromaSpace):
     # differ in their last bits when the session is opened again, and its answers with them.
     hnsw: ClassVar[CreateHNSWConfiguration] = {**HNSW, "space": "ip", "ef_construction": 4, "max_neighbors": 4}
 
-    def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None = None) -> list[list[NearPassage]]:
-        return self._completed().nearest(vectors, limit, source)
+    def _rows(self, collection: Collection, since: int) -> Iterator[Sequence[Mapping[str, Any]]]:
+        # Most records are of further passages, which say nothing: of a session of full texts, 99 of 100.
+        ids: list[str] = []
+        while len(ids) % LISTED_AT_ONCE == 0:
+            with self._using("read the session"):
+                where: Where = {"written": {"$gte": since}}
+                found = collection.get(include=[], where=where, limit=LISTED_AT_ONCE, offset=len(ids))["ids"]
+            ids += found
+            if not found:
+                break
+        for start in range(0, len(ids), PAGE):
+            with self._using("read the session"):
+                yield collection.get(ids=ids[start : start + PAGE], include=["metadatas"])["metadatas"] or []
+
+    def nearest(
+        self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
+    ) -> list[list[NearPassage]]:
+        return self._completed().nearest(vectors, limit, source, least)
+
+    def load_vectors(self, known: Mapping[str, NDArray[np.float32]], others: Mapping[str, int]) -> None:
+        if not known or sum(others.values()) > MAX_READ:
+            return  # they are read together, when somebody searches
+        with self._table.lock:
+            super().load_vectors(known, others)
+            self.vectors(others)
+            self._table.complete = True
 
     def _completed(self) -> VectorTable:
         main, table = self._main, self._table  # in this order: what is at rest gets a new table

@@ -98,7 +98,9 @@ class VectorTable:
             rows = self._rows.get(id)
             return self._matrix[rows[:count]] if rows else None
 
-    def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None) -> list[list[NearPassage]]:
+    def nearest(
+        self, vectors: Sequence[Vector], limit: int, source: str | None, least: float = -1.0
+    ) -> list[list[NearPassage]]:
         """See `Space.nearest`."""
         queries = np.asarray(vectors, np.float32)
         with self.lock:
@@ -106,25 +108,34 @@ class VectorTable:
             label = None if source is None else self._sources.get(source, _FREE)
             if used == len(self._free) or label == _FREE:
                 return [[] for _ in queries]
-            some = (queries[start : start + MAX_QUERIES] for start in range(0, len(queries), MAX_QUERIES))
-            cosines = np.concatenate([self._cosines(one, used) for one in some])
-            if label is not None:
-                cosines[:, self._labels[:used] != label] = -np.inf
-            elif self._free:
-                cosines[:, self._free] = -np.inf
-            return [self._best(row, limit) for row in cosines]
+            found: list[list[NearPassage]] = []
+            for start in range(0, len(queries), MAX_QUERIES):
+                cosines = self._cosines(queries[start : start + MAX_QUERIES], used)
+                rows = np.arange(used) if least <= -1.0 else np.flatnonzero((cosines >= least).any(axis=1))
+                cosines = np.ascontiguousarray((cosines if len(rows) == used else cosines[rows]).T)
+                labels = self._labels[rows]
+                cosines[:, labels == _FREE if label is None else labels != label] = -np.inf
+                found += [self._best(row, limit, rows, least) for row in cosines]
+            return found
 
     def _cosines(self, queries: NDArray[np.float32], used: int) -> NDArray[np.float32]:
+        """The cosines [rows, queries]."""
         blocks = self._matrix[: -(-used // BLOCK) * BLOCK].reshape(-1, BLOCK, self._matrix.shape[1])
-        return np.ascontiguousarray((blocks @ queries.T).reshape(-1, len(queries))[:used].T)
+        return (blocks @ queries.T).reshape(-1, len(queries))[:used]
 
-    def _best(self, cosines: NDArray[np.float32], limit: int) -> list[NearPassage]:
+    def _best(
+        self, cosines: NDArray[np.float32], limit: int, rows: NDArray[np.int64], least: float
+    ) -> list[NearPassage]:
         some = np.argpartition(-cosines, limit - 1)[:limit] if limit < len(cosines) else np.arange(len(cosines))
         values = cosines[some]
         order = np.argsort(-values, kind="stable")
-        found = zip(some[order].tolist(), values[order].tolist(), strict=True)
-        places = self._places
-        return [NearPassage(places[row][0], places[row][1], cosine) for row, cosine in found if cosine > -np.inf]
+        found = zip(rows[some[order]].tolist(), values[order].tolist(), strict=True)
+        places, worst = self._places, least if least > -1.0 else -np.inf
+        return [
+            NearPassage(places[row][0], places[row][1], cosine)
+            for row, cosine in found
+            if cosine > -np.inf and cosine >= worst
+        ]
 
     def _reserve(self, count: int, dimension: int) -> None:
         needed = len(self._places) + max(count - len(self._free), 0)

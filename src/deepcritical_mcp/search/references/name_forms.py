@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -20,6 +20,7 @@ _TRANSLITERATED = str.maketrans(
 _UMLAUTS = re.compile(r"ae|oe|ue")
 _IN_NAMES_OF_JOURNALS = frozenset("the of and for in on de la et und der part section series an a & di del".split())
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
+_PART = re.compile(r"\b(?:part|section|series) ([A-Z]|[1-9]|[IV]{1,4})\b", re.IGNORECASE)
 _COUNTRY = re.compile(r"\bU\.?S\.?A\b\.?")
 _BEHIND_JOURNALS = frozenset(
     "in press epub ahead of print online published publication article available from accepted suppl supplement "
@@ -46,7 +47,7 @@ def people_agree(written: Sequence[str], authors: Sequence[AuthorName]) -> Liter
     known = places_of_people(written, authors)
     people = [(name, at) for name, at in zip(written, known, strict=True) if at >= 0 or not _GROUP.search(name)]
     written, matched = [name for name, _ in people] or written, [at for _, at in people] or known
-    if matched[0] < 0 or 0 not in matched:
+    if not matched or matched[0] < 0 or 0 not in matched:
         return "differs"
     found = sum(at >= 0 for at in matched)
     if found * 2 < len(written):
@@ -104,7 +105,16 @@ def journals_agree(written: str, names: Sequence[str]) -> bool:
     forms = [
         form for name in names for form in (_journal_words(_QUALIFIER.sub("", name)), _journal_words(name)) if form
     ]
-    return bool(given) and any(_is_journal(given, form) for form in forms)
+    return bool(given) and any(_is_journal(given, form) for form in (*forms, *_cut_at_part(written, names)))
+
+
+def _cut_at_part(written: str, names: Sequence[str]) -> Iterator[list[str]]:
+    """Names that say what a part is about, without that, if `written` ends with the part: "Zinc Res Part A"."""
+    if not (part := _PART.search(written)) or any(map(str.isalnum, written[part.end() :])):
+        return
+    for name in names:
+        if (own := _PART.search(name)) and own[1].casefold() == part[1].casefold():
+            yield _journal_words(name[: own.start()])
 
 
 def _journal_words(name: str) -> list[str]:

@@ -36,7 +36,7 @@ _NAMES_AT_MOST = 200
 def start_of_journal(text: str) -> int:
     """Where the journal begins that follows the names in a reference without a title, or the end of the text if there
     is none; -1 if there may be a title."""
-    names = _end_of_names(text)
+    names = end_of_names(text)
     if names < 0:
         return -1
     names = group.end() if (group := _GROUP.match(text, names)) else names
@@ -52,8 +52,8 @@ def start_of_journal(text: str) -> int:
     return start if len(others) <= _MOST_OTHERS and _can_be_journal(text[start:end]) else -1
 
 
-def _end_of_names(text: str) -> int:
-    """Where the names end that a text begins with; -1 if it does not begin with names."""
+def end_of_names(text: str) -> int:
+    """Where the names with initials end that a text begins with; -1 if it does not begin with such names."""
     lead = _NUMBERED.match(text)
     at = lead.end() if lead else 0
     if (others := ET_AL.search(text[:_NAMES_AT_MOST])) and _NAMES_AND_OTHERS.match(text[at : others.start()]):

@@ -24,7 +24,7 @@ _LEAST_TITLE = 3
 """Content words of what can be a title."""
 _LINK = re.compile(r"https?://[^\s\"'<>\]}|]{1,1000}")
 _PMID = re.compile(
-    r"(?:\b(?:PMID|PubMed(?: ID)?)\b[\s:#={\"]{0,6}|"
+    r"(?:\b(?:PMIDs?|PubMed(?: ID)?)\b[\s:#={\"]{0,6}|"
     r"(?<![\w/.])(?:www\.)?(?:pubmed(?:\.ncbi\.nlm\.nih\.gov|\.gov)?|ncbi\.nlm\.nih\.gov/pubmed)/)"
     r"0{0,3}([1-9][0-9]{0,8})\b",
     re.IGNORECASE,

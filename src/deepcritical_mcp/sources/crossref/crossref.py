@@ -18,7 +18,7 @@ from deepcritical_mcp.sources.crossref.crossref_work import read_work
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
 from deepcritical_mcp.sources.paced_client import paced_client
 
-POLITE_SPACING, PUBLIC_SPACING = 0.34, 1.01
+POLITE_SPACING, PUBLIC_SPACING = 0.37, 1.01
 """Seconds between two starts: Crossref allows 3 list requests per second in the polite pool, 1 in the public one."""
 MAX_CANDIDATES = 5
 MAX_AGENCIES = 3

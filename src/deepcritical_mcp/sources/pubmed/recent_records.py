@@ -16,8 +16,7 @@ from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.base import Fetched
 
 KEPT = 6 * 3_600.0
-"""Seconds that a record counts, but never beyond its day (UTC): the status of a record that was read today is not read
-again before an export either (`search.witness`), and the day that a citation names as read stays true."""
+"""Seconds that a record counts, but never beyond its day (UTC): the day that a citation names as read stays true."""
 MAX_BYTES = 8 * 1024 * 1024
 """Of all records: about 5,000. Packed they take an eighth of what they take as values."""
 _ENTRY_BYTES = 300
@@ -58,7 +57,12 @@ class RecentRecords:
         self._max_bytes, self._clock = max_bytes, clock
         self._entries: dict[str, _KeptRecord] = {}  # the last one used is the last one
         self._under_way: dict[str, _UnderWay] = {}
+        self._reused, self._reused_on = set[str](), ""
         self.size = 0
+
+    def was_reused(self, id: str) -> bool:
+        """Whether somebody was given this record today as it had been sent before, so that its status may be old."""
+        return id in self._reused and self._reused_on == current_date().isoformat()
 
     async def fetch(self, ids: Sequence[str], fetch: Fetch) -> Fetched:
         """The records of `ids`; `fetch` is called once, for those that are neither recent nor under way.
@@ -123,6 +127,9 @@ class RecentRecords:
         oldest, today = self._clock() - KEPT, current_date().isoformat()
         known = {id: self._entries[id] for id in ids if id in self._entries}
         good = {id: one for id, one in known.items() if one.kept > oldest and one.status_checked == today}
+        if self._reused_on != today:
+            self._reused, self._reused_on = set[str](), today
+        self._reused |= good.keys()
         for id in known:
             if id in good:
                 self._entries[id] = self._entries.pop(id)

@@ -114,6 +114,9 @@ class PubMed(Source):
         """The records of PMIDs, those that were sent of late as they were then."""
         return await self._recent.fetch(ids, self.fetch_anew)
 
+    def was_reused(self, id: str) -> bool:
+        return self._recent.was_reused(id)
+
     async def fetch_anew(self, ids: Sequence[str]) -> Fetched:
         """The records of PMIDs. If parts of the answer are still not XML after all retries, returns the rest."""
         is_whole = True

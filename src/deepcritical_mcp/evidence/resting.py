@@ -1,0 +1,63 @@
+"""Which open sessions give back the memory of their indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.store import EvidenceStore
+
+REST_AFTER = 300.0
+"""Seconds after which an idle session gives back the memory of its indexes."""
+STAYS_AWAKE = 1.0
+"""Seconds for which a session stays awake after a call, however many others are: of clients that each call again at
+once, all would have to wake their session at every call."""
+RETURNS_WITHIN = 30.0
+"""Seconds at rest after which nobody is expected to come back soon. A session that was woken earlier than that stays
+awake for so long after each call: else, many callers in turn would wake all sessions over and over."""
+MAX_RETURNING = 8
+"""How many times as many sessions may be awake because of that."""
+MAX_INDEXED = 10_000
+"""Publications, or passages, whose indexes stay in memory, of all sessions together; one may have more. 12 kB each."""
+
+
+@dataclass
+class OpenSession:
+    """An open session.
+
+    Attributes:
+        used: when it was last used, of all times in Unix seconds.
+        recorded: the last use that the backend has recorded.
+        rested: when it was put to rest; 0.0 if it has been woken since.
+        returns: whether it was woken soon after that.
+    """
+
+    store: EvidenceStore
+    space: Space
+    used: float
+    recorded: float
+    rested: float = 0.0
+    returns: bool = False
+
+    def note_waking(self) -> None:
+        """Call this when it is awake."""
+        if self.rested:
+            self.returns, self.rested = self.used - self.rested < RETURNS_WITHIN, 0.0
+
+    async def rest(self, now: float) -> None:
+        await self.store.rest()
+        self.rested = now if not self.store.awake else 0.0
+
+
+async def rest_others(sessions: Sequence[OpenSession], now: float, *, max_awake: int) -> None:
+    """Let those of `sessions` rest, which are in the order of their use, that have not been used for long, or are too
+    many or too large together. The last one stays awake however large it is."""
+    awake = size = 0
+    for session in [session for session in reversed(sessions) if session.store.awake]:
+        session.note_waking()
+        stays = RETURNS_WITHIN if session.returns and awake < MAX_RETURNING * max_awake else STAYS_AWAKE
+        awake, size = awake + 1, size + session.store.indexed
+        too_many = awake > max_awake and session.used < now - stays
+        if too_many or (awake > 1 and size > MAX_INDEXED) or session.used < now - REST_AFTER:
+            await session.rest(now)

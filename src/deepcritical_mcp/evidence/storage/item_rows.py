@@ -1,0 +1,54 @@
+"""A publication as the metadata of its records in Chroma."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from deepcritical_mcp.evidence.storage.rows import KeptItem, dumped, restored
+from deepcritical_mcp.evidence.storage.upgrade import UNREADABLE
+from deepcritical_mcp.models import Publication
+
+if TYPE_CHECKING:
+    from chromadb.types import Metadata
+
+
+def first_row(item: KeptItem) -> Metadata:
+    """The metadata of the first record of an item, from which it can be read again."""
+    return {
+        "source": item.publication.source,
+        "order": item.order,
+        "parts": item.parts,
+        "written": item.written,
+        "similar": "\n".join(item.similar),
+        "publication": dumped(item.publication),
+        "given": json.dumps([dumped(one) for one in item.given]),
+        **UNREADABLE,
+    }
+
+
+def record_rows(item: KeptItem) -> list[Metadata]:
+    """The metadata of all records of an item, one for each passage."""
+    return [first_row(item), *[{"source": item.publication.source}] * (item.parts - 1)]
+
+
+def item_of(row: Mapping[str, Any], embedded: bool) -> KeptItem:
+    """The item that `first_row` was given; raises ValueError."""
+    publication = restored(row["publication"])
+    return KeptItem(
+        publication=publication,
+        order=int(row["order"]),
+        parts=int(row["parts"]),
+        embedded=embedded,
+        written=int(row["written"]),
+        similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
+        given=tuple(map(partial(_sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
+    )
+
+
+def _sharing(publication: Publication, member: Publication) -> Publication:
+    """`member` with the texts that `publication` has from it, instead of copies."""
+    texts = tuple(next((one for one in publication.texts if one == text), text) for text in member.texts)
+    return member.model_copy(update={"texts": texts})

@@ -1,0 +1,90 @@
+"""What the check says of entries that hold more than one work, and of notes that only seem to be wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from deepcritical_mcp.checking.correction import corrected
+from deepcritical_mcp.checking.report_text import problem_text
+from deepcritical_mcp.search.references import journals_agree
+from tests.checking.reference_cases import ZINC, article, checked, graver
+
+SOUND = (
+    "Müller JK, van der Berg A. Zinc supplementation and wound healing in older adults: a randomized controlled trial. "
+    "J Nutr Wound Care. 2019;45(3):327-57."
+)
+UNDATED = "Miller JT, Chang W. Copper and telomere elongation in octogenarians"
+FURTHER = "Miller JT, Chang W. Copper and telomere elongation in octogenarians. J Old Age. 2021."
+IRON = article(
+    "30000041",
+    "Iron in the blood of divers.",
+    "Oka, Mio; Lind, Dag",
+    journal="Sea part B: the body of divers",
+    journal_abbreviation="Sea B Body Divers",
+    date="2016",
+    volume="3",
+    issue="2",
+    pages="104-9",
+)
+
+
+@pytest.mark.parametrize("between", [" / ", " – ", " plus ", " | ", " [see also: ", ". ", "; "])
+@pytest.mark.parametrize(
+    "further", [FURTHER, UNDATED, "“Copper and telomeres of octogenarians at sea” (Miller et al., J Old Age 2021)"]
+)
+async def test_a_work_that_could_not_be_split_off_is_named_as_not_checked(between: str, further: str) -> None:
+    written = f"{SOUND[:-1]}{between}{further}"
+    outcome = await checked(written)
+    assert outcome.publication
+    assert outcome.publication.id == ZINC.id
+    assert graver(outcome) == {"work"}
+    assert "octogenarians" in outcome.problems[0].written
+    assert "was not checked" in outcome.reason
+    assert "not checked: “" in problem_text(outcome.problems[0])
+    assert corrected(written, ZINC, outcome.problems) == ""
+
+
+@pytest.mark.parametrize("number", ["PMID: 30000077", "doi:10.1000/another", "30000077"])
+async def test_a_further_number_in_an_entry_is_named_as_not_checked(number: str) -> None:
+    written = f"{SOUND} doi:{ZINC.doi} PMID: {ZINC.pmid}. {number}"
+    outcome = await checked(written)
+    assert graver(outcome) == {"work"}
+    assert outcome.problems[0].written.endswith(("30000077", "10.1000/another"))
+    assert corrected(written, ZINC, outcome.problems) == ""
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        f"doi:{ZINC.doi}. https://doi.org/{ZINC.doi}",
+        "In the second edition of 2020, the authors say more about zinc. Free article.",
+        "Comment in: Smith JA. Zinc and the healing of wounds. J Nutr Wound Care. 2019;45(4):401-2.",
+        "[Article in German; Weiss K. translated it in 2020]",
+    ],
+)
+async def test_what_is_said_of_one_work_is_no_further_one(rest: str) -> None:
+    assert (await checked(f"{SOUND} {rest}")).problems == ()
+
+
+@pytest.mark.parametrize("word", ["and", "or", "Trace"])
+async def test_a_word_beside_a_number_is_no_journal(word: str) -> None:
+    assert (await checked(f"PMID {IRON.pmid} {word}.", [IRON])).verdict == "verified"
+
+
+@pytest.mark.parametrize(("page", "verdict"), [("106", "verified"), ("104", "verified"), ("111", "differs")])
+async def test_the_page_that_a_note_cites_is_one_of_the_article(page: str, verdict: str) -> None:
+    written = f"Mio Oka and Dag Lind, “Iron in the Blood of Divers,” Sea B 3, no. 2 (2016): {page}."
+    assert (await checked(written, [IRON])).verdict == verdict
+
+
+async def test_a_page_within_the_article_is_wrong_in_a_list_of_references() -> None:
+    written = "Oka M, Lind D. Iron in the blood of divers. Sea B Body Divers. 2016;3(2):106-9."
+    assert graver(await checked(written, [IRON])) == {"pages"}
+
+
+@pytest.mark.parametrize(("written", "agrees"), [("Sea Part B", True), ("Sea Part A", False)])
+def test_a_part_of_a_journal_needs_no_subject(written: str, agrees: bool) -> None:
+    assert journals_agree(written, ["Sea & shore. Part B, The body of divers"]) is False
+    assert (
+        journals_agree(f"{written.replace('Sea', 'Sea Shore')}", ["Sea & shore. Part B, The body of divers"]) is agrees
+    )

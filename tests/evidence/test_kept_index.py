@@ -1,0 +1,270 @@
+"""The index kept beside a session in a folder: it only saves time, whatever becomes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence import catalogue
+from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.clustering import Member
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.folder_space import INDEX
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.evidence.text_index import IndexedTexts
+from deepcritical_mcp.models import Publication, ScreeningMark
+from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
+
+QUERIES = ("zinc weighed in step 3", "sleep of nurses 7", "what I thought of it", "trial")
+LATER = piece("Copper was added to the soil of nine farms.", "Copper on farms", pmid="990")
+
+
+def publications() -> list[Publication]:
+    short = [
+        piece(
+            f"In trial {number} the sleep of {number} nurses was measured.",
+            f"Sleep of nurses {number}",
+            pmid=f"{number}",
+        )
+        for number in range(1, 25)
+    ]
+    return [
+        *short,
+        piece("The same record elsewhere.", "Sleep of nurses 3", pmid="3", doi="10.1/3", journal="Sleep"),
+        piece("What I thought of it: small.", source="user", pmid="5"),
+        paper(long_sections("zinc", 6), "Zinc in twelve steps", pmid="101", abstract="Zinc was weighed."),
+        paper(long_sections("iron", 4), "Iron in eight steps", pmid="102"),
+        piece("A page on zinc.", "Zinc for all", source="web", url="https://example.org/zinc"),
+    ]
+
+
+def registry_of(folder: Path) -> SessionRegistry:
+    settings = Settings(data_dir=folder)
+    return SessionRegistry(settings, HashingModel(), open_backend(settings))
+
+
+async def filled(folder: Path) -> tuple[str, Path]:
+    """A session that was closed, and its index."""
+    registry = registry_of(folder)
+    store = await registry.open()
+    await store.add_evidence(publications())
+    await store.decide([ScreeningMark(id="pubmed:7", verdict="excluded", reason="small")])
+    await store.remove(["pubmed:9"])
+    await store.search("until all is embedded")
+    await registry.aclose()
+    return store.session_id, folder / "sessions" / store.session_id / INDEX
+
+
+async def answers(store: EvidenceStore) -> list[Any]:
+    found = [await store.search(query, variants=["zinc"], max_results=8) for query in QUERIES]
+    related = await store.related("zinc", exclude=["pubmed:101"])
+    known = await store.known(publications())
+    best = await store.best_passages("pubmed:101~2", "step 3 of the results")
+    resolved = await store.get(["doi:10.1/3", "pubmed:5", "pubmed:404"])
+    return [found, related, known, best, resolved, await store.page(0, 100), await store.ids(), store.warnings]
+
+
+async def answers_in(folder: Path, session_id: str) -> list[Any]:
+    registry = registry_of(folder)
+    found = await answers(await registry.get(session_id))
+    await registry.aclose()
+    return found
+
+
+def makes_anew(folder: Path, session_id: str) -> bool:
+    """Whether anything has to be derived again when the session is opened."""
+    backend = open_backend(Settings(data_dir=folder))
+    space = backend.open(session_id, HashingModel().name)
+    anew = Catalogue.of(space).changed
+    backend.release(space)
+    backend.close()
+    return anew
+
+
+@pytest.fixture(autouse=True)
+def every_session_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "KEPT_FROM", 1)
+
+
+async def test_a_session_answers_the_same_with_its_index_and_without(tmp_path: Path) -> None:
+    session_id, index = await filled(tmp_path)
+    assert not makes_anew(tmp_path, session_id)
+    assert index.stat().st_mode & 0o777 == 0o600 or sys.platform == "win32"
+    indexed = await answers_in(tmp_path, session_id)
+    index.unlink()
+    assert makes_anew(tmp_path, session_id)
+    assert await answers_in(tmp_path, session_id) == indexed
+    assert not makes_anew(tmp_path, session_id), "it was kept again"
+
+
+async def test_what_was_written_since_is_derived_again(tmp_path: Path) -> None:
+    session_id, index = await filled(tmp_path)
+    earlier = index.read_bytes()
+    registry = registry_of(tmp_path)
+    store = await registry.get(session_id)
+    await store.add_evidence([LATER, piece("Another abstract.", "Sleep of nurses 4", pmid="4", doi="10.1/4")])
+    await store.remove(["pubmed:11"])
+    await store.search("until all is embedded")
+    await registry.aclose()
+    assert b"990" in index.read_bytes()
+    assert b'pubmed:11"' not in index.read_bytes()
+    index.write_bytes(earlier)
+    outdated = await answers_in(tmp_path, session_id)
+    index.unlink()
+    assert await answers_in(tmp_path, session_id) == outdated
+
+
+async def test_a_session_at_rest_wakes_with_its_index(tmp_path: Path) -> None:
+    registry = registry_of(tmp_path)
+    store = await registry.open()
+    await store.add_evidence(publications())
+    await store.search("until all is embedded")
+    before = await answers(store)
+    await store.rest()
+    assert (tmp_path / "sessions" / store.session_id / INDEX).exists()
+    assert await answers(store) == before
+    await registry.aclose()
+
+
+async def test_a_small_session_keeps_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    _, index = await filled(tmp_path)
+    assert not index.exists()
+
+
+@pytest.mark.parametrize("damage", ["empty", "text", "cut", "end", "zeros", *map(str, range(8))])
+def test_a_damaged_index_is_made_anew(damage: str, sound: tuple[Path, str, list[Any]]) -> None:
+    folder, session_id, expected = sound
+    index = folder / "sessions" / session_id / INDEX
+    whole = index.read_bytes()
+    index.write_bytes(damaged(whole, damage))
+    assert anyio.run(answers_in, folder, session_id) == expected
+    assert not makes_anew(folder, session_id)
+    index.write_bytes(whole)
+
+
+def damaged(whole: bytes, damage: str) -> bytes:
+    """The bytes of a file after a mishap; a number overwrites one byte, so many eighths into it."""
+    if damage.isdigit():
+        at = len(whole) * int(damage) // 8
+        return whole[:at] + b"\xff" + whole[at + 1 :]
+    size = len(whole)
+    kinds = {"empty": b"", "text": b"no index", "cut": whole[: size // 2], "end": whole[:-200] + bytes(200)}
+    return kinds.get(damage, bytes(size))
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, list[Any]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "KEPT_FROM", 1)
+        folder = tmp_path_factory.mktemp("sound")
+        session_id, _ = anyio.run(filled, folder)
+        return folder, session_id, anyio.run(answers_in, folder, session_id)
+
+
+async def test_an_index_that_cannot_be_written_is_not_missed(tmp_path: Path) -> None:
+    session_id, index = await filled(tmp_path)
+    expected = await answers_in(tmp_path, session_id)
+    index.unlink()
+    index.mkdir()
+    (index / "in the way").touch()
+    assert await answers_in(tmp_path, session_id) == expected
+
+
+def test_what_is_derived_is_as_it_was_in_this_version() -> None:
+    """If this fails, raise `kept_index.DERIVED`, and write the new digest here."""
+    seen = hashlib.sha256()
+    for one in publications():
+        texts = IndexedTexts.of(one)
+        words = {unit: (bytes(some.hashes).hex(), bytes(some.counts).hex()) for unit, some in texts.words.items()}
+        keys = sorted(Member.of(one).identity.keys)
+        seen.update(json.dumps([texts.shape, words, keys], sort_keys=True).encode())
+    assert seen.hexdigest()[:16] == "833b4e1332507d52"
+
+
+DRIVER = """
+import os, shutil, signal, sys, anyio
+from pathlib import Path
+from chromadb import Collection
+from deepcritical_mcp.evidence import catalogue
+from tests.evidence.test_kept_index import LATER, registry_of
+
+template, folder, session_id = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+CHANGES = {"os.remove", "os.rename", "os.utime", "os.chmod"}
+catalogue.KEPT_FROM = 1
+
+async def change(data_dir, point):
+    seen = 0
+
+    def step():
+        nonlocal seen
+        seen += 1
+        if seen == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def in_steps(work):
+        def call(*arguments, **named):
+            step()
+            found = work(*arguments, **named)
+            step()
+            return found
+        return call
+
+    for name in ("update", "upsert", "delete"):
+        setattr(Collection, name, in_steps(getattr(Collection, name)))
+    files = lambda event, args: event in CHANGES or event == "open" and "index.npz" in str(args)
+    registry = registry_of(data_dir)
+    store = await registry.get(session_id)
+    sys.addaudithook(lambda event, args: step() if files(event, args) else None)
+    await store.add_evidence([LATER])
+    (data_dir / "added").touch()
+    await store.remove(["pubmed:12"])
+    (data_dir / "removed").touch()
+    await registry.aclose()
+    (data_dir / "closed").touch()
+
+point, going = 1, True
+while going:
+    name = folder / f"step-{point}"
+    shutil.copytree(template, name)
+    child = os.fork()
+    if not child:
+        anyio.run(change, name, point)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    going = os.WIFSIGNALED(status)
+    if not going and os.waitstatus_to_exitcode(status):
+        sys.exit(1)
+    point += 1
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+async def test_a_process_killed_at_any_step_leaves_a_session_that_answers_as_without_an_index(tmp_path: Path) -> None:
+    session_id, _ = await filled(tmp_path / "template")
+    (tmp_path / "killed").mkdir()
+    command = [sys.executable, "-c", DRIVER, str(tmp_path / "template"), str(tmp_path / "killed"), session_id]
+    await anyio.to_thread.run_sync(lambda: subprocess.run(command, check=True, cwd=Path(__file__).parents[2]))
+    folders = sorted((tmp_path / "killed").iterdir())
+    assert len(folders) > 10
+    assert any((folder / "closed").exists() for folder in folders)
+    for folder in folders:
+        bare = tmp_path / "bare"
+        shutil.copytree(folder, bare)
+        (bare / "sessions" / session_id / INDEX).unlink(missing_ok=True)
+        found = await answers_in(folder, session_id)
+        assert found == await answers_in(bare, session_id), folder.name
+        assert (LATER.id in found[-2]) >= (folder / "added").exists()
+        assert ("pubmed:12" not in found[-2]) >= (folder / "removed").exists()
+        shutil.rmtree(bare)

@@ -1,0 +1,136 @@
+"""Which sessions stay awake: those in use, and so many others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+
+import anyio
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.resting import MAX_RETURNING, REST_AFTER, RETURNS_WITHIN, STAYS_AWAKE
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
+from deepcritical_mcp.evidence.store import EvidenceStore
+from tests.evidence.stand_ins import Clock, HashingModel, piece
+
+SESSIONS = 5
+AWAKE = 2
+
+
+class SlowModel(HashingModel):
+    """Answers a query about something slow only when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.go_on = anyio.Event(), anyio.Event()
+
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if list(texts) == ["slow"]:
+            self.asked.set()
+            await self.go_on.wait()
+        return await super().vectors(texts)
+
+
+@pytest.fixture
+def model() -> SlowModel:
+    return SlowModel()
+
+
+@pytest.fixture
+async def registry(model: SlowModel, clock: Clock) -> AsyncGenerator[SessionRegistry]:
+    backend = MemoryBackend(limit=100)
+    backend.max_awake = AWAKE
+    registry = SessionRegistry(Settings(), model, backend, clock=clock)
+    yield registry
+    await registry.aclose()
+
+
+async def filled(registry: SessionRegistry) -> list[EvidenceStore]:
+    stores = [await registry.open() for _ in range(SESSIONS)]
+    for number, store in enumerate(stores):
+        await store.add_evidence([piece(f"Finding number {number}.", f"Title {number}", pmid=str(number))])
+    return stores
+
+
+def awake(stores: list[EvidenceStore]) -> list[int]:
+    return [number for number, store in enumerate(stores) if store.awake]
+
+
+async def test_sessions_that_are_called_in_turn_all_stay_awake(registry: SessionRegistry, clock: Clock) -> None:
+    stores = await filled(registry)
+    for _ in range(3):
+        for store in stores:
+            clock.now += STAYS_AWAKE / SESSIONS
+            assert await (await registry.get(store.session_id)).search_similar("finding") != []
+            assert awake(stores) == list(range(SESSIONS))
+
+
+async def test_of_idle_sessions_the_last_used_ones_stay_awake(registry: SessionRegistry, clock: Clock) -> None:
+    stores = await filled(registry)
+    clock.now += STAYS_AWAKE + 1
+    await registry.get(stores[1].session_id)
+    assert awake(stores) == [3, 4]
+    await stores[1].count()
+    clock.now += STAYS_AWAKE + 1
+    await registry.sweep()
+    assert awake(stores) == [1, 4]
+    clock.now += REST_AFTER
+    await registry.sweep()
+    assert awake(stores) == []
+    assert [await store.ids() for store in stores] == [[f"pubmed:{number}"] for number in range(SESSIONS)]
+
+
+async def test_sessions_that_come_back_soon_are_woken_once(registry: SessionRegistry, clock: Clock) -> None:
+    stores = await filled(registry)
+    woken = 0
+    for _ in range(4):
+        for store in stores:
+            clock.now += RETURNS_WITHIN / (SESSIONS + 1)
+            called = await registry.get(store.session_id)
+            woken += not called.awake
+            assert await called.search_similar("finding") != []
+    assert woken == SESSIONS
+    assert awake(stores) == list(range(SESSIONS))
+    clock.now += RETURNS_WITHIN + 1
+    await registry.sweep()
+    assert awake(stores) == [3, 4]
+
+
+async def test_sessions_that_come_back_late_or_are_too_many_do_not_stay_awake(
+    registry: SessionRegistry, clock: Clock
+) -> None:
+    stores = await filled(registry)
+    for _ in range(3):
+        for store in stores:
+            clock.now += RETURNS_WITHIN
+            await (await registry.get(store.session_id)).count()
+            assert len(awake(stores)) <= AWAKE + 1
+    while len(stores) <= MAX_RETURNING * AWAKE + AWAKE:
+        stores += await filled(registry)
+    for _ in range(3):
+        for store in stores:
+            clock.now += RETURNS_WITHIN / len(stores)
+            await (await registry.get(store.session_id)).count()
+    clock.now += STAYS_AWAKE + 1
+    await registry.sweep()
+    assert len(awake(stores)) == MAX_RETURNING * AWAKE
+
+
+async def test_a_long_call_counts_as_use_until_it_ends(
+    registry: SessionRegistry, model: SlowModel, clock: Clock
+) -> None:
+    stores = await filled(registry)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon((await registry.get(stores[0].session_id)).search, "slow")
+        await model.asked.wait()
+        clock.now += REST_AFTER + 1
+        await registry.sweep()
+        assert awake(stores) == [0]
+        model.go_on.set()
+    clock.now += STAYS_AWAKE
+    for store in stores[1:]:
+        await (await registry.get(store.session_id)).count()
+    assert awake(stores) == [0, 1, 2, 3, 4]
