@@ -173,7 +173,7 @@ class Witness:
         return completed, (*remarks, *_not_read_again(others, advice), *more), read | answered
 
     def _is_old(self, publication: Publication) -> bool:
-        """Whether the status of PubMed's record was read before today, or never, or today for somebody else."""
+        """Whether the status of PubMed's record was read before today, or never, or for another search."""
         read = publication.status_checked
         return (
             read in (UNKNOWN_DATE, "")
