@@ -106,6 +106,7 @@ async def cost(papers: Sequence[dict[str, Any]], questions: Sequence[str], count
     bare.embed(sample[:8], 8)
     bare_seconds = [bare_pace(bare, sample)]
     await embedder.vectors(["warm"])
+    await (await registry.open()).add_evidence([published(papers[0], "1")])  # starts Chroma, once per process
     gc.collect()
     gc.freeze()  # as the server does
     before, stalls = resident(), Stalls()

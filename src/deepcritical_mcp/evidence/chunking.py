@@ -207,7 +207,9 @@ def paragraph_spans(content: str, span: Span) -> list[Span]:
 
 def own_span(text: Text, part: Part) -> Span:
     """Where a part's own text stands, without its sub-parts'."""
-    return next(Span(start, end) for one, start, end in own_spans(text.parts, len(text.content)) if one == part)
+    number = next(at for at, one in enumerate(text.parts) if one.start == part.start and one == part)
+    following = text.parts[number + 1 : number + 2]
+    return Span(part.start, following[0].start if following else len(text.content))
 
 
 def anchor_at(text: Text, part: Part, start: int, end: int) -> str:

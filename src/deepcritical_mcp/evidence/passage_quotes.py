@@ -48,8 +48,10 @@ def with_neighbors(passage: Passage, length: int, others: Iterable[Passage] = ()
 
 def _table_above(passage: Passage, part: Part, length: int, others: Sequence[Passage]) -> Span | None:
     """The table that a passage is the footnote of, if it is no longer than `length` and none of `others` quotes it."""
+    if part.kind != "table":
+        return None
     content, found = passage.text.content, paragraph_spans(passage.text.content, own_span(passage.text, part))
-    tables = [one for one in found if part.kind == "table" and is_table(content[slice(*one)])]
+    tables = [one for one in found if is_table(content[slice(*one)])]
     above = [one for one in tables if one.end <= passage.start][-1:]
     is_quoted = any(one.start < table.end and table.start < one.end for table in above for one in others)
     return above[0] if above and not is_quoted and above[0].length <= length else None

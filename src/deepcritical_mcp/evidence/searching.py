@@ -264,7 +264,8 @@ class Search:
         return self._space.vectors({id: self._catalogue[id].parts for id in ids if self.has_vectors(id)})
 
     def _relevance(self, question: _Variant, ids: Iterable[str]) -> dict[str, float]:
-        return {id: _clipped(question.cosines.get(id, question.words.at(id)[0])) for id in ids}
+        known = question.cosines
+        return {id: _clipped(known[id] if id in known else question.words.at(id)[0]) for id in ids}
 
     def _folded(self, ranking: Sequence[str], limit: int, of_one: int = MAX_OF_ONE) -> list[str]:
         """The best of each group of nearly identical publications, at most `of_one` units of a publication; of a

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chromadb.api.collection_configuration import CreateHNSWConfiguration
     from chromadb.types import Where
 
-LOCAL_BATCH = 32
+LOCAL_BATCH = 16
 """Records per write: Chroma holds the GIL meanwhile, 8 ms in memory and 20 ms in a folder. Of 8 it takes nearly as
 long."""
 LISTED_AT_ONCE = 2_000
