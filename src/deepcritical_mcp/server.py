@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
 from functools import lru_cache
@@ -60,7 +60,6 @@ from deepcritical_mcp.tools.instructions import instructions
 from deepcritical_mcp.tools.names import tool_hint
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schema
-from deepcritical_mcp.transports.opening import Opening
 from deepcritical_mcp.transports.stdio import RemainingAnswers, RepairedMessages
 
 logger = logging.getLogger(__name__)
@@ -105,8 +104,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
             middleware=[_forget_arguments, self._add_session_resources, *middleware, self._warm_up_once],
         )
         self.app = app
-        self.opening = Opening()
-        """What a client on stdio has been answered already."""
+        self.answers_given: Mapping[int | str, str] = {}
+        """What a client on stdio has been answered already, by the ids of its requests."""
         self._is_warm = not warm_up
         app.hidden_tools = self._hidden
         self._prompts = offered_prompts(self._hidden)
@@ -174,9 +173,9 @@ class DeepCriticalServer(MCPServer[AppContext]):
         if server is None:  # renamed in another version of the SDK: broken messages are not repaired then
             await super().run_stdio_async()
             return
-        opening, self.opening = self.opening, Opening()
+        given, self.answers_given = self.answers_given, {}
         async with stdio_server() as (messages, responses):
-            reads, answers = RepairedMessages(messages, opening.lines), RemainingAnswers(responses, opening.answers)
+            reads, answers = RepairedMessages(messages), RemainingAnswers(responses, given)
             await server.run(reads, answers, server.create_initialization_options())
 
     async def call_tool(

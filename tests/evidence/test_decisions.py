@@ -233,6 +233,31 @@ async def test_what_was_removed_is_gone_and_comes_back_as_it_was(place: Settings
     assert await store.restore() == [], "it has come back already"
 
 
+@pytest.mark.parametrize("later", [False, True])
+async def test_nothing_is_similar_to_what_another_publication_was(
+    place: Settings, registries: Registries, later: bool
+) -> None:
+    store = await registries(place).open()
+    await store.add_evidence(
+        [paper(doi="", pmid="", title=f"Wounds, page {name}", url=f"https://{name}.example.org") for name in "ab"]
+    )
+
+    async def links() -> dict[str, tuple[str, ...]]:
+        return {one.id: one.similar for one in await store.page(0, 2)}
+
+    gone, stays = sorted(await store.ids(), reverse=later)
+    before = await links()
+    assert before == {gone: (stays,), stays: (gone,)}
+    await store.remove([gone])
+    assert await links() == {stays: ()}
+    await store.restore()
+    assert await links() == before
+    (removed,) = await store.remove([gone])
+    other = paper("Salmon swim up the rivers in autumn.", doi="", pmid="", title="Salmon", url=removed.url)
+    assert [one.publication.id for one in await store.add_evidence([other])] == [gone]
+    assert await links() == {gone: (), stays: ()}
+
+
 async def test_what_was_removed_can_come_back_after_a_restart(lasting_place: Settings, registries: Registries) -> None:
     registry = registries(lasting_place)
     store = await registry.open()

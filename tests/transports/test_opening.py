@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -103,6 +104,24 @@ def test_every_conversation_is_the_same_with_and_without_it(tmp_path: Path, firs
     assert said(QUICK, tmp_path, *messages) == said(RECORDER.SERVER, tmp_path, *messages)
 
 
+@pytest.mark.parametrize("code", [QUICK, RECORDER.SERVER])
+def test_messages_may_come_in_pieces_and_end_in_any_way(tmp_path: Path, code: str) -> None:
+    long = {"jsonrpc": "2.0", "id": 3, "method": "ping", "params": {"_meta": {"text": "x" * 300_000}}}
+    sent = json.dumps(greeting()) + "\r" + json.dumps(INITIALIZED) + "\n" + json.dumps(long) + "\r\n"
+    with started(code, tmp_path) as process:
+        assert process.stdin
+        assert process.stdout
+        for piece in (sent[:40], sent[40:]):
+            process.stdin.write(piece)
+            process.stdin.flush()
+            time.sleep(2 * opening.PATIENCE)
+        assert [json.loads(process.stdout.readline())["id"] for _ in range(2)] == [0, 3]
+        process.stdin.write(json.dumps(LIST))
+        process.stdin.close()
+        assert json.loads(process.stdout.readline())["id"] == "list"
+        assert process.wait() == 0
+
+
 @answered_early
 @pytest.mark.parametrize("version", sorted(opening.PROTOCOL_VERSIONS))
 def test_initialize_and_tools_are_answered_without_the_sdk(tmp_path: Path, version: str) -> None:
@@ -125,6 +144,8 @@ def test_initialize_and_tools_are_answered_without_the_sdk(tmp_path: Path, versi
         greeting(capabilities={"roots": {"listChanged": {}}}),
         greeting(capabilities={"sampling": []}),
         greeting(capabilities={"sampling": {"tools": 1}}),
+        greeting(capabilities={"experimental": {"deep": json.loads("[" * 120 + "]" * 120)}}),
+        greeting(capabilities={"experimental": {"long": {"text": "x" * opening.MAX_LINE}}}),
         greeting(capabilities={"other": {}}),
         greeting(clientInfo={"name": "no version"}),
         greeting(clientInfo={**CLIENT, "icons": []}),

@@ -21,13 +21,13 @@ def serve_stdio(profile: Profile | None = None) -> NoReturn:
     settings = server_settings().kept_for_user()
     log_profile(settings, profile)
     offers_all = not (settings.tools or settings.off) and profile in (None, "research")
-    opening = answer_opening() if offers_all else None
+    given = answer_opening() if offers_all else {}
     import_sdk()
     from deepcritical_mcp.server import create_server
     from deepcritical_mcp.transports.stdio import run_stdio
 
     server = create_server(settings, profile=profile, warm_up=True)
-    server.opening = opening or server.opening
+    server.answers_given = given
     run_stdio(server, server.app)
 
 

@@ -17,6 +17,7 @@ from deepcritical_mcp.evidence.clustering import (
 )
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.kept_index import KeptIndex, indexed
+from deepcritical_mcp.evidence.near_links import NearLinks
 from deepcritical_mcp.evidence.placement import Match, Placement
 from deepcritical_mcp.evidence.removal import is_gone
 from deepcritical_mcp.evidence.storage.backend import Space
@@ -50,7 +51,7 @@ class Catalogue:
         self._texts = TextIndex()
         self._layouts: dict[str, Layout] = {}
         self._gone: dict[str, KeptItem] = {}
-        self._links: dict[str, dict[str, None]] = {}
+        self._links = NearLinks()
         self._versions = VersionLinks()
         self._waiting: dict[str, None] = {}
         self.next_order = 0  # the next free position in insertion order
@@ -129,15 +130,17 @@ class Catalogue:
                     self._drop(stale)
             self.next_order = max(self.next_order, item.order + 1)
             self._latest = max(self._latest, item.written)
-            for other in item.similar:
-                self._links.setdefault(id, {})[other] = None
-                self._links.setdefault(other, {})[id] = None
+            self._links.put(id, item.similar)
 
     def remove(self, id: str) -> None:
         """Forget what was stored under `id`, which was removed or has another id now. Who has found it already can
         still look at it until `forget_gone`."""
         with self._lock:
             self._drop(id)
+
+    def naming(self, ids: Collection[str]) -> list[KeptItem]:
+        """Those that name one of these ids as nearly identical."""
+        return [self._items[id] for id in self._links.naming(ids) if id in self._items]
 
     def forget_gone(self) -> None:
         """Free what was removed, because no call is using the session."""
@@ -151,6 +154,7 @@ class Catalogue:
         self._waiting.pop(id, None)
         self._members.put(id, ())
         self._versions.put(id, None)
+        self._links.put(id, ())
         self._texts.remove(id)
         self._layouts.pop(id, None)
 
@@ -342,7 +346,7 @@ class Catalogue:
         """The ids of publications nearly identical to `id`, under any id that either of them had."""
         item = self._items.get(id)
         names = (id, *(one.id for one in item.members)) if item else (id,)
-        linked = [other for name in dict.fromkeys(names) for other in list(self._links.get(name, ()))]
+        linked = self._links.of(dict.fromkeys(names))
         owners = (other if other in self._items else self._owner(other) for other in linked)
         return tuple(dict.fromkeys(other for other in owners if other not in ("", id)))
 

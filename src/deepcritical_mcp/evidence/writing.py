@@ -13,6 +13,7 @@ from deepcritical_mcp.errors import SessionFullError
 from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication, outcomes_of
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.indexing import Indexing
+from deepcritical_mcp.evidence.near_links import unlinked
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.removal import (
     RemovedItem,
@@ -123,6 +124,12 @@ class Writer:
             for item in items:
                 space.remove_parts(item.publication.id, range(item.parts))
                 catalogue.remove(item.publication.id)
+            ids_gone = [one.id for item in items for one in (item.publication, *item.members)]
+            linked = [unlinked(item, ids_gone) for item in catalogue.naming(ids_gone)]
+            for item in linked:
+                catalogue.put(item)
+            if linked:
+                space.rewrite(*linked)
             if self._shared and items:
                 space.write([(tombstone(item), ()) for item in items])
             return [item.publication for item in items]

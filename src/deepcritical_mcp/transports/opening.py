@@ -1,24 +1,31 @@
 """Answers a client's first requests on stdio, `initialize` and `tools/list`, before the SDK is imported.
 
 The answers are in `opening.json`, recorded from this server by `scripts/opening.py`; a test compares the two. The SDK
-reads `initialize` as well, and is then in the same state as if it had answered; its answer is not sent again.
+reads `initialize` as well, and is then in the same state as if it had answered; its answer is not sent again. What it
+has yet to read stands in front of stdin.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
 import select
 import signal
 import sys
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.transports import exit_now
+
+if sys.platform != "win32":
+    import fcntl
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 ANSWERS = Path(__file__).with_suffix(".json")
 SDK_VERSION = "2.3"
@@ -28,61 +35,86 @@ PATIENCE = 0.25
 """Seconds to wait for a message; then the SDK is imported."""
 _CAPABILITIES = frozenset(("elicitation", "experimental", "extensions", "roots", "sampling"))
 _CLIENT_INFO = frozenset(("name", "version", "title", "description", "websiteUrl"))
+MAX_LINE, MAX_BRACKETS = 64_000, 100
+"""Longer or deeper messages may be refused, which is for the SDK to say."""
 _STDIN, _STDOUT = 0, 1
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass
-class Opening:
-    """The lines that the SDK has yet to read, and those that it need not send: answers by the ids of their requests."""
+class _Input(io.RawIOBase):
+    """Stdin, with what was read from it and not answered in front.
 
-    lines: list[str] = field(default_factory=list[str])
-    answers: dict[int | str, str] = field(default_factory=dict[int | str, str])
+    It reads from a descriptor of its own, and number 0 leads nowhere, as where the SDK opens stdin: what else the
+    process runs cannot take the client's messages.
+    """
+
+    def __init__(self, unread: bytes) -> None:
+        self._unread = unread
+        self._descriptor = fcntl.fcntl(_STDIN, fcntl.F_DUPFD_CLOEXEC, 3)
+        nowhere = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nowhere, _STDIN)
+        os.close(nowhere)
+
+    def readable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def readinto(self, buffer: Buffer, /) -> int:
+        """Blocks until there is something; 0 at the end."""
+        view = memoryview(buffer)
+        if not self._unread:
+            select.select([self._descriptor], [], [])  # for a client that made the pipe non-blocking
+        some = self._unread[: len(view)] or os.read(self._descriptor, len(view))
+        self._unread = self._unread[len(view) :]
+        view[: len(some)] = some
+        return len(some)
 
 
-def answer_opening() -> Opening | None:
+def answer_opening() -> dict[int | str, str]:
     """Answer `initialize` and the first `tools/list` that follows, as long as the client sends nothing else.
 
-    For a server on stdio that offers all tools. None if nothing can be answered here.
+    For a server on stdio that offers all tools. The SDK's answers to the requests with these ids need not be sent.
     """
+    answers: dict[int | str, str] = {}
     if sys.platform == "win32" or sys.stdin is None or sys.stdout is None:  # no `select` for pipes; nothing to answer
-        return None
+        return answers
     if not version("mcp").startswith(f"{SDK_VERSION}."):
-        return None
+        return answers
     results: dict[str, dict[str, Any]] = json.loads(ANSWERS.read_bytes())
-    opening, method = Opening(), "initialize"
+    read, rest, method = b"", b"", "initialize"
     while method not in ("", "tools/list"):
-        method = _answer_next(opening, results)
-    return opening
+        line, rest = _next_line(rest)
+        method = _answer(line, answers, results)
+        read += b"" if method == "tools/list" else line  # for the SDK it would change nothing
+    if read or rest:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Input(read + rest)), encoding="utf-8", errors="replace")
+    return answers
 
 
-def _answer_next(opening: Opening, results: dict[str, dict[str, Any]]) -> str:
-    """Answer the next message; its method, or "" if it is not one for this module, or none came."""
-    line = _next_line().decode(errors="replace")  # as the SDK decodes it
-    if not line:
-        return ""
-    opening.lines.append(line)
+def _answer(line: bytes, answers: dict[int | str, str], results: dict[str, dict[str, Any]]) -> str:
+    """Answer a message; its method, or "" if it is not one for this module."""
     message = _message(line)
     method, params, number = message.get("method"), message.get("params", {}), message.get("id")
-    if method == "notifications/initialized" and opening.answers and number is None:
+    if method == "notifications/initialized" and answers and number is None:
         return method
-    if message.keys() - {"jsonrpc", "id", "method", "params"} or not _is_id(number) or number in opening.answers:
+    if message.keys() - {"jsonrpc", "id", "method", "params"} or not _is_id(number) or number in answers:
         return ""
-    if method == "initialize" and not opening.answers and _is_plain(params):
+    if method == "initialize" and not answers and _is_plain(params):
         result = results[method]
         result["protocolVersion"], result["serverInfo"]["version"] = params["protocolVersion"], __version__
         for each in (signal.SIGTERM, signal.SIGINT):  # until the server itself receives them
             signal.signal(each, _leave)
-    elif method == "tools/list" and opening.answers and params == {}:
+    elif method == "tools/list" and answers and params == {}:
         result = results[method]
-        opening.lines.pop()  # for the SDK it would change nothing
     else:
         return ""
     answer = {"jsonrpc": "2.0", "id": number, "result": result}
     text = json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
     if method == "initialize":
-        opening.answers[number] = text
+        answers[number] = text
     _write(f"{text}\n".encode())
     return method
 
@@ -91,17 +123,16 @@ def _is_id(value: object) -> TypeGuard[int | str]:
     return (type(value) is int and abs(value) < 2**53) or (isinstance(value, str) and value.isascii())
 
 
-def _next_line() -> bytes:
-    """The client's next line; b"" if none comes. Read byte by byte: what follows is the SDK's to read."""
-    line = bytearray()
-    while not line.endswith(b"\n"):
-        if not select.select([_STDIN], [], [], None if line else PATIENCE)[0]:
-            break
-        byte = os.read(_STDIN, 1)
-        if not byte:
-            break
-        line += byte
-    return bytes(line)
+def _next_line(read: bytes) -> tuple[bytes, bytes]:
+    """The client's next line, of which `read` may be the start, and what follows. The line has no end if that does not
+    come, or not soon enough."""
+    while b"\n" not in read and len(read) < MAX_LINE:
+        some = os.read(_STDIN, MAX_LINE) if select.select([_STDIN], [], [], PATIENCE)[0] else b""
+        if not some:
+            return read, b""
+        read += some
+    line, end, rest = read.partition(b"\n")
+    return line + end, rest
 
 
 def _write(answer: bytes) -> None:
@@ -110,10 +141,12 @@ def _write(answer: bytes) -> None:
         answer = answer[os.write(_STDOUT, answer) :]
 
 
-def _message(line: str) -> dict[str, Any]:
-    """The JSON-RPC message in a line; empty if it is none."""
+def _message(line: bytes) -> dict[str, Any]:
+    """The JSON-RPC message in a line; empty if it is none, or may be refused."""
+    if not line.endswith(b"\n") or len(line) > MAX_LINE or line.count(b"{") + line.count(b"[") > MAX_BRACKETS:
+        return {}
     try:
-        message: object = json.loads(line, parse_constant=_refuse)
+        message: object = json.loads(line.decode(errors="replace"), parse_constant=_refuse)  # as the SDK decodes it
     except (ValueError, RecursionError):
         return {}
     return message if _is_object(message) and message.get("jsonrpc") == "2.0" else {}

@@ -7,8 +7,7 @@ import json
 import logging
 import signal
 import sys
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -40,12 +39,8 @@ class RepairedMessages:
     end_process = False
     """Whether the process ends soon after the stream, even if a call's thread is blocked."""
 
-    def __init__(
-        self, messages: ContextReceiveStream[SessionMessage | Exception], read_before: Iterable[str] = ()
-    ) -> None:
-        """`read_before`: lines that were read before the SDK was imported; they come first."""
+    def __init__(self, messages: ContextReceiveStream[SessionMessage | Exception]) -> None:
         self._messages = messages
-        self._before = deque(read_before)
 
     @property
     def last_context(self) -> contextvars.Context | None:
@@ -54,8 +49,6 @@ class RepairedMessages:
 
     async def receive(self) -> SessionMessage | Exception:
         """The next message, or the reason why a line is not one."""
-        if self._before:
-            return _repaired(_read(self._before.popleft()))
         return _repaired(await self._messages.receive())
 
     async def aclose(self) -> None:
@@ -65,8 +58,6 @@ class RepairedMessages:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        if self._before:
-            return await self.receive()
         try:
             return _repaired(await anext(self._messages))
         except StopAsyncIteration:
@@ -145,14 +136,6 @@ async def _close(app: AppContext) -> None:
         await app.aclose()
     except Exception:
         logger.exception("shutdown failed")
-
-
-def _read(line: str) -> SessionMessage | Exception:
-    """A line as the SDK reads it."""
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValidationError as error:
-        return error
 
 
 def _repaired(item: SessionMessage | Exception) -> SessionMessage | Exception:
