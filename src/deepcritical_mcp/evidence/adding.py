@@ -125,7 +125,7 @@ class Batch:
             if self._rewritten:
                 self._space.rewrite(*(self._catalogue[id] for id in self._rewritten))
             for id, parts in self._removed.items():
-                first = self._catalogue[id].parts if id in self._catalogue else 0
+                first = len(self._catalogue[id].records) if id in self._catalogue else 0
                 if first < parts:
                     self._space.remove_parts(id, range(first, parts))
         self._new.clear()
@@ -154,7 +154,8 @@ class Batch:
             found = self._space.nearest(near_to, limit, least=least - ROUNDING)
             for index, rows in zip(embedded, found, strict=True):
                 for row in rows:
-                    if row.id in self._catalogue and row.part < self._catalogue.short(row.id):
+                    count = self._catalogue[row.id].vector_count if row.id in self._catalogue else 0
+                    if row.part < min(count, self._catalogue.short(row.id)):
                         near[index][row.id] = max(row.cosine, near[index].get(row.id, -1.0))
         return near
 
@@ -261,7 +262,7 @@ class Batch:
             valid = self._valid(before, item)
             if earlier in self.changed or not valid:
                 self.changed.add(id)
-            elif valid < before.parts:
+            if before.embedded and valid < before.parts:
                 self._removed[earlier] = max(before.parts, self._removed.get(earlier, 0))
                 item = replace(item, parts=valid)
             if earlier != id or id in self._new:
@@ -290,7 +291,7 @@ class Batch:
     def _remove(self, item: KeptItem) -> None:
         id = item.publication.id
         if id not in self._new:
-            self._removed[id] = item.parts
+            self._removed[id] = len(item.records)
         self._new.pop(id, None)
         self._rewritten.pop(id, None)
         self.changed.discard(id)

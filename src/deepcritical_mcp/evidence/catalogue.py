@@ -113,7 +113,7 @@ class Catalogue:
             texts = IndexedTexts.of(publication)
         with self._lock:
             earlier = self._items.get(id)
-            self.passages += _vectors(item) - _vectors(earlier)
+            self.passages += item.vector_count - (earlier.vector_count if earlier else 0)
             self._items[id] = item
             self._gone.pop(id, None)
             self._members.put(id, members, keys)
@@ -121,7 +121,7 @@ class Catalogue:
             if texts is not None:
                 self._texts.put(id, texts)
                 self._layouts.pop(id, None)
-            if item.embedded and item.parts >= self._shape(id).total:
+            if item.vector_count >= self._shape(id).total:
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
@@ -150,7 +150,8 @@ class Catalogue:
         self.changed = True
         if id in self._items:
             self._gone[id] = self._items[id]
-        self.passages -= _vectors(self._items.pop(id, None))
+        known = self._items.pop(id, None)
+        self.passages -= known.vector_count if known else 0
         self._waiting.pop(id, None)
         self._members.put(id, ())
         self._versions.put(id, None)
@@ -295,7 +296,7 @@ class Catalogue:
         for id in ids:
             item = self._items.get(id)
             if limit > 0 and item is not None:
-                start = item.parts if item.embedded else 0
+                start = item.vector_count
                 if some := self.layout(id).passages[start : start + limit]:
                     found.append(Missing(item.publication, start, some))
                     limit -= len(some)
@@ -306,7 +307,7 @@ class Catalogue:
         whole: list[tuple[KeptItem, Sequence[Vector]]] = []
         for (publication, start, _), vectors in rows:
             entry = self._items.get(publication.id)
-            if entry is None or has_other_texts(entry.publication, publication) or _vectors(entry) != start:
+            if entry is None or has_other_texts(entry.publication, publication) or entry.vector_count != start:
                 continue
             item = replace(entry, parts=start + len(vectors), embedded=True, written=entry.next_written)
             if start:
@@ -393,7 +394,3 @@ class Catalogue:
 
 def _written(item: KeptItem | None) -> int:
     return item.written if item else -1
-
-
-def _vectors(item: KeptItem | None) -> int:
-    return item.parts if item and item.embedded else 0

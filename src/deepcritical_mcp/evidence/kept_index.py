@@ -38,7 +38,7 @@ def indexed(
 ) -> Arrays:
     """What `KeptIndex.of` reads, of these items and what is derived from them."""
     ids = [item.publication.id for item in items]
-    vectors = space.vectors({item.publication.id: item.parts for item in items if item.embedded})
+    vectors = space.vectors({item.publication.id: item.vector_count for item in items if item.vector_count})
     found = [vectors.get(id, np.zeros((0, 0), np.float32)) for id in ids]
     words = [list(texts[id].words.items()) for id in ids]
     flat = [one for some in words for _, one in some]
@@ -112,7 +112,7 @@ class KeptIndex:
         """The vectors of those items that have any, and the number of passages of the others that have."""
         known: dict[str, NDArray[np.float32]] = {}
         others: dict[str, int] = {}
-        for item in (item for item in items if item.embedded):
+        for item in (item for item in items if item.vector_count):
             id = item.publication.id
             if self._knows(item) and len(self._vectors.get(id, ())) == item.parts:
                 known[id] = self._vectors[id]

@@ -170,7 +170,7 @@ class Search:
 
     def has_vectors(self, id: str) -> bool:
         """Whether the session holds the vectors of that evidence."""
-        return id in self._catalogue and self._catalogue[id].embedded
+        return id in self._catalogue and self._catalogue[id].vector_count > 0
 
     def relevances(
         self, query: NDArray[np.float32], evidence: Sequence[Publication], missing: Sequence[Sequence[Vector]]
@@ -201,7 +201,7 @@ class Search:
             for variant, rows in zip(asked, found, strict=True):
                 for row in rows:
                     # A row under an earlier id, or of an earlier text, may have outlived it.
-                    if row.id in self._catalogue and row.part < self._catalogue[row.id].parts:
+                    if row.id in self._catalogue and row.part < self._catalogue[row.id].vector_count:
                         variant.enter(self._unit(row.id, row.part), row.part, row.cosine)
         return asked
 

@@ -17,7 +17,7 @@ READ_AT_ONCE = 200
 
 async def placed(space: Space, catalogue: Catalogue, ids: Sequence[str], limit: int) -> dict[str, Point]:
     """The position of each of `ids` that has been embedded, at most `limit`, by id."""
-    embedded = [id for id in dict.fromkeys(ids) if id in catalogue and catalogue[id].embedded][:limit]
+    embedded = [id for id in dict.fromkeys(ids) if id in catalogue and catalogue[id].vector_count][:limit]
     found: dict[str, list[float]] = {}
     for some in batches(embedded, READ_AT_ONCE):
         rows = await run_sync(space.vectors, dict.fromkeys(some, 1), abandon_on_cancel=True)

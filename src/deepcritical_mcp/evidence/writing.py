@@ -122,7 +122,7 @@ class Writer:
             if gone:
                 keep_removed(space, [*removed_items(space), *gone])
             for item in items:
-                space.remove_parts(item.publication.id, range(item.parts))
+                space.remove_parts(item.publication.id, item.records)
                 catalogue.remove(item.publication.id)
             ids_gone = [one.id for item in items for one in (item.publication, *item.members)]
             linked = [unlinked(item, ids_gone) for item in catalogue.naming(ids_gone)]

@@ -130,7 +130,7 @@ class MemorySpace(LocalSpace):
         with self._turn:
             if self._system is not None:
                 items = [item for page in self.read() for item in page]
-                vectors = self.vectors({item.publication.id: item.parts for item in items if item.embedded})
+                vectors = self.vectors({item.publication.id: item.parts for item in items if item.vector_count})
                 self._packed = _packed([(item, list(vectors.get(item.publication.id, ()))) for item in items])
                 self._stop(self._system)
 

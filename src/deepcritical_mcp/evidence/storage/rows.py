@@ -96,8 +96,9 @@ class KeptItem:
 
     Attributes:
         order: its position in insertion order.
-        parts: the number of its passages; 1 without vectors.
-        embedded: whether they have vectors; if not, it is found by words only.
+        parts: the number of its passages that have vectors, from the first on; 1 if it was never embedded, 0 if its
+            texts have changed since.
+        embedded: whether it was embedded; if not, it is found by words only.
         written: when (Unix milliseconds).
         similar: the ids of nearly identical publications.
         given: what was merged, each as it was added; () if nothing was.
@@ -115,6 +116,16 @@ class KeptItem:
     def members(self) -> tuple[Publication, ...]:
         """The descriptions that the publication consists of."""
         return self.given or (self.publication,)
+
+    @property
+    def vector_count(self) -> int:
+        """The number of its passages that have vectors."""
+        return self.parts if self.embedded else 0
+
+    @property
+    def records(self) -> range:
+        """The numbers of its records."""
+        return range(max(self.parts, 1))
 
     @property
     def next_written(self) -> int:
