@@ -258,6 +258,20 @@ async def test_nothing_is_similar_to_what_another_publication_was(
     assert await links() == {gone: (), stays: ()}
 
 
+async def test_the_id_of_what_was_removed_means_nothing_else(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    content = "Seen on the ward: zinc helped twelve of twenty."
+    await store.add_evidence([note(content, url=f"https://{name}.example.org") for name in "ab"])
+    first, second = await store.ids()
+    assert second.startswith(f"{first}#")
+    for _ in range(2):
+        await store.remove([first])
+        assert await store.ids() == [second]
+        assert await store.publications([first]) == {}
+    await store.restore()
+    assert {*await store.ids()} == {first, second}
+
+
 async def test_what_was_removed_can_come_back_after_a_restart(lasting_place: Settings, registries: Registries) -> None:
     registry = registries(lasting_place)
     store = await registry.open()

@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.answering import TextPlace
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
@@ -65,6 +66,20 @@ class SlowModel(HashingModel):
 
     async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return await HashingModel.vectors(HashingModel(), texts)
+
+
+class Busy(HashingModel):
+    """A model that refuses documents while other calls have the most of it."""
+
+    is_busy = False
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self.is_busy:
+            raise EmbeddingError("The embedding model is busy with other calls.")
+        return await super().vectors(texts)
+
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return await super().vectors(texts)
 
 
 @pytest.fixture
@@ -192,6 +207,22 @@ async def test_many_passages_are_embedded_after_the_answer(slow: tuple[SlowModel
     assert (await store.search("weighed in step 33 of the methods")).evidence[0].relevance != found[0].relevance
     assert not any("indexed" in warning for warning in store.warnings)
     assert len(model.embedded) == len(set(model.embedded)) == total + 1
+
+
+async def test_a_search_by_meaning_does_not_say_that_the_background_has_no_model() -> None:
+    model = Busy()
+    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
+    store = await registry.open()
+    await store.add_evidence([piece("Metformin lowered the number of deaths.", "Heart", pmid="1")])
+    model.is_busy = True
+    await store.add_evidence([paper(long_sections("aspirin", 40), "A paper", pmid="2")])
+    await store.search_similar("Metformin lowered the number of deaths.")
+    assert not any("Evidence is found by words only" in one for one in store.warnings), store.warnings
+    assert any("still being indexed" in one for one in store.warnings), store.warnings
+    model.missing = True
+    await store.search_similar("another query")
+    assert any("Evidence is found by words only" in one for one in store.warnings)
+    await registry.aclose()
 
 
 async def test_a_full_text_that_joins_an_abstract_embeds_only_itself(place: Settings) -> None:

@@ -223,7 +223,7 @@ class Catalogue:
 
     def _owner(self, id: str) -> str:
         base = base_id(id)
-        owners = self._members.under("id", base)
+        owners = self._members.having(base)
         if id != base:
             owners = [one for one in owners if any(id.endswith(member.digest) for member in self._members[one])]
         if owners:
@@ -231,7 +231,7 @@ class Catalogue:
         kind, _, value = id.partition(":")
         kind = {"pubmed": "pmid", "pmc": "pmcid"}.get(kind, kind)
         value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")
-        owners = [one for one in self._members.under(kind, value) if not self._is_note(one)]
+        owners = [one for one in self._members.under(kind, value) if base_id(one) != id and not self._is_note(one)]
         # Publications with this number come before one for which a better source gives another.
         owners.sort(key=lambda one: not getattr(self._held(one).publication, kind, ""))
         return next(iter(owners), "")
@@ -357,7 +357,7 @@ class Catalogue:
 
     def has_id(self, id: str, among: Container[str]) -> bool:
         """Whether a publication that is not `among` these has a member with this id."""
-        return any(other not in among for other in (*self._members.under("id", id), *({id} & self._items.keys())))
+        return any(other not in among for other in (*self._members.having(id), *({id} & self._items.keys())))
 
     def place(self, publication: Publication) -> Placement:
         """Where a new publication belongs."""

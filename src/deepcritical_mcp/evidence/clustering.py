@@ -13,6 +13,7 @@ from typing import cast
 from deepcritical_mcp.evidence.identity import (
     LEVELS,
     Identity,
+    base_id,
     contradict,
     identity_of,
     overruled,
@@ -194,6 +195,11 @@ class MemberIndex:
     def under(self, kind: str, value: str) -> list[str]:
         """The ids of publications with a member that has this number, id or end of its title."""
         return list(self._ids.get((kind, value), ()))
+
+    def having(self, id: str) -> list[str]:
+        """The ids of publications with a member that has this id, but not of those whose own id is this one with a
+        digest: when they were given it, this one was another publication's."""
+        return [one for one in self.under("id", id) if one == id or base_id(one) != id]
 
     def linked(self, new: Identity) -> list[str]:
         """The ids of the publications that `new` could belong to, and of those that their members could belong to."""

@@ -79,7 +79,7 @@ class KeptIndex:
             head = json.loads(arrays["head"].tobytes())
             if head["origin"] == _origin(space):
                 return cls._read(arrays, head["ids"], head["keys"])
-        except (KeyError, ValueError, TypeError, IndexError):
+        except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
             pass
         return cls()
 

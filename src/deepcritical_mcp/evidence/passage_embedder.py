@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
+from contextvars import ContextVar
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +15,8 @@ from deepcritical_mcp.evidence.chunking import passages, short_passages
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED, Calibration
 from deepcritical_mcp.evidence.storage.rows import Vector
 from deepcritical_mcp.models import Publication
+
+_failure: ContextVar[str] = ContextVar("failure", default="")
 
 
 class Embedder(Protocol):
@@ -44,7 +47,12 @@ class PassageEmbedder:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self.calibration = embedder.calibration
-        self.failure = ""
+
+    @property
+    def failure(self) -> str:
+        """Why the model failed when the present call asked it last; "" if it did not. What the background or another
+        call meets is theirs."""
+        return _failure.get()
 
     @property
     def warning(self) -> str:
@@ -81,9 +89,9 @@ class PassageEmbedder:
         try:
             found = await vectors
         except EmbeddingError as error:
-            self.failure = error.message
+            _failure.set(error.message)
             return None
-        self.failure = ""
+        _failure.set("")
         return found
 
 

@@ -75,6 +75,8 @@ class FolderSpace(LocalSpace):
 
     def index(self) -> Mapping[str, NDArray[Any]]:
         try:
+            if not (self.folder / INDEX).is_file():
+                return {}
             # NumPy leaves a file open that it cannot read.
             with (self.folder / INDEX).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return dict(arrays)
