@@ -143,7 +143,9 @@ def _write(answer: bytes) -> None:
 
 def _message(line: bytes) -> dict[str, Any]:
     """The JSON-RPC message in a line; empty if it is none, or may be refused."""
-    if not line.endswith(b"\n") or len(line) > MAX_LINE or line.count(b"{") + line.count(b"[") > MAX_BRACKETS:
+    if not line.endswith(b"\n") or b"\r" in line[:-2] or len(line) > MAX_LINE:  # for the SDK, "\r" is a line's end
+        return {}
+    if line.count(b"{") + line.count(b"[") > MAX_BRACKETS:
         return {}
     try:
         message: object = json.loads(line.decode(errors="replace"), parse_constant=_refuse)  # as the SDK decodes it
