@@ -81,7 +81,7 @@ def answer_opening() -> dict[int | str, str]:
     answers: dict[int | str, str] = {}
     if sys.platform == "win32" or sys.stdin is None or sys.stdout is None:  # no `select` for pipes; nothing to answer
         return answers
-    if not version("mcp").startswith(f"{SDK_VERSION}."):
+    if sys.flags.optimize > 1 or not version("mcp").startswith(f"{SDK_VERSION}."):  # then tools have no docstrings
         return answers
     results: dict[str, dict[str, Any]] = json.loads(ANSWERS.read_bytes())
     read, rest, method = b"", b"", "initialize"
