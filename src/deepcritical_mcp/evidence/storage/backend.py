@@ -120,7 +120,7 @@ class Backend(Protocol):
         advice: what to do if it cannot be reached or written to.
         lasting: whether a closed session can be opened again.
         shared: whether other processes may change an open session.
-        batch: records per write.
+        batch: publications per write.
         limit: how many sessions may be open at once.
         max_awake: how many of them may be awake besides those in use; the others rest.
         undo_seconds: for how long a deleted session can be restored; 0.0 if it cannot.

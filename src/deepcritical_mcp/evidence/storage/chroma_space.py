@@ -144,8 +144,9 @@ class ChromaSpace:
         with self._writing():
             main = self._main
             long = [row for row in embedded if _has_long_text(row[0])]
-            if whole := [row for row in embedded if not _has_long_text(row[0])]:
-                self._upsert(main, whole)
+            whole = [row for row in embedded if not _has_long_text(row[0])]
+            for start in range(0, len(whole), self.batch):
+                self._upsert(main, whole[start : start + self.batch])
             for item, vectors in long:
                 for start in range(self.batch, len(vectors), self.batch):  # the first ones say that the others exist
                     self._upsert_parts(item, start, vectors[start : start + self.batch])

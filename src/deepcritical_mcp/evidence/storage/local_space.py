@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from chromadb.api.collection_configuration import CreateHNSWConfiguration
     from chromadb.types import Where
 
-LOCAL_BATCH = 16
-"""Records per write: Chroma holds the GIL meanwhile, 8 ms in memory and 20 ms in a folder. Of 8 it takes nearly as
-long."""
+LOCAL_BATCH = 32
+"""Publications per write: all are compared with what the session holds at once."""
+RECORDS_AT_ONCE = 16
+"""Records that are written at once. Chroma holds the GIL meanwhile: of 32 up to 50 ms on a slow machine."""
 LISTED_AT_ONCE = 2_000
 """Ids that are read at once, with the GIL held for 15 ms."""
 LOADED_AT_ONCE = 250
@@ -31,7 +32,7 @@ LOADED_AT_ONCE = 250
 class LocalSpace(ChromaSpace):
     """One session's collections, which no other process changes; see `Space`."""
 
-    batch = LOCAL_BATCH
+    batch = RECORDS_AT_ONCE
     # Nothing asks Chroma's own index, which it always builds: the smallest takes a constant time for each vector. Of
     # unit vectors the inner product is the cosine, but Chroma keeps them as they are: normalized again, they would
     # differ in their last bits when the session is opened again, and its answers with them.
