@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deepcritical_mcp.checking.draft import DraftReference
+from deepcritical_mcp.checking.draft import DraftReference, read_draft
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcomes
 from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome
 from deepcritical_mcp.errors import ProviderError
@@ -163,11 +163,25 @@ async def checked_all(
 ) -> ReferenceOutcomes:
     """What becomes of references where `records` are all that anybody knows; `error` is that of the service that reads
     citations."""
+    drafted = [DraftReference(number, text, 0, 0, is_inline=inline) for number, text in enumerate(written, 1)]
+    return await _checked(drafted, records, session, error)
+
+
+async def checked_draft(text: str, records: Sequence[Publication] = LIBRARY) -> Sequence[ReferenceOutcome]:
+    """What becomes of the references of a draft."""
+    return (await _checked(read_draft(text).references, records, None, None)).outcomes
+
+
+async def _checked(
+    references: Sequence[DraftReference],
+    records: Sequence[Publication],
+    session: ReadingFakeSession | None,
+    error: ProviderError | None,
+) -> ReferenceOutcomes:
     numbers = {number: one for one in records for number in (one.pmid, one.doi.lower(), one.pmcid) if number}
     lookups = [FakeRecords("numbers", numbers), FakeReferences("reader", *records, error=error)]
     checker = ReferenceChecker(FullTexts([], None, lookups=lookups), Witness())
-    drafted = [DraftReference(number, text, 0, 0, is_inline=inline) for number, text in enumerate(written, 1)]
-    return await checker.check(drafted, session or ReadingFakeSession())
+    return await checker.check(references, session or ReadingFakeSession())
 
 
 async def checked(written: str, records: Sequence[Publication] = LIBRARY, **more: Any) -> ReferenceOutcome:

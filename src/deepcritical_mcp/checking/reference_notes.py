@@ -19,14 +19,19 @@ def is_note(reference: WrittenReference, record: Publication) -> bool:
     """Whether what stands beside a number is a note on `record` and no reference: no place, and every word of it, but
     for words for any paper, is one of the record's title, authors, year or subjects; abbreviations count. With the
     first author, it may be one of the abstract's."""
-    if reference.is_labelled or reference.says.volume or reference.says.pages:
+    is_entry = reference.is_labelled and reference.has_title
+    if is_entry or reference.says.volume or reference.says.pages:
         return False
     words = [word for word in content_words(tokens(reference.text)) if len(word) > 1 and word not in _OF_PAPERS]
     if not 0 < len(words) <= _LONGEST:
         return False
-    said = " ".join((record.title, record.vernacular_title, *map(str, record.authors), *record.mesh_terms))
+    # The names in a row of a table are the first authors'.
+    is_by_person = bool(record.authors and (record.authors[0].given or record.authors[0].initials))
+    people = record.authors[:1] if reference.is_labelled and is_by_person else record.authors
+    said = " ".join((record.title, record.vernacular_title, *map(str, people), *record.mesh_terms))
     known = {*tokens(said), *tokens(" ".join(record.keywords)), record.date[:4], record.electronic_date[:4]}
-    if record.authors and {*tokens(record.authors[0].family)} <= {*words}:  # "Berg 2019 (PMID 1) - zinc in wounds"
+    is_theirs = bool(record.authors) and {*tokens(record.authors[0].family)} <= {*words}
+    if is_theirs or reference.is_labelled:  # "Berg 2019 (PMID 1) - zinc in wounds"
         known |= {*tokens(" ".join(text.content for text in record.texts))}
     short = {part for word in reference.text.split() if word.strip("().,:;").isupper() for part in tokens(word)}
     titles = tokens(record.title)

@@ -18,6 +18,7 @@ from deepcritical_mcp.checking.draft.entry_forms import (
 )
 from deepcritical_mcp.checking.draft.masking import Line, lines_of
 from deepcritical_mcp.checking.draft.page_breaks import unbroken
+from deepcritical_mcp.search.references import Statements
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
@@ -56,13 +57,14 @@ _MOST_MISSING = 10
 
 class ListEntry(NamedTuple):
     """An entry of a list; `text` is without its mark and without lines that only have a page number. `apart` are the
-    identifiers in it, "pmid:1", that are entries of their own."""
+    identifiers in it, "pmid:1", that are entries of their own. `says` is what the cells of a table say of it."""
 
     text: str
     start: int
     end: int
     label: str = ""
     apart: tuple[str, ...] = ()
+    says: Statements | None = None
 
 
 class _Start(NamedTuple):

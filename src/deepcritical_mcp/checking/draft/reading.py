@@ -38,9 +38,10 @@ from deepcritical_mcp.checking.draft.manager_files import (
 from deepcritical_mcp.checking.draft.masking import blanked, one_spacing, without_code
 from deepcritical_mcp.checking.draft.page_breaks import unbroken, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import reference_lists
-from deepcritical_mcp.checking.draft.reference_tables import pmid_columns, reference_tables
+from deepcritical_mcp.checking.draft.reference_tables import reference_tables
 from deepcritical_mcp.checking.draft.several_works import works_apart
 from deepcritical_mcp.checking.draft.short_notes import short_notes
+from deepcritical_mcp.checking.draft.study_rows import study_rows
 from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.text import clean_line
 
@@ -89,7 +90,7 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     body = blanked(body, ((one.start - len(one.label) - 4, one.end) for one in notes))
     body, within = with_marks_for_notes(body)
     notes += within
-    bare = [*pmid_columns(body)]
+    bare = [*study_rows(body)]
     lists = reference_lists(body)
     body = blanked(body, ((one.region.start, one.region.end) for one in lists))
     listed = [(entry, number) for number, one in enumerate(lists) for entry in one.entries]
@@ -108,7 +109,7 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     ]
     found = find_citations(body, entries, [one.region.start for one in lists], placed)
     references = [
-        DraftReference(number, one.text, one.start, one.end, one.label, apart=one.apart)
+        DraftReference(number, one.text, one.start, one.end, one.label, apart=one.apart, says=one.says)
         for number, (one, _) in enumerate(listed, 1)
     ]
     references += [

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.author_year import named_citations
-from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_surely_entry
+from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_bare_id, is_surely_entry
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.masking import Line, lines_of
 from deepcritical_mcp.excerpts import Span
@@ -37,6 +36,14 @@ _LEAST_TITLE = 3
 """Words."""
 
 
+class Table(NamedTuple):
+    """A table: where it begins, the cells of its header, and its rows with their cells."""
+
+    start: int
+    header: Sequence[str]
+    rows: Sequence[tuple[Line, Sequence[str]]]
+
+
 class ReferenceTable(NamedTuple):
     """A table of references: where it stands, with its header, and its rows."""
 
@@ -44,41 +51,22 @@ class ReferenceTable(NamedTuple):
     entries: Sequence[ListEntry]
 
 
-def reference_tables(text: str) -> Iterator[ReferenceTable]:
-    """The tables whose rows are references. One of results that only names the studies is none."""
+def tables_in(text: str) -> Iterator[Table]:
+    """The tables of a text."""
     lines = [*lines_of(text)] if "|" in text else []
     end = 0
     for number, line in enumerate(lines[1:], 1):
         if number >= end and "-" in line.text and _RULE.fullmatch(line.text) and "|" in lines[number - 1].text:
-            rows = [*_rows(lines, number + 1)]
+            rows = [(row, _cells(row.text)) for row in _rows(lines, number + 1)]
             end = number + 1 + len(rows)
-            if entries := _entries(_cells(lines[number - 1].text), rows):
-                yield ReferenceTable(Span(lines[number - 1].start, rows[-1].end), entries)
+            yield Table(lines[number - 1].start, _cells(lines[number - 1].text), rows)
 
 
-def pmid_columns(text: str) -> Iterator[ListEntry]:
-    """The bare numbers in the columns of tables that are headed PMID, with names and year if their row begins with
-    them: "Berg 2019 | PMID 30000001"."""
-    lines = [*lines_of(text)] if "|" in text else []
-    for number, line in enumerate(lines[1:], 1):
-        if "-" not in line.text or not _RULE.fullmatch(line.text) or "|" not in lines[number - 1].text:
-            continue
-        titles = [one.strip("*_ ").casefold() for one in _cells(lines[number - 1].text)]
-        columns = [at for at, title in enumerate(titles) if _NAMED.get(title) == "pmid"]
-        for row in _rows(lines, number + 1) if columns else ():
-            cells = _cells(row.text)
-            found = [
-                one for at in columns if _PMIDS.fullmatch(value := _cell(cells, at)) for one in _PMID.findall(value)
-            ]
-            named = f"{cells[0]} | " if len(found) == 1 and _is_name_and_year(cells[0]) else ""
-            for one in found:
-                at = row.start + max(0, row.text.find(one))
-                yield ListEntry(f"{named}PMID {one}", at, at + len(one))
-
-
-def _is_name_and_year(cell: str) -> bool:
-    """Whether a cell names a study by its authors, "Berg et al. 2019", rather than by an acronym."""
-    return not cell.isupper() and [(one.start, one.end) for one in named_citations(cell)] == [(0, len(cell))]
+def reference_tables(text: str) -> Iterator[ReferenceTable]:
+    """The tables whose rows are references. One of results that only names the studies is none."""
+    for table in tables_in(text):
+        if entries := _entries(table):
+            yield ReferenceTable(Span(table.start, table.rows[-1][0].end), entries)
 
 
 def _rows(lines: Sequence[Line], number: int) -> Iterator[Line]:
@@ -91,17 +79,17 @@ def _cells(row: str) -> list[str]:
     return [clean_line(cell).replace("\\|", "|") for cell in _BAR.split(row.strip().removeprefix("|"))]
 
 
-def _entries(header: Sequence[str], rows: Sequence[Line]) -> list[ListEntry]:
-    cells = [_cells(row.text) for row in rows]
-    titles = [one.strip("*_ ").casefold() for one in header]
+def _entries(table: Table) -> list[ListEntry]:
+    cells = [row for _, row in table.rows]
+    titles = [one.strip("*_ ").casefold() for one in table.header]
     columns = {_NAMED[title]: at for at, title in reversed([*enumerate(titles)]) if title in _NAMED}
-    whole = next((at for at in range(len(header)) if _are_references([_cell(row, at) for row in cells])), -1)
+    whole = next((at for at in range(len(titles)) if _are_references([_cell(row, at) for row in cells])), -1)
     if whole < 0 and not ({"authors", "title"} <= {*columns} and len(columns) > 2):
         return []
     parts = {name: at for name, at in columns.items() if at != whole}
     return [
         ListEntry(written, row.start, row.end, found[1] if (found := _LABEL.fullmatch(_cell(one, 0))) else "")
-        for row, one in zip(rows, cells, strict=True)
+        for row, one in table.rows
         if (written := _in_one(one, whole, parts) if whole >= 0 else _composed(one, parts))
     ]
 
@@ -112,7 +100,11 @@ def _cell(row: Sequence[str], at: int) -> str:
 
 def _are_references(column: Sequence[str]) -> bool:
     filled = [one for one in column if one]
-    return 2 * sum(len(one) >= _LEAST_REFERENCE and is_surely_entry(one) for one in filled) > len(filled)
+    return 2 * sum(_is_reference_cell(one) for one in filled) > len(filled)
+
+
+def _is_reference_cell(cell: str) -> bool:
+    return len(cell) >= _LEAST_REFERENCE and is_surely_entry(cell) and not is_bare_id(cell)
 
 
 def _in_one(row: Sequence[str], whole: int, columns: Mapping[str, int]) -> str:

@@ -44,10 +44,10 @@ def works_apart(entry: ListEntry) -> Iterator[ListEntry]:
     A work has names, a title and a date of its own, or is nothing but a number of its own; what is not surely such a
     work stays with the one before it.
     """
-    if len(parts := parts_apart(entry)) > 1:
+    if not entry.says and len(parts := parts_apart(entry)) > 1:
         yield from parts
         return
-    if _ENTRY.match(entry.text):
+    if entry.says or _ENTRY.match(entry.text):
         yield entry
         return
     works = [part for work in _cut(entry) for part in _by_number(work)]

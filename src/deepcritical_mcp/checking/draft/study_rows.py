@@ -1,0 +1,200 @@
+"""Rows of tables of Markdown that name a study by its number: "| Berg et al. | 2019 | 30000001 |".
+
+What the other cells of a row say of the study, first author, year, title and journal, is compared with the record of
+its number. Every regular expression here is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from deepcritical_mcp.checking.draft.inline_references import stated_ids
+from deepcritical_mcp.checking.draft.list_entries import ListEntry
+from deepcritical_mcp.checking.draft.reference_tables import Table, tables_in
+from deepcritical_mcp.search.references.statements import ET_AL, Statements, names_in
+
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBERS = frozenset("pmid pmids pubmed medline doi dois".split())
+_STUDIES = frozenset(
+    """study studies trial trials reference references ref refs citation paper article publication record source studie
+    étude estudio studio quelle""".split()
+)
+_PEOPLE = frozenset("author authors investigator autor autoren autorin auteur auteurs autores autore autori".split())
+_BESIDE_PEOPLE = frozenset(
+    """first lead leading main name names s and of id included al et erstautor premier primer primo nr no year
+    date published jahr année año ano anno""".split()
+)
+_YEARS = frozenset("year yr years date published jahr année año ano anno erscheinungsjahr datum".split())
+_BESIDE_YEARS = frozenset("of pub publ publication the study article paper de publicación pubblicazione".split())
+_TITLES = frozenset("title titel titre título titolo".split())
+_BESIDE_TITLES = frozenset("of the article paper full study publication short".split())
+_JOURNALS = frozenset("journal zeitschrift revue revista rivista".split())
+_BESIDE_JOURNALS = frozenset("name abbreviation title of the".split())
+_YEAR = re.compile(r"(?<![\d–-])((?:1[89]|20)\d\d)[a-z]?(?![\d–-])")
+_DATE = re.compile(r"[(\[]?(?:[\w.,/-]{1,10}[ ,]{1,2}){0,2}[\w./-]{1,10}[)\]]?")
+_NUMBER = re.compile(r"(?:PMIDs?[:\s]{0,3})?([1-9][0-9]{3,8})", re.IGNORECASE)
+_JOINED = re.compile(r"(?:[\s,;/&]|and\b|und\b|<br ?/?>){1,8}")
+_BRACKETED = re.compile(r"[(\[]\s{0,2}(?:PMIDs?[:\s]{0,3})?([1-9][0-9]{4,8})\s{0,2}[)\]]", re.IGNORECASE)
+_LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{1,600}\)")
+_NOTE = re.compile(r"\[[\d,; –-]{1,20}\]|\^[^^\s]{1,12}\^|<sup>[^<>]{0,20}</sup>|\[\^[^\]\s]{1,30}\]|[*_†‡§`]")
+_FAMILY = (
+    r"(?:(?:[Vv][ao]n|[Dd][aeiou][lnrs]?|[Ll][ae]|[Ee]l|[Tt]e[rn]|[Zz]ur?|der|den) ){0,2}[^\W\d_a-z][\w'’‐-]{1,40}"
+)
+_PERSON = rf"(?:(?:[A-Z]\.? ?){{1,3}} )?{_FAMILY}(?:,? (?:[A-Z]{{1,3}}|(?:[A-Z]\.[ -]?){{1,3}}))?"
+_CITED = re.compile(rf"{_PERSON}(?:(?:,? (?:and|und|y|et|&) |, |/|; ){_PERSON}){{0,5}},?")
+"""Names as tables cite a study by them: "Berg", "Berg & Ruiz", "Berg J, Ruiz K"."""
+_OF_GROUPS = re.compile(
+    r"\b(?:group|study|trial|collaborat\w{1,7}|investigators|consortium|registry|network|cohort|guidelines?|arm|site|case|"
+    r"sample|cent(?:er|re)|hospital|review|protocol|dataset|control|total|overall|mean|median)\b",
+    re.IGNORECASE,
+)
+_LONGEST_NAMES = 160
+_LEAST_TITLE = 3
+"""Words."""
+_EDGES = " ,;:.()[]|–—-"
+
+
+class _Row(NamedTuple):
+    """What a row says of a study, and its numbers with their places in the cells' text."""
+
+    says: Statements
+    pmids: Sequence[str]
+    dois: Sequence[str]
+
+
+def study_rows(text: str) -> Iterator[ListEntry]:
+    """The numbers in the rows of tables, each with what its row says of the study, if the row has only one."""
+    for table in tables_in(text):
+        kinds = _kinds(table)
+        numbered = {at for at, title in enumerate(table.header) if not _NUMBERS.isdisjoint(_words(title))}
+        for line, cells in table.rows:
+            row = _read(cells, kinds, numbered)
+            says = row.says if len(row.pmids) < 2 and len(row.dois) < 2 else Statements()
+            for number, keys in enumerate(_numbers(row)):
+                at = line.start + max(0, line.text.find(keys[0].removeprefix("PMID ").removeprefix("doi:")))
+                written = _written(says, keys)
+                is_told = not number and says != Statements()
+                yield ListEntry(written, at, at + len(keys[0]), says=says if is_told else None)
+
+
+def _numbers(row: _Row) -> Iterator[tuple[str, ...]]:
+    """The numbers of a row: a PMID and a DOI alone are of one study."""
+    pmids, dois = [f"PMID {one}" for one in row.pmids], [f"doi:{one}" for one in row.dois]
+    if len(pmids) == 1 and len(dois) == 1:
+        yield (pmids[0], dois[0])
+        return
+    yield from ((one,) for one in (*pmids, *dois))
+
+
+def _written(says: Statements, keys: Sequence[str]) -> str:
+    cited = f"{says.people} {says.year}".strip()
+    return " | ".join(filter(None, (cited, says.title, says.journal, " ".join(keys))))
+
+
+def _kinds(table: Table) -> Mapping[int, str]:
+    """What each column is for, by its header; names and years also by what stands in it."""
+    kinds = {at: kind for at, title in enumerate(table.header) if (kind := _kind(title))}
+    if not {"people", "study"} & {*kinds.values()}:
+        known = next((at for at in range(len(table.header)) if at not in kinds and _is_cited_column(table, at)), -1)
+        kinds |= {known: "study"} if known >= 0 else {}
+    return kinds
+
+
+def _kind(title: str) -> str:
+    words = frozenset(_words(title)) - _NUMBERS
+    for kind, nouns, beside in (
+        ("title", _TITLES, _BESIDE_TITLES),
+        ("journal", _JOURNALS, _BESIDE_JOURNALS),
+        ("year", _YEARS, _BESIDE_YEARS),
+        ("people", _PEOPLE, _BESIDE_PEOPLE | _STUDIES),
+        ("study", _STUDIES, _BESIDE_PEOPLE),
+    ):
+        if words & nouns and words <= nouns | beside:
+            return kind
+    return ""
+
+
+def _words(title: str) -> list[str]:
+    return _WORD.findall(title.casefold())
+
+
+def _is_cited_column(table: Table, at: int) -> bool:
+    """Whether most cells of a column are names with a year."""
+    filled = [cell for _, cells in table.rows if (cell := _plain(_cell(cells, at)))]
+    return 2 * sum(bool(said.authors and said.year) for said in map(_cited, filled)) > len(filled)
+
+
+def _cell(cells: Sequence[str], at: int) -> str:
+    return cells[at] if at < len(cells) else ""
+
+
+def _read(cells: Sequence[str], kinds: Mapping[int, str], numbered: Collection[int]) -> _Row:
+    said, pmids, dois = dict[str, str](), list[str](), list[str]()
+    for at, cell in enumerate(cells):
+        kind = kinds.get(at, "")
+        rest, numbers = _without_numbers(cell, is_headed=at in numbered)
+        plain = _plain(rest)
+        if at in numbered or kind or (kinds and not any(map(str.isalpha, plain))):
+            pmids += [one for one in numbers if one.isdecimal()]
+            dois += [one for one in numbers if not one.isdecimal()]
+        if kind:
+            said[kind] = said.get(kind) or plain
+    says = _says(said)
+    return _Row(says, [*dict.fromkeys(pmids)], [*dict.fromkeys(dois)])
+
+
+def _without_numbers(cell: str, *, is_headed: bool) -> tuple[str, list[str]]:
+    """A cell without its PMIDs and DOIs, and these; bare numbers count below a header that says what they are."""
+    ids = [one for one in stated_ids(cell) if one.key.startswith(("pmid:", "doi:"))]
+    found = [one.key.partition(":")[2] for one in ids]
+    for one in reversed(ids):
+        label = _LINK.fullmatch(cell, one.start, one.end)
+        cell = f"{cell[: one.start]} {label[1] if label else ''} {cell[one.end :]}"
+    if found or not is_headed:
+        return cell, found
+    if not any(map(str.isalnum, _JOINED.sub("", _NUMBER.sub("", cell)))):
+        return "", _NUMBER.findall(cell)
+    if bracketed := _BRACKETED.search(cell):
+        return cell.replace(bracketed[0], " "), [bracketed[1]]
+    return cell, []
+
+
+def _plain(cell: str) -> str:
+    return " ".join(_NOTE.sub(" ", _LINK.sub(lambda found: found[1], cell)).split()).strip(" ,;:|")
+
+
+def _says(said: Mapping[str, str]) -> Statements:
+    """What the cells of a row say, by their kinds."""
+    title, journal, dated = said.get("title", ""), said.get("journal", ""), said.get("year", "")
+    years = {*_YEAR.findall(dated)} if _DATE.fullmatch(dated) else set[str]()
+    year = years.pop() if len(years) == 1 else ""
+    cited = _cited(said.get("people", ""), is_people=True)
+    if not cited.authors:
+        cited = _cited(said.get("study", ""), is_dated=bool(year))
+    return replace(
+        cited,
+        title=title.strip('“”"„«» ').rstrip(".") if len(title.split()) >= _LEAST_TITLE else "",
+        year=year or cited.year,
+        journal=journal.rstrip(".") if any(map(str.isalpha, journal)) else "",
+    )
+
+
+def _cited(plain: str, *, is_people: bool = False, is_dated: bool = False) -> Statements:
+    """The names and the year of a cell that cites a study by them; `is_people` is whether all in it must be names,
+    `is_dated` whether the year stands in another cell."""
+    years = [*_YEAR.finditer(plain)]
+    year = years[0][1] if len({one[1] for one in years}) == 1 else ""
+    head = (plain[: years[0].start()] or plain[years[0].end() :]) if years else plain
+    others = ET_AL.search(head)
+    names = (head[: others.start()] if others else head.partition("(")[0]).strip(_EDGES)
+    is_cited = _CITED.fullmatch(names) is not None and not (names.isupper() and len(names) > _LEAST_TITLE)
+    is_cited = is_cited and (bool(year or others) or is_dated)
+    if not names or len(names) > _LONGEST_NAMES or _OF_GROUPS.search(names) or not (is_people or is_cited):
+        return Statements()
+    if any(map(str.isdigit, names)):
+        return Statements()
+    people = f"{names} et al." if others else names
+    return Statements(authors=names_in(names), year=year, people=people)

@@ -1,0 +1,71 @@
+"""What the check says of rows of tables that name a study by its number."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checking.reference_cases import checked_draft
+
+# PMID 30000001 is Müller 2019, 30000003 Smith 2015, 30000008 by a group (ORTHO-TXA) with Patel 2020.
+RIGHT = [
+    ("Study | Year | PMID | n", "Müller et al. | 2019 | 30000001 | 1998"),
+    ("Study | Year | PMID", "Müller | 2019 | 30000001"),
+    ("PMID | Author | Year | Journal", "30000001 | Müller JK | 2019 | J Nutr Wound Care"),
+    ("PMID | Author | Year | Journal", "30000003 | John A. Smith | 2015 | PLoS One"),
+    ("No. | First author, year | n | PMID", "1 | Müller, 2019 | 3 | 30000001"),
+    (
+        "Author | Year of publication | Study design | Link",
+        "Weiss G | 1998 | RCT | https://pubmed.ncbi.nlm.nih.gov/30000006/",
+    ),
+    ("Authors | PMID", "Müller; van der Berg | 30000001"),
+    ("Study (PMID) | n", "Müller 2019 (30000001) | 3"),
+    ("Reference | DOI", "Müller et al. (2019) [12] | 10.1016/j.jnwc.2018.12.004"),
+    ("Title | PMID | Year", "Zinc supplementation and wound healing in older adults | 30000001 | 2019"),
+    ("Trial | Year | PMID", "ORTHO-TXA | 2020 | 30000008"),
+    ("Study | Year | PMID", "Patel et al. | 2020 | 30000008"),
+    ("Study | Year | PMID", "Zinc | 2019 | 30000001"),
+    ("Trial | Year | PMID", "Heart Protection Study | 2019 | 30000001"),
+    ("Study | Recruitment | PMID", "Müller 2019 | 2011 | 30000001"),
+    ("Study | Recruitment years | PMID", "Müller 2019 | 2011 | 30000001"),
+    ("Study | Year | PMID", "Guideline A | 2019 | 30000001"),
+]
+WRONG = [
+    ("Study | Year | PMID | n", "Smith et al. | 2011 | 30000003 | 2015", "differs"),
+    ("Study | Year | PMID", "Holmberg | 2004 | 30000001", "wrong_id"),
+    ("PMID | Author | Year | Journal", "30000003 | Holmberg K | 2015 | PLoS One", "wrong_id"),
+    ("PMID | Author | Year | Journal", "30000001 | Müller JK | 2011 | J Nutr Wound Care", "differs"),
+    ("PMID | Author | Year | Journal", "30000001 | Müller JK | 2019 | Lung Cancer", "differs"),
+    ("No. | First author, year | n | PMID", "1 | Holmberg, 2019 | 3 | 30000001", "wrong_id"),
+    ("Study (PMID) | n", "Holmberg 2019 (30000001) | 3", "wrong_id"),
+    ("Study (PMID) | n", "Smith 2011 [30000003] | 3", "differs"),
+    ("Reference | DOI", "Holmberg et al. (2019) | https://doi.org/10.1016/j.jnwc.2018.12.004", "wrong_id"),
+    ("| Country | PubMed", "Holmberg 2019 | UK | [30000001](https://pubmed.ncbi.nlm.nih.gov/30000001/)", "wrong_id"),
+    ("Title | PMID", "Depressive symptoms and mortality after hip fracture: a cohort study | 30000001", "wrong_id"),
+    ("Author | Year | PMID", "van der Berg | 2019 | 30000001", "wrong_id"),
+    ("Autor | Jahr | PMID | DOI", "Müller | 2019 | 30000001 | 10.1073/pnas.1712345115", "wrong_id"),
+]
+
+
+def table(header: str, row: str) -> str:
+    rule = "---|" * (header.count("|") + 1)
+    return f"We included these.\n\n| {header} |\n|{rule}\n| {row} |\n\nThey are old.\n"
+
+
+@pytest.mark.parametrize(("header", "row"), RIGHT)
+async def test_a_row_that_agrees_with_the_record_of_its_number_is_verified(header: str, row: str) -> None:
+    assert [one.verdict for one in await checked_draft(table(header, row))] == ["verified"]
+
+
+@pytest.mark.parametrize(("header", "row", "verdict"), WRONG)
+async def test_a_row_that_names_another_study_than_its_number_is_told(header: str, row: str, verdict: str) -> None:
+    assert [one.verdict for one in await checked_draft(table(header, row))] == [verdict]
+
+
+async def test_a_row_with_several_numbers_says_nothing_of_one_of_them() -> None:
+    outcomes = await checked_draft(table("Study | Year | PMID", "Müller | 2011 | 30000001; 30000003"))
+    assert [one.verdict for one in outcomes] == ["verified", "verified"]
+
+
+async def test_numbers_within_the_words_of_a_cell_stay_in_the_text() -> None:
+    outcomes = await checked_draft(table("Study | Outcome", "Lind 2009 | fewer than in PMID 30000001"))
+    assert [one.reference.is_inline for one in outcomes] == [True]
