@@ -66,6 +66,63 @@ async def test_what_is_said_of_one_work_is_no_further_one(rest: str) -> None:
     assert (await checked(f"{SOUND} {rest}")).problems == ()
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "; 2018;44:112-30.",
+        ", and 2018;44:112.",
+        "; Lancet 2018;44:112.",
+        ", 44(2):112-30.",
+        "; ibid. 44, 112 (2018).",
+        ". Cf. Miller and Baker, Dreaming on zinc, Clin Epidemiol 2018.",
+        ". See also Miller et al., Dreaming on zinc, Clin Epidemiol 2018.",
+        " (but see Miller 2018).",
+        ". Vgl. auch Miller und Baker, Träume mit Zink, 2018.",
+        ". Miller and Baker, Dreaming on zinc, Clin Epidemiol 2018.",
+    ],
+)
+async def test_a_second_work_in_a_few_words_is_named_as_not_checked(rest: str) -> None:
+    outcome = await checked(f"{SOUND[:-1]}{rest}")
+    assert graver(outcome) == {"work"}
+    assert "2018" in outcome.problems[0].written or "44(2)" in outcome.problems[0].written
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Müller JK. J Nutr Wound Care. 2019;45:327-57; 2018;44:112-30.",
+        "J Nutr Wound Care 2019;45:327, and 2018;44:226.",
+        "Müller, J. K.; van der Berg, A. *J. Nutr. Wound Care* **2019**, *45*, 327; **2018**, *44*, 112.",
+        "Müller, J. K. *J. Nutr. Wound Care* **2019**, *45*, 327; *ibid.* **2018**, *44*, 112.",
+    ],
+)
+async def test_the_second_place_of_a_reference_without_title_is_named_as_not_checked(written: str) -> None:
+    assert graver(await checked(written)) == {"work"}
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "; discussion 358.",
+        "; quiz 358-60, author reply 361.",
+        "; erratum 2020;46:12.",
+        " (erratum 2020;46:12).",
+        ". Correction: 2020;46:12.",
+        " [published correction appears in J Nutr Wound Care. 2020;46:12].",
+        ", 401-3.",
+        ". Epub 2018 Dec 20.",
+        "; see comment in Lancet 2020;46:12.",
+        ". Reprinted in Wounds 2020;4:12.",
+        ". See Table 2.",
+        ". Presented in part at the meeting of the Society, Boston, 2018.",
+        "; also available as preprint (medRxiv 2018).",
+        ". New York and London, 2019.",
+    ],
+)
+async def test_what_belongs_to_a_work_is_no_second_one(rest: str) -> None:
+    assert (await checked(f"{SOUND[:-1]}{rest}")).verdict == "verified"
+
+
 @pytest.mark.parametrize("word", ["and", "or", "Trace"])
 async def test_a_word_beside_a_number_is_no_journal(word: str) -> None:
     assert (await checked(f"PMID {IRON.pmid} {word}.", [IRON])).verdict == "verified"

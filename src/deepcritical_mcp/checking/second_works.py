@@ -31,6 +31,37 @@ _LEAST_TITLE = 3
 _BEGINS = re.compile(r"(?<=\S)\s{1,3}(?=[^\W\d_]|[\"“„«\[])")
 _OF_THE_SAME = re.compile(r"\b(?:in|by|from|on|of|to|with|eds?|editors?)[.:]?\Z", re.IGNORECASE)
 """What stands before the names of editors, or of who comments on the work."""
+_FAMILY = r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40}"
+_OTHERS = rf"(?: et al\.?| and (?:colleagues|others|co-?workers)|(?:, {_FAMILY}){{0,3}},? (?:and|und|y|et|&) {_FAMILY})"
+_POINTED_AT = re.compile(
+    r"[.;,:(\[)\]–—-]\s{0,3}(?i:(?:(?:but|and|und)\s)?(?:see|cf\.?|compare|contra|also|vgl\.?|siehe|voir|véase|vedi)"
+    r"(?:\s(?:also|auch|aussi|también|e\.g\.,?))?:?\s)"
+    rf"(?P<work>{_FAMILY}{_OTHERS}?[\s,.:(].{{0,160}})"
+)
+"""A work that a reference points at: "Cf. Berg and Ruiz, Zinc in burns, 2018."."""
+_NAMED_WORK = re.compile(rf"[.;]\s{{1,3}}(?P<work>{_FAMILY}{_OTHERS},\s[^.;]{{0,120}}?\s[a-zß-ÿ]{{4,30}}\b.{{0,100}})")
+"""A work by names without initials, with a word of its title: "Berg and Ruiz, Zinc in burns, 2018."."""
+_SECOND_PLACE = re.compile(
+    rf"(?P<year>\b{_YEAR}\)?[;:,]?\s{{0,2}})?\b(?P<volume>\d{{1,4}})(?:\s?\([^()]{{1,15}}\))?"
+    r"(?P<mark>[:,])\s?(?P<page>[A-Za-z]?\d{1,8})"
+)
+_PLACE_WITH_BRACKETS = re.compile(
+    rf"\b\d{{1,4}}(?:, [A-Za-z]?\d{{1,8}}(?:[–-]\d{{1,8}})? \({_YEAR}\)| \({_YEAR}\),? [A-Za-z]?\d{{1,8}})"
+)
+_BEFORE_PLACE = re.compile(
+    r"[^\w;,.]{0,3}[\d–—‐−-]{0,8}[;,.]?\s{0,3}(?:(?:and|und|&|y|et)\s)?(?:ibid(?:em)?[.,]{0,2}\s)?"
+    r"(?:(?:[A-Z][\w-]{0,20}|of|the|and|&)[.,]{0,2}\s){0,7}[(]?\Z"
+)
+"""What may stand between two places: marks, the end of a range of pages, "and", the name of another journal."""
+_OF_THE_WORK = re.compile(
+    r"\b(?:errat\w{1,3}|correct\w{1,5}|corrigend\w{1,2}|addend\w{1,2}|comment\w{0,5}|discussion|repl(?:y|ies)|quiz|"
+    r"reprint\w{0,3}|e-?pub\w{0,5}|published|online|retract\w{0,5}|update\w{0,2}|suppl\w{0,8}|appendix|preprints?|"
+    r"available|accessed|retrieved|presented|abstracts?|translat\w{1,5}|summary|editorial|response|letters?|tables?|"
+    r"fig\w{0,5}|chapter|section|pages?|proceedings|meeting|conference|in:|eds?|editors?|pii|quoted|cited)\b",
+    re.IGNORECASE,
+)
+"""What is said of the one work, or what belongs to it."""
+_FIRST_PAGE = re.compile(r"[A-Za-z]{0,5}\d{1,8}")
 _FIELD = "work"
 """Of a problem that is no statement of the reference, see `ReferenceProblem.is_further_work`."""
 _SHOWN = 240
@@ -47,7 +78,8 @@ def further_works(
     """What stands in a reference besides the work with the title and place of `says` and with `pmid`, and was not
     checked: a work with names and a title or place, and numbers of other records, but for those that are checked
     `apart`."""
-    if found := _second_work(reference, says):
+    found = _second_work(reference, says)
+    if found and not any(one in found for one in apart):
         yield ReferenceProblem(field=_FIELD, written=clipped(found, _SHOWN))
     bare = None if reference.is_labelled else _BARE_PMID.search(reference.text)
     if bare and bare[1] != pmid:
@@ -70,7 +102,31 @@ def _second_work(reference: WrittenReference, says: Statements) -> str:
     behind = _behind_place(after, says.pages)
     if found := next((side.strip(" .,;") for side in (behind, before) if _is_work(side)), ""):
         return found
-    return _begun(after if _LETTERS.search(before) else behind)  # the names may stand behind the title
+    # The names may stand behind the title.
+    return _begun(after if _LETTERS.search(before) else behind) or _mentioned(after, behind) or _placed(behind, says)
+
+
+def _mentioned(after: str, behind: str) -> str:
+    """A work that is named in a few words behind the first one."""
+    for pattern, text in ((_POINTED_AT, after), (_NAMED_WORK, f". {behind.lstrip(' .;')}")):
+        for found in pattern.finditer(text):
+            if _DATED.search(found["work"]) and not _OF_THE_WORK.search(found["work"]):
+                return found["work"].strip(" .,;)]")
+    return ""
+
+
+def _placed(behind: str, says: Statements) -> str:
+    """The place of a second work whose names and title are not written: "2019;50:2522; 2018;49:1122"."""
+    first = _FIRST_PAGE.match(says.pages)
+    for found in _SECOND_PLACE.finditer(behind):
+        is_place = found["year"] or found["mark"] == ":"
+        is_first = bool(first) and (found["volume"], found["page"]) == (says.volume, first[0])
+        before = behind[: found.start()]
+        if is_place and not is_first and _BEFORE_PLACE.match(before) and not _OF_THE_WORK.search(behind):
+            return behind.strip(" .,;")
+    found = _PLACE_WITH_BRACKETS.search(behind)
+    is_next = found is not None and _BEFORE_PLACE.match(behind[: found.start()]) and not _OF_THE_WORK.search(behind)
+    return behind.strip(" .,;") if is_next else ""
 
 
 def _begun(text: str) -> str:
