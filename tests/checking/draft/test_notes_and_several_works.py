@@ -199,3 +199,80 @@ def test_a_note_that_says_more_than_names_is_a_reference() -> None:
 def test_entries_that_are_numbered_by_their_place_keep_it_if_one_holds_two_works() -> None:
     draft = read_draft(f"Zinc helps [1]. So does iron [2].\n\n# References\n\n{ONE[:-1]}; {TWO}\n\n{THREE}\n")
     assert [one.references for one in draft.sentences] == [(1, 2), (3,)]
+
+
+FULL_NOTE = "Jan Berg and Mio Ruiz, “Zinc in the Repair of Surgical Wounds,” *J Wound Res* 12, no. 3 (2011): 45–49."
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Berg and Ruiz 2011, p. 47.",
+        "Berg and Ruiz (2011), p. 47.",
+        "Jan Berg and Mio Ruiz, Zinc in wounds, 2011, 47.",
+        "Berg and Ruiz, “Zinc in the Repair,” 47.",
+        "Berg and Ruiz, *Zinc in the Repair*, 47–48.",
+        "See also Berg et al., “Surgical Wounds,” 47.",
+    ],
+)
+@pytest.mark.parametrize("first", [ONE, FULL_NOTE])
+def test_a_later_note_that_only_names_an_earlier_one_cites_its_work(first: str, note: str) -> None:
+    draft = read_draft(f"Zinc helps.[^1] It is cheap.[^2]\n\n[^1]: {first}\n[^2]: {note}\n")
+    assert written_in(draft) == [first]
+    assert [one.references for one in draft.sentences] == [(1,), (1,)]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Vgl. Berg 2011, S. 47; Weiss 2014, S. 102.",
+        "See Berg and Ruiz (2011), p. 47, and Weiss and Okafor (2014), p. 102.",
+        "Berg and Ruiz, “Repair of Surgical Wounds,” 47; Weiss and Okafor, “Copper and the Strength,” 102.",
+    ],
+)
+@pytest.mark.parametrize(
+    "place", ["[^1]: {one}\n[^2]: {two}\n[^9]: {note}", "[^9]: {note}\n\n# References\n\n{one}\n\n{two}"]
+)
+def test_a_note_that_names_two_known_works_cites_both(place: str, note: str) -> None:
+    notes = place.format(one=ONE, two=TWO, note=note)
+    marks = "Zinc.[^1] Copper.[^2] " if "[^1]" in place else ""
+    draft = read_draft(f"{marks}Both metals help.[^9]\n\n{notes}\n")
+    assert written_in(draft) == [ONE, TWO]
+    assert draft.sentences[-1].references == (1, 2)
+    assert draft.remarks == ()
+
+
+def test_endnotes_in_a_list_may_name_what_stands_before() -> None:
+    notes = f"1. {FULL_NOTE}\n2. Ibid., 47.\n3. {TWO}\n4. Berg and Ruiz, “Surgical Wounds,” 48; Weiss, “Copper,” 102.\n"
+    draft = read_draft(f"Zinc helps.[1] It is cheap.[2] Copper helps.[3] Both do.[4]\n\n## Notes\n\n{notes}")
+    assert written_in(draft) == [FULL_NOTE, TWO]
+    assert [one.references for one in draft.sentences] == [(1,), (1,), (2,), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Berg and Ruiz 2015, p. 47.",
+        "Lind 2011, p. 47.",
+        "Weiss and Okafor, “Iron in Burns,” 2014, 47.",
+        "Berg and Ruiz, “Copper in Burns,” 2011, 47.",
+        "Ruiz K. Iron. Berg: Huber; 2011. p. 4.",
+    ],
+)
+def test_a_note_that_names_an_unknown_work_is_checked(note: str) -> None:
+    draft = read_draft(f"Zinc helps.[^1] It is cheap.[^2]\n\n[^1]: {ONE}\n[^2]: {note}\n")
+    assert written_in(draft) == [ONE, note]
+
+
+def test_chapters_of_one_book_are_no_short_notes() -> None:
+    chapters = ["Berg J. Zinc. Bern: Huber; 2011. p. 3-9.", "Ruiz K. Iron. Bern: Huber; 2011. p. 10-19."]
+    draft = read_draft(f"Zinc [1], iron [2].\n\n# References\n\n1. {chapters[0]}\n2. {chapters[1]}\n")
+    assert written_in(draft) == chapters
+
+
+def test_what_a_note_points_at_in_a_few_words_is_known_if_it_is_listed() -> None:
+    note = f"{TWO} Cf. Berg et al. 2011, 47."
+    draft = read_draft(f"Zinc helps.[^1] Copper too.[^2]\n\n[^1]: {ONE}\n[^2]: {note}\n")
+    assert written_in(draft) == [ONE, note]
+    assert draft.references[1].apart == ("Berg et al. 2011",)
+    assert draft.sentences[1].references == (1, 2)

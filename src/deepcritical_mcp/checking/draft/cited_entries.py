@@ -140,8 +140,10 @@ class _Labels:
         self._sections = sections
         self._by_label = dict[str, dict[int, list[int]]]()
         for number, one in enumerate(entries):
-            for label in one.labels:
-                self._by_label.setdefault(label, {}).setdefault(one.section, [number])
+            for place, label in enumerate(one.labels):
+                known = self._by_label.setdefault(label, {}).setdefault(one.section, [number])
+                if number not in known and (place or label[:1] == "^"):  # a note may name several entries
+                    known.append(number)
                 if label[:1].isdigit() and label[-1:].isalpha():  # "3" means "3a" and "3b", too.
                     self._by_label.setdefault(label[:-1], {}).setdefault(one.section, []).append(number)
                 elif (whole := label.partition(" (")[0]) != label:  # "^n" means "^n (a)" and "^n (b)", too.
@@ -156,6 +158,8 @@ class _Labels:
         found = self._by_label.get(label)
         if not found:
             return []
+        if label[:1] == "^":
+            return [one for numbers in found.values() for one in numbers]
         section = bisect_right(self._sections, at)
         return found[section] if section in found else next(iter(found.values()))
 

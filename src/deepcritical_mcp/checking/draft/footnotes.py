@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_no_entry, is_whole_entry
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.masking import lines_of
+from deepcritical_mcp.checking.draft.short_notes import names_titles
 
 _INLINE = re.compile(r"\^\[((?:[^\[\]]|\[[^\[\]\n]{0,300}\]){8,3000})\]")
 _LATEX = re.compile(r"\\(?:foot|end)note(?:text)?(?:\[[0-9]{1,4}\])?\{")
@@ -64,4 +65,4 @@ def _closing(text: str, at: int) -> int:
 
 
 def _is_reference(note: str) -> bool:
-    return is_whole_entry(note) or (has_date_or_id(note) and not is_no_entry(note))
+    return is_whole_entry(note) or (has_date_or_id(note) and not is_no_entry(note)) or names_titles(note)

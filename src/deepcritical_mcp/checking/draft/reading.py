@@ -94,12 +94,13 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     lists = reference_lists(body)
     body = blanked(body, ((one.region.start, one.region.end) for one in lists))
     listed = [(entry, number) for number, one in enumerate(lists) for entry in one.entries]
-    short = short_notes(notes, [one.text for one, _ in listed])
     rows = [row for table in tables for row in table.entries]
-    listed += [(one, 0) for one in (*rows, *short.others, *bare)]
+    listed += [(one, 0) for one in (*rows, *bare)]
     if not bibtex and numbered_by_place(body, [one.label for one, _ in listed]):
         listed = [(one._replace(label=str(place)), number) for place, (one, number) in enumerate(listed, 1)]
-    listed = [(work, number) for entry, number in listed for work in works_apart(entry)]
+    works = [(work, number) for entry, number in listed for work in works_apart(entry)]
+    short = short_notes(works, [work for note in notes for work in works_apart(note)])
+    listed = [*short.entries, *((one, 0) for one in short.others)]
     listed += [(ListEntry(one.text, one.start, one.end, one.key), 0) for one in bibtex]
     listed, entries = _without_repeated(listed)
     entries = [one._replace(labels=one.labels + short.labels.get(one.text, ())) for one in entries]

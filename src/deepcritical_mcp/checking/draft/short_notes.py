@@ -1,52 +1,172 @@
-"""Footnotes that only name a work of the list of references: "North/Pfefferbaum (2013), S. 510"."""
+"""Notes that only name a work of the list of references or of an earlier note: "North/Pfefferbaum (2013), S. 510",
+"Berg et al., “Zinc,” 501; Ruiz 2019, 4".
+
+Every regular expression here is linear in the length of the text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.author_year import NameIndex, named_citations
+from deepcritical_mcp.checking.draft.author_year import NameIndex, folded, named_citations
+from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_repeated
 from deepcritical_mcp.checking.draft.inline_references import stated_ids
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
+from deepcritical_mcp.search.references.statements import names_in
 
-_LONGEST = 120
-_WORD = re.compile(r"[^\s,/&()]{1,60}")
+_LONGEST = 240
+_LONGEST_MENTION = 120
+_WORD = re.compile(r"[^\s,/&();]{1,60}")
 _MOST_WORDS = 5
-_LEADS = frozenset("see also cf vgl siehe auch voir compare and und y et".split())
+_LEADS = frozenset("see also cf vgl siehe auch voir compare and und y et but dazu s sowie ferner".split())
 _PAGES = re.compile(
     r"[\s,.:;)]{0,5}(?:(?:hier|here|esp\.|pp?\.|S\.|at|f{1,2}\.?|passim|[0-9]{1,5}(?:[–-][0-9]{1,5})?)[\s,.;]{0,3}){0,6}"
 )
+_PARTS = re.compile(r";\s{0,3}")
+_LEAD = re.compile(
+    r"\A(?:(?:see|also|but|cf\.?|compare|and|vgl\.?|siehe|auch|und|voir|s\.)\s{1,3}){0,4}", re.IGNORECASE
+)
+_YEAR = r"(?:1[5-9]|20)\d\d"
+_TITLED = re.compile(
+    r"(?P<names>[^\W\d_][^\d“”„«»\"*,:]{1,80}(?:, [A-Z]\.?)?(?:, (?:and|&) [^\d“”„«»\"*,:]{2,40})?)[,:]?\s"
+    r"[“„«\"*_‘']{0,3}(?P<title>[^\d“”„«»\"*;]{4,80}?)[.,]?[”“»\"*_’']{0,3}[.,]?\s?"
+    rf"(?:\(?(?P<year>{_YEAR})\)?[,:]?\s?)?(?:(?:pp?\.|S\.|at)\s?)?[0-9]{{1,5}}(?:\s?[–-]\s?[0-9]{{1,5}})?[.\s]{{0,3}}"
+)
+"""Names, a short title and pages: "Berg et al., “Zinc in Wounds,” 501", "Jan Berg, Zinc in wounds, 2019, 501"."""
+_QUOTED = re.compile(r"[“„«\"*_]")
+_IS_PAGE = re.compile(r"\b(?:pp?|S)\.\s?\d")
+_POINTS = re.compile(r"(?:\b(?:see|cf|compare|vgl|siehe|voir)\b\.?|\b(?:also|auch|aussi)\b)\s{1,3}\Z", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\W\d_]+")
+_HEAD, _NEAR = 80, 500
+"""Characters of a work in which its first author stands, and its title."""
+_LEAST_WORD = 4
+"""Letters of a word that a short title must have."""
 
 
 class ShortNotes(NamedTuple):
-    """The labels of the notes that only name an entry, by the text of that entry; and the other notes."""
+    """The labels of the notes that name a work, by the text of that work; and the other entries and notes."""
 
     labels: Mapping[str, tuple[str, ...]]
+    entries: Sequence[tuple[ListEntry, int]]
     others: Sequence[ListEntry]
 
 
-def short_notes(notes: Sequence[ListEntry], entries: Sequence[str]) -> ShortNotes:
-    """Which of the notes only name one of the entries."""
-    labels, others = dict[str, tuple[str, ...]](), list[ListEntry]()
-    index = NameIndex(entries) if notes else None
-    for note in notes:
-        meant = _meant(note.text, index) if index else []
-        if len(meant) == 1:
-            named = entries[meant[0]]
-            labels[named] = (*labels.get(named, ()), note.label)
-        else:
-            others.append(note)
-    return ShortNotes(labels, others)
-
-
-def _meant(note: str, index: NameIndex) -> list[int]:
-    """The entries that a note names if it says nothing else."""
-    cited = [*named_citations(note)] if len(note) <= _LONGEST and not any(stated_ids(note)) else []
-    if len(cited) != 1:
-        return []
-    before = _WORD.findall(note[: cited[0].start])
-    is_named = len(before) <= _MOST_WORDS and all(
-        one[0].isupper() or one.strip(".").lower() in _LEADS for one in before
+def names_titles(note: str) -> bool:
+    """Whether a note names works by short titles in quotation marks or italics, and by nothing else."""
+    parts = (
+        [_LEAD.sub("", part, count=1) for part in _PARTS.split(note.strip()) if part] if _QUOTED.search(note) else []
     )
-    return index.entries(cited[0]) if is_named and _PAGES.fullmatch(note, cited[0].end) else []
+    return len(note) <= _LONGEST and bool(parts) and all(_TITLED.fullmatch(part) for part in parts)
+
+
+def short_notes(entries: Sequence[tuple[ListEntry, int]], notes: Sequence[ListEntry]) -> ShortNotes:
+    """Which of the notes, and of the entries of lists of notes, only name a work: one of the list, or of a note before.
+
+    Notes and entries are works apart.
+    """
+    works = [*(one for one, _ in entries), *notes]
+    known = _KnownWorks([one.text for one in works])
+    labels, kept, last = dict[str, tuple[str, ...]](), dict[int, ListEntry](), list[int]()
+    for number, work in enumerate(works):
+        is_note = number >= len(entries)
+        meant = last if is_repeated(work.text) else known.meant(number, work.text, is_note=is_note)
+        meant = [] if work.says else [one for one in meant if one in kept]
+        if not meant and is_note and names_titles(work.text) and not has_date_or_id(work.text):
+            continue  # it names a work that nobody knows, and says too little to look for it
+        if not meant:
+            further = [*known.pointed_at(number, work.text)]
+            kept[number] = work._replace(apart=(*work.apart, *(written for written, _ in further)))
+            meant_too = [one for _, found in further for one in found]
+            last = [number]
+        else:
+            meant_too, last = meant, meant
+        for text in dict.fromkeys(works[one].text for one in meant_too):
+            labels[text] = (*labels.get(text, ()), *((work.label.partition(" (")[0],) if work.label else ()))
+    listed = [(kept[at], entries[at][1]) for at in range(len(entries)) if at in kept]
+    return ShortNotes(labels, listed, [kept[at] for at in range(len(entries), len(works)) if at in kept])
+
+
+class _KnownWorks:
+    """The works of a draft, by their names, years and titles."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        self._index = NameIndex(texts)
+        self._by_name = dict[str, list[int]]()
+        for number, text in enumerate(texts):
+            for token in dict.fromkeys(_TOKEN.findall(folded(text[:_HEAD]))):
+                self._by_name.setdefault(token, []).append(number)
+
+    def meant(self, number: int, text: str, *, is_note: bool) -> list[int]:
+        """The works that a note names if it says nothing else."""
+        if len(text) > _LONGEST or any(stated_ids(text)):
+            return []
+        if is_note or _IS_PAGE.search(text):
+            found = self._by_year(number, text, is_note=is_note)
+            if found:
+                return found
+        meant = list[int]()
+        for part in filter(None, _PARTS.split(text.strip())):
+            part = _LEAD.sub("", part, count=1)
+            one = self._by_title(number, part, is_note=is_note) or (
+                self._by_year(number, part, is_note=True) if is_note else []
+            )
+            if not one:
+                return []
+            meant += one
+        return [*dict.fromkeys(meant)]
+
+    def pointed_at(self, number: int, text: str) -> Iterator[tuple[str, list[int]]]:
+        """The works that a work points at in a few words, "Cf. Berg 2019": as written, and those that are meant."""
+        for cited in named_citations(text[: 2 * _NEAR]):
+            start = min(cited.start, cited.opened) if cited.opened >= 0 else cited.start
+            is_pointed = _POINTS.search(text[max(0, start - 20) : start]) is not None
+            found = [one for one in self._index.entries(cited) if one != number] if is_pointed else []
+            if found:
+                yield text[cited.start : cited.end].rstrip(" )]"), found
+
+    def _by_year(self, number: int, note: str, *, is_note: bool) -> list[int]:
+        cited = [*named_citations(note)] if len(note) <= _LONGEST else []
+        meant, at = list[int](), 0
+        for one in cited:
+            before = _WORD.findall(note[at : one.start])
+            is_named = len(before) <= _MOST_WORDS and all(_may_lead(word, is_note=is_note) for word in before)
+            found = [entry for entry in self._index.entries(one) if entry != number and self._leads(entry, one.names)]
+            pages = _PAGES.match(note, one.end)
+            if not is_named or not found or not pages:
+                return []
+            meant += found
+            at = pages.end()
+        return [*dict.fromkeys(meant)] if at >= len(note.rstrip()) else []
+
+    def _leads(self, entry: int, names: Sequence[str]) -> bool:
+        """Whether the first name, or the work's acronym, stands where the authors of a work do."""
+        return names[0].isupper() or any(
+            entry in self._by_name.get(token, ()) for token in _TOKEN.findall(folded(names[0]))
+        )
+
+    def _by_title(self, number: int, part: str, *, is_note: bool) -> list[int]:
+        found = _TITLED.fullmatch(part) if len(part) <= _LONGEST_MENTION and (is_note or _QUOTED.search(part)) else None
+        names = [_TOKEN.findall(folded(name)) for name in names_in(found["names"])] if found else []
+        if not found or not names or not all(names):
+            return []
+        words = _TOKEN.findall(folded(found["title"]))
+        if not any(len(word) >= _LEAST_WORD for word in words):
+            return []
+        alike = (one for one in self._by_name.get(names[0][-1], ()) if one != number)
+        year = found["year"] or ""
+        return [one for one in alike if year in self._texts[one] and self._has(self._texts[one], words)]
+
+    def _has(self, text: str, words: Sequence[str]) -> bool:
+        """Whether a text has these words in this order."""
+        left = iter(_TOKEN.findall(folded(text[:_NEAR])))
+        return all(word in left for word in words)
+
+
+def _may_lead(word: str, *, is_note: bool) -> bool:
+    """Whether a word may stand before the names that a note cites: "see", and of a note a given name or initial."""
+    if word.strip(".:").lower() in _LEADS:
+        return True
+    return is_note and word[0].isupper() and (len(word) <= _LEAST_WORD or word[-1] not in ".:")
