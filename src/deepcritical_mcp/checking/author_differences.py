@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from rapidfuzz.fuzz import ratio
 
+from deepcritical_mcp.checking.author_initials import initials_problem
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.models import AuthorName, ReferenceProblem
 from deepcritical_mcp.search.references import Statements, places_of_people
@@ -36,7 +37,7 @@ def author_problem(says: Statements, authors: Sequence[AuthorName]) -> Reference
     written = _without_given_names(written, authors)
     places = places_of_people(written, authors)
     if -1 not in places:
-        return _order_problem(says, places, authors)
+        return _order_problem(says, places, authors) or initials_problem(says.people, authors)
     pairs = [
         (name, _expected(n, places, authors))
         for n, (name, at) in enumerate(zip(written, places, strict=True))

@@ -1,0 +1,83 @@
+"""Initials in a reference against the names of its record."""
+
+from __future__ import annotations
+
+import pytest
+
+from deepcritical_mcp.checking.author_initials import initials_problem
+from tests.checking.reference_cases import ZINC, article, checked, graver
+
+REST = (
+    "Zinc supplementation and wound healing in older adults: a randomized controlled trial. "
+    "J Nutr Wound Care. 2019;45:327-57."
+)
+OTHERS = article(
+    "30000051",
+    "Names.",
+    "Iwanow, Juri P; Smith, William; Smith-Jones, Ann; de la Cruz, José; Wang, Xiao-Ming; Wang, Yu; El Fassi, Daniel; "
+    "Garcia Lopez, Maria; Doe, John Q; Bare, J; Old Group",
+).authors
+
+
+@pytest.mark.parametrize(
+    ("names", "written", "true"),
+    [
+        ("Müller X, van der Berg A", "Müller X", "Müller JK"),
+        ("Müller, X., & van der Berg, A.", "Müller, X", "Müller JK"),
+        ("X. Müller, A. van der Berg, S. P. O'Connor", "X. Müller", "Müller JK"),
+        ("Müller JK, van der Berg W, O'Connor A, et al", "van der Berg W, O'Connor A", "van der Berg A, O'Connor SP"),
+    ],
+)
+async def test_initials_of_somebody_else_are_a_difference(names: str, written: str, true: str) -> None:
+    outcome = await checked(f"{names.rstrip('.')}. {REST}")
+    assert [(one.written, one.true) for one in outcome.problems] == [(written, true)]
+    assert graver(outcome) == {"authors"}
+
+
+@pytest.mark.parametrize("names", ["Müller KJ, van der Berg A", "Müller JK, van der Berg W", "Müller JK, O'Connor PS"])
+async def test_one_other_initial_or_another_order_is_minor(names: str) -> None:
+    outcome = await checked(f"{names}. {REST}")
+    assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "Müller J, van der Berg A",
+        "Müller K, Berg A",
+        "Müller JK, Berg Avd",
+        "Müller, J.-K., & van der Berg, A.",
+        "Müller, Jan, and Anna van der Berg",
+        "J Müller, A Berg",
+        "Mueller JK Jr, van der Berg A, O'Connor S, Zhang W, Silva Costa AM, Ødegård Å",
+        "Müller JK, Costa AMS",
+        "Müller et al",
+        "Müller",
+    ],
+)
+async def test_initials_that_may_be_theirs_are_no_difference(names: str) -> None:
+    assert (await checked(f"{names}. {REST}")).verdict == "verified"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "Iwanow YP, Smith B, Smith-Jones A, de la Cruz J",
+        "Ivanov I, Jones A, Cruz X",
+        "Wang XM, Wang Y, Wang M",
+        "Fassi D, El-Fassi D, ElFassi D",
+        "Lopez G, Garcia-Lopez M, Garcia Lopez ML",
+        "Doe JQ 3rd, Doe Q, Bare J, Old Group",
+        "Xiao-Ming Wang, William Smith",
+        "WANG XM, SMITH W",
+        "",
+    ],
+)
+def test_other_spellings_are_no_difference(names: str) -> None:
+    assert initials_problem(names, OTHERS) is None
+
+
+def test_a_corrected_reference_has_the_initials_of_the_record() -> None:
+    problem = initials_problem("Müller X, van der Berg A", ZINC.authors)
+    assert problem
+    assert (problem.field, problem.written, problem.true, problem.minor) == ("authors", "Müller X", "Müller JK", False)
