@@ -41,6 +41,8 @@ _POINTS = re.compile(r"(?:\b(?:see|cf|compare|vgl|siehe|voir)\b\.?|\b(?:also|auc
 _TOKEN = re.compile(r"[^\W\d_]+")
 _HEAD, _NEAR = 80, 500
 """Characters of a work in which its first author stands, and its title."""
+_MOST_ALIKE = 30
+"""Works of one name that short titles tell apart."""
 _LEAST_WORD = 4
 """Letters of a word that a short title must have."""
 
@@ -97,7 +99,8 @@ class _KnownWorks:
         self._by_name = dict[str, list[int]]()
         for number, text in enumerate(texts):
             for token in dict.fromkeys(_TOKEN.findall(folded(text[:_HEAD]))):
-                self._by_name.setdefault(token, []).append(number)
+                alike = self._by_name.setdefault(token, [])
+                alike[len(alike) :] = [number] if len(alike) < _MOST_ALIKE else []
 
     def meant(self, number: int, text: str, *, is_note: bool) -> list[int]:
         """The works that a note names if it says nothing else."""
@@ -143,9 +146,8 @@ class _KnownWorks:
 
     def _leads(self, entry: int, names: Sequence[str]) -> bool:
         """Whether the first name, or the work's acronym, stands where the authors of a work do."""
-        return names[0].isupper() or any(
-            entry in self._by_name.get(token, ()) for token in _TOKEN.findall(folded(names[0]))
-        )
+        head = {*_TOKEN.findall(folded(self._texts[entry][:_HEAD]))}
+        return names[0].isupper() or not head.isdisjoint(_TOKEN.findall(folded(names[0])))
 
     def _by_title(self, number: int, part: str, *, is_note: bool) -> list[int]:
         found = _TITLED.fullmatch(part) if len(part) <= _LONGEST_MENTION and (is_note or _QUOTED.search(part)) else None
