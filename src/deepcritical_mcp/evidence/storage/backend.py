@@ -35,8 +35,7 @@ class Space(Protocol):
         ...
 
     def extend(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
-        """Overwrite a stored item, and add these vectors of its last passages; until all are there, it stays as it
-        was."""
+        """Add these vectors of a stored item's last passages; until all are there, it stays as it was."""
         ...
 
     def rewrite(self, *items: KeptItem) -> None:

@@ -29,7 +29,7 @@ from deepcritical_mcp.evidence.storage.collection_metadata import (
     collection_title,
     session_info,
 )
-from deepcritical_mcp.evidence.storage.item_rows import first_row, item_of, record_rows
+from deepcritical_mcp.evidence.storage.item_rows import first_row, item_of, progress_row, record_rows
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
 from deepcritical_mcp.evidence.storage.upgrade import FORMAT, PAGE, is_of_version_0_1, upgrade
 from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, id_and_part, part_id, stacked
@@ -182,7 +182,7 @@ class ChromaSpace:
         with self._writing():
             for start in range(0, len(vectors), self.batch):
                 self._upsert_parts(item, first + start, vectors[start : start + self.batch])
-        self.rewrite(item)
+            self._main.update(ids=[item.publication.id], metadatas=[progress_row(item)])
         self._table.put(item.publication.id, first, vectors)
 
     def rewrite(self, *items: KeptItem) -> None:

@@ -29,6 +29,11 @@ def first_row(item: KeptItem) -> Metadata:
     }
 
 
+def progress_row(item: KeptItem) -> Metadata:
+    """What changes in the first record when more passages have vectors; the rest of it, with a whole paper, stays."""
+    return {"parts": item.parts, "written": item.written}
+
+
 def record_rows(item: KeptItem) -> list[Metadata]:
     """The metadata of all records of an item, one for each passage."""
     return [first_row(item), *[{"source": item.publication.source}] * (item.parts - 1)]
