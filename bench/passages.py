@@ -106,7 +106,8 @@ async def cost(papers: Sequence[dict[str, Any]], questions: Sequence[str], count
     bare.embed(sample[:8], 8)
     bare_seconds = [bare_pace(bare, sample)]
     await embedder.vectors(["warm"])
-    await (await registry.open()).add_evidence([published(papers[0], "1")])  # starts Chroma, once per process
+    first = Publication.of("note", "Starts Chroma, once per process.", provider="bench", source="user", title="First")
+    await (await registry.open()).add_evidence([first])
     gc.collect()
     gc.freeze()  # as the server does
     before, stalls = resident(), Stalls()
