@@ -34,8 +34,10 @@ def with_neighbors(passage: Passage, length: int, others: Iterable[Passage] = ()
     lowest = max([run.start, *(one.end for one in taken if one.end <= passage.start)])
     highest = min([run.end, *(one.start for one in taken if one.start >= passage.end)])
     start, end = passage.start, passage.end
-    before = [lowest + one.start for one in sentences(content[lowest:start])]
-    after = [end + one.end for one in sentences(content[end:highest])]
+    first, last = max(lowest, start - length), min(highest, end + length)
+    # What is cut off there is no sentence.
+    before = [first + one.start for one in sentences(content[first:start])][first > lowest :]
+    after = [end + one.end for one in sentences(content[end:last]) if end + one.end < last or last == highest]
     while before or after:
         if after and after[0] - start <= length:
             end = after.pop(0)
