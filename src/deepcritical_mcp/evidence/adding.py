@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
@@ -23,6 +23,7 @@ from deepcritical_mcp.evidence.identity import (
     tells_apart,
     title_similarity,
 )
+from deepcritical_mcp.evidence.near_links import unlinked
 from deepcritical_mcp.evidence.placement import Match, Placement
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
@@ -93,6 +94,7 @@ class Batch:
     Attributes:
         changed: the ids of stored publications whose texts changed, so that they must be embedded again from the
             first one on. Of others that lack vectors, the first ones are right.
+        unlinked: the ids of those that had other texts or ids when it was decided what is nearly identical.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class Batch:
         dedup_threshold: float | None = None,
     ) -> None:
         self.changed: set[str] = set()
+        self.unlinked: set[str] = set()
         self._space = space
         self._catalogue = catalogue
         self._same_meaning = calibration.same_meaning if calibration else math.inf
@@ -131,10 +134,10 @@ class Batch:
         self._new.clear()
         return decisions
 
-    def link_changed(self) -> None:
-        """Link the publications whose texts changed, and are embedded again, to what is nearly identical now."""
-        kept = [self._catalogue[id] for id in sorted(self.changed)]
-        some = [NewPublication(item.publication, self._vectors_of(item)) for item in kept if item.embedded]
+    def link(self, ids: Iterable[str]) -> None:
+        """Link stored publications, whose vectors are new, to what is nearly identical."""
+        kept = [self._catalogue[id] for id in ids if id in self._catalogue]
+        some = [NewPublication(item.publication, self._vectors_of(item)) for item in kept if item.vector_count]
         for new, near in zip(some, self._neighbors(some), strict=True):
             id = new.publication.id
             folds = self._folds(new, _Similarities(one for one in near.items() if one[0] != id))
@@ -147,7 +150,7 @@ class Batch:
         embedded = [index for index, new in enumerate(publications) if new.vectors and _is_compared(new.publication)]
         near: list[dict[str, float]] = [{} for _ in publications]
         count = MAX_NEIGHBORS * (CROWDED if self._catalogue.has_long_texts else 1)
-        limit = min(count, self._catalogue.passages)
+        limit = min(count, self._catalogue.passages) + self._catalogue.outdated
         least = self._same_meaning if self._dedup_threshold is None else min(self._same_meaning, self._dedup_threshold)
         if embedded and limit and self._space is not None and least <= 1.0 + ROUNDING:
             near_to = [publications[index].vectors[0] for index in embedded]
@@ -208,6 +211,7 @@ class Batch:
         keeps = self._continued(place)
         # What gives up an id comes before what may receive it.
         for id in entries.keys() - keeps.values():
+            self._unlink(id)
             self._remove(entries[id])
         for number in sorted(range(len(place.clusters)), key=lambda number: number not in keeps):
             cluster, before = place.clusters[number], keeps.get(number, "")
@@ -260,6 +264,10 @@ class Batch:
         else:
             earlier = before.publication.id
             valid = self._valid(before, item)
+            if earlier != id or has_other_texts(before.publication, item.publication):
+                self._unlink(earlier)
+                self.unlinked.add(id)
+                item = replace(item, similar=())
             if earlier in self.changed or not valid:
                 self.changed.add(id)
             if before.embedded and valid < before.parts:
@@ -297,6 +305,14 @@ class Batch:
         self.changed.discard(id)
         self._catalogue.remove(id)
 
+    def _unlink(self, id: str) -> None:
+        """Nothing is nearly identical to what publication `id` said."""
+        names = self._catalogue.names(id)
+        for other in self._catalogue.naming(names):
+            self._catalogue.put(unlinked(other, names))
+            if other.publication.id not in self._new:
+                self._rewritten[other.publication.id] = None
+
     def _id(self, base: str, cluster: Cluster, before: str, affected: Sequence[str]) -> str:
         """The publication's own id. If it is another one's already, a digest is appended (one DOI for a conference
         book, the same note on two papers); an id once given never moves to another publication."""
@@ -312,12 +328,12 @@ class Batch:
 
     def _folds(self, new: NewPublication, similarities: _Similarities) -> list[str]:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
-        identity = Member.of(new.publication).identity
+        identity, count = Member.of(new.publication).identity, Layout.of(new.publication).count
         return [
             id
             for id in similarities.at_least(self._same_meaning)
             if (similarities[id] >= self._folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
-            and self._catalogue[id].parts == len(new.vectors)
+            and self._catalogue.layout(id).count == count
             and not opposed(new.publication, self._catalogue[id].publication)
         ]
 

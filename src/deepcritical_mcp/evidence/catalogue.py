@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from deepcritical_mcp.evidence.clustering import (
     Cluster,
@@ -21,9 +20,9 @@ from deepcritical_mcp.evidence.near_links import NearLinks
 from deepcritical_mcp.evidence.placement import Match, Placement
 from deepcritical_mcp.evidence.removal import is_gone
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
+from deepcritical_mcp.evidence.storage.rows import KeptItem, now
 from deepcritical_mcp.evidence.text_index import IndexedTexts, Shape, TextIndex
-from deepcritical_mcp.evidence.units import Layout, Missing, WordScores, has_other_texts, is_passage, split_unit
+from deepcritical_mcp.evidence.units import Layout, WordScores, has_other_texts, is_passage, split_unit
 from deepcritical_mcp.evidence.version_links import VersionLinks
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
@@ -56,6 +55,10 @@ class Catalogue:
         self._waiting: dict[str, None] = {}
         self.next_order = 0  # the next free position in insertion order
         self._latest = 0
+        self._changes: dict[str, int] = {}
+        self.changes = 0
+        """Counts up whenever the texts of a publication change, or its first vector arrives."""
+
         self.passages = 0
         """The number of stored vectors."""
 
@@ -115,6 +118,8 @@ class Catalogue:
             earlier = self._items.get(id)
             self.passages += item.vector_count - (earlier.vector_count if earlier else 0)
             self._items[id] = item
+            if is_other or not (earlier and earlier.vector_count):
+                self._note_change(id)
             self._gone.pop(id, None)
             self._members.put(id, members, keys)
             self._versions.put(id, publication)
@@ -145,9 +150,21 @@ class Catalogue:
     def forget_gone(self) -> None:
         """Free what was removed, because no call is using the session."""
         self._gone.clear()
+        self._changes.clear()
+
+    def changed_since(self, id: str, changes: int) -> bool:
+        """Whether the texts of a publication changed, its first vector arrived, or it was removed, since `changes` was
+        that many; known until `forget_gone`."""
+        own = self.resolve(id)
+        return not own or self._changes.get(own, 0) > changes
+
+    def _note_change(self, id: str) -> None:
+        self.changes += 1
+        self._changes[id] = self.changes
 
     def _drop(self, id: str) -> None:
         self.changed = True
+        self._note_change(id)
         if id in self._items:
             self._gone[id] = self._items[id]
         known = self._items.pop(id, None)
@@ -197,19 +214,6 @@ class Catalogue:
             for item in news:
                 self.put(item)
             space.forget_vectors([item.publication.id for item in news])
-
-    def embed_again(self, space: Space, rows: Sequence[tuple[Publication, Sequence[Vector]]]) -> None:
-        """Write stored publications again, with these vectors for their present texts."""
-        earlier = [self._items[publication.id] for publication, _ in rows]
-        items = [
-            replace(entry, publication=publication, parts=len(vectors), embedded=True, written=entry.next_written)
-            for (publication, vectors), entry in zip(rows, earlier, strict=True)
-        ]
-        space.write([(item, vectors) for item, (_, vectors) in zip(items, rows, strict=True)])
-        for entry, item in zip(earlier, items, strict=True):
-            if entry.embedded and entry.parts > item.parts:
-                space.remove_parts(item.publication.id, range(item.parts, entry.parts))
-            self.put(item)
 
     def resolve(self, id: str) -> str:
         """The id under which the publication `id` is stored; "" if there is none.
@@ -286,39 +290,15 @@ class Catalogue:
         """All ids in insertion order."""
         return [item.publication.id for item in sorted(self._items.values(), key=lambda item: item.order)]
 
+    @property
+    def outdated(self) -> int:
+        """The number of stored vectors of earlier texts: one of each publication whose texts have changed, until these
+        are embedded."""
+        return sum(item.embedded and not item.parts for id in self.waiting() if (item := self._items.get(id)))
+
     def waiting(self) -> list[str]:
         """The ids of which some passages have no vectors yet."""
         return list(self._waiting)
-
-    def missing(self, ids: Iterable[str], limit: int) -> list[Missing]:
-        """The next passages of these ids that have no vectors yet, about `limit` in all."""
-        found: list[Missing] = []
-        for id in ids:
-            item = self._items.get(id)
-            if limit > 0 and item is not None:
-                start = item.vector_count
-                if some := self.layout(id).passages[start : start + limit]:
-                    found.append(Missing(item.publication, start, some))
-                    limit -= len(some)
-        return found
-
-    def extend(self, space: Space, rows: Sequence[tuple[Missing, Sequence[Vector]]]) -> None:
-        """Store the vectors of passages that were missing; those of texts that have changed meanwhile are dropped."""
-        whole: list[tuple[KeptItem, Sequence[Vector]]] = []
-        for (publication, start, _), vectors in rows:
-            entry = self._items.get(publication.id)
-            if entry is None or has_other_texts(entry.publication, publication) or entry.vector_count != start:
-                continue
-            item = replace(entry, parts=start + len(vectors), embedded=True, written=entry.next_written)
-            if start:
-                space.extend(item, vectors)
-                self.put(item)
-            else:
-                whole.append((item, vectors))
-        if whole:
-            space.write(whole)
-            for item, _ in whole:
-                self.put(item)
 
     def where(self, condition: Callable[[Publication], bool]) -> list[str]:
         """The ids of the publications that satisfy `condition`."""
@@ -345,11 +325,15 @@ class Catalogue:
 
     def _alike(self, id: str) -> tuple[str, ...]:
         """The ids of publications nearly identical to `id`, under any id that either of them had."""
-        item = self._items.get(id)
-        names = (id, *(one.id for one in item.members)) if item else (id,)
-        linked = self._links.of(dict.fromkeys(names))
+        linked = self._links.of(self.names(id))
         owners = (other if other in self._items else self._owner(other) for other in linked)
         return tuple(dict.fromkeys(other for other in owners if other not in ("", id)))
+
+    def names(self, id: str) -> list[str]:
+        """The ids that mean publication `id`: its own, and those of its members that are not another one's now."""
+        item = self._items.get(id)
+        members = [one.id for one in item.members if one.id not in self._items] if item else []
+        return list(dict.fromkeys((id, *(one for one in members if self._owner(one) == id))))
 
     def members(self, id: str) -> Cluster:
         """The members of publication `id`."""

@@ -13,10 +13,12 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.missing_vectors import Missing, extend, missing
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.units import Missing
+from deepcritical_mcp.evidence.storage.rows import Vector
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
@@ -92,7 +94,7 @@ class Indexing:
     async def _turn_for(self, ids: Collection[str], space: Space, catalogue: Catalogue) -> bool:
         """Embed the next passages of these publications; False if nothing is left, or without a model."""
         async with self._turn:
-            rows = catalogue.missing(ids, INDEXED_AT_ONCE)
+            rows = missing(catalogue, ids, INDEXED_AT_ONCE)
             texts = [passage.content for row in rows for passage in row.passages]
             vectors = await self._embedder.sentences(texts) if texts else None
             if vectors is None:
@@ -101,13 +103,18 @@ class Indexing:
             embedded = [(row, [next(found) for _ in row.passages]) for row in rows]
             for start in range(0, len(embedded), self._batch):
                 some = embedded[start : start + self._batch]
-                await self._write(lambda some=some: catalogue.extend(space, some))
+                await self._write(lambda some=some: self._keep(some, space, catalogue))
             return True
+
+    def _keep(self, rows: Sequence[tuple[Missing, Sequence[Vector]]], space: Space, catalogue: Catalogue) -> None:
+        extend(catalogue, space, rows)
+        batch = Batch(space, catalogue, calibration=self._embedder.calibration)
+        batch.link(row.publication.id for row, _ in rows if not row.start)
 
 
 def unfinished(catalogue: Catalogue) -> list[str]:
     """Warnings about what is not indexed yet: "pubmed:1~2: 40 of 96 passages are still being indexed."."""
-    rows = catalogue.missing(catalogue.waiting(), sys.maxsize)
+    rows = missing(catalogue, catalogue.waiting(), sys.maxsize)
     long = [row for row in rows if catalogue.layout(row.publication.id).has_long_texts]
     more = counted(len(long) - MAX_NAMED, "more paper is", "more papers are")
     short = counted(len(rows) - len(long), "item is", "items are")

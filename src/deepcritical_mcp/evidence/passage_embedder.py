@@ -17,6 +17,7 @@ from deepcritical_mcp.evidence.storage.rows import Vector
 from deepcritical_mcp.models import Publication
 
 _failure: ContextVar[str] = ContextVar("failure", default="")
+_quoting_failure: ContextVar[str] = ContextVar("quoting_failure", default="")
 
 
 class Embedder(Protocol):
@@ -50,27 +51,36 @@ class PassageEmbedder:
 
     @property
     def failure(self) -> str:
-        """Why the model failed when the present call asked it last; "" if it did not. What the background or another
-        call meets is theirs."""
+        """Why the model failed when the present call asked it last, unless for `cosines`; "" if it did not. What the
+        background or another call meets is theirs."""
         return _failure.get()
 
     @property
     def warning(self) -> str:
         """A warning about the model for results; "" if it works and is calibrated."""
-        if not self.failure:
-            return "" if self.calibration else UNCALIBRATED
-        return (
-            f"{self.failure} Evidence is found by words only, and relevance measures words shared with the "
-            "query, not meaning."
-        )
+        if self.failure:
+            return (
+                f"{self.failure} Evidence is found by words only, and relevance measures words shared with the "
+                "query, not meaning."
+            )
+        if failure := _quoting_failure.get():
+            return f"{failure} The sentences that are quoted were chosen by words only."
+        return "" if self.calibration else UNCALIBRATED
 
     async def queries(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """The vectors of queries; None without a model."""
-        return await self._or_none(self._embedder.query_vectors(texts))
+        _quoting_failure.set("")
+        return await _or_none(self._embedder.query_vectors(texts), _failure)
 
     async def sentences(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """The vectors of sentences; None without a model."""
-        return await self._or_none(self._embedder.vectors(texts))
+        return await _or_none(self._embedder.vectors(texts), _failure)
+
+    async def cosines(self, question: str, texts: Sequence[str]) -> list[float]:
+        """The cosines of sentences to a question, to choose what is quoted; [] without a model."""
+        query = await _or_none(self._embedder.query_vectors([question]), _quoting_failure)
+        vectors = None if query is None else await _or_none(self._embedder.vectors(texts), _quoting_failure)
+        return [] if query is None or vectors is None else (vectors @ query[0]).tolist()
 
     async def publications(self, publications: Sequence[Publication], room: int = 0) -> list[Sequence[Vector]]:
         """The vectors of each publication's first passages, at least one; () without a model.
@@ -85,14 +95,15 @@ class PassageEmbedder:
         rows = iter(vectors)
         return [[next(rows) for _ in some] for some in texts]
 
-    async def _or_none(self, vectors: Awaitable[NDArray[np.float32]]) -> NDArray[np.float32] | None:
-        try:
-            found = await vectors
-        except EmbeddingError as error:
-            _failure.set(error.message)
-            return None
-        _failure.set("")
-        return found
+
+async def _or_none(vectors: Awaitable[NDArray[np.float32]], failure: ContextVar[str]) -> NDArray[np.float32] | None:
+    try:
+        found = await vectors
+    except EmbeddingError as error:
+        failure.set(error.message)
+        return None
+    failure.set("")
+    return found
 
 
 def _texts(publications: Sequence[Publication], room: int) -> list[list[str]]:

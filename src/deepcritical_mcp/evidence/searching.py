@@ -68,6 +68,11 @@ class Found:
         """The best `count` of it."""
         return Found(self.evidence[:count], self.parts[:count], self.close)
 
+    def without(self, ids: Collection[str]) -> Found:
+        """It without the evidence with these ids."""
+        rows = [row for row in zip(self.evidence, self.parts, strict=True) if row[0].id not in ids]
+        return Found(tuple(one for one, _ in rows), tuple(part for _, part in rows), self.close)
+
 
 @dataclass
 class _Variant:
@@ -172,17 +177,10 @@ class Search:
         """Whether the session holds the vectors of that evidence."""
         return id in self._catalogue and self._catalogue[id].vector_count > 0
 
-    def relevances(
-        self, query: NDArray[np.float32], evidence: Sequence[Publication], missing: Sequence[Sequence[Vector]]
-    ) -> list[float]:
-        """The similarity of each publication to `query`; `missing` has the vectors of those not stored, in order."""
-        kept = {
-            id: vectors[: self._catalogue.short(id) or None]
-            for id, vectors in self._vectors({item.id for item in evidence}).items()
-        }
-        others = iter(missing)
-        vectors = [kept[item.id] if item.id in kept else next(others) for item in evidence]
-        return [_clipped(_best_cosine(query, some)) for some in vectors]
+    def known_vectors(self, publications: Sequence[Publication]) -> dict[str, NDArray[np.float32]]:
+        """The vectors that the session holds of these publications, of those with long texts only of the others."""
+        vectors = self._vectors({one.id for one in publications})
+        return {id: some[: self._catalogue.short(id) or None] for id, some in vectors.items()}
 
     def _is_close(self, variant: _Variant, id: str) -> bool:
         return variant.cosines.get(id, 0.0) >= self._floor or variant.words.at(id)[1] >= CLOSE_COVERAGE
@@ -197,7 +195,7 @@ class Search:
         if self._scope.kind or self._scope.status or self._scope.marked or self._scope.source == "user":
             self._enter_scope(asked, vectors)
         else:
-            found = self._space.nearest(list(vectors), count, self._scope.source)
+            found = self._space.nearest(list(vectors), count + self._catalogue.outdated, self._scope.source)
             for variant, rows in zip(asked, found, strict=True):
                 for row in rows:
                     # A row under an earlier id, or of an earlier text, may have outlived it.
@@ -321,6 +319,11 @@ def merge_variants(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
         for id, score in some.items():
             total[id] = total.get(id, 0.0) + weight * score
     return total
+
+
+def relevances(query: NDArray[np.float32], vectors: Iterable[Sequence[Vector] | NDArray[np.float32]]) -> list[float]:
+    """The similarity of each publication to `query`, from its vectors."""
+    return [_clipped(_best_cosine(query, some)) for some in vectors]
 
 
 def shared_words(query: str, evidence: Sequence[Publication]) -> list[float]:

@@ -101,12 +101,10 @@ async def _cosines(
     """The cosines of the most promising sentences to the question, by number."""
     sharing = dict.fromkeys(map(int, words.top(MAX_EMBEDDED)))
     chosen = list(sharing | dict.fromkeys(range(len(found))))[:MAX_EMBEDDED]
-    query = await embedder.queries([question]) if chosen else None
-    if query is not None:
+    if chosen:
         with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
-            vectors = await embedder.sentences([found[number] for number in chosen])
-            if vectors is not None:
-                return dict(zip(chosen, map(float, vectors @ query[0]), strict=True))
+            cosines = await embedder.cosines(question, [found[number] for number in chosen])
+            return dict(zip(chosen, cosines, strict=False))
     return {}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Literal
 
 import anyio
@@ -13,15 +13,17 @@ from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.evidence.adding import AddOutcome, without_duplicates
 from deepcritical_mcp.evidence.anchors import with_anchor, with_sections
 from deepcritical_mcp.evidence.answering import TextPlace
+from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.indexing import Indexing, unfinished
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.projection import Point
 from deepcritical_mcp.evidence.question_answers import answers_in
 from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
-from deepcritical_mcp.evidence.searching import Found, Search, shared_words
+from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
 from deepcritical_mcp.evidence.sentence_ranking import beginning, by_part, shortened
 from deepcritical_mcp.evidence.session_access import SessionAccess
+from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.units import WordScores
 from deepcritical_mcp.evidence.views import placed, shown_items, stored_text
 from deepcritical_mcp.evidence.within import abstract_of
@@ -35,6 +37,9 @@ from deepcritical_mcp.models import (
     ScreeningMark,
     Text,
 )
+
+TRIES = 4
+"""How often a search is made as long as what it finds is replaced meanwhile."""
 
 
 class EvidenceStore(SessionAccess):
@@ -150,6 +155,7 @@ class EvidenceStore(SessionAccess):
         async with self._session() as (space, catalogue):
             asked = [query, *variants]
             words, vectors = list[WordScores](), None
+            changes = catalogue.changes
 
             async def score_words() -> None:
                 words.extend(await run_sync(catalogue.by_words, asked, abandon_on_cancel=True))
@@ -159,8 +165,23 @@ class EvidenceStore(SessionAccess):
                 vectors = await self._embedder.queries(asked)
             self._indexing.start(catalogue)
             await self._indexing.wait(seconds_for(TO_EMBED_FOR_ANSWER))
-            search = Search(space, catalogue, self.calibration, scope)
-            return await run_sync(search.best, words, vectors, max_results, min_relevance, abandon_on_cancel=True)
+            tries = TRIES
+            while True:
+                search = Search(space, catalogue, self.calibration, scope)
+                found = await run_sync(search.best, words, vectors, max_results, min_relevance, abandon_on_cancel=True)
+                changed = await self._changed([one.id for one in found.evidence], space, catalogue, changes)
+                tries -= 1
+                if not (changed and tries):
+                    return found.without(changed)
+                changes = catalogue.changes
+                words = await run_sync(catalogue.by_words, asked, abandon_on_cancel=True)
+
+    async def _changed(self, ids: Iterable[str], space: Space, catalogue: Catalogue, changes: int) -> set[str]:
+        """Which of these items were replaced, also by other processes, after `changes` were counted: what was found of
+        their earlier texts does not hold for those that are shown."""
+        if self._shared:
+            await run_sync(self._alone, lambda: catalogue.catch_up(space), abandon_on_cancel=True)
+        return {id for id in ids if catalogue.changed_since(id, changes)}
 
     async def sections(self, found: Found) -> list[Evidence]:
         """The evidence of a search, passages of long texts by the sections that they belong to; see `with_sections`."""
@@ -217,21 +238,31 @@ class EvidenceStore(SessionAccess):
         """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical
         to those. Empty if the model is not calibrated, since there is no threshold then."""
         async with self._session() as (space, catalogue):
-            vectors = await self._embedder.queries([query])
+            changes = catalogue.changes
+            # A model that is too busy for what must be known is not asked for this.
+            vectors = None if self._embedder.failure else await self._embedder.queries([query])
             search = Search(space, catalogue, self.calibration)
             least = self.calibration.related_from if self.calibration else math.inf
-            return await run_sync(search.closest, query, vectors, set(exclude), limit, least, abandon_on_cancel=True)
+            asked = (query, vectors, set(exclude), limit, least)
+            found = await run_sync(search.closest, *asked, abandon_on_cancel=True)
+            changed = await self._changed([one.id for one in found], space, catalogue, changes)
+            return tuple(one for one in found if one.id not in changed)
 
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:
-        """How relevant each publication is to `query`, 0..1, whether the session holds it or not."""
+        """How relevant each publication is to `query`, 0..1, whether the session holds it or not: by meaning, or of all
+        by the words that they share with it, if the model fails."""
         async with self._session() as (space, catalogue):
             vectors = await self._embedder.queries([query])
-            search = Search(space, catalogue, self.calibration)
-            if vectors is None:
-                return await run_sync(shared_words, query, publications, abandon_on_cancel=True)
-            missing = [one for one in publications if not search.has_vectors(one.id)]
-            embedded = await self._embedder.publications(missing)
-            return await run_sync(search.relevances, vectors[0], publications, embedded, abandon_on_cancel=True)
+            if vectors is not None:
+                search = Search(space, catalogue, self.calibration)
+                known = await run_sync(search.known_vectors, publications, abandon_on_cancel=True)
+                missing = [one for one in publications if one.id not in known]
+                embedded = await self._embedder.publications(missing)
+                if all(map(len, embedded)):
+                    others = iter(embedded)
+                    own = [known[one.id] if one.id in known else next(others) for one in publications]
+                    return await run_sync(relevances, vectors[0], own, abandon_on_cancel=True)
+            return await run_sync(shared_words, query, publications, abandon_on_cancel=True)
 
     async def deduplicate(self, evidence: Sequence[Publication], threshold: float | None = None) -> list[Publication]:
         """`evidence` without duplicates, in order: descriptions of the same publication are merged into the first, and

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,6 +21,11 @@ class Layout:
 
     passages: tuple[Passage, ...]
     short: int
+
+    @property
+    def count(self) -> int:
+        """The number of passages."""
+        return len(self.passages)
 
     @property
     def has_long_texts(self) -> bool:
@@ -67,14 +72,6 @@ def split_unit(unit: str) -> tuple[str, int]:
     """The id and the number of the passage; -1 for a publication with its short texts."""
     id, _, part = unit.partition(_PART)
     return id, int(part) if part else -1
-
-
-class Missing(NamedTuple):
-    """Passages of a publication, from number `start` on, that have no vectors yet."""
-
-    publication: Publication
-    start: int
-    passages: Sequence[Passage]
 
 
 def has_other_texts(one: Publication, other: Publication) -> bool:

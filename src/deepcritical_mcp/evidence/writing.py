@@ -13,6 +13,7 @@ from deepcritical_mcp.errors import SessionFullError
 from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication, outcomes_of
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.indexing import Indexing
+from deepcritical_mcp.evidence.missing_vectors import embed_again, missing
 from deepcritical_mcp.evidence.near_links import unlinked
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.removal import (
@@ -118,13 +119,13 @@ class Writer:
             resolved = [catalogue.resolve(id) for id in ids]
             known = list(dict.fromkeys(id for id in resolved if id))
             items, at = [catalogue[id] for id in known], now()
+            ids_gone = [name for id in known for name in catalogue.names(id)]
             gone = [RemovedItem(one.publication.id, at, one.members) for one in items]
             if gone:
                 keep_removed(space, [*removed_items(space), *gone])
             for item in items:
                 space.remove_parts(item.publication.id, item.records)
                 catalogue.remove(item.publication.id)
-            ids_gone = [one.id for item in items for one in (item.publication, *item.members)]
             linked = [unlinked(item, ids_gone) for item in catalogue.naming(ids_gone)]
             for item in linked:
                 catalogue.put(item)
@@ -183,7 +184,8 @@ class Writer:
             changed = [id for id in sorted(batch.changed) if catalogue[id].embedded or not self._embedder.failure]
             if changed:
                 await self._embed_again([catalogue[id].publication for id in changed], space, catalogue)
-                await self._write(batch.link_changed)
+            if again := sorted({*changed, *batch.unlinked}):
+                await self._write(lambda: batch.link(again))
         return decisions
 
     async def _vectors_of_unknown(
@@ -200,12 +202,12 @@ class Writer:
         vectors = await self._embedder.publications(publications)
         rows = [(one, some) for one, some in zip(publications, vectors, strict=True) if some]
         for some in batches(rows, self._batch):
-            await self._write(lambda some=some: catalogue.embed_again(space, some))
+            await self._write(lambda some=some: embed_again(catalogue, space, some))
 
     async def _index(self, ids: set[str], space: Space, catalogue: Catalogue) -> None:
         """Embed what these publications still lack: few passages now, more in the background."""
         lacking = [id for id in catalogue.waiting() if id in ids]
-        count = sum(len(row.passages) for row in catalogue.missing(lacking, EMBEDDED_AT_ONCE + 1))
+        count = sum(len(row.passages) for row in missing(catalogue, lacking, EMBEDDED_AT_ONCE + 1))
         if 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:
             await self._indexing.complete(lacking, (space, catalogue))
         if lacking:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from functools import partial
@@ -21,6 +22,7 @@ def first_row(item: KeptItem) -> Metadata:
         "source": item.publication.source,
         "order": item.order,
         "parts": item.parts,
+        "parts_of": "",
         "written": item.written,
         "similar": "\n".join(item.similar),
         "publication": dumped(item.publication),
@@ -30,8 +32,9 @@ def first_row(item: KeptItem) -> Metadata:
 
 
 def progress_row(item: KeptItem) -> Metadata:
-    """What changes in the first record when more passages have vectors; the rest of it, with a whole paper, stays."""
-    return {"parts": item.parts, "written": item.written}
+    """What changes in the first record when more passages have vectors; the rest of it, with a whole paper, stays. If
+    another process has just written other texts there, these are not their passages: `parts_of` tells."""
+    return {"parts": item.parts, "parts_of": _digest(item.publication), "written": item.written}
 
 
 def record_rows(item: KeptItem) -> list[Metadata]:
@@ -45,12 +48,18 @@ def item_of(row: Mapping[str, Any], embedded: bool) -> KeptItem:
     return KeptItem(
         publication=publication,
         order=int(row["order"]),
-        parts=int(row["parts"]),
+        parts=int(row["parts"]) if row.get("parts_of", "") in ("", _digest(publication)) else 0,
         embedded=embedded,
         written=int(row["written"]),
         similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
         given=tuple(map(partial(_sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
     )
+
+
+def _digest(publication: Publication) -> str:
+    """Tells texts apart."""
+    texts = "\n".join((publication.title, *(text.content for text in publication.texts)))
+    return hashlib.blake2b(texts.encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def _sharing(publication: Publication, member: Publication) -> Publication:

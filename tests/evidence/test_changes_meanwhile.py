@@ -1,0 +1,196 @@
+"""What other calls and processes do while one is waiting: nothing is lost, and nothing is said of another text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import anyio
+import anyio.from_thread
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.item_rows import first_row, item_of, progress_row
+from deepcritical_mcp.evidence.storage.local_space import LocalSpace
+from deepcritical_mcp.evidence.storage.rows import KeptItem
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import Publication, ScreeningMark
+from tests.evidence.stand_ins import HashingModel, piece
+
+TITLE = "Zinc and wounds"
+
+
+class Slow(HashingModel):
+    """A model that embeds certain texts only when it is let, and can be busy with documents."""
+
+    def __init__(self) -> None:
+        super().__init__(dimension=64)
+        self.holds: Callable[[Sequence[str]], bool] = lambda _: False
+        self.asked, self.let, self.is_busy = anyio.Event(), anyio.Event(), False
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self.is_busy:
+            raise EmbeddingError("The embedding model is busy with other calls.")
+        if self.holds(texts):
+            self.asked.set()
+            await self.let.wait()
+        return await super().vectors(texts)
+
+    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return await HashingModel.vectors(self, texts)
+
+
+def page(content: str, number: int = 1) -> Publication:
+    return piece(content, TITLE, source="web", url=f"https://example.org/{number}", provider="web")
+
+
+async def in_memory(model: HashingModel) -> EvidenceStore:
+    return await SessionRegistry(Settings(), model, open_backend(Settings())).open()
+
+
+@pytest.mark.parametrize("what", ["longer", "removed", "excluded", "retracted"])
+async def test_what_another_process_writes_while_a_text_is_embedded_stays(chroma_server: Any, what: str) -> None:
+    settings = Settings(chroma_url=chroma_server.url)
+    model, other = Slow(), HashingModel(dimension=64)
+    registries = [SessionRegistry(settings, one, open_backend(settings)) for one in (model, other)]
+    store = await registries[0].open()
+    await store.add_evidence([page("A short page.")])
+    (id,) = await store.ids()
+    elsewhere = await registries[1].get(store.session_id)
+    model.holds = lambda texts: any("longer" in text for text in texts)
+    async with anyio.create_task_group() as group:
+        group.start_soon(store.add_evidence, [page("A longer page than that.")])
+        await model.asked.wait()
+        if what == "longer":
+            await elsewhere.add_evidence([page("The longest page of all, than which there is none longer.")])
+        elif what == "removed":
+            await elsewhere.remove([id])
+        elif what == "excluded":
+            await elsewhere.decide([ScreeningMark(id=id, verdict="excluded", reason="animals")])
+        else:
+            (known,) = (await elsewhere.publications([id])).values()
+            await elsewhere.set_statuses([known.model_copy(update={"status": "retracted"})])
+        model.let.set()
+    for one in (store, elsewhere):
+        found = [*(await one.publications(await one.ids())).values()]
+        assert len(found) == (what != "removed")
+        for publication in found:
+            assert (publication.status == "retracted") == (what == "retracted")
+            assert (publication.screening == "excluded") == (what == "excluded")
+            content = publication.texts[0].content
+            assert ("longest" in content) == (what == "longer")
+            (shown,) = await one.search_similar(f"{TITLE}. {content}")
+            assert shown.relevance == pytest.approx(1.0, abs=1e-5)
+    for registry in registries:
+        await registry.aclose()
+
+
+async def test_what_a_search_shows_is_relevant_as_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = await in_memory(HashingModel(dimension=64))
+    await store.add_evidence([page("A short page.")])
+    nearest, is_first = LocalSpace.nearest, [True]
+
+    def then_replaced(self: LocalSpace, *asked: Any, **options: Any) -> Any:
+        found = nearest(self, *asked, **options)
+        if is_first.pop() if is_first else False:
+            anyio.from_thread.run(store.add_evidence, [page("A longer page than that.")])
+        return found
+
+    monkeypatch.setattr(LocalSpace, "nearest", then_replaced)
+    (shown,) = await store.search_similar(f"{TITLE}. A short page.")
+    assert not is_first
+    monkeypatch.undo()
+    assert shown == (await store.search_similar(f"{TITLE}. A short page."))[0]
+    assert (shown.content, shown.relevance < 0.9) == ("A longer page than that.", True)
+
+
+async def test_on_a_server_too(chroma_server: Any) -> None:
+    settings = Settings(chroma_url=chroma_server.url)
+    model = Slow()
+    registries = [SessionRegistry(settings, one, open_backend(settings)) for one in (model, HashingModel(dimension=64))]
+    store = await registries[0].open()
+    await store.add_evidence([page("A short page.")])
+    elsewhere = await registries[1].get(store.session_id)
+    query = model.query_vectors
+
+    async def then_replaced(texts: Sequence[str]) -> NDArray[np.float32]:
+        found = await query(texts)
+        await elsewhere.add_evidence([page("A longer page than that.")])
+        return found
+
+    model.query_vectors = then_replaced
+    (shown,) = await store.search_similar(f"{TITLE}. A longer page than that.")
+    assert (shown.content, shown.relevance) == ("A longer page than that.", pytest.approx(1.0, abs=1e-5))
+    for registry in registries:
+        await registry.aclose()
+
+
+async def test_what_waits_for_its_vector_takes_no_place_of_others() -> None:
+    model = Slow()
+    store = await in_memory(model)
+    await store.add_evidence([page("Zinc."), page("Copper heals.", 2)])
+    model.is_busy = True
+    await store.add_evidence([page("Iron and manganese were weighed.")])
+    found = await store.search_similar(f"{TITLE}. Zinc.")
+    assert {one.content for one in found} == {"Copper heals.", "Iron and manganese were weighed."}
+
+
+async def test_each_relevance_is_that_of_its_own_record() -> None:
+    model = Slow()
+    store = await in_memory(model)
+    pages = [page(f"{metal} heals wounds.", number) for number, metal in enumerate(("Zinc", "Copper", "Iron"))]
+    expected = await store.relevance("a question", pages)
+    model.is_busy = True
+    await store.add_evidence(pages)
+    model.is_busy = False
+    model.holds = lambda texts: len(texts) == len(pages)
+    found: list[float] = []
+
+    async def ask() -> None:
+        found.extend(await store.relevance("a question", [*kept.values()]))
+
+    kept = await store.publications(await store.ids())
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await model.asked.wait()
+        model.holds = lambda _: False
+        await store.search_similar("zinc")  # which embeds what is missing
+        await store.add_evidence([page("Zinc heals wounds, and more was said of zinc later.", 0)])
+        model.let.set()
+    assert found == pytest.approx(expected)
+
+
+async def test_without_documents_vectors_relevance_measures_words() -> None:
+    model = Slow()
+    store = await in_memory(model)
+    model.is_busy = True
+    pages = [page("Zinc heals wounds."), page("Copper.", 2)]
+    await store.add_evidence(pages)
+    first, second = await store.relevance("zinc heals", pages)
+    assert first > second
+    await store.related("zinc", exclude=())
+    assert any("words only, and relevance" in one for one in store.warnings)
+
+
+async def test_a_busy_model_is_blamed_only_for_the_sentences_that_are_quoted() -> None:
+    model = Slow()
+    store = await in_memory(model)
+    await store.add_evidence([page("Zinc heals wounds. " * 20 + "Copper does not, as was found in mice.")])
+    model.is_busy = True
+    found = await store.search("does copper heal?")
+    await store.passages("does copper heal?", found, [100])
+    (warning,) = store.warnings
+    assert warning.endswith("The sentences that are quoted were chosen by words only.")
+
+
+def test_vectors_of_an_earlier_text_are_none_of_the_text_that_was_written_meanwhile() -> None:
+    before = KeptItem(page("A short page."), order=0, parts=3, embedded=True, written=1)
+    now = KeptItem(page("A longer page than that."), order=0, parts=2, embedded=True, written=2)
+    assert item_of({**first_row(now)}, True).parts == 2
+    assert item_of({**first_row(now), **progress_row(before)}, True).parts == 0
+    assert item_of({**first_row(before), **progress_row(before)}, True).parts == 3
