@@ -45,8 +45,8 @@ class Slow(HashingModel):
         return await HashingModel.vectors(self, texts)
 
 
-def page(content: str, number: int = 1) -> Publication:
-    return piece(content, TITLE, source="web", url=f"https://example.org/{number}", provider="web")
+def page(content: str, number: int = 1, title: str = TITLE) -> Publication:
+    return piece(content, title, source="web", url=f"https://example.org/{number}", provider="web")
 
 
 async def in_memory(model: HashingModel) -> EvidenceStore:
@@ -133,7 +133,7 @@ async def test_on_a_server_too(chroma_server: Any) -> None:
 async def test_what_waits_for_its_vector_takes_no_place_of_others() -> None:
     model = Slow()
     store = await in_memory(model)
-    await store.add_evidence([page("Zinc."), page("Copper heals.", 2)])
+    await store.add_evidence([page("Zinc."), page("Copper heals.", 2, "Beta")])
     model.is_busy = True
     await store.add_evidence([page("Iron and manganese were weighed.")])
     found = await store.search_similar(f"{TITLE}. Zinc.")
