@@ -86,6 +86,13 @@ async def test_a_text_that_changed_is_not_like_what_the_earlier_one_was_like(emb
     assert await links(store) == [((await store.ids())[2],), (), (first,)]
 
 
+async def test_nor_is_what_is_added_at_the_same_time_like_the_earlier_text(embedder: EmbeddingService) -> None:
+    store = await opened(embedder)
+    await store.add_evidence([page(1, ASPIRIN)])
+    await store.add_evidence([page(1, VITAMIN), page(2, ASPIRIN)])
+    assert await links(store) == [(), ()]
+
+
 async def test_what_was_kept_beside_a_busy_model_is_linked_when_it_is_embedded(embedder: EmbeddingService) -> None:
     model = Busy(embedder)
     store = await opened(model)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ from deepcritical_mcp.evidence.placement import Match, Placement
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
 from deepcritical_mcp.evidence.units import Layout, has_other_texts
-from deepcritical_mcp.models import Evidence, Publication, merged, united
+from deepcritical_mcp.models import Publication, merged, united
 
 SAME_TITLE = 0.9
 """Lowest token sort ratio of titles at which two publications close in meaning are versions of one another."""
@@ -60,31 +59,6 @@ class Decision:
     match: Match | None = None
     folds: tuple[tuple[str, float], ...] = ()
     full: bool = False
-    separates: bool = False
-
-
-@dataclass(frozen=True)
-class AddOutcome:
-    """What became of one publication.
-
-    Attributes:
-        index: its position in the call.
-        status: "added", or "duplicate" of a stored publication.
-        publication: as stored now, under its id in this session.
-        evidence: the same as clients see it.
-        similarity: of the duplicate to the stored publication, 1.0 for the same identity; 0.0 if added.
-        reason: why it is a duplicate, e.g. "same PMID"; "" if added.
-        folds: ids of nearly identical publications, with their cosines.
-        separates: whether publications that were merged before are kept apart because of this one.
-    """
-
-    index: int
-    status: Literal["added", "duplicate"]
-    publication: Publication
-    evidence: Evidence
-    similarity: float = 0.0
-    reason: str = ""
-    folds: tuple[tuple[str, float], ...] = ()
     separates: bool = False
 
 
@@ -157,9 +131,9 @@ class Batch:
             found = self._space.nearest(near_to, limit, least=least - ROUNDING)
             for index, rows in zip(embedded, found, strict=True):
                 for row in rows:
-                    count = self._catalogue[row.id].vector_count if row.id in self._catalogue else 0
-                    if row.part < min(count, self._catalogue.short(row.id)):
-                        near[index][row.id] = max(row.cosine, near[index].get(row.id, -1.0))
+                    is_known = row.id in self._catalogue and self._catalogue[row.id].vector_count
+                    if is_known and row.part == 0 < self._catalogue.short(row.id):
+                        near[index][row.id] = row.cosine
         return near
 
     def _decide(self, new: NewPublication, near: Mapping[str, float]) -> Decision:
@@ -172,8 +146,9 @@ class Batch:
         others = {id: vectors for id, vectors in self._new.items() if is_compared and vectors}
         staged = {id: vectors for id, vectors in others.items() if self._catalogue.short(id)}
         cosines = {id: float(np.dot(_array(new.vectors[0]), _array(some[0]))) for id, some in staged.items()}
-        # A neighbor may have been given another id within this batch.
-        similarities = _Similarities((self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items())
+        # A neighbor may have been given another id within this batch, or another text, which `link` compares.
+        found = [(self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items()]
+        similarities = _Similarities(one for one in found if one[0] not in self.unlinked)
         if match := self._by_meaning(new, similarities):
             return self._merge_into(new.publication, match)
         if len(self._catalogue) >= self._max_evidence:
@@ -222,7 +197,7 @@ class Batch:
             )
             id = self._id(base_id(publication.id), cluster, before, place.affected)
             publication = publication.model_copy(update={"id": id})
-            given = tuple(member.publication for member in cluster) if len(cluster) > 1 else ()
+            given = tuple(self._given(member, cluster, facts) for member in cluster) if len(cluster) > 1 else ()
             if before:
                 entry = entries[before]
                 self._put(entry, replace(entry, publication=publication, given=given))
@@ -233,6 +208,14 @@ class Batch:
                 self._put(None, replace(item, given=given, similar=folds if facts in has else ()), vectors)
             result = publication if facts in has else result
         return result
+
+    def _given(self, member: Member, cluster: Cluster, new: Publication) -> Publication:
+        """A member as it is kept. A `new` one does not bring the id of a publication that it is no part of."""
+        if member.facts == new and (owner := self._catalogue.resolve(member.publication.id)):
+            facts = [one.facts for one in cluster]
+            if not any(one.facts in facts for one in self._catalogue.members(owner)):
+                return member.publication.model_copy(update={"id": f"{member.publication.id}#{member.digest}"})
+        return member.publication
 
     def _continued(self, place: Placement) -> dict[int, str]:
         """Which of the stored publications each cluster continues, by the cluster's place: it has some of its members,
@@ -372,24 +355,3 @@ def _is_compared(publication: Publication) -> bool:
 
 def _array(vector: Vector) -> NDArray[np.float32]:
     return np.asarray(vector, np.float32)
-
-
-def outcomes_of(decisions: Sequence[Decision], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
-    """What became of each publication in the end: later ones of the same call may have given it another id."""
-    outcomes: list[AddOutcome] = []
-    for index, decision in enumerate(decisions):
-        if not decision.full:
-            publication, match = catalogue[decision.publication.id].publication, decision.match
-            outcomes.append(
-                AddOutcome(
-                    index=index,
-                    status="duplicate" if match else "added",
-                    publication=publication,
-                    evidence=catalogue.shown(publication),
-                    similarity=match.similarity if match else 0.0,
-                    reason=match.reason if match else "",
-                    folds=decision.folds,
-                    separates=decision.separates,
-                )
-            )
-    return tuple(outcomes)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
+from deepcritical_mcp.errors import EvidenceStoreError
 from deepcritical_mcp.evidence.clustering import (
     Cluster,
     LookupKey,
@@ -75,6 +77,10 @@ class Catalogue:
         # An item under an earlier id may have outlived its renaming: the later one takes its place.
         for item in sorted(kept.values(), key=lambda item: (bool(item.given), item.order)):
             catalogue.put(item, index.texts(item), index.keys(item))
+        with contextlib.suppress(EvidenceStoreError):
+            for item in kept.values():
+                if item.publication.id not in catalogue and not is_gone(item):
+                    space.remove_parts(item.publication.id, item.records)
         catalogue.changed = index.ids != {id: item.written for id, item in catalogue._items.items()}
         space.load_vectors(*index.vectors(catalogue._items.values()))
         return catalogue
@@ -231,7 +237,7 @@ class Catalogue:
         if id != base:
             owners = [one for one in owners if any(id.endswith(member.digest) for member in self._members[one])]
         if owners:
-            return owners[0]
+            return min(owners, key=lambda one: (one != base, self._held(one).order))
         kind, _, value = id.partition(":")
         kind = {"pubmed": "pmid", "pmc": "pmcid"}.get(kind, kind)
         value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")

@@ -10,12 +10,13 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
-from deepcritical_mcp.evidence.adding import AddOutcome, without_duplicates
+from deepcritical_mcp.evidence.adding import without_duplicates
 from deepcritical_mcp.evidence.anchors import with_anchor, with_sections
 from deepcritical_mcp.evidence.answering import TextPlace
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.indexing import Indexing, unfinished
+from deepcritical_mcp.evidence.outcomes import AddOutcome
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.projection import Point
 from deepcritical_mcp.evidence.question_answers import answers_in

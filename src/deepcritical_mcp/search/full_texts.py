@@ -18,7 +18,7 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionFullError,
 )
-from deepcritical_mcp.evidence.adding import AddOutcome
+from deepcritical_mcp.evidence.outcomes import AddOutcome
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import (
     NO_ABSTRACT,

@@ -20,7 +20,7 @@ from deepcritical_mcp.sources.base import Fetched, Hit, Source
 from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.adding import AddOutcome
+    from deepcritical_mcp.evidence.outcomes import AddOutcome
 
 MAX_LISTED_IDS = 10
 

@@ -9,7 +9,7 @@ import anyio
 
 from deepcritical_mcp.config import variable_name
 from deepcritical_mcp.errors import AllProvidersFailedError, ConfigurationError, DeepCriticalError
-from deepcritical_mcp.evidence.adding import AddOutcome
+from deepcritical_mcp.evidence.outcomes import AddOutcome
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, SearchResult
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.asking import fuse

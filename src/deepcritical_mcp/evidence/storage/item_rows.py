@@ -48,7 +48,7 @@ def item_of(row: Mapping[str, Any], embedded: bool) -> KeptItem:
     return KeptItem(
         publication=publication,
         order=int(row["order"]),
-        parts=int(row["parts"]) if row.get("parts_of", "") in ("", _digest(publication)) else 0,
+        parts=int(row["parts"]) if not (of := row.get("parts_of")) or of == _digest(publication) else 0,
         embedded=embedded,
         written=int(row["written"]),
         similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),

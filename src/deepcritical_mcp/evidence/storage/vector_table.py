@@ -111,10 +111,15 @@ class VectorTable:
             found: list[list[NearPassage]] = []
             for start in range(0, len(queries), MAX_QUERIES):
                 cosines = self._cosines(queries[start : start + MAX_QUERIES], used)
-                rows = np.arange(used) if least <= -1.0 else np.flatnonzero((cosines >= least).any(axis=1))
-                cosines = np.ascontiguousarray((cosines if len(rows) == used else cosines[rows]).T)
-                labels = self._labels[rows]
-                cosines[:, labels == _FREE if label is None else labels != label] = -np.inf
+                if least > -1.0:
+                    rows = np.flatnonzero((cosines >= least).any(axis=1))
+                    cosines, labels = cosines[rows], self._labels[rows]
+                else:
+                    rows, labels = None, self._labels[:used]
+                cosines = np.ascontiguousarray(cosines.T)
+                others = labels == _FREE if label is None else labels != label
+                if others.any():
+                    cosines[:, others] = -np.inf
                 found += [self._best(row, limit, rows, least) for row in cosines]
             return found
 
@@ -124,13 +129,16 @@ class VectorTable:
         return (blocks @ queries.T).reshape(-1, len(queries))[:used]
 
     def _best(
-        self, cosines: NDArray[np.float32], limit: int, rows: NDArray[np.int64], least: float
+        self, cosines: NDArray[np.float32], limit: int, rows: NDArray[np.int64] | None, least: float
     ) -> list[NearPassage]:
-        some = np.argpartition(-cosines, limit - 1)[:limit] if limit < len(cosines) else np.arange(len(cosines))
-        values = cosines[some]
-        order = np.argsort(-values, kind="stable")
-        found = zip(rows[some[order]].tolist(), values[order].tolist(), strict=True)
+        """The nearest of those `rows`; of all rows if None."""
+        if limit < len(cosines):
+            some = np.flatnonzero(cosines >= np.partition(cosines, -limit)[-limit])
+        else:
+            some = np.arange(len(cosines))
+        order = some[np.argsort(-cosines[some], kind="stable")][:limit]
         places, worst = self._places, least if least > -1.0 else -np.inf
+        found = zip((order if rows is None else rows[order]).tolist(), cosines[order].tolist(), strict=True)
         return [
             NearPassage(places[row][0], places[row][1], cosine)
             for row, cosine in found
