@@ -311,10 +311,12 @@ class Batch:
 
     def _folds(self, new: NewPublication, similarities: _Similarities) -> list[str]:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
+        if not (close := similarities.at_least(self._same_meaning)):
+            return []
         identity, count = Member.of(new.publication).identity, Layout.of(new.publication).count
         return [
             id
-            for id in similarities.at_least(self._same_meaning)
+            for id in close
             if (similarities[id] >= self._folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
             and self._catalogue.layout(id).count == count
             and not opposed(new.publication, self._catalogue[id].publication)
