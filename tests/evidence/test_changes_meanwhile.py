@@ -20,7 +20,7 @@ from deepcritical_mcp.evidence.storage.local_space import LocalSpace
 from deepcritical_mcp.evidence.storage.rows import KeptItem
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
-from tests.evidence.stand_ins import HashingModel, piece
+from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
 
 TITLE = "Zinc and wounds"
 
@@ -107,6 +107,23 @@ async def test_what_a_search_shows_is_relevant_as_it_is_shown(monkeypatch: pytes
     monkeypatch.undo()
     assert shown == (await store.search_similar(f"{TITLE}. A short page."))[0]
     assert (shown.content, shown.relevance < 0.9) == ("A longer page than that.", True)
+
+
+async def test_a_text_may_come_before_the_passages_that_a_search_has_found() -> None:
+    model = Slow()
+    store = await in_memory(model)
+    await store.add_evidence([paper(long_sections("zinc", 2), TITLE, pmid="1")])
+    query = model.query_vectors
+
+    async def then_added(texts: Sequence[str]) -> NDArray[np.float32]:
+        await store.add_evidence([piece("Rats were given copper.", TITLE, pmid="1")])
+        return await query(texts)
+
+    model.query_vectors = then_added
+    found = await store.search_similar("in step 0 of the methods, zinc was weighed again")
+    assert {one.id for one in found} == {"pubmed:1", "pubmed:1~2"}
+    for one in found:
+        assert ("copper" in one.content) == (one.id == "pubmed:1")
 
 
 async def test_on_a_server_too(chroma_server: Any) -> None:

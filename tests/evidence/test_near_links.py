@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import anyio
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -91,6 +92,28 @@ async def test_nor_is_what_is_added_at_the_same_time_like_the_earlier_text(embed
     await store.add_evidence([page(1, ASPIRIN)])
     await store.add_evidence([page(1, VITAMIN), page(2, ASPIRIN)])
     assert await links(store) == [(), ()]
+    outcomes = await store.add_evidence([page(3, ASPIRIN), page(2, VITAMIN)])
+    first, second, _ = await store.ids()
+    assert [one.folds for one in outcomes] == [(), ()]
+    assert await links(store) == [(second,), (first,), ()]
+
+
+async def test_what_gets_another_id_stays_linked_though_the_call_is_cancelled(embedder: EmbeddingService) -> None:
+    store = await opened(embedder)
+    title = "Aspirin and colorectal adenoma in adults"
+    await store.add_evidence([piece(ASPIRIN, title, doi=BOOK), page(1, ASPIRIN)])
+    with anyio.CancelScope() as scope:
+        write = store._write  # pyright: ignore[reportPrivateUsage]
+
+        async def cancelled(work: Callable[[], object]) -> object:
+            done = await write(work)
+            scope.cancel()
+            return done
+
+        store._writer._write = cancelled  # pyright: ignore[reportPrivateUsage]
+        await store.add_evidence([piece(ASPIRIN, title, doi=BOOK, pmid="1")])
+    renamed, other = await store.ids()
+    assert (renamed, await links(store)) == ("pubmed:1", [(other,), (renamed,)])
 
 
 async def test_what_was_kept_beside_a_busy_model_is_linked_when_it_is_embedded(embedder: EmbeddingService) -> None:

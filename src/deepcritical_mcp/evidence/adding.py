@@ -105,6 +105,7 @@ class Batch:
                 first = len(self._catalogue[id].records) if id in self._catalogue else 0
                 if first < parts:
                     self._space.remove_parts(id, range(first, parts))
+            self.link(sorted(self.unlinked - self.changed))
         self._new.clear()
         return decisions
 

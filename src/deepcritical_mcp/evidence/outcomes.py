@@ -42,6 +42,7 @@ def outcomes_of(decisions: Sequence[Decision], catalogue: Catalogue) -> tuple[Ad
     for index, decision in enumerate(decisions):
         if not decision.full:
             publication, match = catalogue[decision.publication.id].publication, decision.match
+            links, folds = catalogue.links(publication.id), dict(decision.folds)
             outcomes.append(
                 AddOutcome(
                     index=index,
@@ -50,7 +51,7 @@ def outcomes_of(decisions: Sequence[Decision], catalogue: Catalogue) -> tuple[Ad
                     evidence=catalogue.shown(publication),
                     similarity=match.similarity if match else 0.0,
                     reason=match.reason if match else "",
-                    folds=decision.folds,
+                    folds=tuple((own, folds[id]) for id in folds if (own := catalogue.resolve(id)) in links),
                     separates=decision.separates,
                 )
             )

@@ -126,7 +126,8 @@ class Search:
             chosen, relevance = self._chosen(asked, limit, min_relevance)
         close = vectors is None or not chosen or any(self._is_close(variant, id) for variant in asked for id in chosen)
         shown = self._shown(chosen, relevance, asked[0])
-        parts = [one.content if one.anchor else self._part(id, asked[0]) for id, one in zip(chosen, shown, strict=True)]
+        rows = zip(chosen, shown, strict=True)
+        parts = [one.content if one.anchor else self._part(unit, asked[0]) for unit, one in rows]
         return Found(tuple(shown), tuple(parts), close)
 
     def _chosen(
@@ -297,12 +298,12 @@ class Search:
         first = next((at for at, one in enumerate(some) if self._scope.includes_text(one.text)), 0)
         return some[min(asked.parts.get(unit, first), len(some) - 1)]
 
-    def _part(self, id: str, asked: _Variant) -> str:
+    def _part(self, unit: str, asked: _Variant) -> str:
         """The passage closest to the query, without the title in front of it."""
-        passage = self._passage(id, asked)
+        passage = self._passage(unit, asked)
         if passage.text.content == NO_ABSTRACT:
             return NO_ABSTRACT
-        title = own_title(self._catalogue[id].publication, passage.text)
+        title = own_title(self._catalogue[split_unit(unit)[0]].publication, passage.text)
         return passage.content.removeprefix(f"{title}. ") if title else passage.content
 
 

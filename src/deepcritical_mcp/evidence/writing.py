@@ -184,9 +184,7 @@ class Writer:
             # wait for this session: the background does that.
             changed = [id for id in sorted(batch.changed) if catalogue[id].embedded or not self._embedder.failure]
             if changed:
-                await self._embed_again([catalogue[id].publication for id in changed], space, catalogue)
-            if again := sorted({*changed, *batch.unlinked}):
-                await self._write(lambda: batch.link(again))
+                await self._embed_again([catalogue[id].publication for id in changed], batch, space, catalogue)
         return decisions
 
     async def _vectors_of_unknown(
@@ -197,13 +195,20 @@ class Writer:
         embedded = iter(await self._embedder.publications(unknown, room))
         return [() if id else next(embedded) for id in known]
 
-    async def _embed_again(self, publications: Sequence[Publication], space: Space, catalogue: Catalogue) -> None:
+    async def _embed_again(
+        self, publications: Sequence[Publication], batch: Batch, space: Space, catalogue: Catalogue
+    ) -> None:
         """Embed the current texts of stored publications, of long ones the first passages; without a model, their old
         vectors stay."""
         vectors = await self._embedder.publications(publications)
         rows = [(one, some) for one, some in zip(publications, vectors, strict=True) if some]
+
+        def write(some: Sequence[tuple[Publication, Sequence[Vector]]]) -> None:
+            embed_again(catalogue, space, some)
+            batch.link(publication.id for publication, _ in some)
+
         for some in batches(rows, self._batch):
-            await self._write(lambda some=some: embed_again(catalogue, space, some))
+            await self._write(lambda some=some: write(some))
 
     async def _index(self, ids: set[str], space: Space, catalogue: Catalogue) -> None:
         """Embed what these publications still lack: few passages now, more in the background."""
