@@ -203,6 +203,23 @@ def test_the_year_of_a_comment_is_not_that_of_the_work(place: str, year: str) ->
 
 
 @pytest.mark.parametrize(
+    "notice",
+    [
+        "[retracted in: Lancet. 2010;375(9713):445]",
+        "[published correction appears in N Engl J Med 2023;387:1]",
+        "(Erratum: N Engl J Med 2023;387(2):99)",
+        "(Retracted article. See vol. 387, pg. 99, 2023)",
+    ],
+)
+def test_a_notice_in_brackets_does_not_say_where_the_work_is(notice: str) -> None:
+    for title in (f"{TITLE} {notice}.", f"{TITLE}. {notice}"):
+        written = f"{PEOPLE}. {title} N Engl J Med 2022;386(15):1397-408."
+        agreement = compare(read_reference(written), TABLETS)
+        assert agreement.is_accepted
+        assert {one.field: one.verdict for one in agreement.fields if one.verdict != "agrees"} == {}
+
+
+@pytest.mark.parametrize(
     ("title", "agrees"),
     [
         ("Vitamin D for the Prevention of Falls in Older People", "agrees"),

@@ -21,6 +21,13 @@ _OF_JOURNAL = re.compile(
 )
 """In a journal's name: "J Appl Physiol (1985). 2002;93:1563", "Spine (Phila Pa 1976)"; no volume stands before it, and
 no comment between it and the work's own year."""
+_NOTICE = re.compile(
+    r"\s?[(\[](?:published |an? |see |with |has been |was )?"
+    r"(?:retract|withdrawn|errat|correct|corrigend|addend|expression of concern|concern in|republished|update in)"
+    r"[^\[\]()]{0,160}(?:\([^()]{0,40}\)[^\[\]()]{0,80}){0,3}[)\]]",
+    re.IGNORECASE,
+)
+"""What became of the work: "[retracted in: Lancet. 2010;375(9713):445]"."""
 _OF_VISIT = re.compile(
     rf"\b(?:accessed|cited|retrieved|viewed|visited|consulted|abgerufen|Zugriff|consulté|consultado)\b[^;\])]{{0,40}}?"
     rf"\b{_NUMBER}\b",
@@ -43,9 +50,9 @@ _MOST_PLACES = 8
 """Numbers in a title may look like a place, too: "1,4-dichlorobenzene"."""
 
 
-def without_years_of_journals(text: str) -> str:
-    """A text without the years that belong to names of journals."""
-    return _OF_JOURNAL.sub("", text)
+def without_notices(text: str) -> str:
+    """A text without the years that belong to names of journals, and without the places of notices in brackets."""
+    return _NOTICE.sub("", _OF_JOURNAL.sub("", text))
 
 
 def stated_year(text: str, start: int, end: int) -> tuple[int, int] | None:
@@ -56,7 +63,7 @@ def stated_year(text: str, start: int, end: int) -> tuple[int, int] | None:
     """
     if found := _first(_without(text[:start], _OF_VISIT)):
         return found
-    after = _without(text[end:], _OF_JOURNAL, _OF_VISIT)
+    after = _without(text[end:], _OF_JOURNAL, _NOTICE, _OF_VISIT)
     places = [one.end() for one in islice(_PLACE.finditer(after), _MOST_PLACES)]
     behind = [found.end() if (found := _BEHIND_PLACE.match(after, place)) else place for place in places]
     ends = [stop for pair in zip(places, behind, strict=True) for stop in pair] or [len(after)]

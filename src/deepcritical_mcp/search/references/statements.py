@@ -9,7 +9,7 @@ import calendar
 import re
 from dataclasses import dataclass
 
-from deepcritical_mcp.search.references.stated_years import stated_year, without_years_of_journals
+from deepcritical_mcp.search.references.stated_years import stated_year, without_notices
 
 _MONTHS = "|".join((*calendar.month_name[1:], *calendar.month_abbr[1:], "Sept", "Winter", "Spring", "Summer", "Autumn"))
 _DATE = re.compile(
@@ -88,7 +88,7 @@ class Statements:
 
 def statements_around(text: str, start: int, end: int) -> Statements:
     """What a reference says if its title stands between `start` and `end`; the same place if it has no title."""
-    before, title, after = text[:start], text[start:end], without_years_of_journals(text[end:])
+    before, title, after = text[:start], text[start:end], without_notices(text[end:])
     year = text[slice(*found)] if (found := stated_year(text, start, end)) else ""
     head, _, behind_year = _parted(before, year)
     if not title and not before and (found := ET_AL.search(after[:_NAMES_AT_MOST])):
