@@ -59,4 +59,4 @@ def _may_mean(label: str, words: Sequence[str], record: Publication) -> bool:
 
 
 def _is_by_group(record: Publication) -> bool:
-    return any(not one.given and not one.initials for one in record.authors)
+    return all(not one.given and not one.initials for one in record.authors)
