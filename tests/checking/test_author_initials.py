@@ -36,7 +36,10 @@ async def test_initials_of_somebody_else_are_a_difference(names: str, written: s
     assert graver(outcome) == {"authors"}
 
 
-@pytest.mark.parametrize("names", ["Müller KJ, van der Berg A", "Müller JK, van der Berg W", "Müller JK, O'Connor PS"])
+@pytest.mark.parametrize(
+    "names",
+    ["Müller KJ, van der Berg A", "Müller WK, van der Berg A", "Müller JK, van der Berg W", "Müller JK, O'Connor PS"],
+)
 async def test_one_other_initial_or_another_order_is_minor(names: str) -> None:
     outcome = await checked(f"{names}. {REST}")
     assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]

@@ -52,7 +52,8 @@ class _Person(NamedTuple):
 
 def initials_problem(people: str, authors: Sequence[AuthorName]) -> ReferenceProblem | None:
     """What is wrong with the initials in a list of authors: those that have no letter in common with an author of that
-    name, or that have another order. Minor, unless it is the first author, or if there are several.
+    name, or that have another order or another first letter. Minor, unless they have none in common with the first
+    author's, or with several.
 
     Of a given name, the first letter counts. Names that the record does not have are not compared.
     """
@@ -64,7 +65,9 @@ def initials_problem(people: str, authors: Sequence[AuthorName]) -> ReferencePro
             continue
         if not any(_may_be(person.initials, one) for one in named):
             wrong.append((person, named[0]))
-        elif len(named) == 1 and _is_other_order(person.initials, named[0]):
+        elif len(named) == 1 and (
+            _is_other_order(person.initials, named[0]) or _is_other_first(person.initials, named[0])
+        ):
             swapped.append((person, named[0]))
     if not wrong and not swapped:
         return None
@@ -111,3 +114,10 @@ def _is_other_order(initials: str, author: AuthorName) -> bool:
     """Whether these are the author's initials in another order."""
     own = "".join(_LETTER.findall(author.initials)) or "".join(word[0] for word in _WORD.findall(author.given)).upper()
     return initials != own and len(initials) > 1 and sorted(initials) == sorted(own)
+
+
+def _is_other_first(initials: str, author: AuthorName) -> bool:
+    """Whether the first of several initials is none of the author's, and no other form of it."""
+    known = _known(author)
+    alike = any(frozenset((initials[0], letter)) in _ALIKE for letter in known)
+    return len(initials) > 1 and len({*known}) > 1 and initials[0] not in known and not alike

@@ -23,7 +23,8 @@ _OF_JOURNAL = re.compile(
 no comment between it and the work's own year."""
 _NOTICE = re.compile(
     r"\s?[(\[](?:published |an? |see |with |has been |was )?"
-    r"(?:retract|withdrawn|errat|correct|corrigend|addend|expression of concern|concern in|republished|update in)"
+    r"(?:retract|withdrawn|errat|correct|corrigend|addend|expression of concern|concern in|republished|update in|"
+    r"comments? in)"
     r"[^\[\]()]{0,160}(?:\([^()]{0,40}\)[^\[\]()]{0,80}){0,3}[)\]]",
     re.IGNORECASE,
 )
