@@ -15,7 +15,7 @@ OTHERS = article(
     "30000051",
     "Names.",
     "Iwanow, Juri P; Smith, William; Smith-Jones, Ann; de la Cruz, José; Wang, Xiao-Ming; Wang, Yu; El Fassi, Daniel; "
-    "Garcia Lopez, Maria; Doe, John Q; Bare, J; Old Group",
+    "Garcia Lopez, Maria; Doe, John Q; Bare, J; Gorman, Anthony J; Hill, Elizabeth; Old Group",
 ).authors
 
 
@@ -25,6 +25,8 @@ OTHERS = article(
         ("Müller X, van der Berg A", "Müller X", "Müller JK"),
         ("Müller, X., & van der Berg, A.", "Müller, X", "Müller JK"),
         ("X. Müller, A. van der Berg, S. P. O'Connor", "X. Müller", "Müller JK"),
+        ("Xaver Müller, Anna van der Berg, and Sean P. O'Connor", "Xaver Müller", "Müller JK"),
+        ("Xaver Müller et al", "Xaver Müller", "Müller JK"),
         ("Müller JK, van der Berg W, O'Connor A, et al", "van der Berg W, O'Connor A", "van der Berg A, O'Connor SP"),
     ],
 )
@@ -34,7 +36,10 @@ async def test_initials_of_somebody_else_are_a_difference(names: str, written: s
     assert graver(outcome) == {"authors"}
 
 
-@pytest.mark.parametrize("names", ["Müller KJ, van der Berg A", "Müller JK, van der Berg W", "Müller JK, O'Connor PS"])
+@pytest.mark.parametrize(
+    "names",
+    ["Müller KJ, van der Berg A", "Müller WK, van der Berg A", "Müller JK, van der Berg W", "Müller JK, O'Connor PS"],
+)
 async def test_one_other_initial_or_another_order_is_minor(names: str) -> None:
     outcome = await checked(f"{names}. {REST}")
     assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]
@@ -70,6 +75,9 @@ async def test_initials_that_may_be_theirs_are_no_difference(names: str) -> None
         "Doe JQ 3rd, Doe Q, Bare J, Old Group",
         "Xiao-Ming Wang, William Smith",
         "WANG XM, SMITH W",
+        "Yuri Iwanow, Bill Smith, José de la Cruz, Maria Garcia Lopez, Smith William, Tony J. Gorman, Élise Hill",
+        "Iwanow Juri, Hill Smith, Wang Yu",
+        "Gorman T, Hill B",
         "",
     ],
 )

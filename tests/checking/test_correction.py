@@ -392,3 +392,9 @@ def test_any_text_gives_one_line_or_nothing(text: str) -> None:
     problems = [ReferenceProblem(field=one, written="x", true="2019") for one in fields]
     result = corrected(f"Kim S. {text}", paper(), problems)
     assert "\n" not in result
+
+
+def test_a_year_is_corrected_in_the_place_and_not_in_a_comment() -> None:
+    listed = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care"
+    comment = "Accessed 4 May 2023. Data of (2001) and (2009)."
+    assert correct(f"{listed} 2009;28(4):214-21. {comment}") == f"{listed} 2019;28(4):214-21. {comment}"

@@ -148,6 +148,8 @@ async def test_a_supplement_belongs_to_the_volume() -> None:
         ("Müller et al., 2019; PMID 30000001", "verified"),
         ("Okada et al., 2007; PMID 30000001", "wrong_id"),
         ("Okada et al., 2019; PMID 30000001", "wrong_id"),
+        ("Okada et al., 2019; PMID 30000008", "wrong_id"),  # by a group and Patel
+        ("Patel et al., 2020; PMID 30000008", "verified"),
         ("Okada 2019 (zinc in the elderly); PMID 30000001", "verified"),  # the name may not be an author's: only said
         ("Müller et al., 2015; PMID 30000001", "differs"),
         (

@@ -79,6 +79,10 @@ async def test_what_is_said_of_one_work_is_no_further_one(rest: str) -> None:
         " (but see Miller 2018).",
         ". Vgl. auch Miller und Baker, Träume mit Zink, 2018.",
         ". Miller and Baker, Dreaming on zinc, Clin Epidemiol 2018.",
+        " and Miller 2018, NEJM 44:e112.",
+        " [reviewed in: Miller J, Lancet 2018;44:112-9].",
+        ". For a critique: Miller, “Dreaming on Zinc in 2018,” Lancet 44.",
+        "; II. Copper tablets. Ibid. 2018;46:1-8.",
     ],
 )
 async def test_a_second_work_in_a_few_words_is_named_as_not_checked(rest: str) -> None:
@@ -117,6 +121,10 @@ async def test_the_second_place_of_a_reference_without_title_is_named_as_not_che
         ". Presented in part at the meeting of the Society, Boston, 2018.",
         "; also available as preprint (medRxiv 2018).",
         ". New York and London, 2019.",
+        ". Data from 12 trials of 2018, ratio 2:1.",
+        " [Erratum, J Nutr Wound Care 2020;46:12].",
+        ". Quoted from Miller, “Dreaming on Zinc,” Lancet 44.",
+        " (J Nutr Wound Care 2019;45:327).",
     ],
 )
 async def test_what_belongs_to_a_work_is_no_second_one(rest: str) -> None:

@@ -18,6 +18,10 @@ _FORMS = (
     re.compile(rf"(?P<family>{_FAMILY}), (?P<initials>{_DOTTED})"),  # Berg, J. A.
     re.compile(rf"(?P<initials>{_DOTTED})(?P<family>{_FAMILY})"),  # J. A. Berg
     re.compile(rf"(?P<family>{_FAMILY}) (?P<initials>[A-Z]{{1,3}})(?: (?:Jr|Sr|I{{2,3}}|[23][nr]d))?\.?"),  # Berg JA
+    re.compile(  # Jan A. Berg
+        rf"(?P<given>(?P<initials>[^\W\d_a-zß-ÿ])[a-zß-ÿ'’-]{{2,30}})(?:\s(?:[A-Z]\.|[A-Z][a-zß-ÿ]{{1,30}})){{0,2}}"
+        rf"\s(?P<family>{_FAMILY})"
+    ),
 )
 _AND = re.compile(r",? (?:and|und|y|et|&) |; ")
 _INITIALS_BEHIND = re.compile(rf"(?<=[^\W\d_]{{2}}), (?={_DOTTED}\s?(?:,|et al|\Z))")
@@ -27,38 +31,43 @@ _ALIKE = frozenset(
     map(
         frozenset,
         """YJ YI YE JI JG JH EO EH EJ AO NM GH KH XH XK KC KQ CS CH CT CZ ZS ZJ ZC SX QC QK FP VW VB VU UW UI WB BR WR
-        DR TE LE PM NA NE PF TD DT BP IE SZ ST HO""".split(),
+        DR TE LE PM NA NE PF TD DT BP IE SZ ST HO TA BE""".split(),
     )
 )
 """Letters with which one name may begin, in other letters or for short: Yuri and Iouri, Nikolai and Mykola, William and
-Bill."""
+Bill, Anthony and Tony."""
 _MOST_NAMES = 60
 _PARTICLE = 3
 """Letters of "van" and "der"."""
 
 
 class _Person(NamedTuple):
-    """A name with initials: as written, and apart."""
+    """A name with initials, or with a given name: as written, and apart."""
 
     written: str
     family: str
     initials: str
+    given: str = ""
 
 
 def initials_problem(people: str, authors: Sequence[AuthorName]) -> ReferenceProblem | None:
     """What is wrong with the initials in a list of authors: those that have no letter in common with an author of that
-    name, or that have another order. Minor, unless it is the first author, or if there are several.
+    name, or that have another order or another first letter. Minor, unless they have none in common with the first
+    author's, or with several.
 
-    Names that are written out are not compared, nor those that the record does not have.
+    Of a given name, the first letter counts. Names that the record does not have are not compared.
     """
+    families = {_key(one.family) for one in authors}
     wrong, swapped = list[tuple[_Person, AuthorName]](), list[tuple[_Person, AuthorName]]()
     for person in _people(people):
         named = [one for one in authors if _key(one.family) == _key(person.family) and _known(one)]
-        if not named:
+        if not named or _key(person.given) in families:  # the family name may stand first
             continue
         if not any(_may_be(person.initials, one) for one in named):
             wrong.append((person, named[0]))
-        elif len(named) == 1 and _is_other_order(person.initials, named[0]):
+        elif len(named) == 1 and (
+            _is_other_order(person.initials, named[0]) or _is_other_first(person.initials, named[0])
+        ):
             swapped.append((person, named[0]))
     if not wrong and not swapped:
         return None
@@ -71,14 +80,15 @@ def initials_problem(people: str, authors: Sequence[AuthorName]) -> ReferencePro
 
 
 def _people(text: str) -> Iterator[_Person]:
-    """The names with initials of a list in which all that commas set apart are such names, but for "et al."."""
+    """The names with initials or given names of a list in which commas set whole names apart."""
     listed = _INITIALS_BEHIND.sub("\0", _AND.sub(", ", text))
     for piece in listed.split(",")[:_MOST_NAMES]:
         written = piece.replace("\0", ", ").strip(" .*_") + ("." if piece.rstrip().endswith(".") else "")
         for form in _FORMS:
             if found := form.fullmatch(written):
-                initials = "".join(_LETTER.findall(found["initials"]))
-                yield _Person(written.rstrip("."), found["family"], initials)
+                initials = "".join(_LETTER.findall(plain_letters(found["initials"]).upper()))
+                if initials:
+                    yield _Person(written.rstrip("."), found["family"], initials, found.groupdict().get("given", ""))
                 break
 
 
@@ -104,3 +114,10 @@ def _is_other_order(initials: str, author: AuthorName) -> bool:
     """Whether these are the author's initials in another order."""
     own = "".join(_LETTER.findall(author.initials)) or "".join(word[0] for word in _WORD.findall(author.given)).upper()
     return initials != own and len(initials) > 1 and sorted(initials) == sorted(own)
+
+
+def _is_other_first(initials: str, author: AuthorName) -> bool:
+    """Whether the first of several initials is none of the author's, and no other form of it."""
+    known = _known(author)
+    alike = any(frozenset((initials[0], letter)) in _ALIKE for letter in known)
+    return len(initials) > 1 and len({*known}) > 1 and initials[0] not in known and not alike

@@ -27,9 +27,9 @@ _SHARED = 0.25
 def is_other_work(written: str, candidates: Sequence[CandidateRecord]) -> bool:
     """Whether the authors, or the title that a link has as its text, are those of another work than all the records.
 
-    Authors count with "et al." or in pairs right beside the number, unless a group is among the record's: the name may
-    be of one of its members. A title counts if the record has almost none of its words, so that the text of a link that
-    says something of the record is none.
+    Authors count with "et al." or in pairs right beside the number, unless the record's are groups only: the name may
+    be of one of their members. A title counts if the record has almost none of its words, so that the text of a
+    link that says something of the record is none.
     """
     link = _LINK.match(written)
     if link and len(words := content_words(tokens(link[1]))) >= _LEAST_WORDS:
@@ -59,4 +59,4 @@ def _may_mean(label: str, words: Sequence[str], record: Publication) -> bool:
 
 
 def _is_by_group(record: Publication) -> bool:
-    return any(not one.given and not one.initials for one in record.authors)
+    return all(not one.given and not one.initials for one in record.authors)

@@ -16,6 +16,7 @@ from deepcritical_mcp.evidence.titles import identifies, tokens
 from deepcritical_mcp.models import Publication, without_retraction_mark
 from deepcritical_mcp.search.references import WrittenReference, read_reference
 from deepcritical_mcp.search.references.name_forms import journals_agree
+from deepcritical_mcp.search.references.stated_years import stated_year
 from deepcritical_mcp.search.references.statements import Statements, names_in, statements_around
 from deepcritical_mcp.search.references.title_forms import main_title, place_of_title, title_window
 from deepcritical_mcp.search.references.written import MAX_REFERENCE, title_words
@@ -142,14 +143,7 @@ class _Finder:
     end: int
 
     def year(self) -> Span | None:
-        year = self.says.year
-        if not year:
-            return None
-        for pattern in (rf"\(\s{{0,2}}(?:[A-Z][a-z]{{2,8}}\.? )?({year})", rf"(?<![\w./:–-])({year})[a-z]?(?![\w–-])"):
-            for low, high in ((0, self.start), (self.end, len(self.text))):
-                if found := re.compile(pattern).search(self.text, low, high):
-                    return found.span(1)
-        return None
+        return stated_year(self.text, self.start, self.end)
 
     def journal(self) -> Span | None:
         """With the place that NLM adds to it: "Science (New York, N.Y.)"."""

@@ -41,6 +41,13 @@ _POINTED_AT = re.compile(
 """A work that a reference points at: "Cf. Berg and Ruiz, Zinc in burns, 2018."."""
 _NAMED_WORK = re.compile(rf"[.;]\s{{1,3}}(?P<work>{_FAMILY}{_OTHERS},\s[^.;]{{0,120}}?\s[a-zß-ÿ]{{4,30}}\b.{{0,100}})")
 """A work by names without initials, with a word of its title: "Berg and Ruiz, Zinc in burns, 2018."."""
+_QUOTED_WORK = re.compile(rf"(?:\A|[\s(\[])(?P<work>{_FAMILY}{_OTHERS}?, ?[“„\"][^“”„\"]{{8,200}}[”“\"][^;]{{0,100}})")
+"""A work by names and a title in quotation marks, without a year: "Berg, “Zinc in Burns,” Lancet 399."."""
+_OTHER_PLACE = re.compile(
+    r"(?P<journal>[^\W\d_a-z][\w.]{2,30}),?\s(?:(?:1[89]|20)\d\d[a-z]?[;:,]\s?)?(?P<volume>\d{1,4})(?:\s?\([^()]{1,15}\))?"
+    r"[:,]\s?(?P<page>[A-Za-z]?\d{1,8})"
+)
+"""A journal with another place: "NEJM 382:e102"."""
 _SECOND_PLACE = re.compile(
     rf"(?P<year>\b{_YEAR}\)?[;:,]?\s{{0,2}})?\b(?P<volume>\d{{1,4}})(?:\s?\([^()]{{1,15}}\))?"
     r"(?P<mark>[:,])\s?(?P<page>[A-Za-z]?\d{1,8})"
@@ -103,7 +110,12 @@ def _second_work(reference: WrittenReference, says: Statements) -> str:
     if found := next((side.strip(" .,;") for side in (behind, before) if _is_work(side)), ""):
         return found
     # The names may stand behind the title.
-    return _begun(after if _LETTERS.search(before) else behind) or _mentioned(after, behind) or _placed(behind, says)
+    return (
+        _begun(after if _LETTERS.search(before) else behind)
+        or _mentioned(after, behind)
+        or _placed(behind, says)
+        or _elsewhere(behind, says)
+    )
 
 
 def _mentioned(after: str, behind: str) -> str:
@@ -127,6 +139,19 @@ def _placed(behind: str, says: Statements) -> str:
     found = _PLACE_WITH_BRACKETS.search(behind)
     is_next = found is not None and _BEFORE_PLACE.match(behind[: found.start()]) and not _OF_THE_WORK.search(behind)
     return behind.strip(" .,;") if is_next else ""
+
+
+def _elsewhere(behind: str, says: Statements) -> str:
+    """A work that is named with its journal and place, or with its title, somewhere behind the first one."""
+    if found := _QUOTED_WORK.search(behind):
+        return "" if _OF_THE_WORK.search(behind[: found.end()]) else found["work"].strip(" .,;)]")
+    first = _FIRST_PAGE.match(says.pages)
+    for found in _OTHER_PLACE.finditer(behind):
+        is_first = found["volume"] == says.volume and bool(first) and found["page"] == first[0]
+        is_dated = _DATED.search(behind[: found.end()]) is not None
+        if is_dated and not is_first and not _OF_THE_WORK.search(behind):
+            return behind.strip(" .,;)]([")
+    return ""
 
 
 def _begun(text: str) -> str:

@@ -276,3 +276,82 @@ def test_what_a_note_points_at_in_a_few_words_is_known_if_it_is_listed() -> None
     assert written_in(draft) == [ONE, note]
     assert draft.references[1].apart == ("Berg et al. 2011",)
     assert draft.sentences[1].references == (1, 2)
+
+
+WHOLE = "Jan J. K. Berg et al., “Zinc in the Repair of Surgical Wounds,” *Journal of Wounds* 12, no. 3 (2011): 45–49."
+OTHER = "Karl Weiss and Lena Okafor, “Copper and the Strength of Young Tendons,” *Tendon* 7 (2014): 101–8."
+
+
+@pytest.mark.parametrize("between", ["; ", ". See also ", ", and ", "; but cf. "])
+@pytest.mark.parametrize("repeated", ["Ibid., 47", "Ibid. p. 47", "See ibid., 46–47", "*Ibid.*, at 47", "Ebd., S. 47"])
+def test_a_work_behind_ibid_is_checked(repeated: str, between: str) -> None:
+    for other in (OTHER, TWO, "Weiss et al., Tendon 2014.", "PMID 30000001"):
+        draft = read_draft(
+            f"Zinc heals wounds[^a]. Copper heals tendons[^b].\n\n[^a]: {WHOLE}\n[^b]: {repeated}{between}{other}\n"
+        )
+        assert written_in(draft) == [WHOLE, other]
+        assert [one.references for one in draft.sentences] == [(1,), (1, 2)]
+
+
+@pytest.mark.parametrize("comment", [". The trial of 2013 was stopped early.", ", 12. Weiss (2014) found less.", ""])
+def test_a_comment_behind_ibid_is_no_work(comment: str) -> None:
+    draft = read_draft(f"Zinc [1]. Copper [2].\n\n# References\n\n1. {ONE}\n2. Ibid., 47{comment}\n")
+    assert written_in(draft) == [ONE]
+
+
+@pytest.mark.parametrize(
+    "short",
+    ["Berg et al., “Zinc,” 47; ", "Berg et al., “Zinc,” 47. See also ", "Op. cit., 47; ", "Berg, op. cit., 47; "],
+)
+def test_a_short_note_before_a_whole_work_is_cut_off(short: str) -> None:
+    draft = read_draft(f"Zinc heals wounds[^a]. Copper heals tendons[^b].\n\n[^a]: {WHOLE}\n[^b]: {short}{OTHER}\n")
+    assert written_in(draft) == [WHOLE, OTHER]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Cf. Oka, “Iron in Divers.”",
+        "Oka, “Iron in Divers,” 34.",
+        "Oka, Iron in Divers, 34; Lind, Tin, 12.",
+        "Oka, op. cit., 34.",
+        "Oka (n. 1), 34.",
+        "Berg et al., “Zinc,” 47; Oka, “Iron in Divers,” 34.",
+        "Ibid., 47; Oka, “Iron in Divers,” 34.",
+        "Compare Berg et al., “Zinc,” 47, with Oka, “Iron,” 34.",
+        "Berg and Oka, “Zinc in the Repair,” 47.",
+    ],
+)
+def test_a_note_that_names_a_work_which_nobody_knows_is_named(note: str) -> None:
+    sole = WHOLE.replace(" et al.", "")
+    draft = read_draft(f"Zinc heals wounds[^a]. Iron is grey[^b].\n\n[^a]: {sole}\n[^b]: {note}\n")
+    assert written_in(draft) == [sole]
+    assert draft.quotations == ()
+    (remark,) = (one for one in draft.remarks if "Oka" in one)
+    assert "not checked" in remark
+    assert not any("not in the list" in one for one in draft.remarks)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "Berg et al. 2011, 47.",
+        "Berg et al. 2011, e47.",
+        "Berg u. a., Zinc in the Repair (wie Anm. 1), S. 47.",
+        "Berg (n. 1), 47.",
+        "Berg et al., op. cit., 47.",
+        "Ders., a. a. O., S. 47.",
+    ],
+)
+def test_a_note_that_points_at_an_earlier_one_is_no_work(note: str) -> None:
+    draft = read_draft(f"Zinc heals wounds[^a]. Iron is grey[^b].\n\n[^a]: {WHOLE}\n[^b]: {note}\n")
+    assert written_in(draft) == [WHOLE]
+    assert [one.references for one in draft.sentences] == [(1,), (1,)]
+    assert draft.remarks == ()
+
+
+def test_a_list_of_notes_may_consist_of_short_ones() -> None:
+    notes = (
+        f"1. {ONE}\n2. Vgl. Ebd., S. 47.\n3. Berg, Zinc in the repair (wie Anm. 1), S. 46.\n4. Ders., a. a. O., S. 48."
+    )
+    assert written_in(read_draft(f"Zinc.¹ Mehr.² So.³ So.⁴\n\n## Anmerkungen\n\n{notes}")) == [ONE]

@@ -309,6 +309,15 @@ def test_names_without_years_cite_entries_of_works_cited(citation: str) -> None:
     assert [1 in references for references in cited(draft).values()] == [True]
 
 
+def test_a_name_without_an_entry_is_named_beside_one_that_has_one() -> None:
+    berg = "Berg, Anna. “Zinc and Wounds.” *J Trace Elem*, vol. 3, no. 2, 2001, pp. 1-9."
+    draft = read_draft(
+        f"Zinc heals old wounds (Berg 4; Weiss 34), as (Table 3; Oka 5) shows.\n\n## Works Cited\n\n{berg}"
+    )
+    assert [*cited(draft).values()] == [(1,)]
+    assert draft.remarks[0] == "Cited, but not in the list of references: Weiss 34."
+
+
 def test_a_page_cites_the_work_whose_author_the_sentence_names() -> None:
     draft = read_draft(
         "Oka thinks so (n = 12). Berg’s view is that “zinc heals all old wounds” (34).\n\n## Works Cited\n\n"

@@ -181,6 +181,44 @@ def test_what_a_reference_says_is_read() -> None:
     assert (says.volume, says.pages, says.authors[-1]) == ("88", "255–269", "Reel")
 
 
+LISTED = f"{PEOPLE}. {TITLE}."
+
+
+@pytest.mark.parametrize(
+    ("place", "year"),
+    [
+        ("N Engl J Med 2009;386:1397-408. See the discussion of (2022).", "2009"),
+        ("N Engl J Med 386, no. 15 (2022): 1397–408; see the erratum (2023).", "2022"),
+        ("N Engl J Med 386, 1397–408 (14 April 2022); reply 387, 12 (2024).", "2022"),
+        ("N Engl J Med 386 (2022) 1397–408. Data from New York (2001).", "2022"),
+        ("N Engl J Med [Internet]. 2022 [cited 2023 Jan 5];386:1397-408. Epub (2021).", "2022"),
+        ("N Engl J Med, vol. 386, no. 15, pp. 1397–408, Apr. 2022. Accessed 4 May 2023.", "2022"),
+        ("N Engl J Med, 386(15), 1397–408. Accessed 4 May 2023.", ""),
+        ("N Engl J Med 386:1397–408. Found by Imaginary and Nobody (2019).", ""),
+    ],
+)
+def test_the_year_of_a_comment_is_not_that_of_the_work(place: str, year: str) -> None:
+    reference = read_reference(f"{LISTED} {place}")
+    assert (reference.says.year, compare(reference, TABLETS).says.year) == (year, year)
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "[retracted in: Lancet. 2010;375(9713):445]",
+        "[published correction appears in N Engl J Med 2023;387:1]",
+        "(Erratum: N Engl J Med 2023;387(2):99)",
+        "(Retracted article. See vol. 387, pg. 99, 2023)",
+    ],
+)
+def test_a_notice_in_brackets_does_not_say_where_the_work_is(notice: str) -> None:
+    for title in (f"{TITLE} {notice}.", f"{TITLE}. {notice}"):
+        written = f"{PEOPLE}. {title} N Engl J Med 2022;386(15):1397-408."
+        agreement = compare(read_reference(written), TABLETS)
+        assert agreement.is_accepted
+        assert {one.field: one.verdict for one in agreement.fields if one.verdict != "agrees"} == {}
+
+
 @pytest.mark.parametrize(
     ("title", "agrees"),
     [

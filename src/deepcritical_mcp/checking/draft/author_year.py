@@ -163,16 +163,17 @@ class NameIndex:
                     known = self._by_name.setdefault((token, year), [])
                     known[len(known) :] = [number] if len(known) < _MOST_ALIKE else []
 
-    def entries(self, citation: NamedCitation) -> list[int]:
-        """The entries that a citation means: one, or several that its names and year do not tell apart; [] for none."""
-        meant = (self._meant(names, citation.year) for names in _readings(citation.names))
+    def entries(self, citation: NamedCitation, *, besides: int = -1) -> list[int]:
+        """The entries that a citation means: one, or several that its names and year do not tell apart; [] for none.
+        The entry `besides` in which it stands is none of them."""
+        meant = (self._meant(names, citation.year, besides) for names in _readings(citation.names))
         return next((one for one in meant if one), list[int]())
 
-    def _meant(self, names: Sequence[str], year: str) -> list[int]:
+    def _meant(self, names: Sequence[str], year: str, besides: int) -> list[int]:
         first = _TOKEN.findall(folded(names[0]))
         if not first:
             return []
-        alike = self._by_name.get((first[-1], year[:4]), [])
+        alike = [one for one in self._by_name.get((first[-1], year[:4]), []) if one != besides]
         found = [one for one in alike if {*first} <= self._sets[one]] or (alike if names[0].isupper() else [])
         exact = [one for one in found if year in self._years[one]]
         return self._best(names, first, exact or found)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, named_citations
 from deepcritical_mcp.checking.draft.citation_marks import citation_marks, numbers_cited
 from deepcritical_mcp.checking.draft.inline_references import stated_ids
-from deepcritical_mcp.checking.draft.works_cited import work_citations
+from deepcritical_mcp.checking.draft.works_cited import WorkCitation, work_citations
 from deepcritical_mcp.text import clean_line
 
 _JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
@@ -113,8 +113,9 @@ def find_citations(
         without_entry |= dict.fromkeys(label for label in mark.labels if label not in labels.names)
         citations.append(DraftCitation(mark.start, mark.end, tuple(dict.fromkeys(found))))
     named, missing, other_years = _named(body, entries)
+    works = list[WorkCitation]()
     if not named and not labels.names:
-        works = work_citations(body, [one.text for one in entries])
+        works = [*work_citations(body, [one.text for one in entries])]
         named = [DraftCitation(one.start, one.end, tuple(number + 1 for number in one.entries)) for one in works]
     inline = _inline(body, entries, citations, missing)
     covered = Citations(citations, body)
@@ -122,6 +123,7 @@ def find_citations(
     # A footnote that is no reference is not missing.
     explained = frozenset(_FOOTNOTE.findall(body))
     unknown = dict.fromkeys(f"[{label}]" for label in without_entry if label not in explained)
+    unknown |= dict.fromkeys(name for one in works for name in one.unknown)
     if named or not any(entry.labels for entry in entries):
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
     return FoundCitations(Citations([*citations, *named], body), inline, [*unknown], other_years)

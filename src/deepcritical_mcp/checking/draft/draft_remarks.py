@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from deepcritical_mcp.checking.draft.draft_parts import DraftReference
+from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.text import clean_line, clipped
 
 _MOST_NAMED = 12
@@ -17,14 +18,20 @@ def draft_remarks(
     cited: Collection[int],
     unknown: Sequence[str],
     other_years: Sequence[str] = (),
+    short_titles: Sequence[ListEntry] = (),
 ) -> Iterator[str]:
-    """Remarks on a draft whose citations mean the references `cited` (indexes), what is `unknown`, and entries that the
-    list has with other years."""
+    """Remarks on a draft whose citations mean the references `cited` (indexes), what is `unknown`, entries that the
+    list has with `other_years`, and notes that only name works of which the draft says no more."""
+    notes = {f"[{one.label.partition(' (')[0]}]" for one in short_titles}
+    unknown = [one for one in unknown if one not in notes]
     listed = [one for one in references if not one.is_inline]
     if unknown and listed:
         yield f"Cited, but not in the list of references: {_enumerated(unknown)}."
     elif unknown:
         yield f"Cited without a list of references, so they cannot be looked up: {_enumerated(unknown)}."
+    if short_titles:
+        named = _enumerated([f"“{clean_line(one.text).rstrip('.')}”" for one in short_titles])
+        yield f"Named in notes by a short title only, so not checked: {named}."
     if other_years:
         yield f"Cited with another year than in the list of references: {_enumerated(other_years)}."
     labels = Counter(one.label for one in listed)  # a second list may begin at 1 again

@@ -60,7 +60,17 @@ _TELLS = re.compile(
     r"|\]\([^()\s]{1,200}\),? (?:is|are|was|were|has|have|had|shows?|showed|finds?|found|reports?|reported)\b"
     r"|\b(?:et al\.?|(?:and|&) (?:colleagues|co-?workers)),? (?!eds?\b|editors?\b|in\b|in:|für\b|the\b)[a-zß-ÿ]{3}"
 )
-_IBID = re.compile(r"[*_]{0,2}(?:ibid(?:em)?|ebd|ebenda|ebd\.|idem|id\.|там же)\b", re.IGNORECASE)
+_REPEATED = re.compile(
+    r"(?:(?:see|cf\.?|vgl\.?|siehe)\s{1,3}(?:also\s{1,3}|auch\s{1,3})?)?[*_]{0,2}"
+    r"(?:(?:ders|dies|dens)\.,?\s{1,3})?"
+    r"(?:ibid(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|(?:op|loc|art)\.?\s?cit|там же)"
+    r"(?!\w)[.,]{0,2}[*_]{0,2}"
+    r"(?:[\s,.:(]{1,4}(?:at|pp?\.|S\.|hier|here|esp\.|ff?\.|passim|vol\.|no\.|Bd\.|n\.|and|und|&|"
+    r"\d{1,5}(?:\s?[-–—]\s?\d{1,5})?f{0,2}(?!\w)))"
+    r"{0,8}[.)]{0,2}",
+    re.IGNORECASE,
+)
+"""The entry before again, with its pages: "Ibid., 47"."""
 _LONGEST = 1_500
 
 
@@ -88,9 +98,15 @@ def is_whole_entry(text: str) -> bool:
     )
 
 
+def end_of_repeated(text: str) -> int:
+    """Where "Ibid., 47" ends, with which an entry means the one before it again; 0 if it does not begin so."""
+    found = _REPEATED.match(text)
+    return found.end() if found else 0
+
+
 def is_repeated(text: str) -> bool:
-    """Whether an entry is the one before it again: "Ibid., 47"."""
-    return _IBID.match(text) is not None
+    """Whether an entry begins as the one before it again."""
+    return end_of_repeated(text) > 0
 
 
 def tells(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_no_entry, is_whole_entry
+from deepcritical_mcp.checking.draft.entry_forms import end_of_repeated, has_date_or_id, is_no_entry, is_whole_entry
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.masking import lines_of
 from deepcritical_mcp.checking.draft.short_notes import names_titles
@@ -65,4 +65,7 @@ def _closing(text: str, at: int) -> int:
 
 
 def _is_reference(note: str) -> bool:
-    return is_whole_entry(note) or (has_date_or_id(note) and not is_no_entry(note)) or names_titles(note)
+    if is_whole_entry(note) or (has_date_or_id(note) and not is_no_entry(note)) or names_titles(note):
+        return True
+    rest = note[end_of_repeated(note) :].lstrip(" ;,.)")
+    return len(rest) < len(note) and (not rest or names_titles(rest))

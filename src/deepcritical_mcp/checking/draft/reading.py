@@ -127,7 +127,7 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
         tuple(references),
         tuple(sorted(_sentences(body, spans, citations), key=lambda one: one.start)),
         tuple(_quotations(body, blocks, spans, citations, references)),
-        tuple(draft_remarks(references, citations.cited | shown, found.unknown, found.other_years)),
+        tuple(draft_remarks(references, citations.cited | shown, found.unknown, found.other_years, short.unknown)),
     )
 
 

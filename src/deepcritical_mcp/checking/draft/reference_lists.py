@@ -22,6 +22,7 @@ from deepcritical_mcp.checking.draft.heading_words import (
 )
 from deepcritical_mcp.checking.draft.list_entries import ListEntry, entries_in
 from deepcritical_mcp.checking.draft.masking import Line, lines_of
+from deepcritical_mcp.checking.draft.short_notes import names_titles
 
 _MARKUP = " \t#>*_=:.~—–-{}\\|•·"
 _NUMBERING = re.compile(
@@ -146,7 +147,10 @@ def _has_entries(text: str, region: ListRegion, *, needs_marks: bool) -> bool:
         return False
     whole = [is_whole_entry(one.text) and not tells(one.text) for one in entries]
     alike = [
-        is_surely_entry(one.text) or is_repeated(one.text) or (starts_like_entry(one.text) and not tells(one.text))
+        is_surely_entry(one.text)
+        or is_repeated(one.text)
+        or names_titles(one.text)
+        or (starts_like_entry(one.text) and not tells(one.text))
         for one in entries
     ]
     return any(whole) and 2 * sum(alike) > len(alike)

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from itertools import islice, pairwise
 from string import ascii_lowercase
 
-from deepcritical_mcp.checking.draft.entry_forms import is_bare_id
+from deepcritical_mcp.checking.draft.entry_forms import end_of_repeated, is_bare_id, tells
 from deepcritical_mcp.checking.draft.inline_references import StatedId, are_forms, stated_ids
 from deepcritical_mcp.checking.draft.list_entries import ListEntry, parts_apart
+from deepcritical_mcp.checking.draft.short_notes import names_titles
 from deepcritical_mcp.checking.draft.work_forms import begins_work, is_short_work, is_work, names_start
 
 _BETWEEN = re.compile(r"(?P<weak>[.,)\]]\s{1,9}|\s{0,3}\n\s{0,8}|\s(?:and|und|et|y|plus|[&/|+–—]|--)\s{1,3})|;\s{1,8}")
@@ -24,6 +25,9 @@ _LEAD = re.compile(
 """Words that lead to a work: "See also", "for a contrary view, see", "vgl. auch"."""
 _COUNTED = re.compile(r"(?:First|Second|Third|Fourth|Fifth|Last|Finally)(?:ly)?,\s{1,3}|(?:Erstens|Zweitens):?\s{1,3}")
 _NEXT = re.compile(r"\b(?:see|also|compare|cf|vgl|siehe|auch)\b", re.IGNORECASE)
+_BEHIND_REPEATED = re.compile(r"[\s;,.)]{0,6}(?:(?:and|und|&)\s)?")
+_COMMENT = re.compile(r"\b(?:1[5-9]|20)\d\d[a-z]?\)?,? [a-zß-ÿ]{3}")
+"""A year in a sentence: "Berg 2001 disagrees"."""
 _OPENING = ("[", "“", "„", "«", '"')
 _ID_LENGTH = 300
 _ENDED = re.compile(r"[\d)\]”\"][.*_)\]]{0,3}\s{0,3}\Z|(?:/\S{1,300}|\b(?:in press|forthcoming)\b)\s{0,3}\Z")
@@ -63,6 +67,13 @@ def _cut(entry: ListEntry) -> Iterator[ListEntry]:
     text, start = entry.text, 0
     if counted := _COUNTED.match(text):
         start = counted.end()
+    if repeated := end_of_repeated(text):
+        behind = _BEHIND_REPEATED.match(text, repeated)
+        at = behind.end() if behind else repeated
+        at += len(_lead(text, at))
+        if _is_named(text[at : at + _FAR]):
+            yield ListEntry(text[:repeated].strip(), entry.start, entry.start + repeated, entry.label)
+            start = at
     for found in islice(_BETWEEN.finditer(text, start + 1), _MOST_MARKS):
         stop, lead = found.start() + (found[0][0] in ")]"), _lead(text, found.end())
         at = found.end() + len(lead)
@@ -73,10 +84,22 @@ def _cut(entry: ListEntry) -> Iterator[ListEntry]:
             continue
         is_apart = is_ended and (not found["weak"] or _NEXT.search(lead) is not None)
         before, after = text[start : min(stop, start + _FAR)], text[at : at + _FAR]
-        if _may_follow(after, lead, is_apart=is_apart) and (is_work(before) or is_short_work(before)):
+        is_short = not found["weak"] and names_titles(after)
+        if (is_short or _may_follow(after, lead, is_apart=is_apart)) and _is_any_work(before):
             yield ListEntry(text[start:stop].strip(), entry.start + start, entry.start + stop, entry.label)
             start = at
     yield entry._replace(text=text[start:].strip(), start=entry.start + start) if start else entry
+
+
+def _is_any_work(text: str) -> bool:
+    return is_work(text) or is_short_work(text) or names_titles(text)
+
+
+def _is_named(text: str) -> bool:
+    """Whether what follows "Ibid., 47" names a work, and is no comment."""
+    if tells(text) or _COMMENT.search(text[:_ID_LENGTH]):
+        return begins_work(text)
+    return begins_work(text) or is_work(text) or names_start(text) or names_titles(text) or is_bare_id(text)
 
 
 def _lead(text: str, at: int) -> str:

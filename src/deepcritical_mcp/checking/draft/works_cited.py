@@ -16,17 +16,23 @@ _OTHERS = re.compile(r",? (?:et al\.?|and others)$")
 _LEADING = re.compile(r"^(?:qtd\. in|see also|see|cf\.|e\.g\.,?)\s")
 _SURNAME = re.compile(r"[\"“*_]{0,2}([^\W\d_][^,.;:(\n]{1,60})[,.]")
 _WORD = re.compile(r"[^\W\d_][\w’'-]{1,40}")
+_NAME_AND_PAGE = re.compile(
+    r"(?:see |cf\. )?(?!(?:Table|Fig|Figure|Box|Chapter|Section|Appendix|Panel|Part)\b)"
+    r"[^\W\d_a-zß-öø-ÿ][^\d,;:]{1,60}\s[0-9]{1,4}(?:[–-][0-9]{1,4})?"
+)
 _BACK = 300
 _MOST_ALIKE = 5
 """Works of one name that a citation may mean."""
 
 
 class WorkCitation(NamedTuple):
-    """A citation without a year: where it stands, and the numbers of the entries that it means, from 0."""
+    """A citation without a year: where it stands, the numbers of the entries that it means, from 0, and what it cites
+    besides that no entry has."""
 
     start: int
     end: int
     entries: tuple[int, ...]
+    unknown: tuple[str, ...] = ()
 
 
 def work_citations(body: str, entries: Sequence[str]) -> Iterator[WorkCitation]:
@@ -38,17 +44,19 @@ def work_citations(body: str, entries: Sequence[str]) -> Iterator[WorkCitation]:
             by_name[key] = (*by_name.get(key, ()), number)[:_MOST_ALIKE]
     last_end = 0
     for found in _PARENS.finditer(body):
-        inside = found[1].strip()
+        inside, unknown = found[1].strip(), tuple[str, ...]()
         if _PAGES.fullmatch(inside):
             low = max(last_end, found.start() - _BACK)
             words = _WORD.findall(body[low : found.start()].rpartition("\n\n")[2])
             meant = next((by_name[key] for word in reversed(words) if (key := _bare(word)) in by_name), ())
         else:
-            parts = [_of_name(part, by_name) for part in inside.split(";")]
-            meant = tuple(one for part in parts for one in part) if all(parts) else ()
+            parts = {part.strip(): _of_name(part, by_name) for part in inside.split(";")}
+            unknown = tuple(part for part, entries in parts.items() if not entries)
+            meant = tuple(one for entries in parts.values() for one in entries)
+            meant = meant if all(_NAME_AND_PAGE.fullmatch(part) for part in unknown) else ()
         if meant:
             last_end = found.end()
-            yield WorkCitation(*found.span(), meant)
+            yield WorkCitation(*found.span(), meant, unknown)
 
 
 def _bare(word: str) -> str:

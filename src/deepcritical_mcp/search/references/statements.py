@@ -9,13 +9,8 @@ import calendar
 import re
 from dataclasses import dataclass
 
-_YEAR = r"(?<![\w./:–-])(1[5-9]\d\d|20\d\d)[a-z]?(?![\w–-])"
-_YEAR_IN_BRACKETS = re.compile(r"\(\s{0,2}(?:[A-Z][a-z]{2,8}\.? )?(1[5-9]\d\d|20\d\d)[a-z]?\b[^()]{0,20}\)")
-_YEAR_ALONE = re.compile(_YEAR)
-_YEAR_OF_JOURNAL = re.compile(
-    r"\((?:[A-Z][A-Za-z ]{0,20} )?(?:1[89]|20)\d\d\)(?=[.,]?\s{0,2}(?:1[89]|20)\d\d\b|[^()]{1,60}\((?:1[89]|20)\d\d)"
-)
-"""In a journal's name: "J Appl Physiol (1985). 2002;93:1563", "Spine (Phila Pa 1976)"."""
+from deepcritical_mcp.search.references.stated_years import stated_year, without_notices
+
 _MONTHS = "|".join((*calendar.month_name[1:], *calendar.month_abbr[1:], "Sept", "Winter", "Spring", "Summer", "Autumn"))
 _DATE = re.compile(
     rf"(?:[,.] ?)?\b(?:{_MONTHS})\b\.?(?:[-–/](?:{_MONTHS})\b\.?)?(?: [0-9]{{1,2}}\b(?![(:]))?", re.IGNORECASE
@@ -93,8 +88,8 @@ class Statements:
 
 def statements_around(text: str, start: int, end: int) -> Statements:
     """What a reference says if its title stands between `start` and `end`; the same place if it has no title."""
-    before, title, after = text[:start], text[start:end], _YEAR_OF_JOURNAL.sub("", text[end:])
-    year = _year_in(before) or _year_in(after)
+    before, title, after = text[:start], text[start:end], without_notices(text[end:])
+    year = text[slice(*found)] if (found := stated_year(text, start, end)) else ""
     head, _, behind_year = _parted(before, year)
     if not title and not before and (found := ET_AL.search(after[:_NAMES_AT_MOST])):
         # "Berg et al. J Zinc 2019;1:2"
@@ -130,11 +125,6 @@ def _family(piece: str) -> str:
 def _is_initials(word: str) -> bool:
     letters = re.sub(r"\W", "", word)
     return (letters.isupper() and len(letters) <= 3) or len(letters) == 1
-
-
-def _year_in(text: str) -> str:
-    found = _YEAR_IN_BRACKETS.search(text) or _YEAR_ALONE.search(text)
-    return found[1] if found else ""
 
 
 def _parted(text: str, year: str) -> tuple[str, str, str]:
