@@ -28,6 +28,10 @@ RIGHT = [
     ("Study | Recruitment | PMID", "Müller 2019 | 2011 | 30000001"),
     ("Study | Recruitment years | PMID", "Müller 2019 | 2011 | 30000001"),
     ("Study | Year | PMID", "Guideline A | 2019 | 30000001"),
+    ("Study, year | n | PMID", "Müller et al., 2019 | 3 | 30000001"),
+    ("Study | Study year | Date | PMID", "Müller 2019 | 2011 | 12.03.2024 | 30000001"),
+    ("Study (year) | Year of study | PMID", "Müller (2019) | 2011 | 30000001"),
+    ("Study | Date of study | PMID", "Müller 2019 | May 2011 | 30000001"),
 ]
 WRONG = [
     ("Study | Year | PMID | n", "Smith et al. | 2011 | 30000003 | 2015", "differs"),
@@ -42,6 +46,11 @@ WRONG = [
     ("| Country | PubMed", "Holmberg 2019 | UK | [30000001](https://pubmed.ncbi.nlm.nih.gov/30000001/)", "wrong_id"),
     ("Title | PMID", "Depressive symptoms and mortality after hip fracture: a cohort study | 30000001", "wrong_id"),
     ("Author | Year | PMID", "van der Berg | 2019 | 30000001", "wrong_id"),
+    ("Study, year | n | PMID", "Holmberg et al., 2004 | 3 | 30000001", "wrong_id"),
+    ("Study (year) | PMID", "Müller (2011) | 30000001", "differs"),
+    ("Study | Study year | PMID", "Müller et al. | 2011 | 30000001", "differs"),
+    ("Study | Publication year | PMID", "Müller 2019 | 2011 | 30000001", "differs"),
+    ("Studie | Rok | PMID", "Müller et al. | 2011 | 30000001", "differs"),
     ("Autor | Jahr | PMID | DOI", "Müller | 2019 | 30000001 | 10.1073/pnas.1712345115", "wrong_id"),
 ]
 

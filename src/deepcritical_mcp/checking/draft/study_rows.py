@@ -7,7 +7,7 @@ its number. Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,8 +27,16 @@ _BESIDE_PEOPLE = frozenset(
     """first lead leading main name names s and of id included al et erstautor premier primer primo nr no year
     date published jahr année año ano anno""".split()
 )
-_YEARS = frozenset("year yr years date published jahr année año ano anno erscheinungsjahr datum".split())
-_BESIDE_YEARS = frozenset("of pub publ publication the study article paper de publicación pubblicazione".split())
+_YEARS = frozenset(
+    """year yr years published jahr année an año ano anno erscheinungsjahr publicatiejaar jaar år rok vuosi év yıl год
+    έτος 年 年份""".split()
+)
+_PUBLISHED = frozenset("publication publicación publicação pubblicazione article paper".split())
+_DATES = frozenset("date datum".split())
+_BESIDE_YEARS = frozenset(
+    """of pub publ publication the study article paper print de d publicación publicação pubblicazione wydania
+    publikacji year""".split()
+)
 _TITLES = frozenset("title titel titre título titolo".split())
 _BESIDE_TITLES = frozenset("of the article paper full study publication short".split())
 _JOURNALS = frozenset("journal zeitschrift revue revista rivista".split())
@@ -95,10 +103,14 @@ def _written(says: Statements, keys: Sequence[str]) -> str:
 
 
 def _kinds(table: Table) -> Mapping[int, str]:
-    """What each column is for, by its header; names and years also by what stands in it."""
+    """What each column is for, by its header; names and years also by what stands in it. A "date", as below "Study
+    year", may be that of the study itself."""
     kinds = {at: kind for at, title in enumerate(table.header) if (kind := _kind(title))}
+    dated = [at for at, kind in kinds.items() if kind == "study" and _is_column(table, at, _is_date)]
+    kinds |= {at: "year" if _PUBLISHED & {*_words(table.header[at])} else "date" for at in dated}
     if not {"people", "study"} & {*kinds.values()}:
-        known = next((at for at in range(len(table.header)) if at not in kinds and _is_cited_column(table, at)), -1)
+        free = (at for at in range(len(table.header)) if at not in kinds)
+        known = next((at for at in free if _is_column(table, at, _is_citation)), -1)
         kinds |= {known: "study"} if known >= 0 else {}
     return kinds
 
@@ -108,9 +120,10 @@ def _kind(title: str) -> str:
     for kind, nouns, beside in (
         ("title", _TITLES, _BESIDE_TITLES),
         ("journal", _JOURNALS, _BESIDE_JOURNALS),
-        ("year", _YEARS, _BESIDE_YEARS),
+        ("date", _DATES, _BESIDE_YEARS),
         ("people", _PEOPLE, _BESIDE_PEOPLE | _STUDIES),
         ("study", _STUDIES, _BESIDE_PEOPLE),
+        ("year", _YEARS, _BESIDE_YEARS),
     ):
         if words & nouns and words <= nouns | beside:
             return kind
@@ -121,10 +134,19 @@ def _words(title: str) -> list[str]:
     return _WORD.findall(title.casefold())
 
 
-def _is_cited_column(table: Table, at: int) -> bool:
-    """Whether most cells of a column are names with a year."""
+def _is_column(table: Table, at: int, is_one: Callable[[str], bool]) -> bool:
+    """Whether most cells of a column, as far as they say anything, are such ones."""
     filled = [cell for _, cells in table.rows if (cell := _plain(_cell(cells, at)))]
-    return 2 * sum(bool(said.authors and said.year) for said in map(_cited, filled)) > len(filled)
+    return 2 * sum(map(is_one, filled)) > len(filled)
+
+
+def _is_citation(plain: str) -> bool:
+    said = _cited(plain)
+    return bool(said.authors and said.year)
+
+
+def _is_date(plain: str) -> bool:
+    return bool(_year_of(plain)) and not any(map(str.isalpha, plain))
 
 
 def _cell(cells: Sequence[str], at: int) -> str:
@@ -168,18 +190,23 @@ def _plain(cell: str) -> str:
 
 def _says(said: Mapping[str, str]) -> Statements:
     """What the cells of a row say, by their kinds."""
-    title, journal, dated = said.get("title", ""), said.get("journal", ""), said.get("year", "")
-    years = {*_YEAR.findall(dated)} if _DATE.fullmatch(dated) else set[str]()
-    year = years.pop() if len(years) == 1 else ""
+    title, journal = said.get("title", ""), said.get("journal", "")
+    year, date = _year_of(said.get("year", "")), _year_of(said.get("date", ""))
     cited = _cited(said.get("people", ""), is_people=True)
     if not cited.authors:
-        cited = _cited(said.get("study", ""), is_dated=bool(year))
+        cited = _cited(said.get("study", ""), is_dated=bool(year or date))
     return replace(
         cited,
         title=title.strip('“”"„«» ').rstrip(".") if len(title.split()) >= _LEAST_TITLE else "",
-        year=year or cited.year,
+        year=year or cited.year or date,
         journal=journal.rstrip(".") if any(map(str.isalpha, journal)) else "",
     )
+
+
+def _year_of(date: str) -> str:
+    """The year of a date; "" if it has several, or is none."""
+    years = {*_YEAR.findall(date)} if _DATE.fullmatch(date) else set[str]()
+    return years.pop() if len(years) == 1 else ""
 
 
 def _cited(plain: str, *, is_people: bool = False, is_dated: bool = False) -> Statements:
