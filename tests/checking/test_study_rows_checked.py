@@ -75,6 +75,25 @@ async def test_a_row_with_several_numbers_says_nothing_of_one_of_them() -> None:
     assert [one.verdict for one in outcomes] == ["verified", "verified"]
 
 
+@pytest.mark.parametrize(
+    ("header", "cells", "numbers"),
+    [
+        ("Study | PMID", "Müller 2019 | 30000001 (main), 30000003 (renal)", ["30000001", "30000003"]),
+        ("Study | PMID", "Müller 2019 | 30000001 [5]", ["30000001"]),
+        ("Study | PMID", "Müller 2019 | 30000001 – main paper; subgroup: 30000003^a^", ["30000001", "30000003"]),
+        ("Study | PMID", "Müller 2019 | 30,000,001", ["30000001"]),
+        ("Study | Pub Med ID", "Müller 2019 | 30000001", ["30000001"]),
+        ("Study (PMID) | n", "Müller 2019, 30000001 | 3", ["30000001"]),
+        ("Study (PMID) | n", "Müller 2019, 12000 adults, 30000001 | 3", ["30000001"]),
+        ("Study | PMID", "Müller 2019 | 30000001 (n = 12000, 45.25000%)", ["30000001"]),
+        ("Study | Pub. year | PMID", "Müller | 2019 | 30000001", ["30000001"]),
+    ],
+)
+async def test_the_numbers_of_a_cell_are_found_beside_remarks(header: str, cells: str, numbers: list[str]) -> None:
+    outcomes = await checked_draft(table(header, cells))
+    assert [one.reference.text.rpartition("PMID ")[2] for one in outcomes] == numbers
+
+
 async def test_numbers_within_the_words_of_a_cell_stay_in_the_text() -> None:
     outcomes = await checked_draft(table("Study | Outcome", "Lind 2009 | fewer than in PMID 30000001"))
     assert [one.reference.is_inline for one in outcomes] == [True]

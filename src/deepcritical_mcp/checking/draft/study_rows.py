@@ -7,7 +7,7 @@ its number. Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +17,8 @@ from deepcritical_mcp.checking.draft.reference_tables import Table, tables_in
 from deepcritical_mcp.search.references.statements import ET_AL, Statements, names_in
 
 _WORD = re.compile(r"[^\W\d_]+")
-_NUMBERS = frozenset("pmid pmids pubmed medline doi dois".split())
+_PMIDS = frozenset("pmid pmids pubmed medline".split())
+_DOIS = frozenset("doi dois".split())
 _STUDIES = frozenset(
     """study studies trial trials reference references ref refs citation paper article publication record source studie
     étude estudio studio quelle""".split()
@@ -45,6 +46,14 @@ _YEAR = re.compile(r"(?<![\d–-])((?:1[89]|20)\d\d)[a-z]?(?![\d–-])")
 _DATE = re.compile(r"[(\[]?(?:[\w.,/-]{1,10}[ ,]{1,2}){0,2}[\w./-]{1,10}[)\]]?")
 _NUMBER = re.compile(r"(?:PMIDs?[:\s]{0,3})?([1-9][0-9]{3,8})", re.IGNORECASE)
 _JOINED = re.compile(r"(?:[\s,;/&]|and\b|und\b|<br ?/?>){1,8}")
+_NOTED = re.compile(
+    r"(?<![\w./=<>≥≤~-])(?<![=<>≥≤~] )([1-9][0-9]{4,8})(?:[a-h]|\.0)?(?![\w%]|[./-]\w| (?:patients|participants)\b)"
+)
+"""A number with a remark: "28605608 (main paper)"."""
+_IN_GROUPS = re.compile(r"(?<![\w.,])(?<![0-9] )([1-9][0-9]?)([ ,.])([0-9]{3})\2([0-9]{3})(?![\w.,]|[ ,.][0-9])")
+"""A number in groups of three digits: "28,605,608"."""
+_LONG_NUMBER = 7
+"""Digits of a PMID that no study has as many participants as, where the column is of both."""
 _BRACKETED = re.compile(r"[(\[]\s{0,2}(?:PMIDs?[:\s]{0,3})?([1-9][0-9]{4,8})\s{0,2}[)\]]", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{1,600}\)")
 _NOTE = re.compile(r"\[[\d,; –-]{1,20}\]|\^[^^\s]{1,12}\^|<sup>[^<>]{0,20}</sup>|\[\^[^\]\s]{1,30}\]|[*_†‡§`]")
@@ -77,7 +86,7 @@ def study_rows(text: str) -> Iterator[ListEntry]:
     """The numbers in the rows of tables, each with what its row says of the study, if the row has only one."""
     for table in tables_in(text):
         kinds = _kinds(table)
-        numbered = {at for at, title in enumerate(table.header) if not _NUMBERS.isdisjoint(_words(title))}
+        numbered = {at: number for at, title in enumerate(table.header) if (number := _number_of(title))}
         for line, cells in table.rows:
             row = _read(cells, kinds, numbered)
             says = row.says if len(row.pmids) < 2 and len(row.dois) < 2 else Statements()
@@ -116,7 +125,7 @@ def _kinds(table: Table) -> Mapping[int, str]:
 
 
 def _kind(title: str) -> str:
-    words = frozenset(_words(title)) - _NUMBERS
+    words = frozenset(_words(title)) - _PMIDS - _DOIS
     for kind, nouns, beside in (
         ("title", _TITLES, _BESIDE_TITLES),
         ("journal", _JOURNALS, _BESIDE_JOURNALS),
@@ -128,6 +137,14 @@ def _kind(title: str) -> str:
         if words & nouns and words <= nouns | beside:
             return kind
     return ""
+
+
+def _number_of(title: str) -> str:
+    """Which numbers a header says that a column has, "pmid" or "doi": "PMID", "Pub Med ID"; "" if none."""
+    words = _words(title)
+    if not _PMIDS.isdisjoint(words) or "pubmed" in "".join(words):
+        return "pmid"
+    return "" if _DOIS.isdisjoint(words) else "doi"
 
 
 def _words(title: str) -> list[str]:
@@ -153,11 +170,12 @@ def _cell(cells: Sequence[str], at: int) -> str:
     return cells[at] if at < len(cells) else ""
 
 
-def _read(cells: Sequence[str], kinds: Mapping[int, str], numbered: Collection[int]) -> _Row:
+def _read(cells: Sequence[str], kinds: Mapping[int, str], numbered: Mapping[int, str]) -> _Row:
     said, pmids, dois = dict[str, str](), list[str](), list[str]()
     for at, cell in enumerate(cells):
         kind = kinds.get(at, "")
-        rest, numbers = _without_numbers(cell, is_headed=at in numbered)
+        least = _LONG_NUMBER if kind else 1
+        rest, numbers = _without_numbers(cell, least if numbered.get(at) == "pmid" else 0)
         plain = _plain(rest)
         if at in numbered or kind or (kinds and not any(map(str.isalpha, plain))):
             pmids += [one for one in numbers if one.isdecimal()]
@@ -168,20 +186,24 @@ def _read(cells: Sequence[str], kinds: Mapping[int, str], numbered: Collection[i
     return _Row(says, [*dict.fromkeys(pmids)], [*dict.fromkeys(dois)])
 
 
-def _without_numbers(cell: str, *, is_headed: bool) -> tuple[str, list[str]]:
-    """A cell without its PMIDs and DOIs, and these; bare numbers count below a header that says what they are."""
+def _without_numbers(cell: str, least: int) -> tuple[str, list[str]]:
+    """A cell without its PMIDs and DOIs, and these. Below a header that says what they are, bare numbers count, those
+    with a remark if they have at least so many digits; without such a header, `least` is 0."""
     ids = [one for one in stated_ids(cell) if one.key.startswith(("pmid:", "doi:"))]
     found = [one.key.partition(":")[2] for one in ids]
     for one in reversed(ids):
         label = _LINK.fullmatch(cell, one.start, one.end)
         cell = f"{cell[: one.start]} {label[1] if label else ''} {cell[one.end :]}"
-    if found or not is_headed:
+    if not least:
         return cell, found
+    cell = _IN_GROUPS.sub(r"\1\3\4", cell)
     if not any(map(str.isalnum, _JOINED.sub("", _NUMBER.sub("", cell)))):
-        return "", _NUMBER.findall(cell)
-    if bracketed := _BRACKETED.search(cell):
-        return cell.replace(bracketed[0], " "), [bracketed[1]]
-    return cell, []
+        return "", [*found, *_NUMBER.findall(cell)]
+    bracketed = [*_BRACKETED.finditer(cell)] if least > 1 else []
+    noted = bracketed or [one for one in _NOTED.finditer(cell) if len(one[1]) >= least]
+    for one in reversed(noted):
+        cell = f"{cell[: one.start()]} {cell[one.end() :]}"
+    return cell, [*found, *(one[1] for one in noted)]
 
 
 def _plain(cell: str) -> str:
