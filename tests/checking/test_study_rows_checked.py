@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from deepcritical_mcp.checking.draft import read_draft
 from tests.checking.reference_cases import checked_draft
 
 # PMID 30000001 is Müller 2019, 30000003 Smith 2015, 30000008 by a group (ORTHO-TXA) with Patel 2020.
@@ -92,6 +93,20 @@ async def test_a_row_with_several_numbers_says_nothing_of_one_of_them() -> None:
 async def test_the_numbers_of_a_cell_are_found_beside_remarks(header: str, cells: str, numbers: list[str]) -> None:
     outcomes = await checked_draft(table(header, cells))
     assert [one.reference.text.rpartition("PMID ")[2] for one in outcomes] == numbers
+
+
+def test_rows_without_a_number_between_numbered_ones_are_named() -> None:
+    rows = "Müller 2019 | 3 | 30000001\nLind 2021 | 4 |\nBerg 2020 | 5 | see text\nTotal | 12 | \nStroke | |"
+    draft = read_draft(f"| Study | n | PMID |\n|---|---|---|\n{rows}\n")
+    assert "In a table of numbers, but without one, so not looked up: “Lind 2021”, “Berg 2020”." in draft.remarks
+
+
+def test_a_table_without_bars_at_its_sides_is_no_second_list_of_references() -> None:
+    rows = (
+        "Müller 2019 | [30000001](https://pubmed.ncbi.nlm.nih.gov/30000001/)\nSmith 2015 | https://pubmed.gov/30000003"
+    )
+    draft = read_draft(f"# Included studies\n\nStudy | PMID\n--- | ---\n{rows}\n")
+    assert [one.text for one in draft.references] == ["Müller 2019 | PMID 30000001", "Smith 2015 | PMID 30000003"]
 
 
 async def test_numbers_within_the_words_of_a_cell_stay_in_the_text() -> None:

@@ -17,9 +17,10 @@ def draft_remarks(
     cited: Collection[int],
     unknown: Sequence[str],
     other_years: Sequence[str] = (),
+    unnumbered: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Remarks on a draft whose citations mean the references `cited` (indexes), what is `unknown`, and entries that the
-    list has with other years."""
+    """Remarks on a draft whose citations mean the references `cited` (indexes), what is `unknown`, entries that the
+    list has with other years, and studies in rows of tables that are `unnumbered`."""
     listed = [one for one in references if not one.is_inline]
     if unknown and listed:
         yield f"Cited, but not in the list of references: {_enumerated(unknown)}."
@@ -27,6 +28,9 @@ def draft_remarks(
         yield f"Cited without a list of references, so they cannot be looked up: {_enumerated(unknown)}."
     if other_years:
         yield f"Cited with another year than in the list of references: {_enumerated(other_years)}."
+    if unnumbered:
+        named = _enumerated([f"“{one}”" for one in dict.fromkeys(unnumbered)])
+        yield f"In a table of numbers, but without one, so not looked up: {named}."
     labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
     uncited = [
         name_of(one if labels[one.label] == 1 else replace(one, label="")) for one in listed if one.index not in cited

@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.inline_references import stated_ids
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
+from deepcritical_mcp.checking.draft.masking import Line
 from deepcritical_mcp.checking.draft.reference_tables import Table, tables_in
+from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.search.references.statements import ET_AL, Statements, names_in
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -68,6 +70,7 @@ _OF_GROUPS = re.compile(
     r"sample|cent(?:er|re)|hospital|review|protocol|dataset|control|total|overall|mean|median)\b",
     re.IGNORECASE,
 )
+_SUM = re.compile(r"(?:sub)?totals?\b|all\b|overall\b|pooled\b|mean\b|median\b|sum\b", re.IGNORECASE)
 _LONGEST_NAMES = 160
 _LEAST_TITLE = 3
 """Words."""
@@ -82,19 +85,44 @@ class _Row(NamedTuple):
     dois: Sequence[str]
 
 
-def study_rows(text: str) -> Iterator[ListEntry]:
-    """The numbers in the rows of tables, each with what its row says of the study, if the row has only one."""
+class StudyTable(NamedTuple):
+    """A table whose rows name studies by their numbers: where it stands, the numbers with what their rows say, and the
+    studies whose rows lack one, with where they stand."""
+
+    span: Span
+    entries: Sequence[ListEntry]
+    unnumbered: Sequence[tuple[str, Span]]
+
+
+def study_tables(text: str) -> Iterator[StudyTable]:
+    """The tables with numbers in their rows, each with what its row says of the study, if the row has only one."""
     for table in tables_in(text):
         kinds = _kinds(table)
         numbered = {at: number for at, title in enumerate(table.header) if (number := _number_of(title))}
+        entries, unnumbered = list[ListEntry](), list[tuple[str, Span]]()
         for line, cells in table.rows:
             row = _read(cells, kinds, numbered)
-            says = row.says if len(row.pmids) < 2 and len(row.dois) < 2 else Statements()
-            for number, keys in enumerate(_numbers(row)):
-                at = line.start + max(0, line.text.find(keys[0].removeprefix("PMID ").removeprefix("doi:")))
-                written = _written(says, keys)
-                is_told = not number and says != Statements()
-                yield ListEntry(written, at, at + len(keys[0]), says=says if is_told else None)
+            if found := [*_entries(line, row)]:
+                entries += found
+            elif numbered and not any(stated_ids(line.text)) and (study := _study_of(cells, kinds)):
+                unnumbered.append((study, Span(line.start, line.end)))
+        if entries or unnumbered:
+            yield StudyTable(Span(table.start, table.rows[-1][0].end), entries, unnumbered)
+
+
+def _entries(line: Line, row: _Row) -> Iterator[ListEntry]:
+    says = row.says if len(row.pmids) < 2 and len(row.dois) < 2 else Statements()
+    for number, keys in enumerate(_numbers(row)):
+        at = line.start + max(0, line.text.find(keys[0].removeprefix("PMID ").removeprefix("doi:")))
+        is_told = not number and says != Statements()
+        yield ListEntry(_written(says, keys), at, at + len(keys[0]), says=says if is_told else None)
+
+
+def _study_of(cells: Sequence[str], kinds: Mapping[int, str]) -> str:
+    """What a row calls its study; "" of a row of sums or a heading within the table."""
+    named = [_plain(cell) for at, cell in enumerate(cells) if kinds.get(at) in ("people", "study", "title")]
+    study = next((one for one in named if any(map(str.isalpha, one))), "")
+    return "" if _SUM.match(study) or sum(map(bool, cells)) < 2 else study
 
 
 def _numbers(row: _Row) -> Iterator[tuple[str, ...]]:
