@@ -109,6 +109,37 @@ def test_a_table_without_bars_at_its_sides_is_no_second_list_of_references() -> 
     assert [one.text for one in draft.references] == ["Müller 2019 | PMID 30000001", "Smith 2015 | PMID 30000003"]
 
 
+TABS = "Study\tYear\tCountry\tPMID\nMüller et al.\t2019\t3 countries\t30000001\nHolmberg\t2004\t\t30000003\n"
+LATEX = r"""\begin{tabular}{lll}
+\toprule
+\textbf{Study} & \textbf{Year} & PMID \\ \midrule
+M{\"u}ller~et~al. & 2019 & 30000001 \\
+\hline
+Holmberg \& Lee & 2004 & 30000003 \\
+\end{tabular}
+"""
+
+
+@pytest.mark.parametrize("rows", [TABS, LATEX])
+@pytest.mark.parametrize("before", ["", "# Included studies\n\n", "These were included [1].\n\n"])
+async def test_the_rows_of_tables_of_word_and_latex_are_compared(before: str, rows: str) -> None:
+    assert [one.verdict for one in await checked_draft(before + rows)] == ["verified", "wrong_id"]
+
+
+async def test_a_table_with_titles_that_tabs_part_is_read_from_its_first_row_to_its_last() -> None:
+    rows = (
+        "Müller JK\t2019\tZinc supplementation and wound healing in older adults\t30000001",
+        "Lind A\t2009\tDepressive symptoms and mortality after hip fracture: a cohort study\t30000001",
+    )
+    outcomes = await checked_draft("Author\tYear\tTitle\tPMID\n" + "\n".join(rows))
+    assert [one.verdict for one in outcomes] == ["verified", "wrong_id"]
+
+
+def test_lines_with_tabs_below_no_header_of_a_table_are_no_table() -> None:
+    entries = "1.\tMüller JK. Zinc in wounds. Lancet 2019;1:2.\n2.\tSmith J. Iron in anemia. JAMA 2015;3:4.\n"
+    assert [one.label for one in read_draft(f"References\n\n{entries}").references] == ["1", "2"]
+
+
 async def test_numbers_within_the_words_of_a_cell_stay_in_the_text() -> None:
     outcomes = await checked_draft(table("Study | Outcome", "Lind 2009 | fewer than in PMID 30000001"))
     assert [one.reference.is_inline for one in outcomes] == [True]

@@ -1,4 +1,4 @@
-"""Rows of tables of Markdown that name a study by its number: "| Berg et al. | 2019 | 30000001 |".
+"""Rows of tables that name a study by its number: "| Berg et al. | 2019 | 30000001 |".
 
 What the other cells of a row say of the study, first author, year, title and journal, is compared with the record of
 its number. Every regular expression here is linear in the length of the text.
