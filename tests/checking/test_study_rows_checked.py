@@ -33,6 +33,18 @@ RIGHT = [
     ("Study | Study year | Date | PMID", "Müller 2019 | 2011 | 12.03.2024 | 30000001"),
     ("Study (year) | Year of study | PMID", "Müller (2019) | 2011 | 30000001"),
     ("Study | Date of study | PMID", "Müller 2019 | May 2011 | 30000001"),
+    ("First author (year) | PMID", "WOUND-ZN (Müller 2019) | 30000001"),
+    ("First author (year) | PMID", "WOUND-ZN, Müller et al. 2019 | 30000001"),
+    ("Study | PMID", "WOUND-ZN/Müller 2019 | 30000001"),
+    ("Study | PMID", "WOUND-ZN (May 2019) | 30000001"),
+    ("First author | Year | PMID", "Müller, JK | 2019 | 30000001"),
+    ("Study | PMID", "Müller, J.K. 2019 | 30000001"),
+    ("Study | PMID", "MÜLLER, Johann 2019 | 30000001"),
+    ("Study | PMID", "Müller (n = 120) 2019 | 30000001"),
+    ("Study | PMID", "Müller 2019 (1998 adults) | 30000001"),
+    ("Study | PMID", "Johann Müller 2019 | 30000001"),
+    ("Study | Year | PMID", "Müller | 2019 (online 2018) | 30000001"),
+    ("Study | Year | PMID", "Müller | 2019-03-01 | 30000001"),
 ]
 WRONG = [
     ("Study | Year | PMID | n", "Smith et al. | 2011 | 30000003 | 2015", "differs"),
@@ -52,6 +64,18 @@ WRONG = [
     ("Study | Study year | PMID", "Müller et al. | 2011 | 30000001", "differs"),
     ("Study | Publication year | PMID", "Müller 2019 | 2011 | 30000001", "differs"),
     ("Studie | Rok | PMID", "Müller et al. | 2011 | 30000001", "differs"),
+    ("Study | PMID", "HOLMBERG et al., 2004 | 30000001", "wrong_id"),
+    ("Study | PMID", "HIP-FIX (Holmberg 2004) | 30000001", "wrong_id"),
+    ("Study | PMID", "HIP-FIX: Holmberg et al. 2004 | 30000001", "wrong_id"),
+    ("Study | PMID", "1. Holmberg 2004 | 30000001", "wrong_id"),
+    ("Study | PMID", "Karin Holmberg 2004 | 30000001", "wrong_id"),
+    ("Study | PMID", "Holmberg and coworkers 2004 | 30000001", "wrong_id"),
+    ("Study | PMID", "Study by Holmberg et al. 2004 | 30000001", "wrong_id"),
+    ("Study | PMID", "Holmberg & al. 2004 | 30000001", "wrong_id"),
+    ("Study | PMID", "Holmberg, K.L. 2004 | 30000001", "wrong_id"),
+    ("1st author | Year | PMID", "Holmberg | 2004 | 30000001", "wrong_id"),
+    ("Författare | År | PMID", "Holmberg | 2004 | 30000001", "wrong_id"),
+    ("Study | Year | PMID", "Müller | 2011-03-01 | 30000001", "differs"),
     ("Autor | Jahr | PMID | DOI", "Müller | 2019 | 30000001 | 10.1073/pnas.1712345115", "wrong_id"),
 ]
 
@@ -74,6 +98,26 @@ async def test_a_row_that_names_another_study_than_its_number_is_told(header: st
 async def test_a_row_with_several_numbers_says_nothing_of_one_of_them() -> None:
     outcomes = await checked_draft(table("Study | Year | PMID", "Müller | 2011 | 30000001; 30000003"))
     assert [one.verdict for one in outcomes] == ["verified", "verified"]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "named"),
+    [
+        ("Study | PMID", "HIP-FIX | 30000001", "HIP-FIX"),
+        ("Study | PMID", "HOLMBERG 2004 | 30000001", "HOLMBERG 2004"),
+        ("Study | PMID", "Holmberg | 30000001", "Holmberg"),
+        ("Study | PMID", "HIP-FIX, Holmberg 2004 | 30000001", "HIP-FIX, Holmberg 2004"),
+        ("Study | PMID", "Holmberg 2004; Lind 2009 | 30000001; 30000003", "Holmberg 2004; Lind 2009"),
+        ("Study | Year | PMID", "HIP-FIX | 2019 | 30000001", "HIP-FIX 2019"),
+    ],
+)
+async def test_what_could_not_be_compared_in_a_row_is_named(header: str, row: str, named: str) -> None:
+    for outcome in await checked_draft(table(header, row)):
+        assert outcome.reason == f"Its row, “{named}”, could not be compared with the record: compare the two."
+
+
+async def test_a_row_without_a_year_that_has_the_first_author_needs_no_remark() -> None:
+    assert [one.reason for one in await checked_draft(table("Study | PMID", "MÜLLER JK | 30000001"))] == [""]
 
 
 @pytest.mark.parametrize(

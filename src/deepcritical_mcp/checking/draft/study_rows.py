@@ -6,6 +6,7 @@ its number. Every regular expression here is linear in the length of the text.
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,12 +24,17 @@ _PMIDS = frozenset("pmid pmids pubmed medline".split())
 _DOIS = frozenset("doi dois".split())
 _STUDIES = frozenset(
     """study studies trial trials reference references ref refs citation paper article publication record source studie
-    étude estudio studio quelle""".split()
+    étude estudio estudo studio quelle badanie onderzoek tutkimus исследование araştırma 研究""".split()
 )
-_PEOPLE = frozenset("author authors investigator autor autoren autorin auteur auteurs autores autore autori".split())
+_PEOPLE = frozenset(
+    """author authors investigator autor autoren autorin auteur auteurs autores autore autori
+    investigators erstautor erstautorin författare förstaförfattare forfatter førsteforfatter tekijä szerző szerzők
+    yazar yazarlar автор авторы συγγραφέας 作者 第一作者 著者 第一著者 저자""".split()
+)
 _BESIDE_PEOPLE = frozenset(
     """first lead leading main name names s and of id included al et erstautor premier primer primo nr no year
-    date published jahr année año ano anno""".split()
+    date published jahr année año ano anno st d e es ère premier première eerste pierwszy första første ilk 1er
+    characteristics included country""".split()
 )
 _YEARS = frozenset(
     """year yr years published jahr année an año ano anno erscheinungsjahr publicatiejaar jaar år rok vuosi év yıl год
@@ -44,7 +50,7 @@ _TITLES = frozenset("title titel titre título titolo".split())
 _BESIDE_TITLES = frozenset("of the article paper full study publication short".split())
 _JOURNALS = frozenset("journal zeitschrift revue revista rivista".split())
 _BESIDE_JOURNALS = frozenset("name abbreviation title of the".split())
-_YEAR = re.compile(r"(?<![\d–-])((?:1[89]|20)\d\d)[a-z]?(?![\d–-])")
+_YEAR = re.compile(r"(?<![\d–-])((?:1[89]|20)\d\d)(?:-[01]\d(?:-[0-3]\d)?(?![\d–-])|[a-z]?(?![\d–-]))")
 _DATE = re.compile(r"[(\[]?(?:[\w.,/-]{1,10}[ ,]{1,2}){0,2}[\w./-]{1,10}[)\]]?")
 _NUMBER = re.compile(r"(?:PMIDs?[:\s]{0,3})?([1-9][0-9]{3,8})", re.IGNORECASE)
 _JOINED = re.compile(r"(?:[\s,;/&]|and\b|und\b|<br ?/?>){1,8}")
@@ -65,9 +71,26 @@ _FAMILY = (
 _PERSON = rf"(?:(?:[A-Z]\.? ?){{1,3}} )?{_FAMILY}(?:,? (?:[A-Z]{{1,3}}|(?:[A-Z]\.[ -]?){{1,3}}))?"
 _CITED = re.compile(rf"{_PERSON}(?:(?:,? (?:and|und|y|et|&) |, |/|; ){_PERSON}){{0,5}},?")
 """Names as tables cite a study by them: "Berg", "Berg & Ruiz", "Berg J, Ruiz K"."""
+_GIVEN = r"(?:[^\W\d_a-z][^\W\d_A-Z]{1,20} )?"
+_CITED_IN_FULL = re.compile(rf"{_GIVEN}{_PERSON}(?:(?:,? (?:and|und|y|et|&) |, |/|; ){_GIVEN}{_PERSON}){{0,5}},?")
+"""The same with given names: "Jan Berg". Without a year behind them, such words may be anything."""
+_BEFORE_NAMES = re.compile(r"\A(?:[(#]?[0-9]{1,3}[).:]{1,2} |(?:[Ss]tudy|[Tt]rial|[Rr]eport|[Pp]aper) by )")
+_BEFORE_INITIALS = re.compile(r"(?<=\w),\s(?=(?:[A-Z]\.?[ -]?){1,3}(?:[,;&/]|$|and\b|und\b|et\b))")
+_REMARK = re.compile(r"\([^()]{0,200}\)")
+_CAPITAL = r"[^\W_a-zß-ÿ]"
+_TRIAL = rf"{_CAPITAL}(?:{_CAPITAL}|-){{2,20}}(?: {_CAPITAL}(?:{_CAPITAL}|-){{0,20}}){{0,3}}"
+_NO_NAMES = "|".join(
+    (*calendar.month_name[1:], *calendar.month_abbr[1:], "Epub", "Online", "Published", "Phase", "Part")
+)
+_BEHIND_TRIAL = re.compile(
+    rf"{_TRIAL}(?: ?[:;/(] ?| [–—-] )(?!(?:{_NO_NAMES})\b)((?:[a-z]{{2,4}} ){{0,2}}[^\W\d_a-z](?:[^\W\d_A-Z]|['’]).*)"
+)
+"""Who reported a trial, behind its name: "EMPA-REG: Zinman 2015", "EMPA-REG OUTCOME (Zinman et al., 2015)"."""
+_TRIAL_OR_FAMILY = re.compile(rf"{_TRIAL}, [^\W\d_a-z][^\W\d_A-Z]")
+"""What may be a trial and its author, or one name: "DAPA-HF, McMurray", "BERG, Jan"."""
 _OF_GROUPS = re.compile(
     r"\b(?:group|study|trial|collaborat\w{1,7}|investigators|consortium|registry|network|cohort|guidelines?|arm|site|case|"
-    r"sample|cent(?:er|re)|hospital|review|protocol|dataset|control|total|overall|mean|median)\b",
+    r"sample|surveys?|program(?:me)?|project|initiative|analysis|phase|health|heart|prevention|states|cent(?:er|re)|hospital|review|protocol|dataset|control|total|overall|mean|median)\b",
     re.IGNORECASE,
 )
 _SUM = re.compile(r"(?:sub)?totals?\b|all\b|overall\b|pooled\b|mean\b|median\b|sum\b", re.IGNORECASE)
@@ -78,9 +101,10 @@ _EDGES = " ,;:.()[]|–—-"
 
 
 class _Row(NamedTuple):
-    """What a row says of a study, and its numbers with their places in the cells' text."""
+    """What a row says of a study, the same as it is written, and its numbers."""
 
     says: Statements
+    written: str
     pmids: Sequence[str]
     dois: Sequence[str]
 
@@ -112,10 +136,10 @@ def study_tables(text: str) -> Iterator[StudyTable]:
 
 def _entries(line: Line, row: _Row) -> Iterator[ListEntry]:
     says = row.says if len(row.pmids) < 2 and len(row.dois) < 2 else Statements()
-    for number, keys in enumerate(_numbers(row)):
+    for keys in _numbers(row):
         at = line.start + max(0, line.text.find(keys[0].removeprefix("PMID ").removeprefix("doi:")))
-        is_told = not number and says != Statements()
-        yield ListEntry(_written(says, keys), at, at + len(keys[0]), says=says if is_told else None)
+        written = " | ".join(filter(None, (row.written, " ".join(keys))))
+        yield ListEntry(written, at, at + len(keys[0]), says=says if row.written else None)
 
 
 def _study_of(cells: Sequence[str], kinds: Mapping[int, str]) -> str:
@@ -134,9 +158,11 @@ def _numbers(row: _Row) -> Iterator[tuple[str, ...]]:
     yield from ((one,) for one in (*pmids, *dois))
 
 
-def _written(says: Statements, keys: Sequence[str]) -> str:
-    cited = f"{says.people} {says.year}".strip()
-    return " | ".join(filter(None, (cited, says.title, says.journal, " ".join(keys))))
+def _written(said: Mapping[str, str], says: Statements) -> str:
+    """What the cells of a row say, with the year behind the names."""
+    study = said.get("people") or said.get("study", "")
+    year = f"{' |' if _YEAR.search(study) else ''} {says.year}" if says.year not in study else ""
+    return " | ".join(filter(None, (f"{study[:_LONGEST_NAMES]}{year}".strip(" |"), says.title, says.journal)))
 
 
 def _kinds(table: Table) -> Mapping[int, str]:
@@ -211,7 +237,7 @@ def _read(cells: Sequence[str], kinds: Mapping[int, str], numbered: Mapping[int,
         if kind:
             said[kind] = said.get(kind) or plain
     says = _says(said)
-    return _Row(says, [*dict.fromkeys(pmids)], [*dict.fromkeys(dois)])
+    return _Row(says, _written(said, says), [*dict.fromkeys(pmids)], [*dict.fromkeys(dois)])
 
 
 def _without_numbers(cell: str, least: int) -> tuple[str, list[str]]:
@@ -255,6 +281,8 @@ def _says(said: Mapping[str, str]) -> Statements:
 
 def _year_of(date: str) -> str:
     """The year of a date; "" if it has several, or is none."""
+    bare = _REMARK.sub(" ", date).strip()
+    date = bare if _YEAR.search(bare) else date
     years = {*_YEAR.findall(date)} if _DATE.fullmatch(date) else set[str]()
     return years.pop() if len(years) == 1 else ""
 
@@ -262,16 +290,29 @@ def _year_of(date: str) -> str:
 def _cited(plain: str, *, is_people: bool = False, is_dated: bool = False) -> Statements:
     """The names and the year of a cell that cites a study by them; `is_people` is whether all in it must be names,
     `is_dated` whether the year stands in another cell."""
+    plain = _BEFORE_NAMES.sub("", plain, count=1).lstrip(_EDGES)
+    if (found := _BEHIND_TRIAL.fullmatch(plain)) and _YEAR.search(found[1]):
+        plain = found[1]
+    elif _YEAR.search(bare := _REMARK.sub(" ", plain)):
+        plain = bare
     years = [*_YEAR.finditer(plain)]
     year = years[0][1] if len({one[1] for one in years}) == 1 else ""
     head = (plain[: years[0].start()] or plain[years[0].end() :]) if years else plain
     others = ET_AL.search(head)
-    names = (head[: others.start()] if others else head.partition("(")[0]).strip(_EDGES)
-    is_cited = _CITED.fullmatch(names) is not None and not (names.isupper() and len(names) > _LEAST_TITLE)
+    names = _names(head[: others.start()] if others else head.partition("(")[0])
+    is_capital = names.isupper() and len(names) > _LEAST_TITLE and not others  # a trial's name, or a person's
+    is_cited = (_CITED_IN_FULL if year else _CITED).fullmatch(names) is not None and not is_capital
     is_cited = is_cited and (bool(year or others) or is_dated)
     if not names or len(names) > _LONGEST_NAMES or _OF_GROUPS.search(names) or not (is_people or is_cited):
         return Statements()
-    if any(map(str.isdigit, names)):
+    if any(map(str.isdigit, names)) or _TRIAL_OR_FAMILY.match(names):
         return Statements()
     people = f"{names} et al." if others else names
     return Statements(authors=names_in(names), year=year, people=people)
+
+
+def _names(text: str) -> str:
+    """Names without what stands around them; initials stand behind a blank: "Kwack SJ" for "Kwack, SJ"."""
+    names = text.strip(_EDGES)
+    names += "." if names[-1:].isupper() and f"{names}." in text else ""
+    return _BEFORE_INITIALS.sub(" ", names)
