@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft
-from tests.checking.reference_cases import checked_draft
+from deepcritical_mcp.checking.report_making import checked_references
+from tests.checking.reference_cases import checked, checked_draft
 
 # PMID 30000001 is Müller 2019, 30000003 Smith 2015, 30000008 by a group (ORTHO-TXA) with Patel 2020.
 RIGHT = [
@@ -182,6 +183,28 @@ async def test_a_table_with_titles_that_tabs_part_is_read_from_its_first_row_to_
 def test_lines_with_tabs_below_no_header_of_a_table_are_no_table() -> None:
     entries = "1.\tMüller JK. Zinc in wounds. Lancet 2019;1:2.\n2.\tSmith J. Iron in anemia. JAMA 2015;3:4.\n"
     assert [one.label for one in read_draft(f"References\n\n{entries}").references] == ["1", "2"]
+
+
+async def test_a_row_gets_no_corrected_line() -> None:
+    outcomes = await checked_draft(table("Study | n | PMID", "Müller 2011 | 3 | 30000001"))
+    kept = {one.publication.id: one.publication for one in outcomes if one.publication}
+    assert [(one.verdict, one.corrected) for one in checked_references(outcomes, kept)] == [("differs", "")]
+
+
+async def test_what_has_neither_title_nor_number_is_said_to_say_too_little() -> None:
+    outcome = await checked("Ders., a. a. O.")
+    assert outcome.reason == "It says too little to be looked for: neither a title nor a number."
+
+
+def test_the_rows_of_a_table_of_references_need_no_citations() -> None:
+    row = "Müller JK | 2019 | Zinc supplementation and wound healing in older adults | 30000001"
+    draft = read_draft(f"Zinc heals [1].\n\n| Author | Year | Title | PMID |\n|---|---|---|---|\n| {row} |\n")
+    assert not any("never cited" in one for one in draft.remarks)
+
+
+async def test_the_beginning_of_a_long_title_is_no_other_title() -> None:
+    row = "PLoS One | Walking speed and survival of patients with chronic heart failure | 30000003"
+    assert [one.verdict for one in await checked_draft(table("Journal | Title | PMID", row))] == ["minor"]
 
 
 async def test_numbers_within_the_words_of_a_cell_stay_in_the_text() -> None:

@@ -328,6 +328,8 @@ def _who_was_asked(one: TracedReference) -> str:
     if one.match:
         services = " and ".join(("PubMed's search", *one.match.asked))
         details.append(f"Not found by its text in {services}.")
+    elif not details and not one.numbers:
+        details.append("It says too little to be looked for: neither a title nor a number.")
     elif not details:
         details.append("Nothing but its number could be looked up, and nobody who was asked has it.")
     return " ".join(dict.fromkeys(details))

@@ -119,8 +119,8 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
         for number, one in enumerate(found.inline, 1)
     ]
     unnumbered = [name for one in studies for name, row in one.unnumbered if not found.citations.within(*row)]
-    # A table beside the list shows works; nobody cites its rows.
-    of_rows = {one.start for one in rows} if lists else ()
+    # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
+    of_rows = {one.start for one in rows} if lists or not any(one.label for one in rows) else ()
     shown = {one.index for one in references if one.start in of_rows or (not one.label and is_bare_id(one.text))}
     blocks, citations = draft_paragraphs(body), found.citations
     spans = sentence_spans(body, blocks, [(one.start, one.end) for one in citations.all if one.is_mark])
