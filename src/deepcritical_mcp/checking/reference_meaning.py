@@ -89,7 +89,8 @@ class CandidateRecord:
                 self._says("authors") and others <= 1 and self._support >= 2
             )
         if self.by_number:
-            return self._says("authors") and place
+            is_cut = others == 0 and self._support > 0 and _is_beginning(self._title.written, self._title.true)
+            return is_cut or (self._says("authors") and place)
         return self._place and self._support == 4
 
     @property
@@ -99,6 +100,12 @@ class CandidateRecord:
     @property
     def _title(self) -> FieldAgreement:
         return next(one for one in self.agreement.fields if one.field == "title")
+
+
+def _is_beginning(written: str, title: str) -> bool:
+    """Whether a title is the beginning of another, and long enough to tell which paper is meant."""
+    words = tokens(written)
+    return len(content_words(words)) >= _UNIQUE_TITLE and tokens(title)[: len(words)] == words
 
 
 def meant(candidates: Sequence[CandidateRecord]) -> list[CandidateRecord]:

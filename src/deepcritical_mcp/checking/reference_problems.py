@@ -51,7 +51,7 @@ _MEDIUM = re.compile(r"\[[A-Z/]{1,4}\]?\Z")
 _GREEK = frozenset(GREEK_NAMES.values())
 _INITIALS = re.compile(r"\A(?:[A-Z]\.[ -]?){1,3}")
 """Those of the last author, where no title stands between the names and the journal."""
-_CUT = 100
+_CUT = 60
 """Characters after which a program may cut off a title."""
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _PERSON = re.compile(r"[^\W\d_][\w'’-]{1,40}(?:,? (?:[A-Z]{1,3}|(?:[A-Z]\.[ -]?){1,3}))?")

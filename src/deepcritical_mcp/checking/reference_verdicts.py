@@ -14,6 +14,7 @@ from deepcritical_mcp.checking.reference_problems import IDS, in_order, is_its_p
 from deepcritical_mcp.checking.second_works import WAS_NOT_CHECKED, further_works
 from deepcritical_mcp.checking.unchecked_works import UncheckedWork
 from deepcritical_mcp.errors import ProviderError
+from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
 from deepcritical_mcp.models.vancouver import vancouver
@@ -22,9 +23,10 @@ from deepcritical_mcp.search.item_finder import distinct_records
 from deepcritical_mcp.search.record_finder import LABELS, Lookup, ids_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
 from deepcritical_mcp.search.references import Statements, WrittenReference, compare, is_name_and_year
-from deepcritical_mcp.text import clipped
+from deepcritical_mcp.text import clean_line, clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
+UNCOMPARED_ROW = "Its row, “{}”, could not be compared with the record: compare the two."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
 _SHOWN = 240
@@ -135,15 +137,24 @@ def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutco
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
         return ReferenceOutcome(one.draft, "ambiguous", reason=same, candidates=tuple(records[:_MAX_CANDIDATES]))
     outcome = _compared(one, one.by_number[0], off)
-    said = f"{ONLY_A_NUMBER} {outcome.reason}".rstrip() if _says_nothing(one) else outcome.reason
-    return replace(outcome, reason=said)
+    return replace(outcome, reason=f"{_uncompared(one)} {outcome.reason}".strip())
 
 
 def _with_note(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a number with a note of one's own, which is no reference but names the record's subject."""
     bare = replace(one.reference, text="", says=Statements(), words=())
     outcome = _by_number_alone(replace(one, reference=bare), off)
-    return outcome if outcome.verdict == "ambiguous" else replace(outcome, reason=ONLY_A_NUMBER)
+    return outcome if outcome.verdict == "ambiguous" else replace(outcome, reason=_uncompared(one))
+
+
+def _uncompared(one: TracedReference) -> str:
+    """What to compare oneself beside the number of a reference; "" if that was done. A row of a table that has the
+    record's first author somewhere is the record's."""
+    if one.draft.says is None:
+        return ONLY_A_NUMBER if _says_nothing(one) else ""
+    family = {*(tokens(one.by_number[0].record.authors[0].family) if one.by_number[0].record.authors else ())}
+    row = clean_line(one.draft.text.rpartition(" | ")[0])
+    return "" if family and family <= {*tokens(row)} else UNCOMPARED_ROW.format(clipped(row, _SHOWN))
 
 
 def _says_nothing(one: TracedReference) -> bool:
@@ -317,6 +328,8 @@ def _who_was_asked(one: TracedReference) -> str:
     if one.match:
         services = " and ".join(("PubMed's search", *one.match.asked))
         details.append(f"Not found by its text in {services}.")
+    elif not details and not one.numbers:
+        details.append("It says too little to be looked for: neither a title nor a number.")
     elif not details:
         details.append("Nothing but its number could be looked up, and nobody who was asked has it.")
     return " ".join(dict.fromkeys(details))

@@ -42,7 +42,8 @@ def _checked(outcome: ReferenceOutcome, kept: Mapping[str, Publication]) -> Chec
         record=_record(record, kept[record.id].id) if record else None,
         problems=outcome.problems,
         reason=outcome.reason,
-        corrected=corrected(reference.text, record, outcome.problems) if record else "",
+        # A row of a table has other cells that a corrected line would lose.
+        corrected=corrected(reference.text, record, outcome.problems) if record and reference.says is None else "",
         candidates=tuple(_record(one, one.id) for one in outcome.candidates),
     )
 

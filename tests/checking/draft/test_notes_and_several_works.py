@@ -157,7 +157,7 @@ def test_the_numbers_of_a_column_headed_pmid_are_asked_for() -> None:
         "| Study | n | PMID |\n|---|---|---|\n| Berg 2011 | 12 | 30000001 |\n| Old | 9 | 30000002; 30000003 |\n"
         "| Lind 2015 | 3 | PMID 30000004 |\n"
     )
-    asked = {"Berg 2011 | PMID 30000001", "PMID 30000002", "PMID 30000003", "Lind 2015 | PMID 30000004"}
+    asked = {"Berg 2011 | PMID 30000001", "Old | PMID 30000002", "Old | PMID 30000003", "Lind 2015 | PMID 30000004"}
     assert {*written_in(draft)} == asked
     assert not any("3000000" in one.claim for one in draft.sentences)
     assert draft.remarks == ()

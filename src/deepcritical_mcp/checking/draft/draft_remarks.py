@@ -19,9 +19,11 @@ def draft_remarks(
     unknown: Sequence[str],
     other_years: Sequence[str] = (),
     short_titles: Sequence[ListEntry] = (),
+    unnumbered: Sequence[str] = (),
 ) -> Iterator[str]:
     """Remarks on a draft whose citations mean the references `cited` (indexes), what is `unknown`, entries that the
-    list has with `other_years`, and notes that only name works of which the draft says no more."""
+    list has with `other_years`, notes that only name works of which the draft says no more, and studies in rows of
+    tables that are `unnumbered`."""
     notes = {f"[{one.label.partition(' (')[0]}]" for one in short_titles}
     unknown = [one for one in unknown if one not in notes]
     listed = [one for one in references if not one.is_inline]
@@ -34,6 +36,9 @@ def draft_remarks(
         yield f"Named in notes by a short title only, so not checked: {named}."
     if other_years:
         yield f"Cited with another year than in the list of references: {_enumerated(other_years)}."
+    if unnumbered:
+        named = _enumerated([f"“{one}”" for one in dict.fromkeys(unnumbered)])
+        yield f"In a table of numbers, but without one, so not looked up: {named}."
     labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
     uncited = [
         name_of(one if labels[one.label] == 1 else replace(one, label="")) for one in listed if one.index not in cited

@@ -41,7 +41,7 @@ from deepcritical_mcp.checking.draft.reference_lists import reference_lists
 from deepcritical_mcp.checking.draft.reference_tables import reference_tables
 from deepcritical_mcp.checking.draft.several_works import works_apart
 from deepcritical_mcp.checking.draft.short_notes import short_notes
-from deepcritical_mcp.checking.draft.study_rows import study_rows
+from deepcritical_mcp.checking.draft.study_rows import study_tables
 from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.text import clean_line
 
@@ -90,8 +90,9 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     body = blanked(body, ((one.start - len(one.label) - 4, one.end) for one in notes))
     body, within = with_marks_for_notes(body)
     notes += within
-    bare = [*study_rows(body)]
-    lists = reference_lists(body)
+    studies = [*study_tables(body)]
+    bare = [entry for one in studies for entry in one.entries]
+    lists = reference_lists(blanked(body, (one.span for one in studies if one.entries)))
     body = blanked(body, ((one.region.start, one.region.end) for one in lists))
     listed = [(entry, number) for number, one in enumerate(lists) for entry in one.entries]
     rows = [row for table in tables for row in table.entries]
@@ -117,17 +118,20 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
         DraftReference(len(entries) + number, one.text, one.start, one.end, is_inline=True)
         for number, one in enumerate(found.inline, 1)
     ]
-    # A table beside the list shows works; nobody cites its rows.
-    of_rows = {one.start for one in rows} if lists else ()
+    unnumbered = [name for one in studies for name, row in one.unnumbered if not found.citations.within(*row)]
+    # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
+    of_rows = {one.start for one in rows} if lists or not any(one.label for one in rows) else ()
     shown = {one.index for one in references if one.start in of_rows or (not one.label and is_bare_id(one.text))}
     blocks, citations = draft_paragraphs(body), found.citations
     spans = sentence_spans(body, blocks, [(one.start, one.end) for one in citations.all if one.is_mark])
+    cited = citations.cited | shown
+    remarks = draft_remarks(references, cited, found.unknown, found.other_years, short.unknown, unnumbered)
     return Draft(
         "text",
         tuple(references),
         tuple(sorted(_sentences(body, spans, citations), key=lambda one: one.start)),
         tuple(_quotations(body, blocks, spans, citations, references)),
-        tuple(draft_remarks(references, citations.cited | shown, found.unknown, found.other_years, short.unknown)),
+        tuple(remarks),
     )
 
 

@@ -1,4 +1,4 @@
-"""Tables of Markdown whose rows are references: one in a cell, or its authors, title and the rest in several."""
+"""Tables whose rows are references: one in a cell, or its authors, title and the rest in several."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_bare_
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.masking import Line, lines_of
 from deepcritical_mcp.excerpts import Span
+from deepcritical_mcp.search.references.latex import without_latex
 from deepcritical_mcp.text import clean_line
 
 _RULE = re.compile(r"[ \t]{0,3}\|?(?:[ \t]{0,9}:?-{1,200}:?[ \t]{0,9}\|){1,30}(?:[ \t]{0,9}:?-{1,200}:?)?[ \t]{0,9}")
 _BAR = re.compile(r"(?<!\\)\|")
+_TAB = re.compile(r"\t")
+_AMPERSAND = re.compile(r"(?<!\\)&")
+_RULE_OF_LATEX = re.compile(r"\s{0,20}\\(?:hline|[a-z]{1,9}rule|cline|addlinespace)\b")
+_LONGEST_HEADER = 60
 _LABEL = re.compile(r"\[?([0-9]{1,4})[\].)]{0,2}")
 _COLUMNS: Mapping[str, Sequence[str]] = {
     "authors": "author,authors,author(s),first author,study,autor,autoren,auteur,auteurs,autores,autori".split(","),
@@ -52,14 +57,30 @@ class ReferenceTable(NamedTuple):
 
 
 def tables_in(text: str) -> Iterator[Table]:
-    """The tables of a text."""
-    lines = [*lines_of(text)] if "|" in text else []
+    """The tables of a text: of Markdown, of LaTeX, and those whose cells tabs part, as they are pasted from Word."""
+    lines = [*lines_of(text)] if any(mark in text for mark in "|\t&") else []
     end = 0
-    for number, line in enumerate(lines[1:], 1):
-        if number >= end and "-" in line.text and _RULE.fullmatch(line.text) and "|" in lines[number - 1].text:
-            rows = [(row, _cells(row.text)) for row in _rows(lines, number + 1)]
-            end = number + 1 + len(rows)
-            yield Table(lines[number - 1].start, _cells(lines[number - 1].text), rows)
+    for number, line in enumerate(lines):
+        if number >= end and (mark := _mark_below(lines, number)):
+            first = number + (2 if mark is _BAR else 1)
+            end = next((at for at in range(first, len(lines)) if not _goes_on(lines[at].text, mark)), len(lines))
+            rows = [(row, _cells(row.text, mark)) for row in lines[first:end] if mark.search(row.text)]
+            yield Table(line.start, _cells(line.text, mark), rows)
+
+
+def _mark_below(lines: Sequence[Line], number: int) -> re.Pattern[str] | None:
+    """What parts the cells of a table whose header is this line; None if it is not one."""
+    line, following = lines[number].text, lines[number + 1].text if number + 1 < len(lines) else ""
+    if "|" in line and "-" in following and _RULE.fullmatch(following):
+        return _BAR
+    mark = _TAB if "\t" in line else _AMPERSAND if "\\\\" in line and _AMPERSAND.search(line) else None
+    return mark if mark and _is_header(_cells(line, mark)) else None
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    """Whether cells only name columns, and one of them that of numbers or two of them others that references have."""
+    known = {_NAMED[title] for cell in cells if (title := cell.strip("*_ ").casefold()) in _NAMED}
+    return all(len(cell) <= _LONGEST_HEADER for cell in cells) and (len(known) > 1 or bool(known & {"pmid", "doi"}))
 
 
 def reference_tables(text: str) -> Iterator[ReferenceTable]:
@@ -69,14 +90,16 @@ def reference_tables(text: str) -> Iterator[ReferenceTable]:
             yield ReferenceTable(Span(table.start, table.rows[-1][0].end), entries)
 
 
-def _rows(lines: Sequence[Line], number: int) -> Iterator[Line]:
-    while number < len(lines) and "|" in lines[number].text:
-        yield lines[number]
-        number += 1
+def _goes_on(line: str, mark: re.Pattern[str]) -> bool:
+    """Whether a line belongs to the table above it; in LaTeX, there are commands between rows."""
+    return mark.search(line) is not None or (mark is _AMPERSAND and _RULE_OF_LATEX.match(line) is not None)
 
 
-def _cells(row: str) -> list[str]:
-    return [clean_line(cell).replace("\\|", "|") for cell in _BAR.split(row.strip().removeprefix("|"))]
+def _cells(row: str, mark: re.Pattern[str]) -> list[str]:
+    if mark is _AMPERSAND:
+        return [clean_line(without_latex(cell)) for cell in mark.split(row.partition("\\\\")[0])]
+    row = row.strip().removeprefix("|") if mark is _BAR else row
+    return [clean_line(cell).replace("\\|", "|") for cell in mark.split(row)]
 
 
 def _entries(table: Table) -> list[ListEntry]:

@@ -45,8 +45,9 @@ _NAME_AND_INITIALS = re.compile(r"(?:[^\W\d_][\w'’-]{1,40} ){1,3}[A-Z]{1,3}")
 _NAMED_ISSUE = re.compile(r"\b(?:no\.?|issue|Nr\.|n[°º]|n\.)\s{0,2}(\d{1,4})", re.IGNORECASE)
 _NAMED_PAGES = re.compile(rf"\b(?:[Pp][Pp]?\.|[Pp]ages?|[SС]\.)\s{{0,2}}({_PAGES})")
 ET_AL = re.compile(
-    r"\b(?:et\.? al|and others|and colleagues|(?:y|e|et) col(?:s|l|aboradores)?\.?|u\. ?a\.|und andere|m\. ?fl\.|"
-    r"a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.)(?!\w)|(?<![\u4e00-\u9fff])等(?![\u4e00-\u9fff])",
+    r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
+    r"u\. ?a\.|und andere|m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.|ym\.)(?!\w)|"
+    r"& al\b|(?<![\u4e00-\u9fff])等(?![\u4e00-\u9fff])",
     re.IGNORECASE,
 )
 """What stands for the other authors, in the languages of most references."""
