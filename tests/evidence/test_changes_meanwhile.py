@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -13,11 +14,14 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage import chroma_space, open_backend
+from deepcritical_mcp.evidence.storage.chroma_space import ChromaSpace
 from deepcritical_mcp.evidence.storage.item_rows import first_row, item_of, progress_row
 from deepcritical_mcp.evidence.storage.local_space import LocalSpace
-from deepcritical_mcp.evidence.storage.rows import KeptItem
+from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector
+from deepcritical_mcp.evidence.storage.vector_table import stacked
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
 from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
@@ -203,6 +207,73 @@ async def test_a_busy_model_is_blamed_only_for_the_sentences_that_are_quoted() -
     await store.passages("does copper heal?", found, [100])
     (warning,) = store.warnings
     assert warning.endswith("The sentences that are quoted were chosen by words only.")
+
+
+@pytest.mark.parametrize("what", ["excluded", "retracted"])
+async def test_what_another_process_writes_while_a_paper_is_indexed_stays(
+    chroma_server: Any, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    settings = Settings(chroma_url=chroma_server.url)
+    registries = [SessionRegistry(settings, HashingModel(), open_backend(settings)) for _ in range(2)]
+    store = await registries[0].open()
+    elsewhere = await registries[1].get(store.session_id)
+    extend, is_first = ChromaSpace.extend, [True]
+
+    async def change() -> None:
+        (id,) = await elsewhere.ids()
+        (known,) = (await elsewhere.publications([id])).values()
+        if what == "excluded":
+            await elsewhere.decide([ScreeningMark(id=id, verdict="excluded", reason="animals")])
+        else:
+            await elsewhere.set_statuses([known.model_copy(update={"status": "retracted"})])
+
+    def then_extended(self: ChromaSpace, item: KeptItem, vectors: Sequence[Vector]) -> None:
+        if is_first.pop() if is_first else False:
+            anyio.from_thread.run(change)
+        extend(self, item, vectors)
+
+    monkeypatch.setattr(ChromaSpace, "extend", then_extended)
+    await store.add_evidence([paper(long_sections("zinc", 60), TITLE, pmid="1")])
+    await store.search_similar("zinc")
+    assert not is_first
+    monkeypatch.undo()
+    await store.decide([ScreeningMark(id="pubmed:1", tags=("mice",))])
+    for one in (store, elsewhere):
+        (publication,) = (await one.publications(["pubmed:1"])).values()
+        assert (publication.status == "retracted", publication.screening == "excluded", publication.tags) == (
+            what == "retracted",
+            what == "excluded",
+            ("mice",),
+        )
+    for registry in registries:
+        await registry.aclose()
+
+
+async def test_what_was_read_before_a_text_changed_is_not_kept_as_its_vector(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, model = Settings(data_dir=tmp_path), HashingModel(dimension=64)
+    registry = SessionRegistry(settings, model, open_backend(settings))
+    store = await registry.open()
+    await store.add_evidence([page("A short page."), page("Copper heals.", 2, "Beta")])
+    await registry.aclose()
+    registry = SessionRegistry(settings, model, open_backend(settings))
+    store = await registry.get(store.session_id)
+    assert await store.count() == 2
+    read, is_first = stacked, [True]
+
+    def then_replaced(ids: Sequence[str], vectors: Sequence[Vector]) -> dict[str, NDArray[np.float32]]:
+        if is_first.pop() if is_first else False:
+            anyio.from_thread.run(store.add_evidence, [page("A longer page than that.")])
+        return read(ids, vectors)
+
+    monkeypatch.setattr(chroma_space, "stacked", then_replaced)
+    for scope in (Scope(kind="page"), EVERYTHING):
+        found = await store.search(f"{TITLE}. A short page.", scope=scope)
+        (shown,) = (one for one in found.evidence if one.content == "A longer page than that.")
+        assert shown.relevance < 0.9
+    assert not is_first
+    await registry.aclose()
 
 
 def test_vectors_of_an_earlier_text_are_none_of_the_text_that_was_written_meanwhile() -> None:

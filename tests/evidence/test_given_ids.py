@@ -11,6 +11,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.chroma_space import ChromaSpace
+from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import HashingModel, piece
 
 ASPIRIN = "Aspirin lowered the risk of colorectal adenoma in a trial of 600 adults over three years."
@@ -18,11 +19,11 @@ VITAMIN = "Vitamin D had no effect on falls among 900 older women in nursing hom
 BOOK = "10.1000/book"
 
 
-def aspirin(**fields: Any) -> Any:
+def aspirin(**fields: Any) -> Publication:
     return piece(ASPIRIN, "Aspirin and colorectal adenoma in adults", doi=BOOK, **fields)
 
 
-def vitamin(**fields: Any) -> Any:
+def vitamin(**fields: Any) -> Publication:
     return piece(VITAMIN, "Vitamin D and falls in nursing homes", doi=BOOK, **fields)
 
 
@@ -45,6 +46,18 @@ async def test_a_further_description_does_not_bring_the_id_of_another_publicatio
         store = await registry.get(store.session_id)
     assert [one.id for one in await store.remove([f"doi:{BOOK}"])] == ["pubmed:1"]
     await registry.aclose()
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_nor_does_it_take_that_id_when_the_other_gets_a_better_one(at_once: bool) -> None:
+    store = await SessionRegistry(Settings(), HashingModel(), open_backend(Settings())).open()
+    await store.add_evidence([aspirin(pmid="1")])
+    described = [vitamin(), aspirin(journal="Gut"), vitamin(pmid="3")]
+    calls = [described] if at_once else [[one] for one in described]
+    outcomes = [outcome for some in calls for outcome in await store.add_evidence(some)]
+    assert outcomes[-1].publication.id == "pubmed:3"
+    assert "Vitamin" in outcomes[0].publication.title
+    assert (await store.get([f"doi:{BOOK}"]))[f"doi:{BOOK}"].id == "pubmed:3"
 
 
 async def test_an_interrupted_renaming_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

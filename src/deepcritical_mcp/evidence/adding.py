@@ -240,6 +240,7 @@ class Batch:
         """Store an item, in place of an earlier one under its own or another id."""
         id = item.publication.id
         if before is None:
+            self._unlink(id)
             if not vectors:
                 self.changed.add(id)
             self._new[id] = vectors

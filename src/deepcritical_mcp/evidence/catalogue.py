@@ -81,8 +81,9 @@ class Catalogue:
             for item in kept.values():
                 if item.publication.id not in catalogue and not is_gone(item):
                     space.remove_parts(item.publication.id, item.records)
-        catalogue.changed = index.ids != {id: item.written for id, item in catalogue._items.items()}
-        space.load_vectors(*index.vectors(catalogue._items.values()))
+        known, others = index.vectors(catalogue._items.values())
+        catalogue.changed = bool(others) or index.ids != {id: one.written for id, one in catalogue._items.items()}
+        space.load_vectors(known, others)
         return catalogue
 
     def keep(self, space: Space) -> None:
@@ -140,7 +141,7 @@ class Catalogue:
                 for stale in self._earlier(id, members):
                     self._drop(stale)
             self.next_order = max(self.next_order, item.order + 1)
-            self._latest = max(self._latest, item.written)
+            self._latest = max(self._latest, item.written, item.progressed)
             self._links.put(id, item.similar)
 
     def remove(self, id: str) -> None:
@@ -216,7 +217,7 @@ class Catalogue:
         # Their clocks may be a little behind, as long as anybody is writing.
         since = self._latest + 1 if now() - self._latest > QUIET else self._latest - CLOCKS_DIFFER
         for items in space.read(since=max(since, 1)):
-            news = [item for item in items if item.written > _written(self._items.get(item.publication.id))]
+            news = [item for item in items if _state(item) > _state(self._items.get(item.publication.id))]
             for item in news:
                 self.put(item)
             space.forget_vectors([item.publication.id for item in news])
@@ -233,8 +234,10 @@ class Catalogue:
 
     def _owner(self, id: str) -> str:
         base = base_id(id)
-        owners = self._members.having(base)
-        if id != base:
+        if id == base:
+            owners = self._members.having(base)
+        else:
+            owners = self._members.under("id", base)
             owners = [one for one in owners if any(id.endswith(member.digest) for member in self._members[one])]
         if owners:
             return min(owners, key=lambda one: (one != base, self._held(one).order))
@@ -382,5 +385,5 @@ class Catalogue:
             return [self._texts.score(query) for query in queries]
 
 
-def _written(item: KeptItem | None) -> int:
-    return item.written if item else -1
+def _state(item: KeptItem | None) -> tuple[int, int]:
+    return (item.written, item.progressed) if item else (-1, -1)

@@ -197,9 +197,12 @@ class MemberIndex:
         return list(self._ids.get((kind, value), ()))
 
     def having(self, id: str) -> list[str]:
-        """The ids of publications with a member that has this id, but not of those whose own id is this one with a
-        digest: when they were given it, this one was another publication's."""
-        return [one for one in self.under("id", id) if one == id or base_id(one) != id]
+        """The ids of publications with a member that has this id, but not of those that have, or a member has, only
+        this one with a digest: when that was given, this one was another publication's."""
+        return [one for one in self.under("id", id) if one == id or (base_id(one) != id and self._brings(one, id))]
+
+    def _brings(self, own: str, id: str) -> bool:
+        return any(member.publication.id == id for member in self._members[own])
 
     def linked(self, new: Identity) -> list[str]:
         """The ids of the publications that `new` could belong to, and of those that their members could belong to."""

@@ -42,12 +42,13 @@ def extend(catalogue: Catalogue, space: Space, rows: Sequence[tuple[Missing, Seq
         entry = _with_same_texts(catalogue, publication)
         if entry is None or entry.vector_count != start:
             continue
-        item = replace(entry, parts=start + len(vectors), embedded=True, written=entry.next_written)
+        item = replace(entry, parts=start + len(vectors), embedded=True)
         if start:
+            item = replace(item, progressed=entry.next_written)
             space.extend(item, vectors)
             catalogue.put(item)
         else:
-            whole.append((item, vectors))
+            whole.append((replace(item, written=entry.next_written), vectors))
     _write(catalogue, space, whole)
 
 

@@ -39,9 +39,6 @@ from deepcritical_mcp.models import (
     Text,
 )
 
-TRIES = 4
-"""How often a search is made as long as what it finds is replaced meanwhile."""
-
 
 class EvidenceStore(SessionAccess):
     """One session's evidence; created by `SessionRegistry`.
@@ -166,23 +163,31 @@ class EvidenceStore(SessionAccess):
                 vectors = await self._embedder.queries(asked)
             self._indexing.start(catalogue)
             await self._indexing.wait(seconds_for(TO_EMBED_FOR_ANSWER))
-            tries = TRIES
-            while True:
-                search = Search(space, catalogue, self.calibration, scope)
-                found = await run_sync(search.best, words, vectors, max_results, min_relevance, abandon_on_cancel=True)
-                changed = await self._changed([one.id for one in found.evidence], space, catalogue, changes)
-                tries -= 1
-                if not (changed and tries):
-                    return found.without(changed)
-                changes = catalogue.changes
-                words = await run_sync(catalogue.by_words, asked, abandon_on_cancel=True)
+            seen = catalogue.changes
+            search = Search(space, catalogue, self.calibration, scope)
+            found = await run_sync(search.best, words, vectors, max_results, min_relevance, abandon_on_cancel=True)
+            changed = await self._changed(found.evidence, space, catalogue, changes)
+            if not changed and (not self._shared or catalogue.changes == seen):
+                return found
 
-    async def _changed(self, ids: Iterable[str], space: Space, catalogue: Catalogue, changes: int) -> set[str]:
-        """Which of these items were replaced, also by other processes, after `changes` were counted: what was found of
-        their earlier texts does not hold for those that are shown."""
+            def again() -> tuple[Found, int]:
+                """While this process writes nothing."""
+                search, changes = Search(space, catalogue, self.calibration, scope), catalogue.changes
+                return search.best(catalogue.by_words(asked), vectors, max_results, min_relevance), changes
+
+            found, changes = await run_sync(self._alone, again, abandon_on_cancel=True)
+            return (
+                found.without(await self._changed(found.evidence, space, catalogue, changes)) if self._shared else found
+            )
+
+    async def _changed(
+        self, found: Iterable[Evidence | RelatedEvidence], space: Space, catalogue: Catalogue, changes: int
+    ) -> set[str]:
+        """The ids of what was replaced, also by other processes, after `changes` were counted: what was found of its
+        earlier texts does not hold for those that are shown."""
         if self._shared:
             await run_sync(self._alone, lambda: catalogue.catch_up(space), abandon_on_cancel=True)
-        return {id for id in ids if catalogue.changed_since(id, changes)}
+        return {one.id for one in found if catalogue.changed_since(one.id, changes)}
 
     async def sections(self, found: Found) -> list[Evidence]:
         """The evidence of a search, passages of long texts by the sections that they belong to; see `with_sections`."""
@@ -246,7 +251,7 @@ class EvidenceStore(SessionAccess):
             least = self.calibration.related_from if self.calibration else math.inf
             asked = (query, vectors, set(exclude), limit, least)
             found = await run_sync(search.closest, *asked, abandon_on_cancel=True)
-            changed = await self._changed([one.id for one in found], space, catalogue, changes)
+            changed = await self._changed(found, space, catalogue, changes)
             return tuple(one for one in found if one.id not in changed)
 
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:

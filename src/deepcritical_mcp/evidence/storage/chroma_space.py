@@ -130,7 +130,8 @@ class ChromaSpace:
 
     def _rows(self, collection: Collection, since: int) -> Iterator[Sequence[Mapping[str, Any]]]:
         """The metadata of all records, or of what was written `since`, page by page."""
-        where: Where | None = {"written": {"$gte": since}} if since else None
+        either: list[Where] = [{name: {"$gte": since}} for name in ("written", "progressed")]
+        where: Where | None = {"$or": either} if since else None
         for offset in itertools.count(0, PAGE):
             with self._using("read the session"):
                 rows = collection.get(include=["metadatas"], where=where, limit=PAGE, offset=offset)["metadatas"] or []
@@ -222,7 +223,7 @@ class ChromaSpace:
         return near if least <= -1.0 else [[one for one in some if one.cosine >= least] for some in near]
 
     def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-        table = self._table
+        table, changes = self._table, self._table.changes
         unseen = [(id, count) for id, count in parts.items() if not (table.complete or table.has(id, count))]
         if unseen:
             ids = [part_id(id, part) for id, count in unseen for part in range(count)]
@@ -233,9 +234,16 @@ class ChromaSpace:
                     found = self._main.get(ids=ids[start : start + MAX_READ], include=["embeddings"])
                 keys += found["ids"]
                 rows += list(found["embeddings"] if found["embeddings"] is not None else ())
-            for id, some in stacked(keys, rows).items():
-                table.put(id, 0, some)
-        return {id: some for id, count in parts.items() if (some := table.get(id, count)) is not None}
+            read = stacked(keys, rows)
+            with table.lock:
+                if table.changes != changes:  # what was read may be of earlier texts
+                    return read | self._cached(parts)
+                for id, some in read.items():
+                    table.put(id, 0, some)
+        return self._cached(parts)
+
+    def _cached(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        return {id: some for id, count in parts.items() if (some := self._table.get(id, count)) is not None}
 
     def forget_vectors(self, ids: Iterable[str]) -> None:
         for id in ids:

@@ -23,6 +23,7 @@ def first_row(item: KeptItem) -> Metadata:
         "order": item.order,
         "parts": item.parts,
         "parts_of": "",
+        "progressed": 0,
         "written": item.written,
         "similar": "\n".join(item.similar),
         "publication": dumped(item.publication),
@@ -32,9 +33,9 @@ def first_row(item: KeptItem) -> Metadata:
 
 
 def progress_row(item: KeptItem) -> Metadata:
-    """What changes in the first record when more passages have vectors; the rest of it, with a whole paper, stays. If
-    another process has just written other texts there, these are not their passages: `parts_of` tells."""
-    return {"parts": item.parts, "parts_of": _digest(item.publication), "written": item.written}
+    """What changes in the first record when more passages have vectors; the rest of it stays, also what another process
+    has just written there. If these are other texts, the vectors are not of their passages: `parts_of` tells."""
+    return {"parts": item.parts, "parts_of": _digest(item.publication), "progressed": item.progressed}
 
 
 def record_rows(item: KeptItem) -> list[Metadata]:
@@ -51,6 +52,7 @@ def item_of(row: Mapping[str, Any], embedded: bool) -> KeptItem:
         parts=int(row["parts"]) if not (of := row.get("parts_of")) or of == _digest(publication) else 0,
         embedded=embedded,
         written=int(row["written"]),
+        progressed=int(row.get("progressed", 0)),
         similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
         given=tuple(map(partial(_sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
     )

@@ -100,6 +100,7 @@ class KeptItem:
             texts have changed since.
         embedded: whether it was embedded; if not, it is found by words only.
         written: when (Unix milliseconds).
+        progressed: when vectors of further passages were written after that; 0 if none were.
         similar: the ids of nearly identical publications.
         given: what was merged, each as it was added; () if nothing was.
     """
@@ -111,6 +112,7 @@ class KeptItem:
     written: int
     similar: tuple[str, ...] = ()
     given: tuple[Publication, ...] = ()
+    progressed: int = 0
 
     @property
     def members(self) -> tuple[Publication, ...]:

@@ -47,11 +47,14 @@ class VectorTable:
         self._sources: dict[str, int] = {"": 0}
         self._source_of: dict[str, int] = {}
         self._free: list[int] = []
+        self.changes = 0
+        """Counts up whenever vectors are set or removed."""
 
     def put(self, id: str, first: int, vectors: Sequence[Vector] | NDArray[np.float32]) -> None:
         """Set the vectors of a publication from passage `first` on, unless earlier ones are missing here."""
         new = np.asarray(vectors, np.float32)
         with self.lock:
+            self.changes += 1
             rows = self._rows.get(id, [])
             if not len(new) or first > len(rows):
                 return
@@ -72,6 +75,7 @@ class VectorTable:
     def cut(self, id: str, first: int = 0) -> None:
         """Remove the vectors of a publication from passage `first` on."""
         with self.lock:
+            self.changes += 1
             rows = self._rows.get(id, [])
             gone = rows[first:]
             self._labels[gone] = _FREE
@@ -85,6 +89,7 @@ class VectorTable:
         """Remove everything; the table is not complete any more."""
         with self.lock:
             self.complete = False
+            self.changes += 1
             self._matrix, self._labels = np.empty((0, 0), np.float32), np.empty(0, np.int16)
             self._rows, self._places, self._free, self._source_of = {}, [], [], {}
 
