@@ -197,8 +197,8 @@ class MemberIndex:
         return list(self._ids.get((kind, value), ()))
 
     def having(self, id: str) -> list[str]:
-        """The ids of publications with a member that has this id, but not of those that have, or a member has, only
-        this one with a digest: when that was given, this one was another publication's."""
+        """The ids of publications with a member that has exactly this id, except those whose own id is this one with a
+        digest: when that was given, this one was another publication's."""
         return [one for one in self.under("id", id) if one == id or (base_id(one) != id and self._brings(one, id))]
 
     def _brings(self, own: str, id: str) -> bool:

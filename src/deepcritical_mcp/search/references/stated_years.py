@@ -34,15 +34,19 @@ _OF_VISIT = re.compile(
     rf"\b{_NUMBER}\b",
     re.IGNORECASE,
 )
-_PAGE = r"[A-Za-z]{0,5}\d{1,8}[A-Za-z]?"
-_PAGES = rf"{_PAGE}(?:\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{_PAGE})?"
+PAGE = r"[A-Za-z]{0,5}\d{1,8}[A-Za-z]?"
+PAGES = rf"{PAGE}(?:\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{PAGE})?"
+"""A page or a range of pages, for a pattern."""
+
 _PLACE = re.compile(
-    rf"(?<![\w.–-])[A-Za-z]?\d{{1,4}}(?:\s{{0,2}}\([^()]{{0,30}}\))?\s{{0,2}}[:,]\s{{0,2}}(?:pp?\.?\s{{0,2}})?{_PAGES}"
-    rf"|\({_NUMBER}\)[:,]?\s{{0,2}}(?:pp?\.?\s{{0,2}})?{_PAGES}|\b(?:[Pp][Pp]?|S)\.\s{{0,2}}{_PAGES}"
+    rf"(?<![\w.–-])[A-Za-z]?\d{{1,4}}(?:\s{{0,2}}\([^()]{{0,30}}\))?\s{{0,2}}[:,]\s{{0,2}}(?:pp?\.?\s{{0,2}})?{PAGES}"
+    rf"|\({_NUMBER}\)[:,]?\s{{0,2}}(?:pp?\.?\s{{0,2}})?{PAGES}|\b(?:[Pp][Pp]?|S)\.\s{{0,2}}{PAGES}"
 )
-_MONTHS = "|".join((*calendar.month_name[1:], *calendar.month_abbr[1:], "Sept", "Winter", "Spring", "Summer", "Autumn"))
+MONTHS = "|".join((*calendar.month_name[1:], *calendar.month_abbr[1:], "Sept", "Winter", "Spring", "Summer", "Autumn"))
+"""The names of months and seasons, for a pattern."""
+
 _BEHIND_PLACE = re.compile(
-    rf"(?:[\s,.;:()\[\]–—-]{{1,4}}(?:{_MONTHS}|e-?pub|published|online|print|in|on|ahead|of|\d{{1,3}}(?!\d))\b){{0,8}}"
+    rf"(?:[\s,.;:()\[\]–—-]{{1,4}}(?:{MONTHS}|e-?pub|published|online|print|in|on|ahead|of|\d{{1,3}}(?!\d))\b){{0,8}}"
     rf"[\s,.;:()\[\]]{{0,6}}{_NUMBER}",
     re.IGNORECASE,
 )

@@ -5,28 +5,24 @@ Every regular expression here is linear in the length of the text.
 
 from __future__ import annotations
 
-import calendar
 import re
 from dataclasses import dataclass
 
-from deepcritical_mcp.search.references.stated_years import stated_year, without_notices
+from deepcritical_mcp.search.references.stated_years import MONTHS, PAGE, PAGES, stated_year, without_notices
 
-_MONTHS = "|".join((*calendar.month_name[1:], *calendar.month_abbr[1:], "Sept", "Winter", "Spring", "Summer", "Autumn"))
 _DATE = re.compile(
-    rf"(?:[,.] ?)?\b(?:{_MONTHS})\b\.?(?:[-–/](?:{_MONTHS})\b\.?)?(?: [0-9]{{1,2}}\b(?![(:]))?", re.IGNORECASE
+    rf"(?:[,.] ?)?\b(?:{MONTHS})\b\.?(?:[-–/](?:{MONTHS})\b\.?)?(?: [0-9]{{1,2}}\b(?![(:]))?", re.IGNORECASE
 )
-_PAGE = r"[A-Za-z]{0,5}\d{1,8}[A-Za-z]?"
-_PAGES = rf"{_PAGE}(?:\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{_PAGE})?"
 _TO = "[-–/‐]"
 _SUPPLEMENT = r"(?:\s{1,2}[Ss]uppl(?:ement|\.)?(?:\s{1,2}\d{1,2})?)?"
 _PLACE = re.compile(
     rf"(?<![\w.–-])(?P<volume>[A-Za-z]?\d{{1,4}}(?:[A-Z]|{_TO}\d{{1,4}})?{_SUPPLEMENT})\s{{0,2}}"
     rf"(?:\((?P<issue>[^()]{{0,30}})\))?\s{{0,2}}[:,]\s{{0,2}}"
-    rf"(?:pp?\.?\s{{0,2}})?(?P<pages>{_PAGES})"
+    rf"(?:pp?\.?\s{{0,2}})?(?P<pages>{PAGES})"
 )
 _VOLUME_ISSUE_AND_PAGES = re.compile(
     rf"(?<![\w.])(?P<volume>\d{{1,4}})(?::|, )(?P<issue>\d{{1,3}}), {{0,2}}(?:pp?\. ?)?"
-    rf"(?P<pages>{_PAGE}\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{_PAGE})"
+    rf"(?P<pages>{PAGE}\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{PAGE})"
 )
 _VOLUME_AND_ISSUE = re.compile(
     rf"(?<![\w.–-])(?P<volume>\d{{1,4}}(?:{_TO}\d{{1,4}})?{_SUPPLEMENT})\s{{0,2}}\((?P<issue>[^()]{{0,30}})\)"
@@ -37,13 +33,13 @@ _NAMED_VOLUME = re.compile(
 )
 _VOLUME_BEFORE_ISSUE = re.compile(r"(?<![\w.])(\d{1,4}),? {0,2}(?=no\.)", re.IGNORECASE)
 _IS_VOLUME = re.compile(
-    rf"\s{{0,2}}(?:\([^()]{{0,30}}\)\s{{0,2}})?[:,]\s{{0,2}}(?:pp?\.?\s{{0,2}})?{_PAGES}\b\s{{0,2}}(?P<more>[-–—:,(;]\s?\w{{0,3}}\d{{1,4}})?"
+    rf"\s{{0,2}}(?:\([^()]{{0,30}}\)\s{{0,2}})?[:,]\s{{0,2}}(?:pp?\.?\s{{0,2}})?{PAGES}\b\s{{0,2}}(?P<more>[-–—:,(;]\s?\w{{0,3}}\d{{1,4}})?"
 )
 """What follows a year that is a volume: pages, but no volume and pages."""
-_PAGES_AT_END = re.compile(rf"[:,]\s{{0,2}}({_PAGES})")
+_PAGES_AT_END = re.compile(rf"[:,]\s{{0,2}}({PAGES})")
 _NAME_AND_INITIALS = re.compile(r"(?:[^\W\d_][\w'’-]{1,40} ){1,3}[A-Z]{1,3}")
 _NAMED_ISSUE = re.compile(r"\b(?:no\.?|issue|Nr\.|n[°º]|n\.)\s{0,2}(\d{1,4})", re.IGNORECASE)
-_NAMED_PAGES = re.compile(rf"\b(?:[Pp][Pp]?\.|[Pp]ages?|[SС]\.)\s{{0,2}}({_PAGES})")
+_NAMED_PAGES = re.compile(rf"\b(?:[Pp][Pp]?\.|[Pp]ages?|[SС]\.)\s{{0,2}}({PAGES})")
 ET_AL = re.compile(
     r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
     r"u\. ?a\.|und andere|m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.|ym\.)(?!\w)|"
