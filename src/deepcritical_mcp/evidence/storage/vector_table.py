@@ -24,6 +24,9 @@ BLOCK = 16
 thread; for a larger one it starts threads that wait busily for the next for 25 ms, and take that from the model
 (measured with 10,000 vectors: 18 ms of processor time a query, 5 ms in blocks)."""
 MAX_QUERIES = 32
+FEW_QUERIES = 4
+"""Queries that are compared row by row, in this thread too: of 17,000 vectors, one in 0.6 ms instead of 1.3, eight in
+3.7 instead of 2.9."""
 _FREE = -1
 
 
@@ -130,6 +133,8 @@ class VectorTable:
 
     def _cosines(self, queries: NDArray[np.float32], used: int) -> NDArray[np.float32]:
         """The cosines [rows, queries]."""
+        if len(queries) <= FEW_QUERIES:
+            return np.vecdot(self._matrix[:used, None], queries)
         blocks = self._matrix[: -(-used // BLOCK) * BLOCK].reshape(-1, BLOCK, self._matrix.shape[1])
         return (blocks @ queries.T).reshape(-1, len(queries))[:used]
 
