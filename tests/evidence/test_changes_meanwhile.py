@@ -209,6 +209,19 @@ async def test_a_busy_model_is_blamed_only_for_the_sentences_that_are_quoted() -
     assert warning.endswith("The sentences that are quoted were chosen by words only.")
 
 
+async def test_a_busy_model_is_blamed_only_for_the_abstract_beside_a_paper() -> None:
+    model = Slow()
+    store = await in_memory(model)
+    both = (paper(long_sections("zinc", 2), TITLE, pmid="1"), piece("Rats were given copper.", TITLE, pmid="1"))
+    await store.add_evidence(both)
+    first = await store.best_passages("pubmed:1~2", "in step 0 of the methods, was copper given?", 20)
+    model.is_busy = True
+    best = await store.best_passages("pubmed:1~2", "in step 0 of the methods, was copper given?", 20)
+    assert [one for one in first if one.anchor != "abstract"] == list(best) != list(first)
+    (warning,) = store.warnings
+    assert warning.endswith("The abstract was not compared with the question.")
+
+
 @pytest.mark.parametrize("what", ["excluded", "retracted"])
 async def test_what_another_process_writes_while_a_paper_is_indexed_stays(
     chroma_server: Any, monkeypatch: pytest.MonkeyPatch, what: str

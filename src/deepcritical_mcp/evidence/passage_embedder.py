@@ -6,18 +6,21 @@ from collections.abc import Awaitable, Sequence
 from contextvars import ContextVar
 from typing import Protocol
 
+import anyio
 import numpy as np
 from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
+from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.chunking import passages, short_passages
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED, Calibration
+from deepcritical_mcp.evidence.embedding.service import BUSY
 from deepcritical_mcp.evidence.storage.rows import Vector
 from deepcritical_mcp.models import Publication
 
 _failure: ContextVar[str] = ContextVar("failure", default="")
-_quoting_failure: ContextVar[str] = ContextVar("quoting_failure", default="")
+_loss: ContextVar[str] = ContextVar("loss", default="")
 
 
 class Embedder(Protocol):
@@ -51,7 +54,7 @@ class PassageEmbedder:
 
     @property
     def failure(self) -> str:
-        """Why the model failed when the present call asked it last, unless for `cosines`; "" if it did not. What the
+        """Why the model failed when the present call asked it last, unless `beside`; "" if it did not. What the
         background or another call meets is theirs."""
         return _failure.get()
 
@@ -63,24 +66,27 @@ class PassageEmbedder:
                 f"{self.failure} Evidence is found by words only, and relevance measures words shared with the "
                 "query, not meaning."
             )
-        if failure := _quoting_failure.get():
-            return f"{failure} The sentences that are quoted were chosen by words only."
-        return "" if self.calibration else UNCALIBRATED
+        return _loss.get() or ("" if self.calibration else UNCALIBRATED)
 
     async def queries(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """The vectors of queries; None without a model."""
-        _quoting_failure.set("")
+        _loss.set("")
         return await _or_none(self._embedder.query_vectors(texts), _failure)
 
     async def sentences(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """The vectors of sentences; None without a model."""
         return await _or_none(self._embedder.vectors(texts), _failure)
 
-    async def cosines(self, question: str, texts: Sequence[str]) -> list[float]:
-        """The cosines of sentences to a question, to choose what is quoted; [] without a model."""
-        query = await _or_none(self._embedder.query_vectors([question]), _quoting_failure)
-        vectors = None if query is None else await _or_none(self._embedder.vectors(texts), _quoting_failure)
-        return [] if query is None or vectors is None else (vectors @ query[0]).tolist()
+    async def beside(self, texts: Sequence[str], loss: str) -> NDArray[np.float32] | None:
+        """The vectors of what an answer can do without; None without a model, or if there is no time: then `warning`
+        says why, and `loss`, what came of it."""
+        return await _in_time(self._embedder.vectors(texts), loss)
+
+    async def cosines(self, question: str, texts: Sequence[str], loss: str) -> list[float]:
+        """The cosines of such texts to a question; [] without them."""
+        vectors = await self.beside(texts, loss)
+        query = None if vectors is None else await _in_time(self._embedder.query_vectors([question]), loss)
+        return [] if vectors is None or query is None else (vectors @ query[0]).tolist()
 
     async def publications(self, publications: Sequence[Publication], room: int = 0) -> list[Sequence[Vector]]:
         """The vectors of each publication's first passages, at least one; () without a model.
@@ -96,11 +102,20 @@ class PassageEmbedder:
         return [[next(rows) for _ in some] for some in texts]
 
 
-async def _or_none(vectors: Awaitable[NDArray[np.float32]], failure: ContextVar[str]) -> NDArray[np.float32] | None:
+async def _in_time(vectors: Awaitable[NDArray[np.float32]], loss: str) -> NDArray[np.float32] | None:
+    _loss.set(f"{BUSY} {loss}")
+    with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
+        return await _or_none(vectors, _loss, loss)
+    return None
+
+
+async def _or_none(
+    vectors: Awaitable[NDArray[np.float32]], failure: ContextVar[str], loss: str = ""
+) -> NDArray[np.float32] | None:
     try:
         found = await vectors
     except EmbeddingError as error:
-        failure.set(error.message)
+        failure.set(f"{error.message} {loss}".rstrip())
         return None
     failure.set("")
     return found

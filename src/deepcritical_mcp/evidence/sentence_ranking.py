@@ -7,10 +7,8 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
@@ -31,6 +29,7 @@ MAX_BEGINNING = 8_000
 """Characters of a text in a list of the session's evidence."""
 NEARLY_BEST = 0.6
 """Share of the best sentence's score down to which others are quoted with it."""
+CHOSEN_BY_WORDS = "The sentences that are quoted were chosen by words only."
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
@@ -101,11 +100,9 @@ async def _cosines(
     """The cosines of the most promising sentences to the question, by number."""
     sharing = dict.fromkeys(map(int, words.top(MAX_EMBEDDED)))
     chosen = list(sharing | dict.fromkeys(range(len(found))))[:MAX_EMBEDDED]
-    if chosen:
-        with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
-            cosines = await embedder.cosines(question, [found[number] for number in chosen])
-            return dict(zip(chosen, cosines, strict=False))
-    return {}
+    texts = [found[number] for number in chosen]
+    cosines = await embedder.cosines(question, texts, CHOSEN_BY_WORDS) if texts else []
+    return dict(zip(chosen, cosines, strict=False))
 
 
 def _abbreviations(text: str) -> set[str]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import anyio
 import numpy as np
 from numpy.typing import NDArray
 
-from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage
 from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
@@ -59,10 +57,8 @@ async def abstract_of(
     found = _in_abstract(publication, text)
     if not (found and by_meaning):
         return [(one, ()) for one in found]
-    with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
-        vectors = await embedder.sentences([one.content for one in found])
-        return [] if vectors is None else [*zip(found, vectors, strict=True)]
-    return []
+    vectors = await embedder.beside([one.content for one in found], "The abstract was not compared with the question.")
+    return [] if vectors is None else [*zip(found, vectors, strict=True)]
 
 
 def _in_abstract(publication: Publication, text: Text) -> list[Passage]:
