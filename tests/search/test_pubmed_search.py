@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import anyio
 import pytest
 
@@ -12,7 +14,8 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
     SessionFullError,
 )
-from deepcritical_mcp.models import CitationSource
+from deepcritical_mcp.evidence.outcomes import AddOutcome
+from deepcritical_mcp.models import CitationSource, Publication
 from tests.publications import published
 from tests.search.pubmed_library import library, request
 from tests.sources.ncbi import KEY, Answer, article, as_json, efetch, notice
@@ -204,6 +207,22 @@ async def test_a_record_fetched_in_this_session_is_not_fetched_again():
         ]
         await lib.search.search(request("copper"), lib.session)
     assert lib.ncbi.utilities.count("efetch") == 2
+
+
+async def test_a_search_does_not_bring_back_an_earlier_decision():
+    async with library(THREE) as lib:
+        await lib.search.search(request(), lib.session)
+        decided = {"screening": "included", "tags": ("early",), "screened": "2026-11-24T01:36:32Z"}
+        lib.session.kept["pubmed:11"] = lib.session.kept["pubmed:11"].model_copy(update=decided)
+        given, add = list[Publication](), lib.session.add_evidence
+
+        async def adding(publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
+            given.extend(publications)
+            return await add(publications)
+
+        lib.session.add_evidence = adding
+        await lib.search.search(request(), lib.session)
+    assert (given[0].id, given[0].screening, given[0].tags) == ("pubmed:11", "", ())
 
 
 @pytest.mark.parametrize("source", ["user", "pubmed"])

@@ -21,6 +21,7 @@ from deepcritical_mcp.evidence.identity import (
 )
 from deepcritical_mcp.evidence.storage.rows import dumped
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
+from deepcritical_mcp.models.screening import WITHOUT_DECISION
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,8 @@ class Member:
     def facts(self) -> Publication:
         """What it says, without what changes when the same record is found again, and what the user decided."""
         changing = {"id": "", "found_by": (), "similar": (), "status": "ok", "status_notices": ()}
-        decided = {"screening": "", "screening_reason": "", "screened": "", "tags": ()}
         read = dict.fromkeys(("status_checked", "accessed"), UNKNOWN_DATE)
-        return self.publication.model_copy(update={**changing, **decided, **read})
+        return self.publication.model_copy(update={**changing, **WITHOUT_DECISION, **read})
 
     @cached_property
     def digest(self) -> str:

@@ -166,8 +166,12 @@ class SessionAccess:
                 catalogue.catch_up(space)
             return work()
 
+        def in_turn() -> T:
+            with space.turn() if space is not None else contextlib.nullcontext():
+                return self._alone(current)
+
         try:
-            return await run_sync(self._alone, current, abandon_on_cancel=True)
+            return await run_sync(in_turn, abandon_on_cancel=True)
         except DeepCriticalError:
             self._catalogue = None
             raise

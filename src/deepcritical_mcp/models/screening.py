@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from deepcritical_mcp.models.evidence import Publication
@@ -51,6 +53,12 @@ class ScreeningMark:
 def utc_second() -> str:
     """The time now, e.g. "2026-11-23T05:00:00Z"."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+WITHOUT_DECISION: Mapping[str, object] = MappingProxyType(
+    {"screening": "", "screening_reason": "", "screened": "", "tags": ()}
+)
+"""The fields of a publication that the user has not decided about."""
 
 
 def decision_of(publication: Publication) -> str:

@@ -15,6 +15,7 @@ from deepcritical_mcp.errors import (
     SessionFullError,
 )
 from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence
+from deepcritical_mcp.models.screening import WITHOUT_DECISION
 from deepcritical_mcp.search.asking import with_advice
 from deepcritical_mcp.sources.base import Fetched, Hit, Source
 from deepcritical_mcp.text import counted
@@ -87,7 +88,9 @@ async def gather(
         known = await known_ids(source, [id for id in wanted if id not in found], {}, session)
         held = await session.publications(list(known.values()))
         records_held = {id: held[kept] for id, kept in known.items() if kept in held and _is_good(source, held[kept])}
-        found |= {id: Hit(publication=record) for id, record in records_held.items()}
+        # What the user decides meanwhile holds.
+        plain = {id: record.model_copy(update=dict(WITHOUT_DECISION)) for id, record in records_held.items()}
+        found |= {id: Hit(publication=record) for id, record in plain.items()}
     missing = [id for id in wanted if id not in found]
     if not missing or not source.two_step:
         return found, ()

@@ -6,6 +6,7 @@ Everything here blocks; call it in a worker thread.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -44,6 +45,10 @@ class Space(Protocol):
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
         """Delete passages that a shorter content no longer has; with its first passage, a publication is deleted."""
+        ...
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Held from a look at the session until what follows from it is written: no other process writes meanwhile."""
         ...
 
     def nearest(

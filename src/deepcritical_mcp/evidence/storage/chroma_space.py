@@ -89,7 +89,7 @@ class ChromaSpace:
             SessionNotFoundError: there is no such session.
         """
         with translated("open the session"):
-            collections = [_find(client, name) for name in (session_id, session_id + WORDS)]
+            collections = [found_collection(client, name) for name in (session_id, session_id + WORDS)]
             found = [collection for collection in collections if collection is not None]
             if not found:
                 raise SessionNotFoundError()
@@ -309,7 +309,7 @@ class ChromaSpace:
         # In the metadata of the second collection, which nothing else changes: that of the first one is written whole
         # by every process that records a use.
         with translated("name the session"):
-            self._words = _find(self._client, self.session_id + WORDS)
+            self._words = found_collection(self._client, self.session_id + WORDS)
             kept = "" if replacing else collection_title(self._words)
             if not kept:
                 self._words_collection().modify(metadata=collection_metadata(self.info) | {"title": title})
@@ -345,7 +345,7 @@ class ChromaSpace:
     def _look_for_words(self) -> None:
         if self._words is None:  # another process may have created it
             with self._using("read the session"):
-                self._words = _find(self._client, self.session_id + WORDS)
+                self._words = found_collection(self._client, self.session_id + WORDS)
 
     def _words_collection(self) -> Collection:
         if self._words is None:
@@ -361,7 +361,8 @@ class ChromaSpace:
         self._vectors = self._create(self.session_id)
 
 
-def _find(client: Client, name: str) -> Collection | None:
+def found_collection(client: Client, name: str) -> Collection | None:
+    """The collection with that name; None if there is none."""
     try:
         return client.get_collection(name, embedding_function=None)
     except NotFoundError:

@@ -52,6 +52,9 @@ class LocalSpace(ChromaSpace):
             with self._using("read the session"):
                 yield collection.get(ids=ids[start : start + PAGE], include=["metadatas"])["metadatas"] or []
 
+    def turn(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
     def nearest(
         self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
     ) -> list[list[NearPassage]]:

@@ -17,9 +17,10 @@ from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderT
 from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.chroma_failures import translated
 from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
-from deepcritical_mcp.evidence.storage.chroma_space import WORDS, ChromaSpace, chroma_settings
+from deepcritical_mcp.evidence.storage.chroma_space import WORDS, chroma_settings
 from deepcritical_mcp.evidence.storage.collection_metadata import session_info
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
+from deepcritical_mcp.evidence.storage.server_space import TURN, ServerSpace
 from deepcritical_mcp.evidence.storage.upgrade import PAGE
 from deepcritical_mcp.net.breaker import CircuitBreaker
 
@@ -56,11 +57,11 @@ class ServerBackend(Backend):
         ours = settings.of(ChromaServerSettings)
         return cls(ours, limit=settings.max_sessions) if ours.chroma_url.get_secret_value() else None
 
-    def create(self, session_id: str, info: SessionInfo) -> ChromaSpace:
-        return ChromaSpace.create(self._client(), session_id, info)
+    def create(self, session_id: str, info: SessionInfo) -> ServerSpace:
+        return ServerSpace.create(self._client(), session_id, info)
 
-    def open(self, session_id: str, model: str) -> ChromaSpace:
-        return ChromaSpace.open(self._client(), session_id, model)
+    def open(self, session_id: str, model: str) -> ServerSpace:
+        return ServerSpace.open(self._client(), session_id, model)
 
     def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
         with translated("list the sessions"):
@@ -158,4 +159,5 @@ def _refused(status: int) -> EvidenceStoreError:
 
 
 def _is_unused(collection: Collection, since: float) -> bool:
-    return is_session_id(collection.name.removesuffix(WORDS)) and 0 < session_info(collection.metadata).used < since
+    id = collection.name.removesuffix(WORDS).partition(TURN)[0]
+    return is_session_id(id) and 0 < session_info(collection.metadata).used < since

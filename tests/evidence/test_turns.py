@@ -1,0 +1,97 @@
+"""Several processes on one Chroma server change a session by turns: nothing that was acknowledged is lost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+import chromadb
+import httpx
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend, server_space
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import Publication, ScreeningMark
+from tests.evidence.conftest import ChromaServer
+from tests.evidence.stand_ins import HashingModel
+
+PAGES = 12
+
+
+@asynccontextmanager
+async def processes(url: str, count: int = 2) -> AsyncGenerator[list[EvidenceStore]]:
+    """One session, as several processes have it."""
+    settings = Settings(chroma_url=url)
+    registries = [SessionRegistry(settings, HashingModel(dimension=64), open_backend(settings)) for _ in range(count)]
+    first = await registries[0].open()
+    await first.add_evidence([page(number) for number in range(PAGES)])
+    yield [first, *[await one.get(first.session_id) for one in registries[1:]]]
+    for registry in registries:
+        await registry.aclose()
+
+
+def page(number: int, more: str = "") -> Publication:
+    address = f"https://example.org/{number}"
+    content = f"On page {number} zinc heals wounds.{more}"
+    return Publication.of("page", content, provider="test", source="web", title=f"Page {number}", url=address)
+
+
+async def test_what_several_processes_change_at_once_is_all_there(chroma_server: ChromaServer) -> None:
+    async with processes(chroma_server.url, 3) as stores:
+        ids = await stores[0].ids()
+        for round in range(4):
+            tag = f"round {round}"
+            verdict = "included" if round % 2 else "excluded"
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(stores[0].decide, [ScreeningMark(id=id, verdict=verdict) for id in ids])
+                tasks.start_soon(stores[1].decide, [ScreeningMark(id=id, tags=(tag,)) for id in ids])
+                longer = [page(number, f" In round {round}, copper did not.") for number in range(PAGES)]
+                tasks.start_soon(stores[2].add_evidence, longer)
+            for store in stores:
+                found = (await store.publications(ids)).values()
+                assert [(one.screening, one.tags) for one in found] == [(verdict, (tag,))] * PAGES
+                assert all(any(f"round {round}," in text.content for text in one.texts) for one in found)
+
+
+async def test_what_two_processes_remove_at_once_can_all_be_brought_back(chroma_server: ChromaServer) -> None:
+    async with processes(chroma_server.url) as stores:
+        ids = await stores[0].ids()
+        for one, other in zip(ids[::2], ids[1::2], strict=True):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(stores[0].remove, [one])
+                tasks.start_soon(stores[1].remove, [other])
+        for id in ids:
+            assert [back.id for back in await stores[0].restore([id])] == [id]
+
+
+async def test_the_turn_of_a_process_that_has_died_is_ended(
+    chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_space, "ABANDONED_SECONDS", 0.3)
+    client = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0)
+    async with processes(chroma_server.url) as stores:
+        (id, *_) = await stores[0].ids()
+        client.create_collection(f"{stores[0].session_id}-turn", embedding_function=None)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stores[0].decide, [ScreeningMark(id=id, verdict="included")])
+            tasks.start_soon(stores[1].decide, [ScreeningMark(id=id, tags=("late",))])
+        for store in stores:
+            (found,) = (await store.publications([id])).values()
+            assert (found.screening, found.tags) == ("included", ("late",))
+        names = [one.name for one in client.list_collections() if stores[0].session_id in one.name]
+        assert not [name for name in names if "turn" in name]
+
+
+async def test_a_turn_goes_with_its_session(chroma_server: ChromaServer) -> None:
+    settings = Settings(chroma_url=chroma_server.url)
+    registry = SessionRegistry(settings, HashingModel(dimension=64), open_backend(settings))
+    store = await registry.open()
+    await store.add_evidence([page(1)])
+    client = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0)
+    client.create_collection(f"{store.session_id}-turn", embedding_function=None)
+    await registry.drop(store.session_id)
+    assert not [one.name for one in client.list_collections() if store.session_id in one.name]
+    await registry.aclose()
