@@ -157,7 +157,7 @@ class ChromaSpace:
             if plain:
                 self._words_collection().upsert(
                     ids=[item.publication.id for item in plain],
-                    embeddings=_placeholders(len(plain)),
+                    embeddings=placeholders(len(plain)),
                     metadatas=[first_row(item) for item in plain],
                 )
 
@@ -265,7 +265,7 @@ class ChromaSpace:
     def keep_document(self, name: str, content: str) -> None:
         with self._writing():
             row: list[Metadata] = [{_DOCUMENT: content}]
-            self._words_collection().upsert(ids=[_document_id(name)], embeddings=_placeholders(1), metadatas=row)
+            self._words_collection().upsert(ids=[_document_id(name)], embeddings=placeholders(1), metadatas=row)
 
     def document(self, name: str) -> str:
         self._look_for_words()
@@ -369,7 +369,8 @@ def found_collection(client: Client, name: str) -> Collection | None:
         return None
 
 
-def _placeholders(count: int) -> NDArray[np.float32]:
+def placeholders(count: int) -> NDArray[np.float32]:
+    """Vectors of what has none, which are never searched."""
     return np.ones((count, 1), np.float32)
 
 

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 from chromadb.api.client import Client
@@ -24,13 +24,17 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.storage.chroma_failures import DISK_FULL, damaged, translated
-from deepcritical_mcp.evidence.storage.local_space import LocalSpace
+from deepcritical_mcp.evidence.storage.chroma_space import placeholders
+from deepcritical_mcp.evidence.storage.local_space import RECORDS_AT_ONCE, LocalSpace
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
 from deepcritical_mcp.evidence.storage.session_card import write_card
 from deepcritical_mcp.evidence.storage.vector_table import VectorTable
 
 if sys.platform != "win32":
     import fcntl
+
+if TYPE_CHECKING:
+    from chromadb import Collection
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +44,9 @@ LOCK_ATTEMPTS, LOCK_POLL = 20, 0.05  # seconds; how often to look whether anothe
 INDEX = "index.npz"
 """What is derived from a session, so that it opens quickly; without it, or if it is of another state, it is made
 anew."""
+UNFINISHED = "unfinished"
+"""A file that is there while Chroma may be writing its index. If the process is killed meanwhile, Chroma cannot read
+the index, and may even crash."""
 _UNREADABLE = (
     *(OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError),
     *(struct.error, zipfile.BadZipFile, zlib.error),
@@ -49,11 +56,12 @@ _LOCK_BYTES = (0x4000_0000, 512)  # offset, length: https://www.sqlite.org/filef
 
 
 class OpenFolder(NamedTuple):
-    """An open session: its Chroma, its lock, and a handle on its database."""
+    """An open session: its Chroma, its lock, a handle on its database, and whether Chroma's index had to be dropped."""
 
     client: Client
     lock: FileLock
     database: BinaryIO
+    lacks_index: bool
 
     def close(self) -> FileLock:
         self.client.close()
@@ -72,6 +80,26 @@ class FolderSpace(LocalSpace):
     def folder(self) -> Path:
         """The session's folder."""
         return Path(self._client.get_settings().persist_directory).parent
+
+    def settle(self, *, rebuild: bool) -> None:
+        """Let Chroma read its index now, or `rebuild` it: then everything is there but the vectors, which are embedded
+        again. Can be interrupted and repeated."""
+        with self._using("open the session"):
+            if rebuild:
+                logger.warning("a session was left in the middle of a write: its index is built again")
+                (self.folder / INDEX).unlink(missing_ok=True)
+                if self._words is not None:
+                    self._write_again(self._words)
+                if self._vectors is not None:
+                    self._discard_vectors(self._vectors)
+            for collection in filter(None, (self._vectors, self._words)):
+                collection.get(limit=1, include=[])
+
+    def _write_again(self, words: Collection) -> None:
+        ids = words.get(include=[])["ids"]
+        for start in range(0, len(ids), RECORDS_AT_ONCE):
+            rows = words.get(ids=ids[start : start + RECORDS_AT_ONCE], include=["metadatas"])
+            words.upsert(ids=rows["ids"], embeddings=placeholders(len(rows["ids"])), metadatas=rows["metadatas"])
 
     def index(self) -> Mapping[str, NDArray[Any]]:
         try:
@@ -128,7 +156,12 @@ class FolderSpace(LocalSpace):
         try:
             with super()._writing():
                 check_lock(self.database, to_write=True)
-                yield
+                is_first = mark_unfinished(self.folder)
+                try:
+                    yield
+                finally:
+                    if is_first:
+                        mark_finished(self.folder)
         except EvidenceStoreError:
             self.usable = False
             raise
@@ -196,6 +229,29 @@ class NewFolderSpace(FolderSpace):
                 self._exists = True
         with super()._writing():
             yield
+
+
+def mark_unfinished(folder: Path) -> bool:
+    """Mark that Chroma may be writing its index; whether that was not marked yet."""
+    with contextlib.suppress(OSError):
+        (folder / UNFINISHED).touch(0o600, exist_ok=False)
+        return True
+    return False
+
+
+def mark_finished(folder: Path) -> None:
+    """Take that mark away."""
+    with contextlib.suppress(OSError):
+        (folder / UNFINISHED).unlink()
+
+
+def drop_unfinished_index(folder: Path) -> bool:
+    """Drop Chroma's index, of each collection a folder, if it may be half written; whether it was."""
+    is_unfinished = os.path.lexists(folder / UNFINISHED)
+    for path in (folder / "chroma").iterdir() if is_unfinished else ():
+        if path.is_dir():
+            shutil.rmtree(path)
+    return is_unfinished
 
 
 def check_lock(database: BinaryIO | None, *, to_write: bool) -> None:

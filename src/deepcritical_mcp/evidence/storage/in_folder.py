@@ -34,7 +34,10 @@ from deepcritical_mcp.evidence.storage.folder_space import (
     OpenFolder,
     check_database,
     check_space,
+    drop_unfinished_index,
     file_errors,
+    mark_finished,
+    mark_unfinished,
 )
 from deepcritical_mcp.evidence.storage.local_space import LOCAL_BATCH
 from deepcritical_mcp.evidence.storage.rows import (
@@ -265,9 +268,17 @@ class FolderBackend(Backend):
         is_open = folder.name in self._open  # left open by a call that was cancelled before it returned
         one = self._open[folder.name] if is_open else self._started(folder, is_new=False)
         try:
-            space = make(one.client)
-        except BaseException:
+            if is_open:
+                space = make(one.client)
+            else:
+                mark_unfinished(folder)
+                space = make(one.client)
+                space.settle(rebuild=one.lacks_index)
+                mark_finished(folder)
+        except BaseException as error:
             if not is_open:
+                if isinstance(error, SessionBusyError) and not one.lacks_index:
+                    mark_finished(folder)
                 one.close().release()
             raise
         space.database = one.database
@@ -277,7 +288,7 @@ class FolderBackend(Backend):
     def _started(self, folder: Path, *, is_new: bool = True) -> OpenFolder:
         """Open a folder's Chroma. A new one begins as a copy of this process's first: creating the tables takes most of
         the time."""
-        path = folder / "chroma" / "chroma.sqlite3"
+        path, lacks_index = folder / "chroma" / "chroma.sqlite3", False
         with contextlib.ExitStack() as undo:
             lock = self._locked(folder)
             undo.callback(lock.release)
@@ -287,6 +298,7 @@ class FolderBackend(Backend):
                     path.write_bytes(self._empty_database)
                 else:
                     check_database(path)
+                    lacks_index = drop_unfinished_index(folder)
             with translated("open the session"):
                 client = _client(path.parent)
             undo.callback(client.close)
@@ -295,7 +307,7 @@ class FolderBackend(Backend):
                 if is_new and not self._empty_database:
                     self._empty_database = database.read()
             undo.pop_all()
-        return OpenFolder(client, lock, database)
+        return OpenFolder(client, lock, database, lacks_index)
 
     def _closed(self, session_id: str) -> FileLock:
         """Close an open session; returns its lock."""
