@@ -1,8 +1,8 @@
 """Sessions in memory, which end with the process.
 
-A session in use is a collection of an in-process Chroma of its own (4 MB, 3 threads, 4 descriptors), because Chroma
-frees a deleted collection only when it stops. A session at rest is compressed (0.2 MB for 50 items), without a Chroma.
-An empty one has none either: starting it takes 50 ms in which no other thread runs.
+A session that is written is a collection of an in-process Chroma of its own (4 MB, 3 threads, 4 descriptors), because
+Chroma frees a deleted collection only when it stops. A session at rest is compressed (0.2 MB for 50 items), without a
+Chroma. One that is only read since has none either: starting it takes 50 ms in which no other thread runs.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class MemoryBackend(Backend):
 
 
 class MemorySpace(LocalSpace):
-    """One session's evidence, at rest, and without a Chroma, until it is read or written."""
+    """One session's evidence, at rest until it is read, and without a Chroma until it is written."""
 
     def __init__(self, session_id: str, info: SessionInfo) -> None:
         self._turn, self._packed = threading.RLock(), _NOTHING
@@ -71,9 +71,14 @@ class MemorySpace(LocalSpace):
 
     def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
         with self._turn:
-            if self._packed != _NOTHING:
-                self._start()
-        return super().read(since) if self._system else iter(())
+            if self._system is not None:
+                return super().read(since)
+            rows = self._rows_at_rest()
+            for item, vectors in rows:
+                self._table.set_source(item.publication.id, item.publication.source)
+                self._table.put(item.publication.id, 0, vectors)
+            self._table.complete = True
+        return iter([[item for item, _ in rows]] if rows else [])
 
     @property
     def _main(self) -> Collection:
@@ -82,23 +87,41 @@ class MemorySpace(LocalSpace):
                 self._start()
         return super()._main
 
-    def _start(self) -> None:
+    def _completed(self) -> VectorTable:
+        if not self._table.complete:
+            with self._turn:
+                if self._system is None:
+                    self.read()
+        return self._table if self._table.complete else super()._completed()
+
+    def _rows_at_rest(self) -> list[tuple[KeptItem, Sequence[Vector]]]:
         if not self._packed:
             raise SessionNotFoundError()
+        return pickle.loads(zlib.decompress(self._packed))
+
+    def _start(self) -> None:
         if self._system is not None:
             return
+        rows = self._rows_at_rest()
         system = System(chroma_settings())
         with translated("open the session"):
             with _starting:
                 system.start()
                 client = Client.from_system(system)
-            super().__init__(client, self.session_id, self.info)
-            self._vectors = self._create(self.session_id)
-            self._table.complete = True
-        rows: list[tuple[KeptItem, Sequence[Vector]]] = pickle.loads(zlib.decompress(self._packed))
-        for start in range(0, len(rows), LOCAL_BATCH):
-            super().write(rows[start : start + LOCAL_BATCH])
-        self._system = system
+            self._client = client
+        try:
+            with translated("open the session"):
+                self._vectors = self._create(self.session_id)
+            for start in range(0, len(rows), LOCAL_BATCH):
+                super().write(rows[start : start + LOCAL_BATCH])
+        except BaseException:
+            self._stop(system)
+            raise
+        self._table.complete, self._system = True, system
+
+    def _words_collection(self) -> Collection:
+        _ = self._main  # starts Chroma
+        return super()._words_collection()
 
     def keep_document(self, name: str, content: str) -> None:
         with self._turn:
@@ -133,6 +156,7 @@ class MemorySpace(LocalSpace):
                 vectors = self.vectors({item.publication.id: item.parts for item in items if item.vector_count})
                 self._packed = _packed([(item, list(vectors.get(item.publication.id, ()))) for item in items])
                 self._stop(self._system)
+            self._table.clear()
 
     def delete(self) -> None:
         with self._turn:

@@ -1,0 +1,77 @@
+"""A session in memory that is only read after it rested needs no Chroma; what is written then is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anyio
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import EmbeddingError
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import in_memory
+from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
+from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import ScreeningMark
+from tests.evidence.stand_ins import HashingModel, piece
+
+ITEMS = 60
+
+
+class Model(HashingModel):
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if any("Copper" in text for text in texts):
+            raise EmbeddingError("The model fails.")
+        return await super().vectors(texts)
+
+
+async def rested() -> EvidenceStore:
+    """A session at rest, of which the last item has no vector."""
+    store = await SessionRegistry(Settings(), Model(dimension=64), MemoryBackend(limit=9)).open()
+    await store.add_evidence([piece(f"Finding {n} in mice.", f"Title {n}", pmid=str(n)) for n in range(1, ITEMS)])
+    await store.add_evidence([piece("Copper in rats.", "Copper", pmid="99")])
+    await store.rest()
+    return store
+
+
+async def test_reading_needs_no_chroma(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = await rested()
+    monkeypatch.setattr(in_memory, "System", None)
+    for _ in range(2):
+        assert await store.count() == ITEMS
+        for number in (1, 42):
+            (best, *_) = await store.search_similar(f"Title {number}. Finding {number} in mice.")
+            assert (best.id, round(best.relevance, 5)) == (f"pubmed:{number}", 1.0)
+        assert (await store.search_similar("copper"))[0].id == "pubmed:99"
+        await store.rest()
+
+
+@pytest.mark.parametrize("id", ["pubmed:7", "pubmed:99"])
+async def test_what_is_written_after_it_was_read_is_kept(id: str) -> None:
+    store = await rested()
+    await store.decide([ScreeningMark(id=id, verdict="included")])
+    await store.remove(["pubmed:8"])
+    for _ in range(2):
+        found = await store.publications([id, "pubmed:8"])
+        assert {one.id: one.screening for one in found.values()} == {id: "included"}
+        assert await store.count() == ITEMS - 1
+        await store.rest()
+
+
+async def test_a_search_beside_the_first_write_finds_everything() -> None:
+    store = await rested()
+    found: list[str] = []
+
+    async def search(number: int) -> None:
+        (best, *_) = await store.search_similar(f"Title {number}. Finding {number} in mice.")
+        found.append(best.id)
+
+    await store.count()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(store.add_evidence, [piece("Zinc.", "Zinc", pmid="100")])
+        for number in range(1, ITEMS):
+            tasks.start_soon(search, number)
+    assert sorted(found) == sorted(f"pubmed:{number}" for number in range(1, ITEMS))
