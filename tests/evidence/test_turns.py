@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -11,8 +12,11 @@ import httpx
 import pytest
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import EvidenceStoreError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend, server_space
+from deepcritical_mcp.evidence.storage.rows import KeptItem
+from deepcritical_mcp.evidence.storage.server_space import ServerSpace
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
 from tests.evidence.conftest import ChromaServer
@@ -95,3 +99,60 @@ async def test_a_turn_goes_with_its_session(chroma_server: ChromaServer) -> None
     await registry.drop(store.session_id)
     assert not [one.name for one in client.list_collections() if store.session_id in one.name]
     await registry.aclose()
+
+
+async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_space, "ABANDONED_SECONDS", 0.8)
+    monkeypatch.setattr(server_space, "RENEWED_AFTER", 0.2)
+    remove = ServerSpace.remove_parts
+
+    def slow(self: ServerSpace, id: str, parts: Sequence[int]) -> None:
+        time.sleep(0.3)
+        remove(self, id, parts)
+
+    monkeypatch.setattr(ServerSpace, "remove_parts", slow)
+    async with processes(chroma_server.url) as stores:
+        ids = await stores[0].ids()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stores[0].remove, ids[:6])
+            await anyio.sleep(0.2)
+            tasks.start_soon(stores[1].decide, [ScreeningMark(id=id, verdict="included") for id in ids])
+        assert len(await stores[1].restore(ids[:6])) == 6
+        known = (await stores[0].publications(ids)).values()
+        assert [one.screening for one in known] == [""] * 6 + ["included"] * 6
+
+
+async def test_who_was_stopped_during_its_turn_overwrites_nothing(
+    chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_space, "ABANDONED_SECONDS", 0.5)
+    monkeypatch.setattr(server_space, "RENEWED_AFTER", 0.2)
+    rewrite, is_first = ServerSpace.rewrite, [True]
+
+    def stopped(self: ServerSpace, *items: KeptItem) -> None:
+        if is_first.pop() if is_first else False:
+            time.sleep(1.5)
+        rewrite(self, *items)
+
+    monkeypatch.setattr(ServerSpace, "rewrite", stopped)
+    async with processes(chroma_server.url) as stores:
+        (id, *_) = await stores[0].ids()
+        failures: list[EvidenceStoreError] = []
+
+        async def decide() -> None:
+            try:
+                await stores[0].decide([ScreeningMark(id=id, verdict="excluded")])
+            except EvidenceStoreError as error:
+                failures.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(decide)
+            await anyio.sleep(0.2)
+            tasks.start_soon(stores[1].decide, [ScreeningMark(id=id, tags=("mine",))])
+        assert [error.retryable for error in failures] == [True]
+        for store in stores:
+            (found,) = (await store.publications([id])).values()
+            assert (found.screening, found.tags) == ("", ("mine",))
+        await stores[0].decide([ScreeningMark(id=id, verdict="excluded")])
+        (found,) = (await stores[1].publications([id])).values()
+        assert (found.screening, found.tags) == ("excluded", ("mine",))

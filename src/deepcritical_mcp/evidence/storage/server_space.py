@@ -6,13 +6,16 @@ import contextlib
 import logging
 import random
 import secrets
+import threading
 import time
 from collections.abc import Generator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chromadb.errors import ChromaError, NotFoundError
 
-from deepcritical_mcp.errors import DeepCriticalError, SessionNotFoundError
+from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionNotFoundError
+from deepcritical_mcp.evidence.storage.chroma_failures import translated
 from deepcritical_mcp.evidence.storage.chroma_space import ChromaSpace, found_collection
 from deepcritical_mcp.evidence.storage.collection_metadata import collection_metadata
 
@@ -23,9 +26,20 @@ logger = logging.getLogger(__name__)
 
 TURN = "-turn"
 ABANDONED_SECONDS = 15.0
-"""After which a turn is taken for that of a process that has died. A turn lasts for about 30 ms."""
+"""After which a turn that is not renewed is taken for that of a process that has died. A turn lasts for some 30 ms."""
+RENEWED_AFTER = 5.0
+"""Seconds after which a turn is renewed before the next write."""
 _PAUSES = (0.002, 0.02)
 """Seconds between two looks, at random."""
+
+
+@dataclass
+class _Turn:
+    """The turn of this process: what shows it to others, since when (monotonic seconds), and the thread that has it."""
+
+    collection: Collection
+    renewed: float
+    thread: int = field(default_factory=threading.get_ident)
 
 
 class ServerSpace(ChromaSpace):
@@ -35,34 +49,62 @@ class ServerSpace(ChromaSpace):
     deletes the collection.
     """
 
+    _ours: _Turn | None = None
+
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
-        with self._writing():
-            ours, began = self._take_turn()
+        with translated("keep the evidence"):
+            ours = self._ours = self._take_turn()
         try:
             yield
         finally:
-            with contextlib.suppress(DeepCriticalError), self._writing():
-                if time.monotonic() - began < ABANDONED_SECONDS:
-                    self._client.delete_collection(ours.name)
+            self._ours = None
+            with contextlib.suppress(DeepCriticalError), translated("keep the evidence"):
+                if time.monotonic() - ours.renewed < ABANDONED_SECONDS:
+                    self._client.delete_collection(self.session_id + TURN)
                 else:  # it may be another's turn now
-                    self._end(ours)
+                    self._end(ours.collection)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Generator[None]:
+        with super()._writing():
+            ours = self._ours
+            if ours is not None and ours.thread == threading.get_ident():
+                self._renew(ours)
+            yield
+
+    def _renew(self, ours: _Turn) -> None:
+        """Show others that this process goes on, if its turn lasts; raise an error if another has ended it."""
+        lasted = time.monotonic() - ours.renewed
+        if lasted < RENEWED_AFTER:
+            return
+        try:
+            if lasted < ABANDONED_SECONDS:
+                began = time.monotonic()
+                ours.collection.modify(metadata=collection_metadata(self.info) | {"renewed": secrets.token_hex(4)})
+                ours.renewed = began
+                return
+        except NotFoundError:
+            pass
+        raise EvidenceStoreError(
+            "The evidence store took so long that another process has changed this session meanwhile: not everything was "
+            "kept. Try again."
+        )
 
     def delete(self) -> None:
         super().delete()
-        with contextlib.suppress(SessionNotFoundError), self._writing():
+        with contextlib.suppress(SessionNotFoundError), translated("delete the session"):
             self._client.delete_collection(self.session_id + TURN)
 
-    def _take_turn(self) -> tuple[Collection, float]:
-        """Wait for the turn: what shows that it is ours, and since when (monotonic seconds)."""
+    def _take_turn(self) -> _Turn:
         other, seen = None, 0.0
         while True:
             began = time.monotonic()
-            if ours := self._created_turn():
-                return ours, began
+            if collection := self._created_turn():
+                return _Turn(collection, began)
             holder = found_collection(self._client, self.session_id + TURN)
-            if holder is not None and holder.id != other:
-                other, seen = holder.id, time.monotonic()
+            if holder is not None and (state := (holder.id, holder.metadata)) != other:
+                other, seen = state, time.monotonic()
             elif holder is not None and time.monotonic() - seen > ABANDONED_SECONDS:
                 logger.warning("a process has not ended its turn to change a session; it is ended")
                 self._end(holder)
