@@ -87,8 +87,8 @@ class ServerSpace(ChromaSpace):
         except NotFoundError:
             pass
         raise EvidenceStoreError(
-            "The evidence store took so long that another process has changed this session meanwhile: not everything was "
-            "kept. Try again."
+            "The evidence store took so long that another process may have changed this session meanwhile: not "
+            "everything was kept. Try again."
         )
 
     def delete(self) -> None:
