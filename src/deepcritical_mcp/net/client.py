@@ -315,6 +315,11 @@ def retry_after_seconds(value: str) -> float:
     return min(max(0.0, wait), ONE_DAY)
 
 
+def ran_out_of_time(error: ProviderError) -> bool:
+    """Whether it is the caller's deadline that kept it from trying again: somebody with more time may succeed."""
+    return error.retryable and seconds_left() <= max(error.retry_after, TO_REPORT_FAILURE.cap)
+
+
 @dataclass
 class _Pending:
     lines: list[anyio.CancelScope] = field(default_factory=list[anyio.CancelScope])
@@ -380,8 +385,7 @@ class InFlight:
             pending.answer = (answer,)
             return answer
         except ProviderError as error:
-            needed = max(error.retry_after, TO_REPORT_FAILURE.cap)
-            if pending.sender is line and not (error.retryable and seconds_left() <= needed):
+            if pending.sender is line and not ran_out_of_time(error):
                 pending.error = error
             raise
         finally:

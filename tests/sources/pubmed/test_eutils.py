@@ -339,16 +339,17 @@ async def test_who_asks_the_same_waits_in_a_line_of_its_own(http: httpx.AsyncCli
             turn_of.set(caller)
             await eutils.esearch(term)
             if term == "zinc":
-                answered.append(caller)
+                answered.add(caller)
+            if len(answered) == 2:
+                both.set()
 
-        answered: list[str] = []
+        answered, both = set[str](), anyio.Event()
         async with anyio.create_task_group() as tasks:
             for number in range(20):
                 tasks.start_soon(ask, "many", f"copper {number}")
             tasks.start_soon(ask, "many", "zinc")
             tasks.start_soon(ask, "one", "zinc")
-            while len(answered) < 2:
-                await anyio.sleep(0.01)
+            await both.wait()
             tasks.cancel_scope.cancel()
     terms = [params["term"] for _, params in played.asked]
     assert terms.count("zinc") == 1
