@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.resting import IN_USE, MAX_RETURNING, REST_AFTER, RETURNS_WITHIN, STAYS_AWAKE
+from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend, MemorySpace
@@ -149,7 +150,7 @@ async def test_large_sessions_in_use_at_the_same_time_do_not_put_one_another_to_
     model: SlowModel, clock: Clock, most: int, in_use: list[int], late: list[int]
 ) -> None:
     backend = MemoryBackend(limit=100)
-    backend.max_indexed = most
+    backend.max_memory = most * (PUBLICATION_BYTES + PASSAGE_BYTES)
     registry = SessionRegistry(Settings(), model, backend, clock=clock)
     stores = await filled(registry)
     await registry.sweep()

@@ -20,8 +20,8 @@ awake for so long after each call: else, many callers in turn would wake all ses
 MAX_RETURNING = 8
 """How many times as many sessions may be awake because of that."""
 IN_USE = 120.0
-"""Seconds after a call for which a session rests for its size only if all are twice as large as they may be: large ones
-whose users work at the same time would put one another to rest at every call, and waking one takes seconds."""
+"""Seconds after a call for which a session rests for its size only if all take twice the memory that they may: large
+ones whose users work at the same time would put one another to rest at every call, and waking one takes seconds."""
 
 
 @dataclass
@@ -55,8 +55,8 @@ class OpenSession:
 class Resting:
     """A task that lets sessions rest, so that no call waits until those of others do."""
 
-    def __init__(self, *, max_awake: int, max_indexed: int) -> None:
-        self._max_awake, self._max_indexed = max_awake, max_indexed
+    def __init__(self, *, max_awake: int, max_memory: int) -> None:
+        self._max_awake, self._max_memory = max_awake, max_memory
         self._task: asyncio.Task[None] | None = None
 
     def start(self, sessions: Sequence[OpenSession], now: float) -> None:
@@ -76,8 +76,8 @@ class Resting:
         for session in [session for session in reversed(sessions) if session.store.awake]:
             session.note_waking()
             stays = RETURNS_WITHIN if session.returns and awake < MAX_RETURNING * self._max_awake else STAYS_AWAKE
-            awake, size = awake + 1, size + session.store.indexed
+            awake, size = awake + 1, size + session.store.memory
             too_many = awake > self._max_awake and session.used < now - stays
-            largest = self._max_indexed if session.used < now - IN_USE else 2 * self._max_indexed
+            largest = self._max_memory if session.used < now - IN_USE else 2 * self._max_memory
             if too_many or (awake > 1 and size > largest) or session.used < now - REST_AFTER:
                 await session.rest(now)

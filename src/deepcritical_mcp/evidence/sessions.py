@@ -56,7 +56,7 @@ class SessionRegistry:
         self._backend = backend
         self._clock = clock
         self._sessions: dict[str, OpenSession] = {}
-        self._resting = Resting(max_awake=backend.max_awake, max_indexed=backend.max_indexed)
+        self._resting = Resting(max_awake=backend.max_awake, max_memory=backend.max_memory)
         self._defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
