@@ -154,7 +154,7 @@ def build_services(
     # Vectors are cached next to the sessions, which clears them with the sessions: elsewhere nobody would.
     in_folder = backend.lasting and not backend.shared
     embedder = EmbeddingService(settings if in_folder else settings.model_copy(update={"data_dir": None}))
-    net = Net(http, embedder=embedder)
+    net = Net(http)
     built = create_sources(settings, net, sources)
     pubmed = next((one for one in built if one.name == "pubmed"), None)
     known = tuple(create_lookups(settings, net, lookups))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncGenerator, Sequence
 
 import anyio
 import numpy as np
 import pytest
+from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.resting import MAX_RETURNING, REST_AFTER, RETURNS_WITHIN, STAYS_AWAKE
+from deepcritical_mcp.evidence.resting import IN_USE, MAX_RETURNING, REST_AFTER, RETURNS_WITHIN, STAYS_AWAKE
+from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
+from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend, MemorySpace
+from deepcritical_mcp.evidence.storage.rows import SessionInfo
 from deepcritical_mcp.evidence.store import EvidenceStore
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
@@ -72,11 +77,13 @@ async def test_of_idle_sessions_the_last_used_ones_stay_awake(registry: SessionR
     stores = await filled(registry)
     clock.now += STAYS_AWAKE + 1
     await registry.get(stores[1].session_id)
-    assert awake(stores) == [3, 4]
-    await stores[1].count()
-    clock.now += STAYS_AWAKE + 1
     await registry.sweep()
     assert awake(stores) == [1, 4]
+    clock.now += STAYS_AWAKE + 1
+    await (await registry.get(stores[0].session_id)).count()
+    clock.now += STAYS_AWAKE + 1
+    await registry.sweep()
+    assert awake(stores) == [0, 1]
     clock.now += REST_AFTER
     await registry.sweep()
     assert awake(stores) == []
@@ -90,6 +97,7 @@ async def test_sessions_that_come_back_soon_are_woken_once(registry: SessionRegi
         for store in stores:
             clock.now += RETURNS_WITHIN / (SESSIONS + 1)
             called = await registry.get(store.session_id)
+            await registry.sweep()
             woken += not called.awake
             assert await called.search_similar("finding") != []
     assert woken == SESSIONS
@@ -107,7 +115,8 @@ async def test_sessions_that_come_back_late_or_are_too_many_do_not_stay_awake(
         for store in stores:
             clock.now += RETURNS_WITHIN
             await (await registry.get(store.session_id)).count()
-            assert len(awake(stores)) <= AWAKE + 1
+            await registry.sweep()
+            assert len(awake(stores)) <= AWAKE
     while len(stores) <= MAX_RETURNING * AWAKE + AWAKE:
         stores += await filled(registry)
     for _ in range(3):
@@ -134,3 +143,58 @@ async def test_a_long_call_counts_as_use_until_it_ends(
     for store in stores[1:]:
         await (await registry.get(store.session_id)).count()
     assert awake(stores) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("most", "in_use", "late"), [(4, [0, 1, 2, 3, 4], [1, 2, 3, 4]), (2, [1, 2, 3, 4], [3, 4])])
+async def test_large_sessions_in_use_at_the_same_time_do_not_put_one_another_to_rest(
+    model: SlowModel, clock: Clock, most: int, in_use: list[int], late: list[int]
+) -> None:
+    backend = MemoryBackend(limit=100)
+    backend.max_memory = most * (PUBLICATION_BYTES + PASSAGE_BYTES)
+    registry = SessionRegistry(Settings(), model, backend, clock=clock)
+    stores = await filled(registry)
+    await registry.sweep()
+    assert awake(stores) == in_use
+    clock.now += IN_USE + 1
+    await registry.sweep()
+    assert awake(stores) == late
+    await registry.aclose()
+
+
+class SlowToRest(MemorySpace):
+    """Rests when it is told to."""
+
+    def __init__(self, session_id: str, info: SessionInfo) -> None:
+        super().__init__(session_id, info)
+        self.resting, self.go_on = threading.Event(), threading.Event()
+
+    def rest(self) -> None:
+        self.resting.set()
+        assert self.go_on.wait(30)
+        super().rest()
+
+
+class SlowToRestBackend(MemoryBackend):
+    """Sessions that rest when they are told to."""
+
+    def __init__(self) -> None:
+        super().__init__(limit=100)
+        self.spaces: list[SlowToRest] = []
+
+    def create(self, session_id: str, info: SessionInfo) -> Space:
+        self.spaces.append(SlowToRest(session_id, info))
+        return self.spaces[-1]
+
+
+async def test_no_call_waits_until_the_sessions_of_others_rest(model: SlowModel, clock: Clock) -> None:
+    backend = SlowToRestBackend()
+    registry = SessionRegistry(Settings(), model, backend, clock=clock)
+    used, *_, idle = await filled(registry)
+    clock.now += REST_AFTER + 1
+    assert await (await registry.get(used.session_id)).ids() == ["pubmed:0"]
+    assert await run_sync(backend.spaces[-1].resting.wait, 30)
+    assert await (await registry.get(used.session_id)).ids() == ["pubmed:0"]
+    for space in backend.spaces:
+        space.go_on.set()
+    assert await (await registry.get(idle.session_id)).ids() == ["pubmed:4"]
+    await registry.aclose()

@@ -56,6 +56,15 @@ def test_a_later_value_replaces_an_earlier_one(path: Path) -> None:
     assert cache.get([b"key", b"other"]) == {b"key": b"new", b"other": b"kept"}
 
 
+def test_after_the_clock_was_set_back_nothing_lives_longer_than_it_may(path: Path) -> None:
+    now = 1_000.0
+    cache = Cache(path, max_bytes=ROOM, ttl=10, now=lambda: now)
+    cache.put({b"key": b"value"}, label=b"label")
+    assert (cache.get([b"key"]), cache.labels()) == ({b"key": b"value"}, [b"label"])
+    now = 500.0
+    assert (cache.get([b"key"]), cache.labels()) == ({}, [])
+
+
 def test_a_limit_below_the_size_of_an_empty_file_keeps_nothing(path: Path) -> None:
     cache = Cache(path, max_bytes=4096)
     cache.put(dict.fromkeys(keys(3), VALUE))

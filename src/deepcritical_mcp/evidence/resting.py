@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,8 +19,9 @@ RETURNS_WITHIN = 30.0
 awake for so long after each call: else, many callers in turn would wake all sessions over and over."""
 MAX_RETURNING = 8
 """How many times as many sessions may be awake because of that."""
-MAX_INDEXED = 10_000
-"""Publications, or passages, whose indexes stay in memory, of all sessions together; one may have more. 12 kB each."""
+IN_USE = 120.0
+"""Seconds after a call for which a session rests for its size only if all take twice the memory that they may: large
+ones whose users work at the same time would put one another to rest at every call, and waking one takes seconds."""
 
 
 @dataclass
@@ -50,14 +52,32 @@ class OpenSession:
         self.rested = now if not self.store.awake else 0.0
 
 
-async def rest_others(sessions: Sequence[OpenSession], now: float, *, max_awake: int) -> None:
-    """Let those of `sessions` rest, which are in the order of their use, that have not been used for long, or are too
-    many or too large together. The last one stays awake however large it is."""
-    awake = size = 0
-    for session in [session for session in reversed(sessions) if session.store.awake]:
-        session.note_waking()
-        stays = RETURNS_WITHIN if session.returns and awake < MAX_RETURNING * max_awake else STAYS_AWAKE
-        awake, size = awake + 1, size + session.store.indexed
-        too_many = awake > max_awake and session.used < now - stays
-        if too_many or (awake > 1 and size > MAX_INDEXED) or session.used < now - REST_AFTER:
-            await session.rest(now)
+class Resting:
+    """A task that lets sessions rest, so that no call waits until those of others do."""
+
+    def __init__(self, *, max_awake: int, max_memory: int) -> None:
+        self._max_awake, self._max_memory = max_awake, max_memory
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, sessions: Sequence[OpenSession], now: float) -> None:
+        """Start the task, with `sessions` in the order of their use, unless it runs; it outlives the call."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._rest(sessions, now))
+
+    async def wait(self) -> None:
+        """Wait until the task has ended."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _rest(self, sessions: Sequence[OpenSession], now: float) -> None:
+        """Let those of `sessions` rest that have not been used for long, or are too many or too large together. The
+        last one stays awake however large it is."""
+        awake = size = 0
+        for session in [session for session in reversed(sessions) if session.store.awake]:
+            session.note_waking()
+            stays = RETURNS_WITHIN if session.returns and awake < MAX_RETURNING * self._max_awake else STAYS_AWAKE
+            awake, size = awake + 1, size + session.store.memory
+            too_many = awake > self._max_awake and session.used < now - stays
+            largest = self._max_memory if session.used < now - IN_USE else 2 * self._max_memory
+            if too_many or (awake > 1 and size > largest) or session.used < now - REST_AFTER:
+                await session.rest(now)

@@ -17,6 +17,10 @@ from deepcritical_mcp.evidence.storage.backend import Space
 
 T = TypeVar("T")
 
+# In memory, measured with abstracts of 1,700 characters, and with full texts.
+PUBLICATION_BYTES = 25_000
+PASSAGE_BYTES = 10_000
+
 
 class SessionAccess:
     """The session's space and catalogue while it is open, its title, and its documents that are no evidence.
@@ -70,9 +74,10 @@ class SessionAccess:
                 await run_sync(_kept, self._space, self._catalogue)
 
     @property
-    def indexed(self) -> int:
-        """The number of vectors or publications whose indexes are in memory, whichever is greater."""
-        return max(self.size, self._catalogue.passages if self._catalogue is not None else 0)
+    def memory(self) -> int:
+        """About how many bytes its indexes take."""
+        passages = self._catalogue.passages if self._catalogue is not None else 0
+        return self.size * PUBLICATION_BYTES + passages * PASSAGE_BYTES
 
     @property
     def title(self) -> str:

@@ -16,7 +16,7 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, with_title
-from deepcritical_mcp.evidence.resting import OpenSession, rest_others
+from deepcritical_mcp.evidence.resting import OpenSession, Resting
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
@@ -56,6 +56,7 @@ class SessionRegistry:
         self._backend = backend
         self._clock = clock
         self._sessions: dict[str, OpenSession] = {}
+        self._resting = Resting(max_awake=backend.max_awake, max_memory=backend.max_memory)
         self._defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
@@ -207,13 +208,17 @@ class SessionRegistry:
         await run_sync(self._backend.check, abandon_on_cancel=True)
 
     async def sweep(self) -> None:
-        """Drop expired sessions. Every call does so too; this is for times without calls."""
+        """Drop expired sessions, and let idle ones rest. Every call does so too; this is for times without calls."""
         await self._drop_idle()
+        await self._resting.wait()
+        self._rest_others()
+        await self._resting.wait()
         if not self._backend.lasting:
             self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
 
     async def aclose(self) -> None:
         """Close all sessions and the backend. If the backend is lasting, they can be opened again."""
+        await self._resting.wait()
         for id in list(self._sessions):
             async with self._lock(id):
                 if id in self._sessions:
@@ -265,6 +270,7 @@ class SessionRegistry:
         session = OpenSession(store, space, used=self._clock(), recorded=space.info.used)
         self._sessions[session_id] = session
         await self._make_room()
+        self._rest_others()
         return session
 
     def _store(self, session_id: str) -> EvidenceStore:
@@ -293,6 +299,7 @@ class SessionRegistry:
     async def _use(self, session: OpenSession) -> None:
         now = self._clock()
         self._mark_used(session, now)
+        self._rest_others()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
             await run_sync(self._backend.touch, session.space, now)
             session.recorded = now
@@ -301,12 +308,14 @@ class SessionRegistry:
         session.used = now
         self._sessions[session.store.session_id] = self._sessions.pop(session.store.session_id)  # the latest goes last
 
+    def _rest_others(self) -> None:
+        self._resting.start([*self._sessions.values()], self._clock())
+
     async def _drop_idle(self) -> None:
         now = self._clock()
         since = now - self._ttl
         for session in [session for session in self._sessions.values() if session.store.busy]:
             self._mark_used(session, now)
-        await rest_others([*self._sessions.values()], now, max_awake=self._backend.max_awake)
         for session in list(self._sessions.values()):
             if session.used >= since:
                 break

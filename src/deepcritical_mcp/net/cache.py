@@ -55,7 +55,7 @@ class Cache:
 
     Args:
         path: the file; created by the first `put`.
-        ttl: seconds that a value is kept.
+        ttl: seconds that a value is kept; one from before the clock was set back is not used.
         max_bytes: size of the file's used pages; the oldest values are dropped beyond it.
         timeout: seconds to wait for another process that is writing; after a wait that failed, none until it is free.
         now: seconds since the epoch.
@@ -80,22 +80,24 @@ class Cache:
     def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
         """The values of those `keys` that are cached."""
         wanted = list(keys)
-        query = "SELECT key, CAST(value AS BLOB) FROM entries WHERE stored > ? AND key IN (%s)"
+        query = "SELECT key, CAST(value AS BLOB) FROM entries WHERE stored > ? AND stored <= ? AND key IN (%s)"
 
         def select(connection: sqlite3.Connection) -> dict[bytes, bytes]:
             found: dict[bytes, bytes] = {}
             for start in range(0, len(wanted), _KEYS_PER_STATEMENT):
                 part = wanted[start : start + _KEYS_PER_STATEMENT]
-                found.update(connection.execute(query % ",".join("?" * len(part)), (self._oldest(), *part)))
+                found.update(
+                    connection.execute(query % ",".join("?" * len(part)), (self._oldest(), self._now(), *part))
+                )
             return found
 
         return self._attempt(select, otherwise=dict[bytes, bytes]())
 
     def labels(self) -> list[bytes]:
         """The label of every cached value, the latest first."""
-        query = "SELECT CAST(label AS BLOB) FROM entries WHERE stored > ? ORDER BY number DESC"
+        query = "SELECT CAST(label AS BLOB) FROM entries WHERE stored > ? AND stored <= ? ORDER BY number DESC"
         return self._attempt(
-            lambda connection: [label for (label,) in connection.execute(query, (self._oldest(),))],
+            lambda connection: [label for (label,) in connection.execute(query, (self._oldest(), self._now()))],
             otherwise=list[bytes](),
         )
 

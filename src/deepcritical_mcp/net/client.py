@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # which of the two is read from the data
 ONE_DAY = 86_400.0
+PATIENCE = 0.5
+"""Seconds that a caller waits for the same request of another to be sent before it enters the line, too."""
 USER_AGENT = f"deepcritical-mcp/{__version__}"
 logger = logging.getLogger(__name__)
 
@@ -54,6 +56,10 @@ class RetryPolicy:
     max_wait: float = 8.0
     attempt_timeout: float = 12.0
     max_response_bytes: int = 16 * 1024 * 1024
+
+
+def _nothing() -> None:
+    """In place of what is told that an attempt begins."""
 
 
 class RequestParts(TypedDict, total=False):
@@ -102,10 +108,16 @@ class ApiClient:
         self._redirects = httpx.USE_CLIENT_DEFAULT if follow_redirects is None else follow_redirects
 
     async def request(
-        self, method: str, url: str, parse: Callable[[httpx.Response], T], **parts: Unpack[RequestParts]
+        self,
+        method: str,
+        url: str,
+        parse: Callable[[httpx.Response], T],
+        *,
+        begin: Callable[[], None] = _nothing,
+        **parts: Unpack[RequestParts],
     ) -> T:
         """Send a request and return `parse(response)`; `parse` runs in a worker thread, gets 2xx responses only and may
-        raise ProviderErrors.
+        raise ProviderErrors. `begin` is called as by `run`.
 
         Raises:
             ProviderError: after the last attempt, or at once if another attempt cannot help.
@@ -115,9 +127,15 @@ class ApiClient:
             response = await self.send(method, url, **parts)
             return await anyio.to_thread.run_sync(parse, response, abandon_on_cancel=True)
 
-        return await self.run(attempt)
+        return await self.run(attempt, begin=begin)
 
-    async def run(self, operation: Callable[[], Awaitable[T]], *, step: Literal["first", "next"] = "first") -> T:
+    async def run(
+        self,
+        operation: Callable[[], Awaitable[T]],
+        *,
+        step: Literal["first", "next"] = "first",
+        begin: Callable[[], None] = _nothing,
+    ) -> T:
         """Run `operation` with the limiter, the timeout per attempt and the retry policy.
 
         For providers with a client of their own; `operation` must raise ProviderErrors only. All attempts end a little
@@ -125,6 +143,7 @@ class ApiClient:
 
         Args:
             step: the "next" request of a call goes before the "first" ones of others.
+            begin: called before each attempt, after the wait in line.
 
         Raises:
             ProviderError: after the last attempt, or at once if another attempt cannot help.
@@ -142,6 +161,7 @@ class ApiClient:
         async def attempt() -> T:
             if self._limiter is not None:
                 await self._wait_in_line(self._limiter, step)
+            begin()
             try:
                 with anyio.fail_after(self._retry.attempt_timeout):
                     return await operation()
@@ -295,39 +315,81 @@ def retry_after_seconds(value: str) -> float:
     return min(max(0.0, wait), ONE_DAY)
 
 
+def ran_out_of_time(error: ProviderError) -> bool:
+    """Whether it is the caller's deadline that kept it from trying again: somebody with more time may succeed."""
+    return error.retryable and seconds_left() <= max(error.retry_after, TO_REPORT_FAILURE.cap)
+
+
 @dataclass
 class _Pending:
+    lines: list[anyio.CancelScope] = field(default_factory=list[anyio.CancelScope])
+    sender: anyio.CancelScope | None = None
+    sent: anyio.Event = field(default_factory=anyio.Event)
     done: anyio.Event = field(default_factory=anyio.Event)
     answer: tuple[object] | None = None
     error: ProviderError | None = None
 
 
 class InFlight:
-    """Identical requests at the same time, sent once: later callers share the first one's answer or ProviderError."""
+    """Identical requests at the same time, sent once: all callers share the answer or the ProviderError.
+
+    Until it is sent, each caller waits for it in a line of its own, and whoever comes first sends it. A sender that
+    has no time left, or is cancelled, fails alone: the others ask again.
+    """
 
     def __init__(self) -> None:
         self._pending: dict[Hashable, _Pending] = {}
 
-    async def ask(self, key: Hashable, operation: Callable[[], Awaitable[T]]) -> T:
-        """What `operation` returns for `key`; the first caller runs it, or the next one if that one is cancelled.
+    async def ask(self, key: Hashable, operation: Callable[[Callable[[], None]], Awaitable[T]]) -> T:
+        """What `operation` returns for `key`; it calls its argument when it begins to send.
 
         Raises:
             ProviderError: raised by `operation`, to every caller that waited for it.
         """
-        while (pending := self._pending.get(key)) is not None:
+        while True:
+            pending = self._pending.setdefault(key, _Pending())
+            if pending.lines:
+                with anyio.move_on_after(PATIENCE):
+                    await pending.sent.wait()
+            if not pending.sent.is_set() and not pending.done.is_set():
+                with anyio.CancelScope() as line:
+                    try:
+                        return await self._send(key, pending, line, operation)
+                    except ProviderError:
+                        if pending.sender is line or not pending.lines:
+                            raise  # else, another caller's line may be shorter
             await pending.done.wait()
             if pending.error is not None:
                 raise pending.error
             if pending.answer is not None:
                 return cast("T", pending.answer[0])
-        pending = self._pending[key] = _Pending()
+
+    async def _send(
+        self,
+        key: Hashable,
+        pending: _Pending,
+        line: anyio.CancelScope,
+        operation: Callable[[Callable[[], None]], Awaitable[T]],
+    ) -> T:
+        def begin() -> None:
+            if pending.sender is None:
+                pending.sender = line
+                pending.sent.set()
+                for other in pending.lines:
+                    if other is not line:
+                        other.cancel()
+
+        pending.lines.append(line)
         try:
-            answer = await operation()
+            answer = await operation(begin)
             pending.answer = (answer,)
             return answer
         except ProviderError as error:
-            pending.error = error
+            if pending.sender is line and not ran_out_of_time(error):
+                pending.error = error
             raise
         finally:
-            del self._pending[key]
-            pending.done.set()
+            pending.lines.remove(line)
+            if pending.sender is line or not (pending.sender or pending.lines):
+                del self._pending[key]
+                pending.done.set()

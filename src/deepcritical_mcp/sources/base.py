@@ -188,33 +188,13 @@ class SourceCheck:
     searches: bool = True
 
 
-class QueryCalibration(Protocol):
-    """The threshold measured with an embedding model: the lowest cosine of two queries that ask for the same thing."""
-
-    @property
-    def close_query(self) -> float: ...
-
-
-class QueryEmbedder(Protocol):
-    """Compares queries by meaning; by words if `calibration` is None, since the model has no measured thresholds."""
-
-    @property
-    def calibration(self) -> QueryCalibration | None: ...
-
-    async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        """One unit vector per text. Raises EmbeddingError if the model cannot be loaded or run."""
-        ...
-
-
 @dataclass(frozen=True)
 class Net:
-    """What all sources of a process share: the connection pool, the retry policy (None = the default of `ApiClient`),
-    and the embedding model, if there is one.
-    """
+    """What all sources of a process share: the connection pool and the retry policy (None = the default of
+    `ApiClient`)."""
 
     http: httpx.AsyncClient
     retry: RetryPolicy | None = None
-    embedder: QueryEmbedder | None = None
 
 
 class MeshDescriptor(Value):

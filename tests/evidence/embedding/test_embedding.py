@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -21,7 +22,13 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind
 from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
-from deepcritical_mcp.evidence.embedding.service import QUERY_WORKERS, RETRY_SECONDS, SLICE, EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import (
+    CACHE_FILE,
+    QUERY_WORKERS,
+    RETRY_SECONDS,
+    SLICE,
+    EmbeddingService,
+)
 from deepcritical_mcp.net.turns import turn_of
 
 
@@ -161,6 +168,21 @@ async def test_a_model_with_a_data_folder_remembers_across_processes(tmp_path: P
 
     assert await later.embed_batch(["bb", "a"]) == expected[::-1]
     assert second.loads == 0
+    later.close()
+
+
+async def test_a_vector_of_another_length_counts_as_not_kept(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    service = EmbeddingService(settings, source=FakeSource(FakeModel()))
+    expected = await service.embed_batch(["a", "bb"])
+    service.close()
+    with sqlite3.connect(tmp_path / CACHE_FILE) as database:
+        database.execute("UPDATE entries SET value = substr(value, 1, 4)")
+
+    source = FakeSource(FakeModel())
+    source.dimension = FakeModel.dimension
+    later = EmbeddingService(settings, source=source)
+    assert await later.embed_batch(["a", "bb"]) == expected
     later.close()
 
 

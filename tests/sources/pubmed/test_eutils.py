@@ -11,8 +11,13 @@ from deepcritical_mcp.errors import (
     ProviderError,
     ProviderRequestError,
     ProviderResponseError,
+    ProviderTimeoutError,
     ProviderUnavailableError,
 )
+from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.pacing import MemoryPlace, Pacing
+from deepcritical_mcp.net.turns import turn_of
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from tests.net.stand_in import Answer, Asked
 from tests.sources.contract import TRIES
 from tests.sources.ncbi import KEY, as_json, as_xml, elink, esearch, eutilities, ncbi
@@ -322,4 +327,79 @@ async def test_when_the_one_who_asks_is_cancelled_another_goes_on(http: httpx.As
             await first_asked.wait()
             scopes[0].cancel()
     assert counts == [1, 1]
+    assert len(played.asked) == 2
+
+
+async def test_who_asks_the_same_waits_in_a_line_of_its_own(http: httpx.AsyncClient):
+    async with ncbi({"7": ""}) as played:
+        client = ApiClient(http, provider="pubmed", title="PubMed", limiter=Pacing(0.3, [MemoryPlace()]))
+        eutils = EUtilities(client, base_url=played.url)
+
+        async def ask(caller: str, term: str) -> None:
+            turn_of.set(caller)
+            await eutils.esearch(term)
+            if term == "zinc":
+                answered.add(caller)
+            if len(answered) == 2:
+                both.set()
+
+        answered, both = set[str](), anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            for number in range(20):
+                tasks.start_soon(ask, "many", f"copper {number}")
+            tasks.start_soon(ask, "many", "zinc")
+            tasks.start_soon(ask, "one", "zinc")
+            await both.wait()
+            tasks.cancel_scope.cancel()
+    terms = [params["term"] for _, params in played.asked]
+    assert terms.count("zinc") == 1
+    assert len(terms) < 10
+
+
+async def test_who_has_more_time_asks_again_where_another_ran_out_of_it(http: httpx.AsyncClient):
+    async with ncbi({"7": ""}) as played:
+        first_asked = anyio.Event()
+        answered = played.answer
+
+        def silent_once(asked: Asked) -> Answer:
+            if first_asked.is_set():
+                return answered(asked)
+            first_asked.set()
+            return Answer(conduct="silent")
+
+        played.server.answer = silent_once
+        eutils = eutilities(played.url, http)
+        counts: list[int] = []
+
+        async def ask() -> None:
+            counts.append((await eutils.esearch("zinc")).count)
+
+        async def ask_in_a_hurry() -> None:
+            with anyio.fail_after(0.5), pytest.raises(ProviderTimeoutError):
+                await eutils.esearch("zinc")
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask_in_a_hurry)
+            await first_asked.wait()
+            tasks.start_soon(ask)
+    assert counts == [1]
+    assert len(played.asked) == 2
+
+
+async def test_a_crowd_that_asks_the_same_sends_one_request(http: httpx.AsyncClient):
+    async with ncbi({"7": ""}) as played:
+        client = ApiClient(http, provider="pubmed", title="PubMed", limiter=Pacing(1.0, [MemoryPlace()]))
+        eutils = EUtilities(client, base_url=played.url)
+        counts: list[int] = []
+
+        async def ask(caller: str) -> None:
+            turn_of.set(caller)
+            with anyio.fail_after(20):
+                counts.append((await eutils.esearch("zinc")).count)
+
+        await eutils.esearch("copper")  # the next moment is a second away
+        async with anyio.create_task_group() as tasks:
+            for number in range(60):
+                tasks.start_soon(ask, str(number))
+    assert counts == [1] * 60
     assert len(played.asked) == 2

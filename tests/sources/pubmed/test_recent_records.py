@@ -10,7 +10,7 @@ import anyio
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.search.witness import Witness
@@ -257,3 +257,42 @@ async def test_related_articles_and_lookups_use_the_same_records():
         note = published("Other words.", source="pubmed", title="Zinc", pmid="13")
         await related.verified([("13", note)], FakeSession())
     assert lib.ncbi.utilities == ["esearch", "efetch", "elink"]
+
+
+async def test_who_has_more_time_asks_again_where_another_ran_out_of_it():
+    recent, asked, late = RecentRecords(), list[Sequence[str]](), anyio.Event()
+
+    async def fetch(ids: Sequence[str]) -> Fetched:
+        asked.append(ids)
+        if len(asked) == 1:
+            await late.wait()
+            raise ProviderTimeoutError("pubmed", "PubMed did not answer in time.")
+        return Fetched({id: published(f"Zinc {id}.", source="pubmed", title="Zinc", pmid=id) for id in ids})
+
+    async def in_a_hurry() -> None:
+        with anyio.fail_after(1), pytest.raises(ProviderTimeoutError):
+            await recent.fetch(["11"], fetch)
+
+    async def with_time() -> None:
+        assert list((await recent.fetch(["11"], fetch)).records) == ["11"]
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(in_a_hurry)
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(with_time)
+        await anyio.wait_all_tasks_blocked()
+        late.set()
+    assert asked == [["11"], ["11"]]
+
+
+async def test_a_search_for_retracted_papers_gives_none_as_it_was_before():
+    async with library(THREE) as lib:
+        await lib.search.search(request(), lib.session)
+        retracted = notice("RetractionIn", "J Made-up Res. 2026", "99")
+        types = ("Journal Article", "Retracted Publication")
+        lib.ncbi.records["11"] = article("11", types=types, citation=retracted)
+        query = "zinc AND retracted publication[pt]"
+        lib.ncbi.hits = {query: ["11"]}
+        found = await lib.search.search(request(query), FakeSession())
+    assert [one.citation.status for one in found.evidence] == ["retracted"]
+    assert fetched_by(lib.ncbi) == ["11,12,13", "11"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 UNCALIBRATED = (
     "This embedding model has no calibration: evidence with nearly the same meaning is neither folded nor merged, "
-    "related evidence is not listed, expand_queries does not use it, get_evidence quotes only sentences with the "
-    "question's words, and web queries are matched by their words only."
+    "related evidence is not listed, expand_queries does not use it, and get_evidence quotes only sentences with the "
+    "question's words."
 )
 """For `doctor` and for warnings in results."""
 EVEN_WORDS_WEIGHT = 0.5
@@ -28,7 +28,6 @@ class Calibration:
         same_meaning: lowest cosine of a preprint and its article, if their titles agree.
         related_from: lowest similarity of related evidence.
         on_topic: lowest similarity of evidence whose terms are proposed for a topic.
-        close_query: from here on two web queries ask for the same thing.
         nothing_close: below this no evidence answers a query, unless it has most of the query's words.
         answers_from: from here on a sentence answers a question.
         words_weight: weight (0..1) of BM25 in hybrid ranking for a query of many words; the cosine has the rest.
@@ -38,7 +37,6 @@ class Calibration:
     same_meaning: float
     related_from: float
     on_topic: float
-    close_query: float
     nothing_close: float
     answers_from: float
     words_weight: float
@@ -51,8 +49,6 @@ MINILM = Calibration(
     # bench/retrieval.py: the lowest cosines of relevant pairs.
     related_from=0.3,
     on_topic=0.25,
-    # Queries that ask for the same thing score 0.72 to 0.94, other queries in the same field 0.46 to 0.76.
-    close_query=0.76,
     # 30 questions from other fields ("stock market prediction") against sessions of 20, 50 and 200 real abstracts of
     # MED and PubMed: the nearest one stays below 0.2 in 97, 96 and 82 % (below 0.15: 90, 81 and 46 %). Of MED's
     # questions none falls below it when a session holds three relevant abstracts, and 1.7 % do when it holds one.

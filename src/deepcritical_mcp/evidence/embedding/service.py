@@ -205,7 +205,9 @@ class EmbeddingService:
 
     def _find(self, texts: Mapping[bytes, str], kind: Kind) -> dict[bytes, bytes]:
         """The vectors of `texts`, from the cache file or the model; both caches have them afterward."""
-        found = self._file.get(texts) if self._file else {}
+        length = self.dimension * np.dtype(np.float32).itemsize  # 0 if it is not known yet
+        kept = self._file.get(texts) if self._file else {}
+        found = {key: vector for key, vector in kept.items() if len(vector) == (length or len(vector))}
         missing = [key for key in texts if key not in found]
         if missing:
             model, began = self._loader.model(), time.monotonic()

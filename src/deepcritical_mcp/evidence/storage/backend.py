@@ -127,6 +127,7 @@ class Backend(Protocol):
         batch: publications per write.
         limit: how many sessions may be open at once.
         max_awake: how many of them may be awake besides those in use; the others rest.
+        max_memory: how many bytes their indexes may take together; those of one session may take more.
         undo_seconds: for how long a deleted session can be restored; 0.0 if it cannot.
         ttl: seconds for which an unused session is kept, unless a setting says otherwise.
         warning: what every result must say about where sessions are kept; "" = nothing.
@@ -139,6 +140,7 @@ class Backend(Protocol):
     batch: int
     limit: int
     max_awake: int = 1_000
+    max_memory: int = 500_000_000
     undo_seconds: float = 0.0
     ttl: float = 86_400.0
     warning: str = ""

@@ -97,10 +97,10 @@ class CrossrefClient:
         url, headers = f"{self._base_url}/{path}", {"User-Agent": USER_AGENT, "Accept": "application/json"}
         sent = {**params, **({"mailto": self._email} if self._email else {})}
 
-        async def request() -> T:
+        async def request(begin: Callable[[], None]) -> T:
             await self._slots.acquire()
             try:
-                return await self._client.request("GET", url, read, params=sent, headers=headers)
+                return await self._client.request("GET", url, read, begin=begin, params=sent, headers=headers)
             finally:
                 self._slots.release()
 

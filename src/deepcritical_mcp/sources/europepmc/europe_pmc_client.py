@@ -167,7 +167,10 @@ class EuropePMCClient:
         body = {"data": data} if data else {}
         key = (path, tuple((params or data or {}).items()))
         return await self._in_flight.ask(
-            key, lambda: self._client.request(method, url, read, params=params or {}, headers=headers, **body)
+            key,
+            lambda begin: self._client.request(
+                method, url, read, begin=begin, params=params or {}, headers=headers, **body
+            ),
         )
 
 

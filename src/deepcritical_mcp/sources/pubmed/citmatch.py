@@ -70,7 +70,8 @@ class CitationMatcher(ReferenceLookup):
         params = {"method": "heuristic", "raw-text": text}
         headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
         return await self._in_flight.ask(
-            text, lambda: self._client.request("GET", self._url, _read, params=params, headers=headers)
+            text,
+            lambda begin: self._client.request("GET", self._url, _read, begin=begin, params=params, headers=headers),
         )
 
     def checks(self) -> Sequence[SourceCheck]:

@@ -132,7 +132,8 @@ class EUtilities:
 
         try:
             return await self._in_flight.ask(
-                (utility, tuple(params.items()), reader), lambda: self._client.run(attempt, step=step)
+                (utility, tuple(params.items()), reader),
+                lambda begin: self._client.run(attempt, step=step, begin=begin),
             )
         except ProviderError as error:
             if not self._key or self._key not in error.message:

@@ -107,7 +107,8 @@ class IdConverter:
             return _read(json_answer(NAME, TITLE, response), kind, batch)
 
         return await self._in_flight.ask(
-            (kind, *batch), lambda: self._client.request("GET", self._url, read, params=params, headers=headers)
+            (kind, *batch),
+            lambda begin: self._client.request("GET", self._url, read, begin=begin, params=params, headers=headers),
         )
 
     def check(self) -> SourceCheck:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -13,6 +13,7 @@ import anyio.to_thread
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import Publication
+from deepcritical_mcp.net.client import ran_out_of_time
 from deepcritical_mcp.sources.base import Fetched
 
 KEPT = 6 * 3_600.0
@@ -38,7 +39,8 @@ class _KeptRecord:
 
 @dataclass
 class _UnderWay:
-    """A request for records that others may want, too; without answer and error if it was cancelled."""
+    """A request for records that others may want, too; without answer and error if who asked was cancelled, or ran
+    out of time."""
 
     done: anyio.Event = field(default_factory=anyio.Event)
     answer: Fetched | None = None
@@ -102,7 +104,8 @@ class RecentRecords:
             request.answer = await fetch(ids)
             return request.answer
         except ProviderError as error:
-            request.error = error
+            if not ran_out_of_time(error):
+                request.error = error
             raise
         finally:
             for id in ids:
@@ -122,6 +125,11 @@ class RecentRecords:
             self.size += entry.size
         while self.size > self._max_bytes:
             self._drop(next(iter(self._entries)))
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Ask again for these records when they are wanted next."""
+        for id in ids:
+            self._drop(id)
 
     async def _recent(self, ids: set[str]) -> dict[str, Publication]:
         oldest, today = self._clock() - KEPT, current_date().isoformat()

@@ -47,6 +47,9 @@ _LINKS = {
 }
 """By kind: its name in E-utilities, and what it lists."""
 
+_ABOUT_STATUS = ("retract", "concern")
+"""Words of queries that may ask for the status of records: what was sent earlier would contradict what they find."""
+
 
 class PubMed(Source):
     """PubMed through E-utilities: esearch returns PMIDs, efetch their records."""
@@ -93,6 +96,8 @@ class PubMed(Source):
             found = await self._eutils.esearch(
                 term, retstart=offset, retmax=limit, sort=sort, mindate=mindate, maxdate=maxdate
             )
+            if any(word in variant.lower() for word in _ABOUT_STATUS):
+                self._recent.forget(found.ids)
             if len(request.queries) > 1:
                 self._answers.put(key, found)
         return Answer(

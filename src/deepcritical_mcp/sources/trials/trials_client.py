@@ -108,7 +108,7 @@ class TrialsClient:
         url, headers = f"{self._base_url}/{path}", {"User-Agent": USER_AGENT, "Accept": "application/json"}
         key = (path, tuple(params.items()))
         return await self._in_flight.ask(
-            key, lambda: self._client.request("GET", url, read, params=params, headers=headers)
+            key, lambda begin: self._client.request("GET", url, read, begin=begin, params=params, headers=headers)
         )
 
 

@@ -80,7 +80,7 @@ class ProviderChain(Source):
         ours = settings.of(WebSettings)
         return cls(
             [provider.create(ours, net) for provider in PROVIDERS],
-            WebCache(settings.cache_dir, ttl=ours.cache_ttl, embedder=net.embedder),
+            WebCache(settings.cache_dir, ttl=ours.cache_ttl),
             concurrency=ours.web_concurrency,
             seconds=settings.deadline,
         )
@@ -121,11 +121,11 @@ class ProviderChain(Source):
                 return replace(_reported(answer, reports, remarks), answered_by=provider.title)
         if causes and (cached := await self._cache.find(variant, options)):
             hits, age = cached.hits[:limit], _duration(self._now() - cached.asked)
-            origin = f'cached results that {cached.provider} found {age} ago for "{cached.query}"'
+            origin = f"cached results that {cached.provider} found {age} ago"
             reports.append(ProviderReport(name=CACHE, status="ok", detail=origin, results=len(hits)))
             remarks.append(f"No provider could answer now; these are {origin}.")
             asked = datetime.fromtimestamp(cached.asked, UTC)
-            answered_by = f'earlier results of {cached.provider} for "{cached.query}", {asked:%Y-%m-%d}'
+            answered_by = f"earlier results of {cached.provider}, {asked:%Y-%m-%d}"
             return replace(_reported(Answer.whole(hits), reports, remarks), from_cache=True, answered_by=answered_by)
         if causes and all(report.status != "ok" for report in reports):
             raise _all_failed(causes)
