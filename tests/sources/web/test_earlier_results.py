@@ -72,6 +72,14 @@ async def test_old_answers_are_gone(cache: WebCache, clock: Clock):
 
 
 @pytest.mark.parametrize(
+    "other", ["What are the benefits of exercise?", "Benefits of exercises", "the benefit of exercise"]
+)
+async def test_words_that_only_ask_do_not_matter(cache: WebCache, other: str):
+    await put(cache, "benefits of exercise")
+    assert await found(cache, other)
+
+
+@pytest.mark.parametrize(
     "other",
     [
         "statins in adults without diabetes",

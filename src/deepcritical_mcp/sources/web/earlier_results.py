@@ -14,7 +14,7 @@ from deepcritical_mcp.models import Value
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.web.web_request import WebOptions
-from deepcritical_mcp.text import normalized
+from deepcritical_mcp.text import REQUEST_WORDS, normalized
 
 CACHE_FILE = "web-results-2.sqlite3"
 CACHE_BYTES = 64 * 1024 * 1024
@@ -62,7 +62,8 @@ class WebCache:
         await anyio.to_thread.run_sync(self._put, answer, options, abandon_on_cancel=True)
 
     async def find(self, query: str, options: WebOptions) -> CachedAnswer | None:
-        """The last answer to this query; None if there is none. A query in other words may ask the opposite.
+        """The last answer to this query, also to one that differs in words such as "what is the", or in the plural;
+        None if there is none. A query in other words may ask the opposite.
 
         An answer with other options is suitable if it was for the same topic, the same or a shorter period, and no
         other domains; results outside the requested domains are omitted.
@@ -91,7 +92,7 @@ class WebCache:
         for label in self._cache.labels():
             with suppress(ValidationError):
                 earlier = _Question.model_validate_json(label)
-                if _words(earlier.query) == _words(query) and _is_suitable(earlier.options, options):
+                if _subject(earlier.query) == _subject(query) and _is_suitable(earlier.options, options):
                     keys.append(_key(earlier.query, earlier.options))
         return keys
 
@@ -117,6 +118,10 @@ def _is_suitable(earlier: WebOptions, options: WebOptions) -> bool:
         and _PERIODS.index(earlier.recency) <= _PERIODS.index(options.recency)
         and (not earlier.include_domains or set(earlier.include_domains) == set(options.include_domains))
     )
+
+
+def _subject(query: str) -> list[str]:
+    return [word.removesuffix("s") for word in _words(query).split() if word not in REQUEST_WORDS]
 
 
 def _words(query: str) -> str:
