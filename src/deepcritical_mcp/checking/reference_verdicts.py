@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,8 +28,10 @@ from deepcritical_mcp.text import clean_line, clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
 UNCOMPARED_ROW = "Its row, “{}”, could not be compared with the record: compare the two."
+UNREAD = "Its {} could not be read, so not compared."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
+_NUMBERS = re.compile(r"[0-9]{1,8}")
 _SHOWN = 240
 """Characters of a reference that is named in a reason."""
 
@@ -178,15 +181,38 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    remarks = (*_all_else(one, candidate), *unchecked, *_remarks(candidate), *([WAS_NOT_CHECKED] if further else ()))
+    remarks = (
+        *_all_else(one, candidate),
+        *unchecked,
+        *_remarks(one, candidate),
+        *([WAS_NOT_CHECKED] if further else ()),
+    )
     reason = " ".join((*_where_numbers_lead(one, numbers, record), *remarks))
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
 
 
-def _remarks(candidate: CandidateRecord) -> Iterator[str]:
+def _remarks(one: TracedReference, candidate: CandidateRecord) -> Iterator[str]:
     """What is to be known besides about a reference and its record."""
+    if unread := " and ".join(_unread(one.reference, candidate)):
+        yield UNREAD.format(unread)
     if is_its_preprint(candidate.agreement, candidate.record):
         yield f"The preprint is written; the record is the article: {clipped(vancouver(candidate.record), _SHOWN)}"
+
+
+def _unread(reference: WrittenReference, candidate: CandidateRecord) -> Iterator[str]:
+    """Of volume and pages, what the reference may say in numbers that were not read and are not the record's."""
+    says, record = candidate.agreement.says, candidate.record
+    behind = reference.text[reference.text.find(says.title) + len(says.title) :]
+    written = {*_NUMBERS.findall(behind)}
+    if (
+        reference.is_labelled
+        or not says.title
+        or written <= {*_NUMBERS.findall(f"{says.year} {says.volume} {says.issue} {says.pages}")}
+    ):
+        return
+    for name, said, true in (("volume", says.volume, record.volume), ("pages", says.pages, record.pages)):
+        if true and not said and written.isdisjoint(_NUMBERS.findall(true)[:1]):
+            yield name
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:
