@@ -9,6 +9,7 @@ from deepcritical_mcp.checking.draft.entry_forms import end_of_repeated, has_dat
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.masking import lines_of
 from deepcritical_mcp.checking.draft.short_notes import names_titles
+from deepcritical_mcp.checking.draft.signals import end_of_signal
 
 _INLINE = re.compile(r"\^\[((?:[^\[\]]|\[[^\[\]\n]{0,300}\]){8,3000})\]")
 _LATEX = re.compile(r"\\(?:foot|end)note(?:text)?(?:\[[0-9]{1,4}\])?\{")
@@ -65,6 +66,7 @@ def _closing(text: str, at: int) -> int:
 
 
 def _is_reference(note: str) -> bool:
+    note = note[end_of_signal(note) :]
     if is_whole_entry(note) or (has_date_or_id(note) and not is_no_entry(note)) or names_titles(note):
         return True
     rest = note[end_of_repeated(note) :].lstrip(" ;,.)")

@@ -14,6 +14,7 @@ from deepcritical_mcp.checking.draft.entry_forms import end_of_repeated, is_bare
 from deepcritical_mcp.checking.draft.inline_references import StatedId, are_forms, stated_ids
 from deepcritical_mcp.checking.draft.list_entries import ListEntry, parts_apart
 from deepcritical_mcp.checking.draft.short_notes import names_titles
+from deepcritical_mcp.checking.draft.signals import end_of_signal
 from deepcritical_mcp.checking.draft.work_forms import AUTHORS_AGAIN, begins_work, is_short_work, is_work, names_start
 
 _BETWEEN = re.compile(r"(?P<weak>[.,)\]]\s{1,9}|\s{0,3}\n\s{0,8}|\s(?:and|und|et|y|plus|[&/|+–—]|--)\s{1,3})|;\s{1,8}")
@@ -67,6 +68,7 @@ def _cut(entry: ListEntry) -> Iterator[ListEntry]:
     text, start = entry.text, 0
     if counted := _COUNTED.match(text):
         start = counted.end()
+    start = end_of_signal(text) or start
     if repeated := end_of_repeated(text):
         behind = _BEHIND_REPEATED.match(text, repeated)
         at = behind.end() if behind else repeated
