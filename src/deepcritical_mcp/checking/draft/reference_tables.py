@@ -17,7 +17,7 @@ _RULE = re.compile(r"[ \t]{0,3}\|?(?:[ \t]{0,9}:?-{1,200}:?[ \t]{0,9}\|){1,30}(?
 _BAR = re.compile(r"(?<!\\)\|")
 _TAB = re.compile(r"\t")
 _AMPERSAND = re.compile(r"(?<!\\)&")
-_RULE_OF_LATEX = re.compile(r"\s{0,20}\\(?:hline|[a-z]{1,9}rule|cline|addlinespace)\b")
+_RULE_OF_LATEX = re.compile(r"\s{0,20}\\(?:hline|[a-z]{1,9}rule|cline|addlinespace|endhead|endfirsthead)\b")
 _LONGEST_HEADER = 60
 _LABEL = re.compile(r"\[?([0-9]{1,4})[\].)]{0,2}")
 _COLUMNS: Mapping[str, Sequence[str]] = {
@@ -106,7 +106,8 @@ def _entries(table: Table) -> list[ListEntry]:
     cells = [row for _, row in table.rows]
     titles = [one.strip("*_ ").casefold() for one in table.header]
     columns = {_NAMED[title]: at for at, title in reversed([*enumerate(titles)]) if title in _NAMED}
-    whole = next((at for at in range(len(titles)) if _are_references([_cell(row, at) for row in cells])), -1)
+    free = (at for at, title in enumerate(titles) if title == "study" or _NAMED.get(title) != "authors")
+    whole = next((at for at in free if _are_references([_cell(row, at) for row in cells])), -1)
     if whole < 0 and not ({"authors", "title"} <= {*columns} and len(columns) > 2):
         return []
     parts = {name: at for name, at in columns.items() if at != whole}

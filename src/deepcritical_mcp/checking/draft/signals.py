@@ -25,7 +25,7 @@ _SIGNAL = re.compile(
     rf"|(?i:{_SEE}),? {_BESIDE}:?\s{{1,3}}"
     # but "See Toh W, Berg A"
     rf"|参照:\s{{1,3}}|(?:(?i:{_SEE})|Accord|Contra|Nach|D[’']après|Ausführlich):?\s{{1,3}}"
-    rf"(?!\w{{1,40}},? [A-Z](?:[A-Z]{{0,2}}[,;]|\.))"
+    r"(?!\w{1,40} [A-Z]{1,3}[,;]|\w{1,40}, [A-Z]\.)"
 )
 _INITIALS = re.compile(r"[A-Z]{1,3}[,;.]|[A-Z]\.")
 

@@ -54,7 +54,8 @@ _NAMED_ISSUE = re.compile(r"\b(?:no\.?|issue|Nr\.|n[°º]|n\.|Heft|č\.)\s{0,2}(
 _NAMED_PAGES = re.compile(rf"\b(?:[Pp][Pp]?\.|[Pp]ages?|[sSС]\.)\s{{0,2}}({PAGES})")
 ET_AL = re.compile(
     r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
-    r"u\. ?a\.|und andere|m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.|ym\.)(?!\w)|"
+    r"u\. ?a\.|und andere|(?:und|u\.) Mitarb(?:\.|eiter\w{0,5})|"
+    r"m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.|ym\.)(?!\w)|"
     r"& al\b|(?<![\u4e00-\u9fff])等(?![\u4e00-\u9fff])",
     re.IGNORECASE,
 )
