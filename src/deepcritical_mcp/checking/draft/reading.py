@@ -25,7 +25,7 @@ from deepcritical_mcp.checking.draft.draft_parts import CitingSentence, Draft, D
 from deepcritical_mcp.checking.draft.draft_quotations import LEAST_WORDS, attributed, quoted_spans, quoted_words
 from deepcritical_mcp.checking.draft.draft_remarks import draft_remarks
 from deepcritical_mcp.checking.draft.entry_forms import is_bare_id, is_repeated
-from deepcritical_mcp.checking.draft.footnotes import footnotes_in, with_marks_for_notes
+from deepcritical_mcp.checking.draft.footnotes import footnotes_in, unread_notes, with_marks_for_notes
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.manager_files import (
     FileEntry,
@@ -86,7 +86,7 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     body = without_page_breaks(without_code(blanked(text, bibtex_spans(text)) if bibtex else text))
     tables = [*reference_tables(body)]
     body = blanked(body, (one.span for one in tables))
-    notes = [*footnotes_in(body)]
+    notes, unread = [*footnotes_in(body)], [*unread_notes(body)]
     body = blanked(body, ((one.start - len(one.label) - 4, one.end) for one in notes))
     body, within = with_marks_for_notes(body)
     notes += within
@@ -125,7 +125,7 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     blocks, citations = draft_paragraphs(body), found.citations
     spans = sentence_spans(body, blocks, [(one.start, one.end) for one in citations.all if one.is_mark])
     cited = citations.cited | shown
-    remarks = draft_remarks(references, cited, found.unknown, found.other_years, short.unknown, unnumbered)
+    remarks = draft_remarks(references, cited, found.unknown, found.other_years, short.unknown, unnumbered, unread)
     return Draft(
         "text",
         tuple(references),
