@@ -125,7 +125,9 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     blocks, citations = draft_paragraphs(body), found.citations
     spans = sentence_spans(body, blocks, [(one.start, one.end) for one in citations.all if one.is_mark])
     cited = citations.cited | shown
-    remarks = draft_remarks(references, cited, found.unknown, found.other_years, short.unknown, unnumbered, unread)
+    remarks = draft_remarks(
+        references, cited, found.unknown, found.other_years, short.unknown, unnumbered, unread, found.misnamed
+    )
     return Draft(
         "text",
         tuple(references),
