@@ -232,3 +232,25 @@ async def test_the_beginning_of_a_long_title_is_no_other_title() -> None:
 async def test_numbers_within_the_words_of_a_cell_stay_in_the_text() -> None:
     outcomes = await checked_draft(table("Study | Outcome", "Lind 2009 | fewer than in PMID 30000001"))
     assert [one.reference.is_inline for one in outcomes] == [True]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "<table><tr><th>Study</th><th>PMID</th></tr>\n<tr><td>Müller</td><td>30000001</td></tr></table>",
+        "<tr>\n<th>Study</th>\n<th>PMID</th>\n</tr>\n<tr>\n<td>Müller</td>\n<td>30000001</td>\n</tr>",
+        "Study,Year,PMID\nMüller et al.,2019,30000001",
+        "+-------+----------+\n| Study | PMID     |\n+=======+==========+\n| Müller | 30000001 |\n+-------+----------+",
+        "Study     PMID\n--------- ---------\nMüller    30000001",
+    ],
+)
+def test_a_table_of_another_kind_with_a_column_of_numbers_is_named_as_not_checked(rows: str) -> None:
+    remarks = read_draft(
+        f"These were included [1].\n\n{rows}\n\n# References\n\n1. Berg J. Zinc. Lancet 2019;1:2."
+    ).remarks
+    assert any(one.startswith("A table with a column of PMIDs could not be read") for one in remarks)
+
+
+@pytest.mark.parametrize("text", [TABS, LATEX, table("Study | PMID", "Müller 2019 | 30000001"), "We list study, PMID."])
+def test_tables_that_are_read_need_no_such_remark(text: str) -> None:
+    assert not any("could not be read" in one for one in read_draft(text).remarks)

@@ -11,6 +11,7 @@ from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.text import clean_line, clipped
 
 _MOST_NAMED = 12
+UNREAD_TABLE = "A table with a column of PMIDs could not be read, so not checked: give it in Markdown, or with tabs."
 
 
 def draft_remarks(

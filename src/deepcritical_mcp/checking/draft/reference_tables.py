@@ -35,6 +35,11 @@ _PMIDS = re.compile(
     rf"(?:PMIDs?:?\s{{0,3}})?[1-9][0-9]{{3,8}}(?:{_JOINED}{{1,6}}[1-9][0-9]{{3,8}}){{0,40}}{_JOINED}{{0,3}}"
 )
 _PMID = re.compile(r"[1-9][0-9]{3,8}")
+_OTHER_MARKS = re.compile(r"[,;|]|<[^<>]{0,80}>|\s{2,20}")
+_COLUMNS_OF_PMIDS = frozenset(_COLUMNS["pmid"])
+_BARE_PMID = re.compile(r"(?:^|[,;|>\s])\"?[1-9][0-9]{5,7}\"?(?:$|[,;|<\s])", re.MULTILINE)
+_NEAR = 12
+"""Lines below a header in which its first row stands."""
 _LEAST_REFERENCE = 40
 """Characters of a cell that is a whole reference."""
 _LEAST_TITLE = 3
@@ -81,6 +86,21 @@ def _is_header(cells: Sequence[str]) -> bool:
     """Whether cells only name columns, and one of them that of numbers or two of them others that references have."""
     known = {_NAMED[title] for cell in cells if (title := cell.strip("*_ ").casefold()) in _NAMED}
     return all(len(cell) <= _LONGEST_HEADER for cell in cells) and (len(known) > 1 or bool(known & {"pmid", "doi"}))
+
+
+def has_unread_table(text: str) -> bool:
+    """Whether a text has a table of another kind with a column of PMIDs: of HTML, CSV, or with blanks between."""
+    lines = [*lines_of(text)] if "pmid" in text.casefold() else []
+    for number, line in enumerate(lines):
+        cells = [one for cell in _OTHER_MARKS.split(line.text) if (one := cell.strip(" \t*_").casefold())]
+        is_header = _COLUMNS_OF_PMIDS.intersection(cells) and all(len(one) <= _LONGEST_HEADER for one in cells)
+        if is_header and (len(cells) > 1 or "<t" in line.text) and _BARE_PMID.search(_below(lines, number)):
+            return True
+    return False
+
+
+def _below(lines: Sequence[Line], number: int) -> str:
+    return "\n".join(line.text for line in lines[number + 1 : number + 1 + _NEAR])
 
 
 def reference_tables(text: str) -> Iterator[ReferenceTable]:
