@@ -46,7 +46,16 @@ RIGHT = [
     ("Study | PMID", "Johann Müller 2019 | 30000001"),
     ("Study | Year | PMID", "Müller | 2019 (online 2018) | 30000001"),
     ("Study | Year | PMID", "Müller | 2019-03-01 | 30000001"),
+    ("Author, country, year | PMID", "Müller, Norway, 2019 | 30000001"),
+    ("Author/country/year | PMID", "Müller/Norway/2019 | 30000001"),
+    ("Study | PMID", "Müller, Oslo, Norway 2019 | 30000001"),
+    ("Study | PMID", "Müller J.K. und Mitarb. 2019 | 30000001"),
+    ("Author | PMID", "van der Berg A (senior author) | 30000001"),
+    ("Author | PMID", "Müller JK, van der Berg A, O'Connor SP (2019) Norway | 30000001"),
+    ("Study | PMID", "Müller<br>2019 | 30000001"),
+    ("Study | PMID", "MÜLLER, 2019 | 30000001"),
 ]
+OTHERS = "van der Berg A, O'Connor SP, Zhang W, Silva Costa AM, Ødegård Å, " + ", ".join(["Lind K"] * 20)
 WRONG = [
     ("Study | Year | PMID | n", "Smith et al. | 2011 | 30000003 | 2015", "differs"),
     ("Study | Year | PMID", "Holmberg | 2004 | 30000001", "wrong_id"),
@@ -77,6 +86,10 @@ WRONG = [
     ("1st author | Year | PMID", "Holmberg | 2004 | 30000001", "wrong_id"),
     ("Författare | År | PMID", "Holmberg | 2004 | 30000001", "wrong_id"),
     ("Study | Year | PMID", "Müller | 2011-03-01 | 30000001", "differs"),
+    ("Study | PMID", "Müller<br>2011 | 30000001", "differs"),
+    ("Author, country, year | PMID", "Müller, Norway, 2011 | 30000001", "differs"),
+    ("Author, country, year | PMID", "Holmberg, Norway, 2019 | 30000001", "wrong_id"),
+    ("Authors | Year | PMID", f"van der Berg A, Müller JK, {OTHERS} | 2019 | 30000001", "wrong_id"),
     ("Autor | Jahr | PMID | DOI", "Müller | 2019 | 30000001 | 10.1073/pnas.1712345115", "wrong_id"),
 ]
 
@@ -107,6 +120,7 @@ async def test_a_row_with_several_numbers_says_nothing_of_one_of_them() -> None:
         ("Study | PMID", "HIP-FIX | 30000001", "HIP-FIX"),
         ("Study | PMID", "HOLMBERG 2004 | 30000001", "HOLMBERG 2004"),
         ("Study | PMID", "Holmberg | 30000001", "Holmberg"),
+        ("Study | PMID", "MÜLLER, 2011 | 30000001", "MÜLLER, 2011"),
         ("Study | PMID", "HIP-FIX, Holmberg 2004 | 30000001", "HIP-FIX, Holmberg 2004"),
         ("Study | PMID", "Holmberg 2004; Lind 2009 | 30000001; 30000003", "Holmberg 2004; Lind 2009"),
         ("Study | Year | PMID", "HIP-FIX | 2019 | 30000001", "HIP-FIX 2019"),
@@ -115,6 +129,11 @@ async def test_a_row_with_several_numbers_says_nothing_of_one_of_them() -> None:
 async def test_what_could_not_be_compared_in_a_row_is_named(header: str, row: str, named: str) -> None:
     for outcome in await checked_draft(table(header, row)):
         assert outcome.reason == f"Its row, “{named}”, could not be compared with the record: compare the two."
+
+
+async def test_names_that_may_be_places_are_named_as_not_compared() -> None:
+    (outcome,) = await checked_draft(table("Study | PMID", "Müller, Oslo, 2019 | 30000001"))
+    assert outcome.reason == "Of “Müller, Oslo, 2019”, only the first name was compared."
 
 
 async def test_a_row_without_a_year_that_has_the_first_author_needs_no_remark() -> None:
@@ -165,7 +184,10 @@ Holmberg \& Lee & 2004 & 30000003 \\
 """
 
 
-@pytest.mark.parametrize("rows", [TABS, LATEX])
+LONG = LATEX.replace(r"\midrule", "\n\\endhead").replace("tabular", "longtable")
+
+
+@pytest.mark.parametrize("rows", [TABS, LATEX, LONG])
 @pytest.mark.parametrize("before", ["", "# Included studies\n\n", "These were included [1].\n\n"])
 async def test_the_rows_of_tables_of_word_and_latex_are_compared(before: str, rows: str) -> None:
     assert [one.verdict for one in await checked_draft(before + rows)] == ["verified", "wrong_id"]
@@ -210,3 +232,25 @@ async def test_the_beginning_of_a_long_title_is_no_other_title() -> None:
 async def test_numbers_within_the_words_of_a_cell_stay_in_the_text() -> None:
     outcomes = await checked_draft(table("Study | Outcome", "Lind 2009 | fewer than in PMID 30000001"))
     assert [one.reference.is_inline for one in outcomes] == [True]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "<table><tr><th>Study</th><th>PMID</th></tr>\n<tr><td>Müller</td><td>30000001</td></tr></table>",
+        "<tr>\n<th>Study</th>\n<th>PMID</th>\n</tr>\n<tr>\n<td>Müller</td>\n<td>30000001</td>\n</tr>",
+        "Study,Year,PMID\nMüller et al.,2019,30000001",
+        "+-------+----------+\n| Study | PMID     |\n+=======+==========+\n| Müller | 30000001 |\n+-------+----------+",
+        "Study     PMID\n--------- ---------\nMüller    30000001",
+    ],
+)
+def test_a_table_of_another_kind_with_a_column_of_numbers_is_named_as_not_checked(rows: str) -> None:
+    remarks = read_draft(
+        f"These were included [1].\n\n{rows}\n\n# References\n\n1. Berg J. Zinc. Lancet 2019;1:2."
+    ).remarks
+    assert any(one.startswith("A table with a column of PMIDs could not be read") for one in remarks)
+
+
+@pytest.mark.parametrize("text", [TABS, LATEX, table("Study | PMID", "Müller 2019 | 30000001"), "We list study, PMID."])
+def test_tables_that_are_read_need_no_such_remark(text: str) -> None:
+    assert not any("could not be read" in one for one in read_draft(text).remarks)

@@ -188,6 +188,8 @@ def _is_named(reference: WrittenReference, says: Statements, record: Publication
     names = [name for name in (record.journal, record.journal_abbreviation, record.medline_abbreviation) if name]
     joined = [" ".join(parts[at : at + size]) for at in range(min(len(parts), 12)) for size in (1, 2, 3)]
     joined.append(_INITIALS.sub("", says.journal))
+    if f" J. {says.journal}" in reference.text:  # rather than the last author's initial: "Lee, B. M. J. Toxicol."
+        joined.append(f"J {says.journal}")
     return any(journals_agree(part, names) for part in joined if any(map(str.isalpha, part)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,13 +23,24 @@ from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.search.item_finder import distinct_records
 from deepcritical_mcp.search.record_finder import LABELS, Lookup, ids_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
-from deepcritical_mcp.search.references import Statements, WrittenReference, compare, is_name_and_year
+from deepcritical_mcp.search.references import (
+    Statements,
+    WrittenReference,
+    compare,
+    is_name_and_year,
+    places_of_people,
+)
+from deepcritical_mcp.search.references.statements import names_in
 from deepcritical_mcp.text import clean_line, clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
 UNCOMPARED_ROW = "Its row, “{}”, could not be compared with the record: compare the two."
+FIRST_NAME_ONLY = "Of “{}”, only the first name was compared."
+UNREAD = "Its {} could not be read, so not compared."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
+_YEAR = re.compile(r"(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
+_NUMBERS = re.compile(r"[0-9]{1,8}")
 _SHOWN = 240
 """Characters of a reference that is named in a reason."""
 
@@ -149,12 +161,17 @@ def _with_note(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
 
 def _uncompared(one: TracedReference) -> str:
     """What to compare oneself beside the number of a reference; "" if that was done. A row of a table that has the
-    record's first author somewhere is the record's."""
+    record's first author somewhere, and no other year, is the record's."""
     if one.draft.says is None:
         return ONLY_A_NUMBER if _says_nothing(one) else ""
-    family = {*(tokens(one.by_number[0].record.authors[0].family) if one.by_number[0].record.authors else ())}
+    record = one.by_number[0].record
+    family = {*(tokens(record.authors[0].family) if record.authors else ())}
     row = clean_line(one.draft.text.rpartition(" | ")[0])
-    return "" if family and family <= {*tokens(row)} else UNCOMPARED_ROW.format(clipped(row, _SHOWN))
+    years = {*_YEAR.findall(row)}
+    is_other_year = bool(years) and years.isdisjoint(_YEAR.findall(f"{record.date} {record.electronic_date}"))
+    return (
+        "" if family and family <= {*tokens(row)} and not is_other_year else UNCOMPARED_ROW.format(clipped(row, _SHOWN))
+    )
 
 
 def _says_nothing(one: TracedReference) -> bool:
@@ -178,15 +195,42 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    remarks = (*_all_else(one, candidate), *unchecked, *_remarks(candidate), *([WAS_NOT_CHECKED] if further else ()))
+    remarks = (
+        *_all_else(one, candidate),
+        *unchecked,
+        *_remarks(one, candidate),
+        *([WAS_NOT_CHECKED] if further else ()),
+    )
     reason = " ".join((*_where_numbers_lead(one, numbers, record), *remarks))
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
 
 
-def _remarks(candidate: CandidateRecord) -> Iterator[str]:
+def _remarks(one: TracedReference, candidate: CandidateRecord) -> Iterator[str]:
     """What is to be known besides about a reference and its record."""
+    head = one.draft.text.partition("|")[0] if one.draft.says else ""
+    names = names_in(head[: found.start()] if (found := _YEAR.search(head)) else "")
+    if len(candidate.agreement.says.authors) == 1 and -1 in places_of_people(names[1:], candidate.record.authors):
+        yield FIRST_NAME_ONLY.format(clipped(clean_line(head), _SHOWN))
+    if unread := " and ".join(_unread(one.reference, candidate)):
+        yield UNREAD.format(unread)
     if is_its_preprint(candidate.agreement, candidate.record):
         yield f"The preprint is written; the record is the article: {clipped(vancouver(candidate.record), _SHOWN)}"
+
+
+def _unread(reference: WrittenReference, candidate: CandidateRecord) -> Iterator[str]:
+    """Of volume and pages, what the reference may say in numbers that were not read and are not the record's."""
+    says, record = candidate.agreement.says, candidate.record
+    behind = reference.text[reference.text.find(says.title) + len(says.title) :]
+    written = {*_NUMBERS.findall(behind)}
+    if (
+        reference.is_labelled
+        or not says.title
+        or written <= {*_NUMBERS.findall(f"{says.year} {says.volume} {says.issue} {says.pages}")}
+    ):
+        return
+    for name, said, true in (("volume", says.volume, record.volume), ("pages", says.pages, record.pages)):
+        if true and not said and written.isdisjoint(_NUMBERS.findall(true)[:1]):
+            yield name
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:

@@ -9,12 +9,13 @@ import re
 from collections.abc import Collection, Iterator
 
 from deepcritical_mcp.checking.draft.inline_references import are_forms, stated_ids
-from deepcritical_mcp.checking.draft.work_forms import begins_work
+from deepcritical_mcp.checking.draft.work_forms import AUTHORS_AGAIN, begins_work
 from deepcritical_mcp.evidence.titles import content_words, tokens
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import ReferenceProblem
 from deepcritical_mcp.search.record_finder import LABELS
 from deepcritical_mcp.search.references import MAX_REFERENCE, Statements, WrittenReference
+from deepcritical_mcp.search.references.stated_years import MONTHS
 from deepcritical_mcp.text import clipped
 
 WAS_NOT_CHECKED = "A further work seems to stand in this entry. It was not checked: give it an entry of its own."
@@ -44,7 +45,8 @@ _NAMED_WORK = re.compile(rf"[.;]\s{{1,3}}(?P<work>{_FAMILY}{_OTHERS},\s[^.;]{{0,
 _QUOTED_WORK = re.compile(rf"(?:\A|[\s(\[])(?P<work>{_FAMILY}{_OTHERS}?, ?[“„\"][^“”„\"]{{8,200}}[”“\"][^;]{{0,100}})")
 """A work by names and a title in quotation marks, without a year: "Berg, “Zinc in Burns,” Lancet 399."."""
 _OTHER_PLACE = re.compile(
-    r"(?P<journal>[^\W\d_a-z][\w.]{2,30}),?\s(?:(?:1[89]|20)\d\d[a-z]?[;:,]\s?)?(?P<volume>\d{1,4})(?:\s?\([^()]{1,15}\))?"
+    rf"(?P<journal>(?!(?:{MONTHS})\b)[^\W\d_a-z][\w.]{{2,30}})"
+    r",?\s(?:(?:1[89]|20)\d\d[a-z]?[;:,]\s?)?(?P<volume>\d{1,4})(?:\s?\([^()]{1,15}\))?"
     r"[:,]\s?(?P<page>[A-Za-z]?\d{1,8})"
 )
 """A journal with another place: "NEJM 382:e102"."""
@@ -106,6 +108,7 @@ def _second_work(reference: WrittenReference, says: Statements) -> str:
     before, after = (
         (reference.text[:start], reference.text[start + len(says.title) :]) if start >= 0 else ("", reference.text)
     )
+    after = AUTHORS_AGAIN.sub(". ", after)
     behind = _behind_place(after, says.pages)
     if found := next((side.strip(" .,;") for side in (behind, before) if _is_work(side)), ""):
         return found

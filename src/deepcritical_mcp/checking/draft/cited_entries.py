@@ -10,6 +10,7 @@ from typing import NamedTuple
 from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, named_citations
 from deepcritical_mcp.checking.draft.citation_marks import citation_marks, numbers_cited
 from deepcritical_mcp.checking.draft.inline_references import stated_ids
+from deepcritical_mcp.checking.draft.named_numbers import misnamed
 from deepcritical_mcp.checking.draft.works_cited import WorkCitation, work_citations
 from deepcritical_mcp.text import clean_line
 
@@ -93,12 +94,14 @@ class InlineReference(NamedTuple):
 
 
 class FoundCitations(NamedTuple):
-    """All citations of a draft, the references that stand in the text only, and what is without an entry."""
+    """All citations of a draft, the references that stand in the text only, what is without an entry, and citations
+    with another year or with other names than their entry."""
 
     citations: Citations
     inline: Sequence[InlineReference]
     unknown: Sequence[str]
     other_years: Sequence[str] = ()
+    misnamed: Sequence[str] = ()
 
 
 def find_citations(
@@ -107,11 +110,13 @@ def find_citations(
     """The citations in `body`, a draft without its lists of references, which begin at `sections`; `placed` are known
     before."""
     labels = _Labels(entries, sections)
-    citations, without_entry = [*placed], dict[str, None]()
+    citations, without_entry, names = [*placed], dict[str, None](), list[str]()
     for mark in citation_marks(body, labels.names):
         found = [one + 1 for label in mark.labels for one in labels.entries(label, mark.start)]
         without_entry |= dict.fromkeys(label for label in mark.labels if label not in labels.names)
         citations.append(DraftCitation(mark.start, mark.end, tuple(dict.fromkeys(found))))
+        if not any(label[:1] == "^" for label in mark.labels):
+            names.append(misnamed(body, mark.start, mark.end, [entries[one - 1].text for one in found]))
     named, missing, other_years = _named(body, entries)
     works = list[WorkCitation]()
     if not named and not labels.names:
@@ -126,7 +131,9 @@ def find_citations(
     unknown |= dict.fromkeys(name for one in works for name in one.unknown)
     if named or not any(entry.labels for entry in entries):
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
-    return FoundCitations(Citations([*citations, *named], body), inline, [*unknown], other_years)
+    return FoundCitations(
+        Citations([*citations, *named], body), inline, [*unknown], other_years, [*filter(None, names)]
+    )
 
 
 def numbered_by_place(body: str, labels: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.text import clean_line, clipped
 
 _MOST_NAMED = 12
+UNREAD_TABLE = "A table with a column of PMIDs could not be read, so not checked: give it in Markdown, or with tabs."
 
 
 def draft_remarks(
@@ -20,10 +21,13 @@ def draft_remarks(
     other_years: Sequence[str] = (),
     short_titles: Sequence[ListEntry] = (),
     unnumbered: Sequence[str] = (),
+    unread: Sequence[ListEntry] = (),
+    misnamed: Sequence[str] = (),
 ) -> Iterator[str]:
     """Remarks on a draft whose citations mean the references `cited` (indexes), what is `unknown`, entries that the
-    list has with `other_years`, notes that only name works of which the draft says no more, and studies in rows of
-    tables that are `unnumbered`."""
+    list has with `other_years`, notes that only name works of which the draft says no more, studies in rows of
+    tables that are `unnumbered`, and notes that may name works but are `unread`, and numbers
+    that stand beside other names or years than their entries have (`misnamed`)."""
     notes = {f"[{one.label.partition(' (')[0]}]" for one in short_titles}
     unknown = [one for one in unknown if one not in notes]
     listed = [one for one in references if not one.is_inline]
@@ -34,6 +38,12 @@ def draft_remarks(
     if short_titles:
         named = _enumerated([f"“{clean_line(one.text).rstrip('.')}”" for one in short_titles])
         yield f"Named in notes by a short title only, so not checked: {named}."
+    if misnamed:
+        named = _enumerated([f"“{one}”" for one in misnamed])
+        yield f"The name or year before these numbers is not in their entries, compare them: {named}."
+    if unread:
+        named = _enumerated([f"“{clean_line(one.text).rstrip('.')}”" for one in unread])
+        yield f"Notes that may name a work, but could not be read, so not checked: {named}."
     if other_years:
         yield f"Cited with another year than in the list of references: {_enumerated(other_years)}."
     if unnumbered:

@@ -63,7 +63,8 @@ _TELLS = re.compile(
 _REPEATED = re.compile(
     r"(?:(?:see|cf\.?|vgl\.?|siehe)\s{1,3}(?:also\s{1,3}|auch\s{1,3})?)?[*_]{0,2}"
     r"(?:(?:ders|dies|dens)\.,?\s{1,3})?"
-    r"(?:ibid(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|(?:op|loc|art)\.?\s?cit|там же)"
+    r"(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|(?:op|loc|art|ob)\.?\s?cit|там же|"
+    r"ivi(?=[,.])|ib(?=\.,))"
     r"(?!\w)[.,]{0,2}[*_]{0,2}"
     r"(?:[\s,.:(]{1,4}(?:at|pp?\.|S\.|hier|here|esp\.|ff?\.|passim|vol\.|no\.|Bd\.|n\.|and|und|&|"
     r"\d{1,5}(?:\s?[-–—]\s?\d{1,5})?f{0,2}(?!\w)))"

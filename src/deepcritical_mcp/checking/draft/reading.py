@@ -23,9 +23,9 @@ from deepcritical_mcp.checking.draft.citing_sentences import (
 )
 from deepcritical_mcp.checking.draft.draft_parts import CitingSentence, Draft, DraftForm, DraftQuotation, DraftReference
 from deepcritical_mcp.checking.draft.draft_quotations import LEAST_WORDS, attributed, quoted_spans, quoted_words
-from deepcritical_mcp.checking.draft.draft_remarks import draft_remarks
+from deepcritical_mcp.checking.draft.draft_remarks import UNREAD_TABLE, draft_remarks
 from deepcritical_mcp.checking.draft.entry_forms import is_bare_id, is_repeated
-from deepcritical_mcp.checking.draft.footnotes import footnotes_in, with_marks_for_notes
+from deepcritical_mcp.checking.draft.footnotes import footnotes_in, unread_notes, with_marks_for_notes
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.manager_files import (
     FileEntry,
@@ -38,7 +38,7 @@ from deepcritical_mcp.checking.draft.manager_files import (
 from deepcritical_mcp.checking.draft.masking import blanked, one_spacing, without_code
 from deepcritical_mcp.checking.draft.page_breaks import unbroken, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import reference_lists
-from deepcritical_mcp.checking.draft.reference_tables import reference_tables
+from deepcritical_mcp.checking.draft.reference_tables import has_unread_table, reference_tables
 from deepcritical_mcp.checking.draft.several_works import works_apart
 from deepcritical_mcp.checking.draft.short_notes import short_notes
 from deepcritical_mcp.checking.draft.study_rows import study_tables
@@ -86,11 +86,12 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     body = without_page_breaks(without_code(blanked(text, bibtex_spans(text)) if bibtex else text))
     tables = [*reference_tables(body)]
     body = blanked(body, (one.span for one in tables))
-    notes = [*footnotes_in(body)]
+    notes, unread = [*footnotes_in(body)], [*unread_notes(body)]
     body = blanked(body, ((one.start - len(one.label) - 4, one.end) for one in notes))
     body, within = with_marks_for_notes(body)
     notes += within
     studies = [*study_tables(body)]
+    others = [UNREAD_TABLE] if has_unread_table(blanked(body, (one.span for one in studies))) else []
     bare = [entry for one in studies for entry in one.entries]
     lists = reference_lists(blanked(body, (one.span for one in studies if one.entries)))
     body = blanked(body, ((one.region.start, one.region.end) for one in lists))
@@ -125,13 +126,15 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
     blocks, citations = draft_paragraphs(body), found.citations
     spans = sentence_spans(body, blocks, [(one.start, one.end) for one in citations.all if one.is_mark])
     cited = citations.cited | shown
-    remarks = draft_remarks(references, cited, found.unknown, found.other_years, short.unknown, unnumbered)
+    remarks = draft_remarks(
+        references, cited, found.unknown, found.other_years, short.unknown, unnumbered, unread, found.misnamed
+    )
     return Draft(
         "text",
         tuple(references),
         tuple(sorted(_sentences(body, spans, citations), key=lambda one: one.start)),
         tuple(_quotations(body, blocks, spans, citations, references)),
-        tuple(remarks),
+        (*remarks, *others),
     )
 
 

@@ -17,7 +17,7 @@ _RULE = re.compile(r"[ \t]{0,3}\|?(?:[ \t]{0,9}:?-{1,200}:?[ \t]{0,9}\|){1,30}(?
 _BAR = re.compile(r"(?<!\\)\|")
 _TAB = re.compile(r"\t")
 _AMPERSAND = re.compile(r"(?<!\\)&")
-_RULE_OF_LATEX = re.compile(r"\s{0,20}\\(?:hline|[a-z]{1,9}rule|cline|addlinespace)\b")
+_RULE_OF_LATEX = re.compile(r"\s{0,20}\\(?:hline|[a-z]{1,9}rule|cline|addlinespace|endhead|endfirsthead)\b")
 _LONGEST_HEADER = 60
 _LABEL = re.compile(r"\[?([0-9]{1,4})[\].)]{0,2}")
 _COLUMNS: Mapping[str, Sequence[str]] = {
@@ -35,6 +35,11 @@ _PMIDS = re.compile(
     rf"(?:PMIDs?:?\s{{0,3}})?[1-9][0-9]{{3,8}}(?:{_JOINED}{{1,6}}[1-9][0-9]{{3,8}}){{0,40}}{_JOINED}{{0,3}}"
 )
 _PMID = re.compile(r"[1-9][0-9]{3,8}")
+_OTHER_MARKS = re.compile(r"[,;|]|<[^<>]{0,80}>|\s{2,20}")
+_COLUMNS_OF_PMIDS = frozenset(_COLUMNS["pmid"])
+_BARE_PMID = re.compile(r"(?:^|[,;|>\s])\"?[1-9][0-9]{5,7}\"?(?:$|[,;|<\s])", re.MULTILINE)
+_NEAR = 12
+"""Lines below a header in which its first row stands."""
 _LEAST_REFERENCE = 40
 """Characters of a cell that is a whole reference."""
 _LEAST_TITLE = 3
@@ -83,6 +88,21 @@ def _is_header(cells: Sequence[str]) -> bool:
     return all(len(cell) <= _LONGEST_HEADER for cell in cells) and (len(known) > 1 or bool(known & {"pmid", "doi"}))
 
 
+def has_unread_table(text: str) -> bool:
+    """Whether a text has a table of another kind with a column of PMIDs: of HTML, CSV, or with blanks between."""
+    lines = [*lines_of(text)] if "pmid" in text.casefold() else []
+    for number, line in enumerate(lines):
+        cells = [one for cell in _OTHER_MARKS.split(line.text) if (one := cell.strip(" \t*_").casefold())]
+        is_header = _COLUMNS_OF_PMIDS.intersection(cells) and all(len(one) <= _LONGEST_HEADER for one in cells)
+        if is_header and (len(cells) > 1 or "<t" in line.text) and _BARE_PMID.search(_below(lines, number)):
+            return True
+    return False
+
+
+def _below(lines: Sequence[Line], number: int) -> str:
+    return "\n".join(line.text for line in lines[number + 1 : number + 1 + _NEAR])
+
+
 def reference_tables(text: str) -> Iterator[ReferenceTable]:
     """The tables whose rows are references. One of results that only names the studies is none."""
     for table in tables_in(text):
@@ -106,7 +126,8 @@ def _entries(table: Table) -> list[ListEntry]:
     cells = [row for _, row in table.rows]
     titles = [one.strip("*_ ").casefold() for one in table.header]
     columns = {_NAMED[title]: at for at, title in reversed([*enumerate(titles)]) if title in _NAMED}
-    whole = next((at for at in range(len(titles)) if _are_references([_cell(row, at) for row in cells])), -1)
+    free = (at for at, title in enumerate(titles) if title == "study" or _NAMED.get(title) != "authors")
+    whole = next((at for at in free if _are_references([_cell(row, at) for row in cells])), -1)
     if whole < 0 and not ({"authors", "title"} <= {*columns} and len(columns) > 2):
         return []
     parts = {name: at for name, at in columns.items() if at != whole}

@@ -14,7 +14,8 @@ from deepcritical_mcp.checking.draft.entry_forms import end_of_repeated, is_bare
 from deepcritical_mcp.checking.draft.inline_references import StatedId, are_forms, stated_ids
 from deepcritical_mcp.checking.draft.list_entries import ListEntry, parts_apart
 from deepcritical_mcp.checking.draft.short_notes import names_titles
-from deepcritical_mcp.checking.draft.work_forms import begins_work, is_short_work, is_work, names_start
+from deepcritical_mcp.checking.draft.signals import end_of_signal
+from deepcritical_mcp.checking.draft.work_forms import AUTHORS_AGAIN, begins_work, is_short_work, is_work, names_start
 
 _BETWEEN = re.compile(r"(?P<weak>[.,)\]]\s{1,9}|\s{0,3}\n\s{0,8}|\s(?:and|und|et|y|plus|[&/|+–—]|--)\s{1,3})|;\s{1,8}")
 """What may stand between two works: a semicolon; a full stop, a comma, a new line or "and" only behind a whole work."""
@@ -67,6 +68,7 @@ def _cut(entry: ListEntry) -> Iterator[ListEntry]:
     text, start = entry.text, 0
     if counted := _COUNTED.match(text):
         start = counted.end()
+    start = end_of_signal(text) or start
     if repeated := end_of_repeated(text):
         behind = _BEHIND_REPEATED.match(text, repeated)
         at = behind.end() if behind else repeated
@@ -77,7 +79,11 @@ def _cut(entry: ListEntry) -> Iterator[ListEntry]:
     for found in islice(_BETWEEN.finditer(text, start + 1), _MOST_MARKS):
         stop, lead = found.start() + (found[0][0] in ")]"), _lead(text, found.end())
         at = found.end() + len(lead)
-        if found.start() <= start or not (text[at : at + 1].isupper() or text[at : at + 1] in _OPENING or lead):
+        if (
+            found.start() <= start
+            or AUTHORS_AGAIN.match(text, found.start())
+            or not (text[at : at + 1].isupper() or text[at : at + 1] in _OPENING or lead)
+        ):
             continue
         is_ended = _ENDED.search(text[max(start, stop - 310) : stop]) is not None
         if not is_ended and found["weak"] and not _NEXT.search(lead):

@@ -32,9 +32,10 @@ _YEAR = r"(?:1[5-9]|20)\d\d"
 _TITLED = re.compile(
     r"(?P<names>[^\W\d_][^\d“”„«»\"*,:]{1,80}(?:, [A-Z]\.?)?(?:, (?:and|&) [^\d“”„«»\"*,:]{2,40})?)[,:]?\s"
     r"[“„«\"*_‘']{0,3}(?P<title>[^\d“”„«»\"*;]{4,80}?)[.,]?[”“»\"*_’']{0,3}[.,]?\s?"
-    rf"(?:\(?(?P<year>{_YEAR})\)?[,:]?\s?)?(?:(?:pp?\.|S\.|at)\s?)?[0-9]{{1,5}}(?:\s?[–-]\s?[0-9]{{1,5}})?[.\s]{{0,3}}"
+    rf"(?:\(?(?P<year>{_YEAR})\)?[,:]?\s?)?"
+    r"(?:(?:(?:pp?\.|S\.|at)\s?)?[0-9]{1,5}(?:\s?[–-]\s?[0-9]{1,5})?)?[.\s]{0,3}"
 )
-"""Names, a short title and pages: "Berg et al., “Zinc in Wounds,” 501", "Jan Berg, Zinc in wounds, 2019, 501"."""
+"""Names, a short title and perhaps pages: "Berg et al., “Zinc in Wounds,” 501", "Jan Berg, Zinc in wounds, 2019"."""
 _NAMES_AND_TITLE = re.compile(
     r"(?P<names>[^\W\d_][^\d“”„«»\"*:;]{1,100}),\s[“„«\"][^“”„«»\"\n]{4,200}[”“»\"][^“”„«»\"\n]{0,60}"
 )
@@ -48,12 +49,19 @@ _NOTE = r"\((?:(?:as|cited|see|wie|siehe)\s)?(?:in\s)?(?:nn?\.|notes?|fn\.?|Anm\
 _OF_NOTE = re.compile(rf"\s?{_NOTE}")
 """The number of the note that has the whole work: "Berg, Zinc (wie Anm. 1), S. 501"."""
 _NAMES_ALONE = re.compile(
-    rf"(?P<names>[^\W\d_][^\d“”„«»\"*:;,()]{{1,80}}?),?\s(?:{_NOTE}|(?:op|loc|art)\.\s?cit\.|a\.\s?a\.\s?O\.)"
-    r"(?:,?\s(?:(?:pp?\.|S\.)\s?)?[0-9]{1,5}(?:\s?[–-]\s?[0-9]{1,5})?f{0,2})?[.\s]{0,3}"
+    rf"(?P<names>[^\W\d_][^\d“”„«»\"*:;,()]{{1,80}}?),?\s"
+    rf"(?:{_NOTE}|(?:op|loc|art|ob)\.\s?cit\.(?:,? {_NOTE}| note \d{{1,4}})?"
+    r"|a\.\s?a\.\s?O\.|supra(?: note \d{1,4})?|(?=(?:pp?\. |S\. )?(?!1[5-9]\d\d|20\d\d)\d))"
+    r"(?:,?\s?(?:(?:at|pp?\.|S\.)\s?)?[0-9]{1,5}(?:\s?[–-]\s?[0-9]{1,5})?f{0,2})?[.\s]{0,3}"
 )
-"""Names, and where the work stands: "Berg, op. cit., 501", "Berg (n. 1), 501"."""
+"""Names, and where the work stands: "Berg, op. cit., 501", "Berg (n. 1), 501", "Berg and Ruiz, 501"."""
 _NAME_WORDS = frozenset("et al and und & y u a others van von de der den del la le".split())
-_QUOTED = re.compile(r"[“„«\"*_]")
+_QUOTED = re.compile(r"[“„«\"*_‘]|(?<=\s)'")
+_BEHIND_PAGES = re.compile(
+    r"[\s,;]{0,3}(?:\([^()\d]{3,40}\)|my translation|emphasis (?:added|in (?:the )?original)|passim|"
+    r"(?:[Ff]ig|[Tt]able|[Tt]ab)\.? ?\d{1,4}|(?<=\d) ?ff?|(?<=\d)n\d{1,4})[.\s]{0,3}\Z"
+)
+"""What may stand behind a short title and pages: "(my translation)", "fig. 2"."""
 _IS_PAGE = re.compile(r"\b(?:pp?|S)\.\s?\d")
 _POINTS = re.compile(r"(?:\b(?:see|cf|compare|vgl|siehe|voir)\b\.?|\b(?:also|auch|aussi)\b)\s{1,3}\Z", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W\d_]+")
@@ -86,6 +94,7 @@ def names_titles(note: str) -> bool:
 
 
 def _names_title(part: str) -> bool:
+    part = _BEHIND_PAGES.sub("", part)
     if _QUOTED.search(part) and _TITLED.fullmatch(part):
         return True
     forms = (_NAMES_ALONE, _NAMES_AND_TITLE, _NAMES_AND_BARE_TITLE)
@@ -194,6 +203,7 @@ class _KnownWorks:
         return [one for one in alike if one < number and len(self._texts[one]) > len(part)][-1:]
 
     def _by_title(self, number: int, part: str, *, is_note: bool) -> list[int]:
+        part = _BEHIND_PAGES.sub("", part)
         found = _TITLED.fullmatch(part) if len(part) <= _LONGEST_MENTION and (is_note or _QUOTED.search(part)) else None
         names = [_TOKEN.findall(folded(name)) for name in names_in(found["names"])] if found else []
         if not found or not names or not all(names):

@@ -64,7 +64,7 @@ _LONG_NUMBER = 7
 """Digits of a PMID that no study has as many participants as, where the column is of both."""
 _BRACKETED = re.compile(r"[(\[]\s{0,2}(?:PMIDs?[:\s]{0,3})?([1-9][0-9]{4,8})\s{0,2}[)\]]", re.IGNORECASE)
 _LINK = re.compile(r"\[([^\[\]]{0,300})\]\([^()\s]{1,600}\)")
-_NOTE = re.compile(r"\[[\d,; –-]{1,20}\]|\^[^^\s]{1,12}\^|<sup>[^<>]{0,20}</sup>|\[\^[^\]\s]{1,30}\]|[*_†‡§`]")
+_NOTE = re.compile(r"<br ?/?>|\[[\d,; –-]{1,20}\]|\^[^^\s]{1,12}\^|<sup>[^<>]{0,20}</sup>|\[\^[^\]\s]{1,30}\]|[*_†‡§`]")
 _FAMILY = (
     r"(?:(?:[Vv][ao]n|[Dd][aeiou][lnrs]?|[Ll][ae]|[Ee]l|[Tt]e[rn]|[Zz]ur?|der|den) ){0,2}[^\W\d_a-z][\w'’‐-]{1,40}"
 )
@@ -93,8 +93,11 @@ _OF_GROUPS = re.compile(
     r"sample|surveys?|program(?:me)?|project|initiative|analysis|phase|health|heart|prevention|states|cent(?:er|re)|hospital|review|protocol|dataset|control|total|overall|mean|median)\b",
     re.IGNORECASE,
 )
+_OTHER_PLACE = re.compile(r"[(\[](?:senior|last|corresponding|letzt\w{1,4})(?: author| autor)?[)\]]", re.IGNORECASE)
+"""What says that a name is not that of the first author."""
+_SURELY_NAMES = re.compile(r"[;&.]|\b(?:and|und|y|et|[A-Z]{1,3})\b")
 _SUM = re.compile(r"(?:sub)?totals?\b|all\b|overall\b|pooled\b|mean\b|median\b|sum\b", re.IGNORECASE)
-_LONGEST_NAMES = 160
+_LONGEST_NAMES = 1_000
 _LEAST_TITLE = 3
 """Words."""
 _EDGES = " ,;:.()[]|–—-"
@@ -305,8 +308,11 @@ def _cited(plain: str, *, is_people: bool = False, is_dated: bool = False) -> St
     is_cited = is_cited and (bool(year or others) or is_dated)
     if not names or len(names) > _LONGEST_NAMES or _OF_GROUPS.search(names) or not (is_people or is_cited):
         return Statements()
-    if any(map(str.isdigit, names)) or _TRIAL_OR_FAMILY.match(names):
+    if any(map(str.isdigit, names)) or _TRIAL_OR_FAMILY.match(names) or _OTHER_PLACE.search(plain):
         return Statements()
+    if years and not _SURELY_NAMES.search(names):  # "Berg, Austria, 2019"
+        first = re.split("[,/]", names)[0].strip()
+        return Statements(authors=names_in(first), year=year, people=first)
     people = f"{names} et al." if others else names
     return Statements(authors=names_in(names), year=year, people=people)
 

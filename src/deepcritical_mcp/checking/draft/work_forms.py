@@ -23,6 +23,8 @@ _PLACE = re.compile(
     r"\b(?:19|20)\d\d[a-z]?(?: [A-Z][a-z]{2,8}\.?(?: \d{1,2})?)?[;:,]\s?\d{1,4}(?:\s?\([^()]{1,15}\))?[:,]"
     r"\s?[A-Za-z]{0,5}\d"
 )
+AUTHORS_AGAIN = re.compile(r"\s/\s[^/]{1,300}\s//\s")
+"""The authors behind the title and before the journal, as in Russian references: "Title / J. Berg // Journal"."""
 _NO_WORK = re.compile(
     r"(?:In|On|By|Comment(?:s|ary)?|Erratum|Errata|Correction|Corrigendum|Reply|Retract\w{1,5}|Update|Epub|E-?pub|"
     r"PubMed|PMID|Available|Accessed|Retrieved|Presented|Published|Translated|Reprinted|Reviewed|Edited|Supplement\w{0,4}|"

@@ -296,7 +296,7 @@ def _volume(written: str, true: str) -> FieldVerdict:
 
 def _volumes(text: str) -> frozenset[int]:
     """The numbers of a volume that is several: "181-182", "31/32"; none of another."""
-    found = _NUMBERS.match(text)
+    found = _NUMBERS.search(text)
     if not found:
         return frozenset()
     first, last = int(found[1]), int(found[2] or found[1])

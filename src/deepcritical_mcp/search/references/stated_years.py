@@ -18,8 +18,10 @@ _ALONE = re.compile(rf"(?<![\w./:–-])({_NUMBER})[a-z]?(?![\w–-])")
 _OF_JOURNAL = re.compile(
     r"(?<!\d )\((?:[A-Z][A-Za-z ]{0,20} )?(?:1[89]|20)\d\d\)"
     r"(?=[.,]?\s{0,2}(?:1[89]|20)\d\d\b|(?:[^()a-z]|[a-z]{1,2}(?![a-z])){1,60}\((?:1[89]|20)\d\d)"
+    r"|\([A-Z][^()\d:]{1,60} : (?:1[89]|20)\d\d\)"
 )
-"""In a journal's name: "J Appl Physiol (1985). 2002;93:1563", "Spine (Phila Pa 1976)"; no volume stands before it, and
+"""In a journal's name: "J Appl Physiol (1985). 2002;93:1563", "Spine (Phila Pa 1976)";
+with a colon, as PubMed writes it, "(Phila. : 1976)", anywhere; else no volume stands before it, and
 no comment between it and the work's own year."""
 _NOTICE = re.compile(
     r"\s?[(\[](?:published |an? |see |with |has been |was )?"

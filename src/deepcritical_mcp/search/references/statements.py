@@ -20,6 +20,18 @@ _PLACE = re.compile(
     rf"(?:\((?P<issue>[^()]{{0,30}})\))?\s{{0,2}}[:,]\s{{0,2}}"
     rf"(?:pp?\.?\s{{0,2}})?(?P<pages>{PAGES})"
 )
+_ISSUE = rf"(?:Heft|H\.|Nr\.|[Nn]o\.|n[°º]) ?\d{{1,4}}(?:{_TO}\d{{1,4}})?"
+_VOLUME_DATE_AND_PAGES = re.compile(
+    rf"(?<![\w.–-])(?P<volume>[A-Za-z]?\d{{1,4}}(?:{_TO}\d{{1,4}})?{_SUPPLEMENT})"
+    rf"(?:(?:[./]|[,:] ?| ?\()(?P<issue>\d{{1,3}}(?:{_TO}\d{{1,3}})?)\)?|,? {_ISSUE})?"
+    rf",? {{0,2}}\([\s;]{{1,12}}\)[,:]? {{0,2}}(?:{_ISSUE}, {{0,2}})?(?:(?:pp?|S)\. ?)?"
+    rf"(?P<pages>{PAGES})(?![\w%]|\s?[,:(] ?\d)"
+)
+"""Volume and pages around the year, which is left out: "94 (2003) 497–508", "94, Heft 2 (2003), S. 497–508"."""
+_VOLUME_POINT_ISSUE = re.compile(
+    rf"(?<![\w.,–-])(?P<volume>\d{{1,4}})\.(?P<issue>\d{{1,3}}(?:{_TO}\d{{1,3}})?), {{0,2}}pp?\. ?(?P<pages>{PAGES})"
+)
+"""As biblatex prints them: "94.2, pp. 497–508"."""
 _VOLUME_ISSUE_AND_PAGES = re.compile(
     rf"(?<![\w.])(?P<volume>\d{{1,4}})(?::|, )(?P<issue>\d{{1,3}}), {{0,2}}(?:pp?\. ?)?"
     rf"(?P<pages>{PAGE}\s{{0,2}}[-–—‐−]{{1,2}}\s{{0,2}}{PAGE})"
@@ -28,7 +40,7 @@ _VOLUME_AND_ISSUE = re.compile(
     rf"(?<![\w.–-])(?P<volume>\d{{1,4}}(?:{_TO}\d{{1,4}})?{_SUPPLEMENT})\s{{0,2}}\((?P<issue>[^()]{{0,30}})\)"
 )
 _NAMED_VOLUME = re.compile(
-    r"\b(?:vol(?:ume|\.)?|Band|Bd\.|Jg\.|t\.|Т\.|v\.)\s{0,2}(\d{1,4}(?:[-–/‐]\d{1,4})?)(?:,(\d{1,4})(?=\s?[(;]))?",
+    r"\b(?:vol(?:ume|\.)?|Band|Bd\.|Jg\.|t\.|Т\.|v\.|roč\.)\s{0,2}(\d{1,4}(?:[-–/‐]\d{1,4})?)(?:,(\d{1,4})(?=\s?[(;]))?",
     re.IGNORECASE,
 )
 _VOLUME_BEFORE_ISSUE = re.compile(r"(?<![\w.])(\d{1,4}),? {0,2}(?=no\.)", re.IGNORECASE)
@@ -38,11 +50,12 @@ _IS_VOLUME = re.compile(
 """What follows a year that is a volume: pages, but no volume and pages."""
 _PAGES_AT_END = re.compile(rf"[:,]\s{{0,2}}({PAGES})")
 _NAME_AND_INITIALS = re.compile(r"(?:[^\W\d_][\w'’-]{1,40} ){1,3}[A-Z]{1,3}")
-_NAMED_ISSUE = re.compile(r"\b(?:no\.?|issue|Nr\.|n[°º]|n\.)\s{0,2}(\d{1,4})", re.IGNORECASE)
-_NAMED_PAGES = re.compile(rf"\b(?:[Pp][Pp]?\.|[Pp]ages?|[SС]\.)\s{{0,2}}({PAGES})")
+_NAMED_ISSUE = re.compile(r"\b(?:no\.?|issue|Nr\.|n[°º]|n\.|Heft|č\.)\s{0,2}(\d{1,4})", re.IGNORECASE)
+_NAMED_PAGES = re.compile(rf"\b(?:[Pp][Pp]?\.|[Pp]ages?|[sSС]\.)\s{{0,2}}({PAGES})")
 ET_AL = re.compile(
     r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
-    r"u\. ?a\.|und andere|m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.|ym\.)(?!\w)|"
+    r"u\. ?a\.|und andere|(?:und|u\.) Mitarb(?:\.|eiter\w{0,5})|"
+    r"m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.|ym\.)(?!\w)|"
     r"& al\b|(?<![\u4e00-\u9fff])等(?![\u4e00-\u9fff])",
     re.IGNORECASE,
 )
@@ -51,6 +64,7 @@ _BETWEEN_NAMES = re.compile(r"[,;&/]|\b(?:and|und|y|et)\b")
 _NAMES_AT_MOST = 200
 """Characters in front of "et al." in a reference without a title."""
 _NUMBERED = re.compile(r"\A[\W\d]{1,12}")
+_COMMA_BEFORE_INITIALS = re.compile(r"(?<=\w), ?(?=[A-Z]{1,4}\.?\s{0,2}(?:[;&]|and\b|\Z))")
 _NAME_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*")
 _NOT_NAMES = frozenset("jr sr ii iii iv eds ed editor editors in".split())
 _LEADS_TO_NAMES = re.compile(r"[\s.,*_”\"'’»\])]{0,6}[(\[–—-]")
@@ -60,6 +74,16 @@ _AFTER_JOURNAL = re.compile(
 _SENTENCE = re.compile(r"(?<=[.?!”\"]) ")
 _SHORT_WORD = re.compile(r"[A-Z][^\W\d_]{0,9}\.")
 _LONGEST_JOURNAL = 200
+_BRACKETED_YEAR = r"\((?:[A-Z][a-z]{2,8}\.? )?(?P<year>(?:1[5-9]|20)\d\d)\)"
+_JOURNAL_INSIDE = (
+    r"(?P<volume>\d{1,4})(?: ?\((?P<issue>[^()]{0,15})\))? (?P<journal>[A-Z][^\d;:()]{1,120}?(?:\([^()\d]{1,40}\))?),? "
+    rf"(?P<pages>{PAGE}(?:[–-]{PAGE})?)"
+)
+_AS_LAWYERS = (
+    re.compile(rf"[\s,.?!*_”\"’]{{1,6}}{_JOURNAL_INSIDE}(?:, {PAGES})? {_BRACKETED_YEAR}"),
+    re.compile(rf"[\s,.?!*_”\"’]{{1,6}}{_BRACKETED_YEAR} {_JOURNAL_INSIDE}(?!\w)"),
+)
+"""The journal between volume and page: "74 Toxicol. Sci. 297, 299 (2003)", "(2003) 74(2) Toxicol. Sci. 297"."""
 _IN = re.compile(r"In: {0,2}", re.IGNORECASE)
 
 
@@ -93,6 +117,9 @@ def statements_around(text: str, start: int, end: int) -> Statements:
         head, behind_year = after[: found.start()], after[found.end() :]
         after = behind_year
     authors, people = names_in(head), _NUMBERED.sub("", head, count=1).strip(' ,(*_“"')
+    if title and (law := next((one for form in _AS_LAWYERS if (one := form.match(after))), None)):
+        place = law["volume"], law["issue"] or "", law["pages"]
+        return Statements(title, names_in(before), law["year"], law["journal"].strip(" .,*_"), *place, people)
     if not authors and title and (found := _named_after(after)):
         authors, after, people = *found, after[: len(after) - len(found[1])].strip(" .,*_([–—-”\"'’»])")
     behind = after if any(map(str.isalpha, _NAME_WORD.findall(after))) else f"{behind_year} {after}"
@@ -104,6 +131,8 @@ def statements_around(text: str, start: int, end: int) -> Statements:
 def names_in(text: str) -> tuple[str, ...]:
     """The family names in a list of authors: "Berg JA, Ruiz K, et al.", "Berg, J. A., & Ruiz, K.", "Jan Berg"."""
     listed = ET_AL.split(_NUMBERED.sub("", text, count=1), maxsplit=1)[0]
+    if ";" in listed:  # "Berg, JA; Ruiz, K"
+        listed = _COMMA_BEFORE_INITIALS.sub(" ", listed)
     return tuple(filter(None, map(_family, _BETWEEN_NAMES.split(listed))))
 
 
@@ -174,7 +203,8 @@ def _place_in(text: str) -> tuple[str, str, str]:
         issue = (volume[2] if volume.re is _NAMED_VOLUME else "") or (number[1] if number else "")
         pages = _NAMED_PAGES.search(text) or _PAGES_AT_END.search(text, number.end() if number else volume.end())
         return volume[1], issue, pages[1] if pages else ""
-    if found := _VOLUME_ISSUE_AND_PAGES.search(text) or _PLACE.search(text):
+    forms = (_VOLUME_DATE_AND_PAGES, _VOLUME_POINT_ISSUE, _VOLUME_ISSUE_AND_PAGES, _PLACE)
+    if found := next((one for form in forms if (one := form.search(text))), None):
         return found["volume"], found["issue"] or "", found["pages"]
     found = _VOLUME_AND_ISSUE.search(text)
     return (found["volume"], found["issue"], "") if found else ("", "", "")
