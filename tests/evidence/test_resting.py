@@ -123,6 +123,7 @@ async def test_sessions_that_come_back_late_or_are_too_many_do_not_stay_awake(
         for store in stores:
             clock.now += RETURNS_WITHIN / len(stores)
             await (await registry.get(store.session_id)).count()
+            await registry.sweep()
     clock.now += STAYS_AWAKE + 1
     await registry.sweep()
     assert len(awake(stores)) == MAX_RETURNING * AWAKE
