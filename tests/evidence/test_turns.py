@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -12,7 +14,7 @@ import httpx
 import pytest
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import EvidenceStoreError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend, server_space
 from deepcritical_mcp.evidence.storage.rows import KeptItem
@@ -89,7 +91,41 @@ async def test_the_turn_of_a_process_that_has_died_is_ended(
         assert not [name for name in names if "turn" in name]
 
 
-async def test_a_turn_goes_with_its_session(chroma_server: ChromaServer) -> None:
+async def test_a_session_that_is_deleted_while_others_write_stays_deleted(
+    chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(chroma_url=chroma_server.url)
+    keep, begun = ServerSpace.keep_document, threading.Event()
+
+    def slow(self: ServerSpace, name: str, content: str) -> None:
+        begun.set()
+        time.sleep(0.5)
+        keep(self, name, content)
+
+    monkeypatch.setattr(ServerSpace, "keep_document", slow)
+    async with processes(chroma_server.url) as stores:
+        owner = SessionRegistry(settings, HashingModel(dimension=64), open_backend(settings))
+        await owner.get(stores[0].session_id)
+        ids = await stores[1].ids()
+
+        async def write(work: Callable[[], Awaitable[object]]) -> None:
+            with contextlib.suppress(SessionNotFoundError):
+                await work()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(write, lambda: stores[1].remove(ids[:1]))
+            tasks.start_soon(write, lambda: stores[0].keep_document("report", "Zinc."))
+            await anyio.to_thread.run_sync(begun.wait)
+            await owner.drop(stores[0].session_id)
+        with pytest.raises(SessionNotFoundError):
+            await stores[1].ids()
+        client = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0)
+        assert not [one.name for one in client.list_collections() if stores[0].session_id in one.name]
+        await owner.aclose()
+
+
+async def test_a_turn_goes_with_its_session(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_space, "ABANDONED_SECONDS", 0.3)
     settings = Settings(chroma_url=chroma_server.url)
     registry = SessionRegistry(settings, HashingModel(dimension=64), open_backend(settings))
     store = await registry.open()

@@ -92,9 +92,13 @@ class ServerSpace(ChromaSpace):
         )
 
     def delete(self) -> None:
-        super().delete()
-        with contextlib.suppress(SessionNotFoundError), translated("delete the session"):
-            self._client.delete_collection(self.session_id + TURN)
+        with self.turn():  # what another process has begun to write would come back
+            super().delete()
+
+    def _words_collection(self) -> Collection:
+        if self._words is None and found_collection(self._client, self.session_id) is None:
+            raise SessionNotFoundError()
+        return super()._words_collection()
 
     def _take_turn(self) -> _Turn:
         other, seen = None, 0.0
