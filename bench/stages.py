@@ -66,7 +66,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "identity, merging": (
         f"{OURS}evidence.writing:identified",
         f"{OURS}evidence.adding:Batch.add",
-        f"{OURS}evidence.adding:outcomes_of",
+        f"{OURS}evidence.outcomes:outcomes_of",
         f"{OURS}evidence.writing:outcomes_of",
     ),
     "passages": (f"{OURS}evidence.passage_embedder:_texts",),

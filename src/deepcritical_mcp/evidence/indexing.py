@@ -23,7 +23,7 @@ from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
-INDEXED_AT_ONCE = 32
+INDEXED_AT_ONCE = 64
 """Passages that are embedded in one turn: between turns, other calls get the model, and the session is written."""
 MAX_NAMED = 3
 """Papers named in warnings."""
