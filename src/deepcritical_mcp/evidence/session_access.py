@@ -60,12 +60,13 @@ class SessionAccess:
     async def rest(self) -> None:
         """Give back the memory of the indexes, unless a call is using them; the next call builds them again."""
         async with self._opening:
-            if self.awake and self._space is not None and not (self.busy or self._mutex.locked()):
+            space = self._space  # it may be closed meanwhile
+            if self.awake and space is not None and not (self.busy or self._mutex.locked()):
                 self._size = self.size
                 catalogue, self._catalogue, self.awake = self._catalogue, None, False
                 with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError):
-                    await run_sync(_kept, self._space, catalogue)
-                    await run_sync(self._space.rest)
+                    await run_sync(_kept, space, catalogue)
+                    await run_sync(space.rest)
 
     async def keep_index(self) -> None:
         """Keep what makes the next opening quick, before the space is closed; nothing is lost if that fails."""

@@ -317,7 +317,7 @@ def retry_after_seconds(value: str) -> float:
 
 def ran_out_of_time(error: ProviderError) -> bool:
     """Whether it is the caller's deadline that kept it from trying again: somebody with more time may succeed."""
-    return error.retryable and seconds_left() <= max(error.retry_after, TO_REPORT_FAILURE.cap)
+    return error.retryable and seconds_left() <= TO_REPORT_FAILURE.cap
 
 
 @dataclass
@@ -392,4 +392,5 @@ class InFlight:
             pending.lines.remove(line)
             if pending.sender is line or not (pending.sender or pending.lines):
                 del self._pending[key]
+                pending.sent.set()
                 pending.done.set()
