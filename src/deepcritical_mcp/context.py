@@ -88,7 +88,6 @@ class AppContext:
             try:
                 services = self._build()
                 services.embedder.warm_up()
-                services.sessions.prepare()
             finally:
                 gc.freeze()  # a collection would stop the process for half a second to look at what was imported
                 gc.set_threshold(700)  # as usual; `main` raised it
@@ -152,7 +151,7 @@ def build_services(
     http = httpx.AsyncClient(timeout=httpx.Timeout(10.0, connect=5.0), follow_redirects=True)
     backend = open_backend(settings, stores)
     # Vectors are cached next to the sessions, which clears them with the sessions: elsewhere nobody would.
-    in_folder = backend.lasting and not backend.shared
+    in_folder = backend.lasting and not backend.remote
     embedder = EmbeddingService(settings if in_folder else settings.model_copy(update={"data_dir": None}))
     net = Net(http)
     built = create_sources(settings, net, sources)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,20 +35,25 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 TITLE_WIDTH = 48
+EXPIRED = '"{one.title}" has not been used for its time, and is deleted within a month. To take it back:'
 
 
 async def show_sessions(*, as_json: bool) -> None:
     """Print a table of all sessions, or JSON."""
     async with _services() as services:
         found = await services.sessions.sessions()
-        elsewhere = await services.sessions.open_elsewhere(one.session_id for one in found)
-    found = [replace(one, is_open=one.session_id in elsewhere) for one in found]
+        expired = await services.sessions.expired()
     if as_json:
         print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     elif found:
         print("\n".join(_table(found)))
     else:
         print(f"No sessions are kept in {kept_place()}.")
+    for one in found if not as_json else ():
+        if one.damage:
+            print(f"{one.session_id}: {one.damage}", file=sys.stderr)
+    for one in expired:
+        print(f"{EXPIRED.format(one=one)} deepcritical-mcp sessions undo {one.session_id}", file=sys.stderr)
 
 
 async def export_session(
@@ -133,16 +139,14 @@ async def opened_session(registry: SessionRegistry, session: str) -> EvidenceSto
     """The session with this id or title, opened.
 
     Raises:
-        InvalidInputError: there is none, or another process has it open.
+        InvalidInputError: there is none, or another program has locked it.
         AmbiguousSessionError: several have titles that begin so.
     """
     found = await kept_session(registry, session)
     try:
         return await registry.get(found.session_id)
-    except SessionBusyError:
-        raise InvalidInputError(
-            f"Another program, e.g. a window of your client, has {found.session_id} open. Close that, then try again."
-        ) from None
+    except SessionBusyError as error:
+        raise InvalidInputError(error.message) from None
 
 
 async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:

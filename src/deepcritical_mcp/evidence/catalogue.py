@@ -22,16 +22,13 @@ from deepcritical_mcp.evidence.near_links import NearLinks
 from deepcritical_mcp.evidence.placement import Match, Placement
 from deepcritical_mcp.evidence.removal import is_gone
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, now
+from deepcritical_mcp.evidence.storage.rows import KeptItem
 from deepcritical_mcp.evidence.text_index import IndexedTexts, Shape, TextIndex
 from deepcritical_mcp.evidence.units import Layout, WordScores, has_other_texts, is_passage, split_unit
 from deepcritical_mcp.evidence.version_links import VersionLinks
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
 
-QUIET = 10_000
-CLOCKS_DIFFER = 2_000
-"""Milliseconds."""
 KEPT_FROM = 500
 """Publications or vectors from which it is quicker to read a session's index than to make it anew."""
 MAX_MEMBERS = 24
@@ -56,7 +53,6 @@ class Catalogue:
         self._versions = VersionLinks()
         self._waiting: dict[str, None] = {}
         self.next_order = 0  # the next free position in insertion order
-        self._latest = 0
         self._changes: dict[str, int] = {}
         self.changes = 0
         """Counts up whenever the texts of a publication change, or its first vector arrives."""
@@ -81,9 +77,7 @@ class Catalogue:
             for item in kept.values():
                 if item.publication.id not in catalogue and not is_gone(item):
                     space.remove_parts(item.publication.id, item.records)
-        known, others = index.vectors(catalogue._items.values())
-        catalogue.changed = bool(others) or index.ids != {id: one.written for id, one in catalogue._items.items()}
-        space.load_vectors(known, others)
+        catalogue.changed = index.ids != {id: one.written for id, one in catalogue._items.items()}
         return catalogue
 
     def keep(self, space: Space) -> None:
@@ -93,7 +87,7 @@ class Catalogue:
             with self._lock:
                 texts = {id: self._texts.texts(id) for id in self._items}
                 keys = self._members.keys()
-            space.keep_index(indexed(list(self._items.values()), texts, keys, space))
+            space.keep_index(indexed(list(self._items.values()), texts, keys, space.info.model))
             self.changed = False
 
     def __len__(self) -> int:
@@ -115,7 +109,6 @@ class Catalogue:
         self.changed = True
         if is_gone(item):
             self.remove(id)
-            self._latest = max(self._latest, item.written)
             return
         members, known = tuple(map(Member.of, item.members)), self._items.get(id)
         is_other = known is None or has_other_texts(known.publication, publication)
@@ -141,7 +134,6 @@ class Catalogue:
                 for stale in self._earlier(id, members):
                     self._drop(stale)
             self.next_order = max(self.next_order, item.order + 1)
-            self._latest = max(self._latest, item.written, item.progressed)
             self._links.put(id, item.similar)
 
     def remove(self, id: str) -> None:
@@ -214,13 +206,9 @@ class Catalogue:
 
     def catch_up(self, space: Space) -> None:
         """Enter what other processes have written since the last look."""
-        # Their clocks may be a little behind, as long as anybody is writing.
-        since = self._latest + 1 if now() - self._latest > QUIET else self._latest - CLOCKS_DIFFER
-        for items in space.read(since=max(since, 1)):
-            news = [item for item in items if _state(item) > _state(self._items.get(item.publication.id))]
-            for item in news:
+        for items in space.news():
+            for item in items:
                 self.put(item)
-            space.forget_vectors([item.publication.id for item in news])
 
     def resolve(self, id: str) -> str:
         """The id under which the publication `id` is stored; "" if there is none.
@@ -383,7 +371,3 @@ class Catalogue:
         """How well everything matches each query by words, see `LexicalIndex.score`."""
         with self._lock:
             return [self._texts.score(query) for query in queries]
-
-
-def _state(item: KeptItem | None) -> tuple[int, int]:
-    return (item.written, item.progressed) if item else (-1, -1)

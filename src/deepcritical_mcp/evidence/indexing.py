@@ -70,7 +70,7 @@ class Indexing:
             with anyio.move_on_after(seconds):
                 await asyncio.wait({self._task})
 
-    async def stop(self, working: threading.Lock) -> None:
+    async def stop(self, working: threading.RLock) -> None:
         """End the task, and wait for the work that it has begun in a thread, which holds `working`."""
         if self._task is not None and not self._task.done():
             self._task.cancel()
@@ -135,6 +135,6 @@ def _progress(row: Missing, catalogue: Catalogue) -> list[str]:
     return lines
 
 
-def _released(lock: threading.Lock) -> None:
+def _released(lock: threading.RLock) -> None:
     with lock:
         pass

@@ -25,7 +25,7 @@ class KeptSession:
         expires: when it is deleted if nobody uses it (Unix seconds); 0.0 if it is not kept, or not yet.
         items: publications; -1 = unknown, as of earlier versions.
         searches: entries of the log; -1 = unknown.
-        is_open: whether this process has it open; as the shell lists them, whether another one has.
+        damage: what was lost when its file was found damaged; "" if that never was.
     """
 
     session_id: str
@@ -35,7 +35,7 @@ class KeptSession:
     expires: float = 0.0
     items: int = 0
     searches: int = 0
-    is_open: bool = False
+    damage: str = ""
 
     @property
     def size(self) -> str:

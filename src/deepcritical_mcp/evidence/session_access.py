@@ -10,10 +10,11 @@ from typing import TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionNotFoundError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.session_record import SessionRecord
 from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 
 T = TypeVar("T")
 
@@ -41,7 +42,8 @@ class SessionAccess:
         self._catalogue: Catalogue | None = None
         self._opening = anyio.Lock()
         self._writing = anyio.Lock()
-        self._mutex = threading.Lock()
+        self._mutex = threading.RLock()
+        """The lock of the space: the work of a cancelled call may not have ended yet."""
         self._users = 0
         self._size = 0
         self._lost = False
@@ -61,12 +63,13 @@ class SessionAccess:
         """Give back the memory of the indexes, unless a call is using them; the next call builds them again."""
         async with self._opening:
             space = self._space  # it may be closed meanwhile
-            if self.awake and space is not None and not (self.busy or self._mutex.locked()):
+            if self.awake and space is not None and not self.busy and self._mutex.acquire(blocking=False):
+                self._mutex.release()
                 self._size = self.size
                 catalogue, self._catalogue, self.awake = self._catalogue, None, False
                 with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError):
                     await run_sync(_kept, space, catalogue)
-                    await run_sync(space.rest)
+                    await run_sync(self._alone, space.rest)
 
     async def keep_index(self) -> None:
         """Keep what makes the next opening quick, before the space is closed; nothing is lost if that fails."""
@@ -115,11 +118,11 @@ class SessionAccess:
     @property
     def lost(self) -> bool:
         """Whether the open session turned out to be gone, or must be opened again."""
-        return self._lost or not (self._space is None or self._space.usable)
+        return self._lost
 
     def attach(self, space: Space) -> None:
         """Use `space`, which is open, until `detach`."""
-        self._space, self._catalogue, self._lost = space, None, False
+        self._space, self._catalogue, self._lost, self._mutex = space, None, False, space.lock
 
     def detach(self) -> None:
         """Stop using the open space; the next call opens it again."""
@@ -140,7 +143,7 @@ class SessionAccess:
             yield space, catalogue
             if not self._lost:
                 await self._record.count(space, len(catalogue))
-        except SessionNotFoundError:
+        except (SessionNotFoundError, DamagedFileError):
             self._lost = True
             raise
         except EvidenceStoreError:
@@ -178,12 +181,12 @@ class SessionAccess:
 
         try:
             return await run_sync(in_turn, abandon_on_cancel=True)
-        except DeepCriticalError:
+        except Exception:
             self._catalogue = None
             raise
 
     def _alone(self, work: Callable[[], T]) -> T:
-        with self._mutex:  # the work of a cancelled call may not have ended yet
+        with self._mutex:
             return work()
 
     async def _write_alone(self, work: Callable[[], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
@@ -19,7 +20,7 @@ from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, 
 from deepcritical_mcp.evidence.resting import OpenSession, Resting
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
+from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, new_session_id
 from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ class SessionRegistry:
 
     Attributes:
         lasting: whether another process can open a session later.
-        shared: whether other processes may change an open session.
+        remote: whether these may be on other machines.
         keeps_for: seconds for which a session is kept after its last use.
         undo_seconds: for how long a dropped session can be restored; 0.0 if it cannot.
         warning: what every result says about where sessions are kept; "" = nothing.
@@ -64,7 +65,7 @@ class SessionRegistry:
         self._next_sweep = 0.0
         self._ttl = self.keeps_for = settings.session_ttl or backend.ttl
         self.lasting = backend.lasting
-        self.shared = backend.shared
+        self.remote = backend.remote
         self.undo_seconds = backend.undo_seconds
         self.warning = backend.warning
 
@@ -83,7 +84,7 @@ class SessionRegistry:
 
         Raises:
             SessionNotFoundError: it is unknown, expired, deleted, or another owner's.
-            SessionBusyError: another process has it open.
+            SessionBusyError: another process does not let go of it.
             EvidenceStoreError: it cannot be read.
         """
         if not is_session_id(session_id):
@@ -104,14 +105,15 @@ class SessionRegistry:
         for id, session in self._sessions.items():
             ours = session.space.info
             if ours.owner == digest:  # on a server, another process may have named it since
-                infos[id] = replace(infos.get(id, ours) if self.shared else ours, used=session.used)
+                infos[id] = replace(infos.get(id, ours) if self._backend.shared else ours, used=session.used)
         listed = [self._listed(id, info) for id, info in infos.items() if info.title or info.items or info.searches]
-        since = self._clock() - self._ttl
+        since = self._clock() - self._ttl if self._backend.expires_by_use else -math.inf
         return sorted((one for one in listed if one.used >= since), key=lambda one: one.used, reverse=True)
 
-    async def open_elsewhere(self, ids: Iterable[str]) -> set[str]:
-        """Those of the kept sessions `ids` that another process has open, so that this one cannot open them."""
-        return await run_sync(lambda: {id for id in ids if self._backend.is_elsewhere(id)}, abandon_on_cancel=True)
+    async def expired(self, *, owner: str = "") -> list[KeptSession]:
+        """The sessions of `owner` that nobody used for their time, and that `restore` brings back."""
+        infos = await run_sync(self._backend.expired, _digest(owner), abandon_on_cancel=True)
+        return [replace(self._listed(id, info), expires=0.0) for id, info in infos.items()]
 
     async def find(self, title: str, *, owner: str = "") -> EvidenceStore:
         """The session of `owner` with that title, else the only one whose title begins so. Case and blanks do not
@@ -192,11 +194,9 @@ class SessionRegistry:
         async with self._lock(session_id):
             if session_id not in self._sessions:
                 await run_sync(self._backend.restore, session_id, _digest(owner))
-            return (await self._find(session_id, _digest(owner))).store
-
-    def prepare(self) -> None:
-        """Do ahead of time what the first session costs. Blocks; call it in a worker thread."""
-        self._backend.prepare()
+            session = await self._find(session_id, _digest(owner))
+            await run_sync(session.space.touch, session.used)
+            return session.store
 
     @property
     def open_sessions(self) -> int:
@@ -231,17 +231,18 @@ class SessionRegistry:
     async def _create(self, owner: str, title: str) -> OpenSession:
         if owner:
             await self._make_room_for(owner)
-        session_id, now = self._backend.next_id(), self._clock()
+        session_id, now = new_session_id(), self._clock()
         info = SessionInfo(owner, self._embedder.name, now, now, title, items=0, searches=0)
         async with self._lock(session_id):
             return await self._opened(session_id, lambda: self._backend.create(session_id, info))
 
     async def _find(self, session_id: str, owner: str) -> OpenSession:
         session = self._sessions.get(session_id)
-        if session is not None and session.store.lost:
+        state = await run_sync(self._backend.state, session_id) if session is not None else "here"
+        if session is not None and (session.store.lost or state == "replaced"):
             await self._close(session)
             session = None
-        if session is not None and not await run_sync(self._backend.has, session_id):
+        if session is not None and state == "gone":
             await self._close(session)
             raise EvidenceStoreError(
                 "The files of this session have been deleted, and its evidence with them. Search again: the next call "
@@ -258,7 +259,7 @@ class SessionRegistry:
 
     async def _reopen(self, session_id: str) -> OpenSession:
         session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
-        if session.space.info.used < self._clock() - self._ttl:
+        if self._backend.expires_by_use and session.space.info.used < self._clock() - self._ttl:
             await self._close(session)  # the sweep deletes it, if the place where it is kept agrees about the time
             raise SessionNotFoundError()
         return session
@@ -301,7 +302,7 @@ class SessionRegistry:
         self._mark_used(session, now)
         self._rest_others()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
-            await run_sync(self._backend.touch, session.space, now)
+            await run_sync(session.space.touch, now)
             session.recorded = now
 
     def _mark_used(self, session: OpenSession, now: float) -> None:
@@ -324,8 +325,7 @@ class SessionRegistry:
         if now >= self._next_sweep:
             self._next_sweep = now + self._ttl / SWEEPS_PER_TTL
             try:
-                checked = await run_sync(self._backend.now, now)
-                await run_sync(self._backend.delete_unused, checked - self._ttl)
+                await run_sync(self._backend.expire, now, self._ttl)
             except EvidenceStoreError as error:
                 logger.warning("cannot delete expired sessions: %s", error)
 
@@ -341,7 +341,7 @@ class SessionRegistry:
             expires=self._expiry(session_id, info.used),
             items=info.items,
             searches=info.searches,
-            is_open=session_id in self._sessions,
+            damage=info.damage,
         )
 
     async def _make_room(self) -> None:
@@ -374,9 +374,9 @@ class SessionRegistry:
                     lock.release()
 
     async def _close(self, session: OpenSession) -> None:
-        if session.used > session.recorded and self.lasting and not self.shared:
+        if session.used > session.recorded and self.lasting and not self._backend.remote:
             with contextlib.suppress(EvidenceStoreError):
-                await run_sync(self._backend.touch, session.space, session.used)
+                await run_sync(session.space.touch, session.used)
         await self._detach(session, self._backend.release)
 
     async def _delete(self, session: OpenSession) -> None:

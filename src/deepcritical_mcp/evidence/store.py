@@ -83,7 +83,8 @@ class EvidenceStore(SessionAccess):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings to include in results from this session."""
-        warnings = list(filter(None, (self._warning, self._embedder.warning)))
+        damage = self._space.info.damage if self._space is not None else ""
+        warnings = list(filter(None, (self._warning, damage, self._embedder.warning)))
         if self._catalogue is not None and not self._embedder.failure:
             warnings += unfinished(self._catalogue)
         return tuple(warnings)

@@ -311,8 +311,7 @@ class EvidencePage(Value):
 
 class SessionSummary(Value):
     """One line about a session: times in UTC, "YYYY-MM-DD HH:MM", and the day until which it is kept if nobody uses it;
-    "" = unknown, or until the server ends. `evidence` counts items, `searches` those of its log; -1 = unknown.
-    `open_elsewhere`: another window has it open, and must be closed before it can be continued here."""
+    "" = unknown, or until the server ends. `evidence` counts items, `searches` those of its log; -1 = unknown."""
 
     session_id: str
     title: str = ""
@@ -321,7 +320,6 @@ class SessionSummary(Value):
     kept_until: str = ""
     evidence: int = 0
     searches: int = 0
-    open_elsewhere: bool = False
 
 
 class SessionList(Value):

@@ -117,7 +117,7 @@ async def _default_session(ctx: ToolContext, may_open: bool) -> CallSession:
     registry, owner = (await application(ctx).services()).sessions, caller()
     if key := _default_key(ctx):
         # The caller's next call may reach another replica, which has a default session of its own.
-        elsewhere = key.startswith(CALLER_KEY) and registry.shared
+        elsewhere = key.startswith(CALLER_KEY) and registry.remote
         return CallSession(await registry.default(key, owner=owner), announce=elsewhere)
     if not may_open:
         raise SessionRequiredError()

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.models import QUERY_LIMIT, SessionList, SessionSummary
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.call_session import ToolContext, application, current_id, finds_titles, own_sessions
+from deepcritical_mcp.tools.call_session import ToolContext, application, caller, current_id, finds_titles, own_sessions
 from deepcritical_mcp.tools.session_titles import day, minute, with_words
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -24,6 +24,7 @@ ONLY_THIS = (
     "This server does not ask who calls, so it lists only the session of this connection. Others are found by the "
     "session_id that their results show."
 )
+MAX_EXPIRED = 5
 KEPT_LATER = "A session without a date is empty: it is kept once there is something in it."
 NONE_HERE = "A search opens one; to continue it, pass the session_id that its result shows."
 
@@ -41,7 +42,7 @@ async def list_sessions(
     page = matching[offset : offset + PAGE]
     following = offset + len(page)
     registry = (await application(ctx).services()).sessions
-    elsewhere = await registry.open_elsewhere([one.session_id for one in page])
+    expired = await registry.expired(owner=caller()) if finds_titles(ctx) else []
     beyond = [f"offset {offset} is beyond the last session."] if offset >= len(matching) > 0 else []
     empty = KEPT_LATER if registry.lasting and not all(one.expires for one in page) else ""
     chosen = "" if registry.lasting or not own else "Sessions are kept in memory and end with the server."
@@ -49,29 +50,41 @@ async def list_sessions(
         session_id=await current_id(ctx),
         total=len(own),
         matching=len(matching),
-        sessions=tuple(_summary(one, open_elsewhere=one.session_id in elsewhere) for one in page),
+        sessions=tuple(map(_summary, page)),
         next_offset=following if following < len(matching) else -1,
         warnings=tuple(
-            filter(None, (*beyond, empty, registry.warning or chosen, "" if finds_titles(ctx) else ONLY_THIS)),
+            filter(
+                None,
+                (
+                    *beyond,
+                    empty,
+                    registry.warning or chosen,
+                    "" if finds_titles(ctx) else ONLY_THIS,
+                    *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
+                    *map(_expired, expired[:MAX_EXPIRED]),
+                ),
+            ),
         ),
-        next_step=_next_step(query, own, page, elsewhere) if own or finds_titles(ctx) else NONE_HERE,
+        next_step=_next_step(query, own, page) if own or finds_titles(ctx) else NONE_HERE,
     )
 
 
-def _next_step(query: str, own: list[KeptSession], page: list[KeptSession], elsewhere: set[str]) -> str:
+def _next_step(query: str, own: list[KeptSession], page: list[KeptSession]) -> str:
     if not own:
         return NO_SESSIONS
     if not page:
         return f'No title has all words of "{query}": use fewer, or none to list all.' if query else "Use offset=0."
-    free = next((one.session_id for one in page if one.session_id not in elsewhere), "")
-    steps = (
-        [f'To continue one, pass its title or id: list_evidence session_id="{free}" shows what it has.'] if free else []
+    return f'To continue one, pass its title or id: list_evidence session_id="{page[0].session_id}" shows what it has.'
+
+
+def _expired(session: KeptSession) -> str:
+    return (
+        f'"{session.title}" has not been used for its time, and is deleted within a month; to take it back, run: '
+        f"deepcritical-mcp sessions undo {session.session_id}"
     )
-    steps += ["What is open in another window can be continued here once that is closed."] if elsewhere else []
-    return " ".join(steps)
 
 
-def _summary(session: KeptSession, *, open_elsewhere: bool) -> SessionSummary:
+def _summary(session: KeptSession) -> SessionSummary:
     return SessionSummary(
         session_id=session.session_id,
         title=session.title,
@@ -80,7 +93,6 @@ def _summary(session: KeptSession, *, open_elsewhere: bool) -> SessionSummary:
         kept_until=day(session.expires),
         evidence=session.items,
         searches=session.searches,
-        open_elsewhere=open_elsewhere,
     )
 
 

@@ -277,7 +277,6 @@ def _sessions(result: SessionList) -> tuple[str, list[str]]:
             f"created {one.created}" if one.created else "",
             f"last used {one.last_used} UTC" if one.last_used else "",
             f"kept until {one.kept_until}" if one.kept_until else "",
-            "open in another window" if one.open_elsewhere else "",
             "the current one" if one.session_id == result.session_id else "",
         ]
         title = f" “{inert(one.title)}”" if one.title else ""

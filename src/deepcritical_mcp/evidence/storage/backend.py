@@ -5,30 +5,41 @@ Everything here blocks; call it in a worker thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, new_session_id
+from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
 
 
 class Space(Protocol):
     """The place of one session.
 
     Every method raises SessionNotFoundError if the session is gone, and EvidenceStoreError if the store fails.
+
+    Attributes:
+        lock: held by the thread that changes the session.
     """
 
     session_id: str
-    info: SessionInfo
-    usable: bool
-    """False after a failure that only opening the session again repairs."""
+    lock: threading.RLock
 
-    def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
-        """Everything stored, or only what was written `since` (Unix milliseconds), page by page, unordered."""
+    @property
+    def info(self) -> SessionInfo:
+        """What the session says of itself."""
+        ...
+
+    def read(self) -> Iterator[list[KeptItem]]:
+        """Everything stored, page by page, unordered."""
+        ...
+
+    def news(self) -> Iterator[list[KeptItem]]:
+        """What other processes have written since the last look, page by page, unordered."""
         ...
 
     def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
@@ -62,10 +73,6 @@ class Space(Protocol):
         """The vectors [passages, dimension] by id; `parts` has the number of passages of each."""
         ...
 
-    def forget_vectors(self, ids: Iterable[str]) -> None:
-        """Drop cached vectors, because another process may have changed them."""
-        ...
-
     def index(self) -> Mapping[str, NDArray[Any]]:
         """What `keep_index` kept; {} where nothing is kept, or if it cannot be read."""
         ...
@@ -73,11 +80,6 @@ class Space(Protocol):
     def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
         """Keep what was derived from the session, in place of what was kept earlier, if this place can; it may be
         lost at any time."""
-        ...
-
-    def load_vectors(self, known: Mapping[str, NDArray[np.float32]], others: Mapping[str, int]) -> None:
-        """Cache vectors that need not be read again; `others` has the number of passages of each other publication
-        that has vectors."""
         ...
 
     def keep_document(self, name: str, content: str) -> None:
@@ -111,6 +113,9 @@ class Space(Protocol):
     def rest(self) -> None:
         """Give back memory until it is used again; no other call may use the space meanwhile."""
 
+    def close(self) -> None:
+        """Stop using the session; in memory, it is gone."""
+
     def delete(self) -> None:
         """Delete the session with all its evidence."""
         ...
@@ -124,12 +129,14 @@ class Backend(Protocol):
         advice: what to do if it cannot be reached or written to.
         lasting: whether a closed session can be opened again.
         shared: whether other processes may change an open session.
+        remote: whether these may be on other machines.
         batch: publications per write.
         limit: how many sessions may be open at once.
         max_awake: how many of them may be awake besides those in use; the others rest.
         max_memory: how many bytes their indexes may take together; those of one session may take more.
         undo_seconds: for how long a deleted session can be restored; 0.0 if it cannot.
         ttl: seconds for which an unused session is kept, unless a setting says otherwise.
+        expires_by_use: whether a session is gone as soon as it has not been used for `ttl`; else `expire` decides.
         warning: what every result must say about where sessions are kept; "" = nothing.
     """
 
@@ -137,6 +144,8 @@ class Backend(Protocol):
     advice: str = ""
     lasting: bool
     shared: bool
+    remote: bool = False
+    expires_by_use: bool = True
     batch: int
     limit: int
     max_awake: int = 1_000
@@ -149,13 +158,6 @@ class Backend(Protocol):
     def configured(cls, settings: Settings) -> Self | None:
         """The backend as the settings describe it, None if they do not choose it. Connects to nothing yet."""
         ...
-
-    def prepare(self) -> None:
-        """Do ahead of time what the next session costs; `next_id` hands it out. A failure shows when it is used."""
-
-    def next_id(self) -> str:
-        """The id for the next session."""
-        return new_session_id()
 
     def create(self, session_id: str, info: SessionInfo) -> Space:
         """Create a session and open it; where that costs something, only when something is first kept in it.
@@ -170,13 +172,14 @@ class Backend(Protocol):
 
         Raises:
             SessionNotFoundError: there is no such session.
-            SessionBusyError: another process has it open.
+            SessionBusyError: another process does not let go of it.
             EvidenceStoreError: it cannot be read.
         """
         ...
 
     def release(self, space: Space) -> None:
         """Close an open session; if the backend is not lasting, delete it."""
+        space.close()
 
     def delete(self, space: Space) -> None:
         """Close an open session and delete it; see `restore`."""
@@ -189,36 +192,28 @@ class Backend(Protocol):
     def restore(self, session_id: str, owner: str) -> None:
         """Take back the deletion of a session of `owner`, if it was deleted less than `undo_seconds` ago."""
 
-    def has(self, session_id: str) -> bool:
-        """Whether an open session is still where it was, as far as that can be told at once."""
-        return True
-
-    def is_elsewhere(self, session_id: str) -> bool:
-        """Whether another process has a session open which only one can have open."""
-        return False
+    def state(self, session_id: str) -> Literal["here", "replaced", "gone"]:
+        """Whether an open session is still where it was, as far as that can be told at once, and not another one."""
+        return "here"
 
     def is_begun(self, session_id: str) -> bool:
         """Whether an open session lasts; False until something is kept in it, where an empty one leaves nothing."""
         return True
 
     def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
-        """The kept sessions of `owner` (None = of all) by id, opened by any process, expired ones too; opens none.
+        """The kept sessions of `owner` (None = of all) by id, opened by any process; opens and deletes none.
 
         Raises:
             EvidenceStoreError: the place cannot be read.
         """
         return {}
 
-    def now(self, clock: float) -> float:
-        """The time (Unix seconds) to judge by what is unused: `clock`, unless the place itself knows better."""
-        return clock
+    def expired(self, owner: str | None) -> dict[str, SessionInfo]:
+        """Those that nobody has used for their time, and that can be restored."""
+        return {}
 
-    def touch(self, space: Space, now: float) -> None:
-        """Record that an open session was used at `now` (Unix seconds)."""
-        space.touch(now)
-
-    def delete_unused(self, since: float) -> None:
-        """Delete the closed sessions that were last used before `since` (Unix seconds)."""
+    def expire(self, now: float, ttl: float) -> None:
+        """Delete the closed sessions that have not been used for `ttl` seconds at Unix time `now`; see `expired`."""
 
     def check(self) -> None:
         """Check that sessions can be kept.

@@ -10,10 +10,10 @@ import httpx
 from chromadb.errors import ChromaError, NotFoundError
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
+from deepcritical_mcp.evidence.storage.session_file import DISK_FULL
 
 logger = logging.getLogger(__name__)
 
-DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
 _DAMAGE = ("malformed", "not a database", "corrupt")
 _REASONS = {
     "the Chroma server does not respond. Evidence stored earlier is safe; try again in a moment.": (

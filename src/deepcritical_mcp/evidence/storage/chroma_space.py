@@ -1,4 +1,4 @@
-"""Storage of a session in Chroma: in memory, in a folder of its own, or on a server.
+"""Storage of a session on a Chroma server.
 
 Everything here blocks and runs in worker threads. A session is one collection named after the session, with
 our unit vectors, compared by cosine. A publication is one record for each of its passages; the first carries the whole
@@ -12,26 +12,26 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from chromadb.config import Settings as ChromaSettings
 from chromadb.errors import NotFoundError
 from numpy.typing import NDArray
 
-from deepcritical_mcp.errors import SessionNotFoundError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.chroma_failures import translated
 from deepcritical_mcp.evidence.storage.collection_metadata import (
+    FORMAT,
     collection_metadata,
     collection_title,
     session_info,
 )
 from deepcritical_mcp.evidence.storage.item_rows import first_row, item_of, progress_row, record_rows
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
-from deepcritical_mcp.evidence.storage.upgrade import FORMAT, PAGE, is_of_version_0_1, upgrade
+from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, now
 from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, id_and_part, part_id, stacked
 
 if TYPE_CHECKING:
@@ -48,20 +48,18 @@ WORDS = "-words"
 # 3.5 ms instead of 11 ms with the defaults of 100 and 1,000; stalls of 5 ms instead of 20 ms).
 HNSW: CreateHNSWConfiguration = {"space": "cosine", "batch_size": 20, "sync_threshold": 40}
 _DOCUMENT = "document"
-
-
-def chroma_settings() -> ChromaSettings:
-    """Settings for any Chroma client: no .env file from the working directory, no telemetry."""
-    return ChromaSettings(_env_file=None, anonymized_telemetry=False)  # pyright: ignore[reportCallIssue]
+PAGE = 200
+"""Records read at once: 10 ms in Chroma, which holds the GIL meanwhile."""
+QUIET = 10_000
+CLOCKS_DIFFER = 2_000
+"""Milliseconds."""
 
 
 class ChromaSpace:
     """One session's collections; see `Space`. Vectors that were asked for or written are cached in memory."""
 
-    usable = True
     batch = 64
     """Records per write."""
-    hnsw: ClassVar[CreateHNSWConfiguration] = HNSW
 
     def __init__(self, client: Client, session_id: str, info: SessionInfo) -> None:
         self.session_id = session_id
@@ -70,6 +68,9 @@ class ChromaSpace:
         self._vectors: Collection | None = None
         self._words: Collection | None = None
         self._table = VectorTable()
+        self.lock = threading.RLock()
+        self._states: dict[str, tuple[int, int]] = {}
+        """When each item that is known was written, and its further vectors."""
 
     @classmethod
     def create(cls, client: Client, session_id: str, info: SessionInfo) -> Self:
@@ -97,16 +98,29 @@ class ChromaSpace:
             space = cls(client, session_id, replace(info, model=model, title=collection_title(collections[1])))
             space._vectors, space._words = collections
             if (found[0].metadata or {}).get("format") != FORMAT:
-                upgrade(space._vectors, space._words, space._words_collection)
-                for collection in found:
-                    collection.modify(metadata=collection_metadata(info))
+                raise EvidenceStoreError("Version 0.1 kept this session. This version cannot read it, and leaves it.")
             if space._vectors is None:
                 space._vectors = space._create(session_id)
             elif info.model != model:
                 space._discard_vectors(space._vectors)
         return space
 
-    def read(self, since: int = 0) -> Iterator[list[KeptItem]]:
+    def read(self) -> Iterator[list[KeptItem]]:
+        self._states.clear()
+        return self._both()
+
+    def news(self) -> Iterator[list[KeptItem]]:
+        latest = max(itertools.chain.from_iterable(self._states.values()), default=0)
+        # Clocks may be a little behind, as long as anybody is writing.
+        since = max(1, latest + 1 if now() - latest > QUIET else latest - CLOCKS_DIFFER)
+        known = dict(self._states)
+        for items in self._both(since):
+            some = [item for item in items if _state(item) > known.get(item.publication.id, (-1, -1))]
+            for item in some:  # another process may have changed its vectors
+                self._table.cut(item.publication.id)
+            yield some
+
+    def _both(self, since: int = 0) -> Iterator[list[KeptItem]]:
         self._look_for_words()
         if self._vectors is not None:
             yield from self._pages(self._vectors, True, since)
@@ -114,19 +128,17 @@ class ChromaSpace:
             yield from self._pages(self._words, False, since)
 
     def _pages(self, collection: Collection, embedded: bool, since: int = 0) -> Iterator[list[KeptItem]]:
-        is_current = False
-        while not is_current:
-            is_current = True
-            for rows in self._rows(collection, since):
-                with self._using("read the session"):
-                    if any(map(is_of_version_0_1, rows)):
-                        upgrade(self._vectors, self._words, self._words_collection)
-                        is_current = False
-                        break
-                    items = [item_of(row, embedded) for row in rows if "publication" in row]
-                for item in items:
-                    self._table.set_source(item.publication.id, item.publication.source)
-                yield items
+        for rows in self._rows(collection, since):
+            with self._using("read the session"):
+                items = [item_of(row, embedded) for row in rows if "publication" in row]
+            self._note(items)
+            yield items
+
+    def _note(self, items: Iterable[KeptItem]) -> None:
+        for item in items:
+            id = item.publication.id
+            self._table.set_source(id, item.publication.source)
+            self._states[id] = max(_state(item), self._states.get(id, (-1, -1)))
 
     def _rows(self, collection: Collection, since: int) -> Iterator[Sequence[Mapping[str, Any]]]:
         """The metadata of all records, or of what was written `since`, page by page."""
@@ -160,6 +172,7 @@ class ChromaSpace:
                     embeddings=placeholders(len(plain)),
                     metadatas=[first_row(item) for item in plain],
                 )
+        self._note(item for item, _ in rows)
 
     def _upsert(
         self, main: Collection, rows: Sequence[tuple[KeptItem, Sequence[Vector]]], most: int | None = None
@@ -185,6 +198,7 @@ class ChromaSpace:
                 self._upsert_parts(item, first + start, vectors[start : start + self.batch])
             self._main.update(ids=[item.publication.id], metadatas=[progress_row(item)])
         self._table.put(item.publication.id, first, vectors)
+        self._note([item])
 
     def rewrite(self, *items: KeptItem) -> None:
         with self._writing():
@@ -194,8 +208,7 @@ class ChromaSpace:
                     collection.update(
                         ids=[one.publication.id for one in some], metadatas=[first_row(one) for one in some]
                     )
-            for item in items:
-                self._table.set_source(item.publication.id, item.publication.source)
+        self._note(items)
 
     def remove_parts(self, id: str, parts: Sequence[int]) -> None:
         with self._writing():
@@ -224,7 +237,7 @@ class ChromaSpace:
 
     def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         table, changes = self._table, self._table.changes
-        unseen = [(id, count) for id, count in parts.items() if not (table.complete or table.has(id, count))]
+        unseen = [(id, count) for id, count in parts.items() if table.count(id) < count]
         if unseen:
             ids = [part_id(id, part) for id, count in unseen for part in range(count)]
             keys: list[str] = []
@@ -245,19 +258,11 @@ class ChromaSpace:
     def _cached(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         return {id: some for id, count in parts.items() if (some := self._table.get(id, count)) is not None}
 
-    def forget_vectors(self, ids: Iterable[str]) -> None:
-        for id in ids:
-            self._table.cut(id)
-
     def index(self) -> Mapping[str, NDArray[Any]]:
         return {}
 
     def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
         pass
-
-    def load_vectors(self, known: Mapping[str, NDArray[np.float32]], others: Mapping[str, int]) -> None:
-        for id, some in known.items():
-            self._table.put(id, 0, some)
 
     def rest(self) -> None:
         self._table.clear()
@@ -315,6 +320,9 @@ class ChromaSpace:
                 self._words_collection().modify(metadata=collection_metadata(self.info) | {"title": title})
         self.info = replace(self.info, title=kept or title)
 
+    def close(self) -> None:
+        pass
+
     def delete(self) -> None:
         with translated("delete the session"):
             for name in (self.session_id + WORDS, self.session_id):
@@ -336,7 +344,7 @@ class ChromaSpace:
     def _create(self, name: str) -> Collection:
         return self._client.create_collection(
             name,
-            configuration={"hnsw": self.hnsw},
+            configuration={"hnsw": HNSW},
             metadata=collection_metadata(self.info),
             embedding_function=None,
             get_or_create=True,
@@ -376,6 +384,10 @@ def placeholders(count: int) -> NDArray[np.float32]:
 
 def _document_id(name: str) -> str:
     return f"{_DOCUMENT}{PART}{name}"
+
+
+def _state(item: KeptItem) -> tuple[int, int]:
+    return item.written, item.progressed
 
 
 def _has_long_text(item: KeptItem) -> bool:

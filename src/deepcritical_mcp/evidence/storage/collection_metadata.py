@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from deepcritical_mcp.evidence.storage.rows import SessionInfo
-from deepcritical_mcp.evidence.storage.upgrade import FORMAT
 
 if TYPE_CHECKING:
     from chromadb import Collection
+
+FORMAT = 2
+"""Written next to each session; version 0.1 wrote none."""
 
 
 def session_info(metadata: Mapping[str, Any] | None) -> SessionInfo:

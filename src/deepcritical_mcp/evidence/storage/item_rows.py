@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from deepcritical_mcp.evidence.storage.rows import KeptItem, dumped, restored
-from deepcritical_mcp.evidence.storage.upgrade import UNREADABLE
+from deepcritical_mcp.evidence.storage.rows import KeptItem, dumped, restored, sharing
 from deepcritical_mcp.models import Publication
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def first_row(item: KeptItem) -> Metadata:
         "similar": "\n".join(item.similar),
         "publication": dumped(item.publication),
         "given": json.dumps([dumped(one) for one in item.given]),
-        **UNREADABLE,
+        "evidence": "",  # makes version 0.1 fail, which would otherwise show an empty session
     }
 
 
@@ -54,7 +53,7 @@ def item_of(row: Mapping[str, Any], embedded: bool) -> KeptItem:
         written=int(row["written"]),
         progressed=int(row.get("progressed", 0)),
         similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
-        given=tuple(map(partial(_sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
+        given=tuple(map(partial(sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
     )
 
 
@@ -62,9 +61,3 @@ def _digest(publication: Publication) -> str:
     """Tells texts apart."""
     texts = "\n".join((publication.title, *(text.content for text in publication.texts)))
     return hashlib.blake2b(texts.encode(errors="replace"), digest_size=8).hexdigest()
-
-
-def _sharing(publication: Publication, member: Publication) -> Publication:
-    """`member` with the texts that `publication` has from it, instead of copies."""
-    texts = tuple(next((one for one in publication.texts if one == text), text) for text in member.texts)
-    return member.model_copy(update={"texts": texts})

@@ -14,14 +14,14 @@ from chromadb.errors import NotFoundError, error_types
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderTimeoutError
-from deepcritical_mcp.evidence.storage.backend import Backend
+from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.chroma_failures import translated
 from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
-from deepcritical_mcp.evidence.storage.chroma_space import WORDS, chroma_settings
+from deepcritical_mcp.evidence.storage.chroma_space import PAGE, WORDS
+from deepcritical_mcp.evidence.storage.collection_index import chroma_settings
 from deepcritical_mcp.evidence.storage.collection_metadata import session_info
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
 from deepcritical_mcp.evidence.storage.server_space import TURN, ServerSpace
-from deepcritical_mcp.evidence.storage.upgrade import PAGE
 from deepcritical_mcp.net.breaker import CircuitBreaker
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class ServerBackend(Backend):
     title = "Chroma server"
     advice = "Start the server that DEEPCRITICAL_CHROMA_URL names, or unset it."
     lasting = True
-    shared = True
+    shared = remote = True
     batch = SERVER_BATCH
 
     def __init__(self, settings: ChromaServerSettings, *, limit: int) -> None:
@@ -63,6 +63,9 @@ class ServerBackend(Backend):
     def open(self, session_id: str, model: str) -> ServerSpace:
         return ServerSpace.open(self._client(), session_id, model)
 
+    def delete(self, space: Space) -> None:
+        space.delete()
+
     def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
         with translated("list the sessions"):
             found = {one.name: session_info(one.metadata) for one in self._collections()}
@@ -73,9 +76,9 @@ class ServerBackend(Backend):
             if is_session_id(name) and owner in (None, info.owner)
         }
 
-    def delete_unused(self, since: float) -> None:
+    def expire(self, now: float, ttl: float) -> None:
         with translated("delete old sessions"):
-            for name in [one.name for one in self._collections() if _is_unused(one, since)]:
+            for name in [one.name for one in self._collections() if _is_unused(one, now - ttl)]:
                 with contextlib.suppress(NotFoundError):
                     self._client().delete_collection(name)
 

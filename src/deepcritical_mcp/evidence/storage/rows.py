@@ -44,8 +44,11 @@ def restored(text: str) -> Publication:
     Raises:
         ValueError: the text was not written by `dumped`.
     """
+    return _publication(json.loads(text))
+
+
+def _publication(row: dict[str, Any]) -> Publication:
     try:
-        row = cast("dict[str, Any]", json.loads(text))
         nested = {
             "texts": tuple(_text(one) for one in row.pop("texts")),
             "authors": tuple(AuthorName(*one) for one in row.pop("authors", ())),
@@ -79,6 +82,7 @@ class SessionInfo:
         used, created: its last use and its beginning (Unix seconds); 0.0 = unknown.
         title: the user's, else the first query, else "".
         items, searches: publications and entries of the log; -1 = unknown, as of versions that did not count.
+        damage: what was lost when its file was found damaged, for people; "" if that never was.
     """
 
     owner: str
@@ -88,6 +92,7 @@ class SessionInfo:
     title: str = ""
     items: int = -1
     searches: int = -1
+    damage: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,35 @@ class KeptItem:
         """When a change of it is written (Unix milliseconds): later than itself, even by a clock that is behind that of
         the process that wrote it."""
         return max(now(), self.written + 1)
+
+
+def packed(item: KeptItem) -> bytes:
+    """An item without its vectors, serialized."""
+    row = {"order": item.order, "written": item.written, "similar": item.similar}
+    given = ",".join(map(dumped, item.given))
+    text = f'{json.dumps(row)[:-1]},"publication":{dumped(item.publication)},"given":[{given}]}}'
+    return text.encode("utf-8", "surrogatepass")
+
+
+def unpacked(data: bytes) -> KeptItem:
+    """The item that `packed` was given; raises ValueError."""
+    row = cast("dict[str, Any]", json.loads(data.decode("utf-8", "surrogatepass")))
+    publication = _publication(row["publication"])
+    return KeptItem(
+        publication=publication,
+        order=row["order"],
+        parts=1,
+        embedded=False,
+        written=row["written"],
+        similar=tuple(row["similar"]),
+        given=tuple(sharing(publication, _publication(one)) for one in row["given"]),
+    )
+
+
+def sharing(publication: Publication, member: Publication) -> Publication:
+    """`member` with the texts that `publication` has from it, instead of copies."""
+    texts = tuple(next((one for one in publication.texts if one == text), text) for text in member.texts)
+    return member.model_copy(update={"texts": texts})
 
 
 class NearPassage(NamedTuple):

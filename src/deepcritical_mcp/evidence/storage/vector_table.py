@@ -31,15 +31,10 @@ _FREE = -1
 
 
 class VectorTable:
-    """Vectors by publication and passage. Thread-safe; who needs several steps at once holds `lock`.
+    """Vectors by publication and passage. Thread-safe; who needs several steps at once holds `lock`."""
 
-    Attributes:
-        complete: whether every vector of the session is here; if not, those that are here are right.
-    """
-
-    def __init__(self, *, complete: bool = False) -> None:
+    def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.complete = complete
         self._matrix: NDArray[np.float32] = np.empty((0, 0), np.float32)
         self._rows: dict[str, list[int]] = {}
         """The rows of each publication, in passage order."""
@@ -52,12 +47,16 @@ class VectorTable:
         self._free: list[int] = []
         self.changes = 0
         """Counts up whenever vectors are set or removed."""
+        self._changed: dict[str, None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._places) - len(self._free)
 
     def put(self, id: str, first: int, vectors: Sequence[Vector] | NDArray[np.float32]) -> None:
         """Set the vectors of a publication from passage `first` on, unless earlier ones are missing here."""
         new = np.asarray(vectors, np.float32)
         with self.lock:
-            self.changes += 1
+            self._note(id)
             rows = self._rows.get(id, [])
             if not len(new) or first > len(rows):
                 return
@@ -72,13 +71,14 @@ class VectorTable:
         """Set the source of a publication, which may have no vectors yet."""
         with self.lock:
             label = self._source_of[id] = self._sources.setdefault(source, len(self._sources))
-            if id in self._rows:
+            if id in self._rows and (self._labels[self._rows[id]] != label).any():
                 self._labels[self._rows[id]] = label
+                self._note(id)
 
     def cut(self, id: str, first: int = 0) -> None:
         """Remove the vectors of a publication from passage `first` on."""
         with self.lock:
-            self.changes += 1
+            self._note(id)
             rows = self._rows.get(id, [])
             gone = rows[first:]
             self._labels[gone] = _FREE
@@ -89,18 +89,43 @@ class VectorTable:
                 self._source_of.pop(id, None)
 
     def clear(self) -> None:
-        """Remove everything; the table is not complete any more."""
+        """Remove everything."""
         with self.lock:
-            self.complete = False
             self.changes += 1
+            self._changed = None
             self._matrix, self._labels = np.empty((0, 0), np.float32), np.empty(0, np.int16)
             self._rows, self._places, self._free, self._source_of = {}, [], [], {}
 
-    def has(self, id: str, count: int) -> bool:
-        """Whether the first `count` vectors of a publication are here."""
-        return len(self._rows.get(id, ())) >= count
+    def count(self, id: str) -> int:
+        """How many vectors of a publication are here."""
+        return len(self._rows.get(id, ()))
 
-    def get(self, id: str, count: int) -> NDArray[np.float32] | None:
+    def source(self, id: str) -> str:
+        """The source of a publication; "" if it is unknown."""
+        label = self._source_of.get(id, 0)
+        return next(source for source, one in self._sources.items() if one == label)
+
+    def take_changed(self, limit: int) -> list[str]:
+        """The next publications that have changed since all were taken; at first all count as changed."""
+        with self.lock:
+            if self._changed is None:
+                self._changed = dict.fromkeys(self._rows)
+            taken = list(self._changed)[:limit]
+            for id in taken:
+                del self._changed[id]
+            return taken
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether `take_changed` would give any."""
+        return self._changed is None or bool(self._changed)
+
+    def _note(self, id: str) -> None:
+        self.changes += 1
+        if self._changed is not None:
+            self._changed[id] = None
+
+    def get(self, id: str, count: int | None = None) -> NDArray[np.float32] | None:
         """The first vectors [passages, dimension] of a publication, at most `count`; None if there are none."""
         with self.lock:
             rows = self._rows.get(id)

@@ -1,0 +1,354 @@
+"""The SQLite database of one session: a file that several processes may use at once, or memory.
+
+One table holds rows of a few kinds, each with a checksum, and one of them says how many there are, so that what is
+missing or damaged is noticed. The file has a rollback journal and no write-ahead log: between writes, which take
+milliseconds, one file is the whole session, and any copy of it is one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import sqlite3
+import threading
+import zlib
+from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self, cast
+
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.evidence.storage.rows import SessionInfo
+
+logger = logging.getLogger(__name__)
+
+Kind = Literal["session", "item", "vectors", "document", "index"]
+
+FORMAT = 3
+"""In SQLite's `user_version`; versions 0.1 and 0.2 kept sessions in folders."""
+BUSY_SECONDS = 15.0
+"""How long to wait for another process that is writing."""
+PAGE = 200
+"""Rows read at once."""
+COUNTED: tuple[Kind, ...] = ("item", "document")
+"""The kinds whose rows are counted; the others can be made again."""
+DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
+
+_SCHEMA = f"""
+CREATE TABLE rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, change INTEGER NOT NULL,
+  checksum INTEGER NOT NULL, value BLOB NOT NULL, UNIQUE (kind, key));
+CREATE INDEX rows_by_change ON rows (kind, change);
+PRAGMA user_version = {FORMAT};
+"""
+_PRAGMAS = """
+PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON;
+PRAGMA trusted_schema = OFF;
+"""
+_PUT = """
+INSERT INTO rows (kind, key, change, checksum, value) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key)
+DO UPDATE SET change = excluded.change, checksum = excluded.checksum, value = excluded.value
+"""
+_COLUMNS = "SELECT number, kind, key, change, checksum, value FROM rows"
+_ALL = f"{_COLUMNS} WHERE number > ? ORDER BY number LIMIT {PAGE}"
+_SINCE = f"{_COLUMNS} WHERE kind = ? AND change > ? AND number > ? ORDER BY number LIMIT {PAGE}"
+_ONE = f"{_COLUMNS} WHERE kind = ? AND key = ?"
+_LAST = "\U0010ffff"
+"""Behind all that begins the same."""
+_COUNT = f"SELECT count(*) FROM rows WHERE kind IN {COUNTED}"
+
+
+class Row(NamedTuple):
+    """A row, with the number of the change that wrote it."""
+
+    kind: Kind
+    key: str
+    change: int
+    checksum: int
+    value: bytes
+
+    def is_intact(self, owner: str) -> bool:
+        """Whether it is as it was written, in a session of that owner."""
+        return self.checksum == checksum(owner, self.kind, self.key, self.value)
+
+
+class DamagedFileError(EvidenceStoreError):
+    """A session's file is not as it was written."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The file of this session is damaged. Try again: it is opened anew, what can be read is kept, and what is "
+            "lost is named."
+        )
+
+
+class SessionFile:
+    """An open database. Thread-safe: one thread uses it at a time.
+
+    Every method raises EvidenceStoreError if the file cannot be read or written, DamagedFileError if it is damaged,
+    SessionBusyError if another process does not let go of it, and SessionNotFoundError if it is gone.
+
+    Attributes:
+        lock: held by the thread that uses it.
+        info: what the session says of itself, as last read or written.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, info: SessionInfo) -> None:
+        self.lock = threading.RLock()
+        self.info = info
+        self._connection = connection
+        self._is_writing = self._has_written = False
+
+    @classmethod
+    def create(cls, path: Path | None, info: SessionInfo) -> Self:
+        """A new, empty session, in memory if `path` is None. There must be no file yet."""
+        with failures("open a session"):
+            if path is not None:
+                path.touch(0o600, exist_ok=False)  # the files that SQLite makes beside it get the same mode
+            connection = _connected(str(path or ":memory:"))
+            connection.executescript(_SCHEMA)
+        file = cls(connection, info)
+        with file.writing():
+            file.set_info(info)
+        return file
+
+    @classmethod
+    def open(cls, path: Path, *, patience: float = BUSY_SECONDS) -> Self:
+        """The session in that file, of which only what it says of itself has been read; see `check`. `patience` are
+        the seconds to wait for another process that is writing."""
+        with failures("open the session"):
+            if not path.is_file():
+                raise SessionNotFoundError()
+            connection = _connected(f"{path.absolute().as_uri()}?mode=rw", patience)
+        try:
+            with failures("open the session"):
+                version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version > FORMAT:
+                raise EvidenceStoreError("A later version of deepcritical-mcp has kept this session. Update this one.")
+            file = cls(connection, SessionInfo("", ""))
+            file.refresh()
+        except BaseException:
+            connection.close()
+            raise
+        return file
+
+    def close(self) -> None:
+        """Close the database; one in memory is gone."""
+        with self.lock:
+            self._connection.close()
+
+    def check(self) -> None:
+        """Raise DamagedFileError unless everything is as it was written."""
+        with self.lock, failures("open the session"):
+            is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+            owner, count = self.info.owner, self._own_row()[1]
+            if not (is_ok and count == self._count()):
+                raise DamagedFileError()
+            if not all(row.is_intact(owner if row.kind != "session" else "") for row in self.rows()):
+                raise DamagedFileError()
+
+    @contextlib.contextmanager
+    def writing(self) -> Generator[None]:
+        """A transaction: what is written in it is there as a whole or not at all, and no other process writes
+        meanwhile. One within another is part of it."""
+        with self.lock:
+            if self._is_writing:
+                yield
+                return
+            with failures("keep the evidence"):
+                self._connection.execute("BEGIN IMMEDIATE")
+            self._is_writing, before = True, self.info
+            try:
+                if self._own_row_exists():
+                    self.refresh()
+                yield
+                with failures("keep the evidence"):
+                    if self._has_written:
+                        self._put_own_row()
+                    self._connection.execute("COMMIT")
+            except BaseException:
+                self.info = before
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._is_writing = self._has_written = False
+
+    @contextlib.contextmanager
+    def reading(self) -> Generator[None]:
+        """What is read within is of one moment."""
+        with self.lock:
+            if self._is_writing:
+                yield
+                return
+            with failures("read the session"):
+                self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("COMMIT")
+
+    def set_info(self, info: SessionInfo) -> None:
+        """Write what the session says of itself."""
+        with self.writing():
+            self.info, self._has_written = info, True
+
+    def put(self, kind: Kind, rows: Iterable[tuple[str, bytes]], change: int = 0) -> None:
+        """Write values by key, in place of earlier ones."""
+        with self._changing():
+            owner = self.info.owner
+            values = [(kind, key, change, checksum(owner, kind, key, value), value) for key, value in rows]
+            self._connection.executemany(_PUT, values)
+
+    def mark(self, kind: Kind, key: str, change: int) -> None:
+        """Let a row count as changed, so that other processes look at it again."""
+        with self._changing():
+            self._connection.execute("UPDATE rows SET change = ? WHERE kind = ? AND key = ?", (change, kind, key))
+
+    def delete(self, kind: Kind, keys: Iterable[str]) -> None:
+        """Delete rows, and overwrite what they said."""
+        with self._changing():
+            self._connection.executemany("DELETE FROM rows WHERE kind = ? AND key = ?", [(kind, key) for key in keys])
+
+    def value(self, kind: Kind, key: str) -> bytes | None:
+        """The value with that key."""
+        with self.lock, failures("read the session"):
+            found = self._connection.execute(_ONE, (kind, key)).fetchone()
+            return self._intact(Row(*found[1:])).value if found else None
+
+    def keys(self, kind: Kind, prefix: str = "") -> list[str]:
+        """The keys that begin so, in order."""
+        with self.lock, failures("read the session"):
+            query = "SELECT key FROM rows WHERE kind = ? AND key >= ? AND key < ? ORDER BY key"
+            return [key for (key,) in self._connection.execute(query, (kind, prefix, prefix + _LAST))]
+
+    def rows(self) -> Iterator[Row]:
+        """All rows, damaged ones too."""
+        return self._pages(_ALL)
+
+    def changed(self, kind: Kind, since: int = -1) -> Iterator[Row]:
+        """The rows of a kind which changes after number `since` have written."""
+        return map(self._intact, self._pages(_SINCE, kind, since))
+
+    def last_change(self, kind: Kind) -> int:
+        """The number of the latest change to rows of a kind; 0 before the first."""
+        with self.lock, failures("read the session"):
+            query = "SELECT max(change) FROM rows WHERE kind = ?"
+            return self._connection.execute(query, (kind,)).fetchone()[0] or 0
+
+    def state(self) -> int:
+        """A number that is another one after another process has written."""
+        with self.lock, failures("read the session"):
+            return self._connection.execute("PRAGMA data_version").fetchone()[0]
+
+    def refresh(self) -> None:
+        """Read what the session says of itself, which another process may have written."""
+        with self.lock:
+            self.info = self._own_row()[0]
+
+    @contextlib.contextmanager
+    def _changing(self) -> Generator[None]:
+        with self.writing(), failures("keep the evidence"):
+            self._has_written = True
+            yield
+
+    def _pages(self, query: str, *given: str | int) -> Iterator[Row]:
+        last, page = -1, [()]
+        while page:
+            with self.lock, failures("read the session"):
+                page = self._connection.execute(query, (*given, last)).fetchall()
+            for number, *values in page:
+                yield Row(*values)
+                last = number
+
+    def _intact(self, row: Row) -> Row:
+        if not row.is_intact(self.info.owner):
+            raise DamagedFileError()
+        return row
+
+    def _own_row_exists(self) -> bool:
+        with failures("keep the evidence"):
+            return self._connection.execute(_ONE, ("session", "")).fetchone() is not None
+
+    def _own_row(self) -> tuple[SessionInfo, int]:
+        """What the session says of itself, and how many rows of the counted kinds there are."""
+        with failures("open the session"):
+            found = self._connection.execute(_ONE, ("session", "")).fetchone()
+        if found is None or not Row(*found[1:]).is_intact(""):
+            raise DamagedFileError()
+        return own_row_of(found[-1])
+
+    def _put_own_row(self) -> None:
+        value = json.dumps({"info": vars(self.info), "rows": self._count()}, ensure_ascii=False).encode()
+        self._connection.execute(_PUT, ("session", "", 0, checksum("", "session", "", value), value))
+
+    def _count(self) -> int:
+        return self._connection.execute(_COUNT).fetchone()[0]
+
+
+def own_row_of(value: bytes) -> tuple[SessionInfo, int]:
+    """See `SessionFile._own_row`."""
+    try:
+        row = cast("dict[str, Any]", json.loads(value))
+        return SessionInfo(**row["info"]), int(row["rows"])
+    except (LookupError, TypeError, ValueError):
+        raise DamagedFileError() from None
+
+
+def checksum(owner: str, kind: str, key: str, value: bytes) -> int:
+    """The checksum (CRC-32) of a row in a session of that owner; the session's own row belongs to nobody."""
+    return zlib.crc32(value, zlib.crc32("\0".join((owner, kind, key)).encode("utf-8", "surrogatepass")))
+
+
+@contextlib.contextmanager
+def failures(action: str) -> Generator[None]:
+    """Translate what SQLite and the file system raise while the store tries to `action`; see `SessionFile`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translated(error, action) from error
+    except TimeoutError:  # an OSError too
+        raise
+    except OSError as error:
+        raise EvidenceStoreError(
+            f"The evidence store could not {action}: {error.strerror or type(error).__name__}. "
+            "DEEPCRITICAL_DATA_DIR must be a writable folder on a disk with space."
+        ) from error
+
+
+def _translated(error: sqlite3.Error, action: str) -> Exception:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None or code == sqlite3.SQLITE_READONLY_DBMOVED:  # closed, or moved, by who deleted it
+        return SessionNotFoundError()
+    logger.warning("sqlite could not %s: %s", action, getattr(error, "sqlite_errorname", type(error).__name__))
+    match code & 0xFF:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return SessionBusyError(
+                "Another program, e.g. a backup, has locked this session's file. What is kept in it is safe. Try again "
+                'when that program has finished, or pass "new" as session_id to open a fresh session.'
+            )
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
+            return DamagedFileError()
+        case sqlite3.SQLITE_FULL:
+            return EvidenceStoreError(f"The evidence store could not {action}: {DISK_FULL}")
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            reason = "DEEPCRITICAL_DATA_DIR must be a writable folder. Evidence stored earlier is safe."
+        case _:
+            reason = "its file cannot be read or written. Try again, or open a new session."
+    return EvidenceStoreError(f"The evidence store could not {action}: {reason}")
+
+
+def _connected(address: str, patience: float = BUSY_SECONDS) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        address,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=address.startswith("file:"),
+    )
+    try:
+        connection.executescript(_PRAGMAS)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

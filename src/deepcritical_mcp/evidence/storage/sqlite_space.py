@@ -1,0 +1,254 @@
+"""A session in an SQLite database, in a file or in memory, which is the truth; what finds its passages is built from
+it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from deepcritical_mcp.evidence.storage.collection_index import CollectionIndex
+from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, packed, unpacked
+from deepcritical_mcp.evidence.storage.session_file import SessionFile
+from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, id_and_part
+
+LOCAL_BATCH = 32
+"""Publications per write: all are compared with what the session holds at once."""
+
+
+class SqliteSpace:
+    """See `Space`. The file of a new session is created when something is first kept in it.
+
+    Args:
+        session_id: the session's.
+        info: what the session says of itself.
+        file: the session's; None before it is created.
+        create: creates it.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        info: SessionInfo,
+        *,
+        file: SessionFile | None = None,
+        create: Callable[[SessionInfo], SessionFile] | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self.lock = threading.RLock()
+        self._info = info
+        self._file = file
+        self._create = create
+        self._table = VectorTable()
+        self._index = CollectionIndex(session_id, self._table)
+        self._seen = 0
+        """The last change that this process knows."""
+        self._state = 0
+
+    @property
+    def info(self) -> SessionInfo:
+        return self._info if self._file is None else self._file.info
+
+    def read(self) -> Iterator[list[KeptItem]]:
+        with self.lock:
+            self.rest()
+            if self._file is None:
+                return iter(())
+            self._state = self._file.state()
+            with self._file.reading():
+                self._seen = self._file.last_change("item")
+                items = [row.value for row in self._file.changed("item")]
+                self._load_vectors(self._file, None)
+            return iter([self._known(map(unpacked, items))])
+
+    def news(self) -> Iterator[list[KeptItem]]:
+        with self.lock:
+            if self._file is None or (state := self._file.state()) == self._state:
+                return iter(())
+            with self._file.reading():
+                self._file.refresh()
+                rows = list(self._file.changed("item", since=self._seen))
+                self._load_vectors(self._file, [row.key for row in rows])
+            self._state, self._seen = state, max([self._seen, *(row.change for row in rows)])
+            return iter([self._known(unpacked(row.value) for row in rows)])
+
+    def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
+        with self._changing() as (file, change):
+            file.put("item", [(item.publication.id, packed(item)) for item, _ in rows], change)
+            for item, vectors in rows:
+                self._cut(file, item.publication.id, 0)
+                self._put_vectors(file, item, 0, vectors)
+
+    def extend(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
+        with self._changing() as (file, change):
+            file.mark("item", item.publication.id, change)
+            self._put_vectors(file, item, item.parts - len(vectors), vectors)
+
+    def rewrite(self, *items: KeptItem) -> None:
+        with self._changing() as (file, change):
+            file.put("item", [(item.publication.id, packed(item)) for item in items], change)
+            for item in items:
+                self._table.set_source(item.publication.id, item.publication.source)
+                self._cut(file, item.publication.id, item.vector_count)
+
+    def remove_parts(self, id: str, parts: Sequence[int]) -> None:
+        with self._changing() as (file, _):
+            self._cut(file, id, min(parts, default=0))
+            if 0 in parts:
+                file.delete("item", [id])
+
+    @contextlib.contextmanager
+    def turn(self) -> Generator[None]:
+        with self.lock, self._file.writing() if self._file else contextlib.nullcontext():
+            yield
+
+    def nearest(
+        self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
+    ) -> list[list[NearPassage]]:
+        if least > -1.0:  # what is nearly identical must not be missed
+            return self._table.nearest(vectors, limit, source, least)
+        return self._index.nearest(vectors, limit, source)
+
+    def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        return {id: some for id, count in parts.items() if (some := self._table.get(id, count)) is not None}
+
+    def index(self) -> Mapping[str, NDArray[Any]]:
+        data = self._file.value("index", "") if self._file else None
+        if not data:
+            return {}
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            return dict(arrays)
+
+    def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
+        if self._file is not None:
+            data = io.BytesIO()
+            np.savez(data, **index)  # pyright: ignore[reportArgumentType]  # none of them is called allow_pickle
+            self._file.put("index", [("", data.getvalue())])
+
+    def keep_document(self, name: str, content: str) -> None:
+        with self.lock:
+            self._begun().put("document", [(name, content.encode())])
+
+    def document(self, name: str) -> str:
+        content = self._file.value("document", name) if self._file else None
+        return (content or b"").decode()
+
+    def documents(self, prefix: str) -> dict[str, str]:
+        return {name: self.document(name) for name in self._names(prefix)}
+
+    def count_documents(self, prefix: str, *, but: str) -> int:
+        return sum(not name.endswith(but) for name in self._names(prefix))
+
+    def touch(self, now: float) -> None:
+        self._record(used=now)
+
+    def set_counts(self, items: int, searches: int) -> None:
+        self._record(items=items, searches=searches)
+
+    def set_title(self, title: str, *, replacing: bool) -> None:
+        with self._file.writing() if self._file else contextlib.nullcontext():
+            if replacing or not self.info.title:
+                self._record(title=title)
+
+    def rest(self) -> None:
+        self._index.close()
+        self._table.clear()
+
+    def close(self) -> None:
+        """Close the file; a session in memory is gone."""
+        self.rest()
+        if self._file is not None:
+            self._file.close()
+
+    def delete(self) -> None:
+        self.close()
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything is kept."""
+        return self._file is not None
+
+    def _record(self, **changes: Any) -> None:
+        if self._file is None:
+            self._info = replace(self._info, **changes)
+        else:
+            with self._file.writing():
+                self._file.set_info(replace(self._file.info, **changes))
+
+    def _begun(self) -> SessionFile:
+        if self._file is None and self._create is not None:
+            self._file = self._create(self._info)
+            self._state = self._file.state()
+        assert self._file is not None
+        return self._file
+
+    @contextlib.contextmanager
+    def _changing(self) -> Generator[tuple[SessionFile, int]]:
+        """A transaction, with the number of its change. If it fails, `read` must be called again."""
+        with self.lock:
+            file = self._begun()
+            with file.writing():
+                change = file.last_change("item") + 1
+                yield file, change
+            if change == self._seen + 1:  # else another process has written what `news` will give
+                self._seen = change
+
+    def _known(self, items: Iterable[KeptItem]) -> list[KeptItem]:
+        """Items that were read, with as many vectors as they have."""
+        known: list[KeptItem] = []
+        for item in items:
+            id = item.publication.id
+            self._table.set_source(id, item.publication.source)
+            count = self._table.count(id)
+            known.append(replace(item, parts=count or 1, embedded=count > 0))
+        return known
+
+    def _load_vectors(self, file: SessionFile, ids: Iterable[str] | None) -> None:
+        """Read the vectors of these publications; None = of all."""
+        if ids is None:
+            rows = [(row.key, row.value) for row in file.changed("vectors")]
+        else:
+            keys = [key for id in ids for key in file.keys("vectors", id + PART)]
+            rows = [(key, file.value("vectors", key) or b"") for key in keys]
+            for id in ids:
+                self._table.cut(id)
+        chunks = sorted((*id_and_part(key), value) for key, value in rows)
+        for id, some in groupby(chunks, key=lambda chunk: chunk[0]):
+            for _, first, value in some:
+                self._table.put(id, first, _array(value))
+
+    def _put_vectors(self, file: SessionFile, item: KeptItem, first: int, vectors: Sequence[Vector]) -> None:
+        if len(vectors):
+            id, array = item.publication.id, np.asarray(vectors, np.float32)
+            file.put("vectors", [(f"{id}{PART}{first}", _bytes(array))])
+            self._table.set_source(id, item.publication.source)
+            self._table.put(id, first, array)
+
+    def _cut(self, file: SessionFile, id: str, count: int) -> None:
+        """Keep the first `count` vectors of a publication."""
+        keys = file.keys("vectors", id + PART)
+        if not keys or self._table.count(id) == count:
+            return
+        left = self._table.get(id, count) if count else None
+        file.delete("vectors", keys)
+        if left is not None:
+            file.put("vectors", [(f"{id}{PART}0", _bytes(left))])
+        self._table.cut(id, count)
+
+    def _names(self, prefix: str) -> list[str]:
+        return self._file.keys("document", prefix) if self._file else []
+
+
+def _bytes(vectors: NDArray[np.float32]) -> bytes:
+    return len(vectors).to_bytes(4) + vectors.astype("<f4").tobytes()
+
+
+def _array(value: bytes) -> NDArray[np.float32]:
+    return np.frombuffer(value, "<f4", offset=4).reshape(int.from_bytes(value[:4]), -1).astype(np.float32)

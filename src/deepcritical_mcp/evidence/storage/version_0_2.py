@@ -1,0 +1,143 @@
+"""Sessions as version 0.2 kept them: `sessions/<session_id>` is a folder with a Chroma in `chroma`, and the files
+`used` (with the owner), `session.json` and `lock`. They are read once, without Chroma: a damaged folder can crash it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from filelock import FileLock, Timeout
+
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
+from deepcritical_mcp.evidence.storage.item_rows import item_of
+from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo
+from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, failures
+from deepcritical_mcp.text import clean_line, clipped
+
+FORMAT = 2
+"""What the metadata of its collections has as `format`; version 0.1 had none."""
+WORDS = "-words"
+_DOCUMENT = "document\n"
+_LATEST = 4_102_444_800.0
+"""Unix seconds, in the year 2100: later times are mistaken."""
+_DELETED = 3
+"""A deletion, in Chroma's log."""
+
+_COLLECTIONS = """
+SELECT name, segments.id, 'persistent://default/default/' || collections.id FROM collections
+JOIN segments ON segments.collection = collections.id WHERE scope = 'METADATA'
+"""
+_FORMATS = "SELECT int_value FROM collection_metadata WHERE key = 'format'"
+_METADATA = """
+SELECT embedding_id, key, coalesce(string_value, int_value, float_value) FROM embedding_metadata
+JOIN embeddings USING (id) WHERE segment_id = ?
+"""
+_LOGGED = """
+SELECT id, operation, metadata FROM embeddings_queue
+WHERE topic = ? AND seq_id > coalesce((SELECT max(seq_id) FROM max_seq_id WHERE segment_id = ?), 0) ORDER BY seq_id
+"""
+
+
+@dataclass(frozen=True)
+class OldSession:
+    """What is kept in such a folder: items without their vectors, and documents by name."""
+
+    info: SessionInfo
+    items: Sequence[KeptItem]
+    documents: Mapping[str, str]
+
+
+def is_old_session(folder: Path) -> bool:
+    """Whether version 0.2 or 0.1 has kept a session there."""
+    return folder.is_dir() and not folder.is_symlink() and (folder / "chroma" / "chroma.sqlite3").is_file()
+
+
+def old_info(folder: Path) -> SessionInfo:
+    """What can be said of the session without opening its database. The time of its last use is not known."""
+    row: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        read: object = json.loads((folder / "session.json").read_bytes()[:65_536])
+        row = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
+    title, created = row.get("title"), row.get("created")
+    counts = [value if isinstance(value := row.get(name), int) and value >= 0 else -1 for name in ("items", "searches")]
+    return SessionInfo(
+        _owner(folder),
+        "",
+        created=float(created) if isinstance(created, int | float) and 0 <= created <= _LATEST else 0.0,
+        title=clipped(clean_line(title), 120) if isinstance(title, str) else "",
+        items=counts[0],
+        searches=counts[1],
+    )
+
+
+@contextlib.contextmanager
+def old_session(folder: Path) -> Generator[OldSession]:
+    """A session of version 0.2, which no server of that version opens meanwhile. Its folder stays as it is.
+
+    Raises:
+        SessionBusyError: a server of version 0.2 has it open.
+        DamagedFileError: its database cannot be read.
+        EvidenceStoreError: version 0.1 has kept it.
+    """
+    lock = FileLock(folder / "lock", mode=0o600, thread_local=False)
+    try:
+        with failures("open the session"):
+            lock.acquire(timeout=0.1, poll_interval=0.01)
+    except Timeout:
+        raise SessionBusyError(
+            "This session is open in another window, with an earlier version of deepcritical-mcp. Close that one first."
+        ) from None
+    try:
+        with failures("open the session"):
+            old = _read(folder)
+        yield old
+    finally:
+        lock.release()
+
+
+def _read(folder: Path) -> OldSession:
+    database = folder / "chroma" / "chroma.sqlite3"
+    connection = sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        found = [_rows(connection, *place) for place in connection.execute(_COLLECTIONS).fetchall()]
+        formats = {version for (version,) in connection.execute(_FORMATS)}
+    finally:
+        connection.close()
+    rows = {id: row for some in found for id, row in some.items()}
+    if formats != {FORMAT} or any(row.get("evidence") for row in rows.values()):
+        raise EvidenceStoreError(
+            "Version 0.1 of deepcritical-mcp kept this session. This version cannot read it, and leaves it as it is."
+        )
+    try:
+        items = {id: item_of(row, embedded=False) for id, row in rows.items() if "publication" in row}
+    except (ValueError, TypeError, KeyError) as error:
+        raise DamagedFileError() from error
+    documents = {id.removeprefix(_DOCUMENT): str(row["document"]) for id, row in rows.items() if "document" in row}
+    return OldSession(old_info(folder), list(items.values()), documents)
+
+
+def _rows(connection: sqlite3.Connection, name: str, segment: str, topic: str) -> dict[str, dict[str, Any]]:
+    """The metadata of a collection's records by id, with what the log has beyond it."""
+    rows: dict[str, dict[str, Any]] = {}
+    for id, key, value in connection.execute(_METADATA, (segment,)):
+        rows.setdefault(id, {})[key] = value
+    for id, operation, metadata in connection.execute(_LOGGED, (topic, segment)):
+        if operation == _DELETED:
+            rows.pop(id, None)
+        else:
+            rows[id] = rows.get(id, {}) | json.loads(metadata or "{}")
+    return rows
+
+
+def _owner(folder: Path) -> str:
+    """The session's owner; "" without authentication, or if the file is missing, which a backup may drop if empty."""
+    with contextlib.suppress(OSError):
+        return (folder / "used").read_bytes()[:256].decode("utf-8", "replace").strip()
+    return ""
