@@ -344,7 +344,7 @@ def _number(path: Path) -> tuple[int, int]:
 def _damage(found: Salvaged) -> str:
     """What happened to a session, for people."""
     there = sum(row.kind == "item" for row in found.rows.values())
-    ids = [key for kind, key in found.lost if kind == "item"]
+    ids = [key for kind, key in found.lost if kind == "item" and key.isprintable()]
     others = found.lost_count - len(ids)
     lost = [", ".join(ids[:MAX_NAMED]) + (f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else "")]
     lost += [f"{counted(others, 'other entry', 'other entries')} (evidence, searches or reports)"] if others > 0 else []

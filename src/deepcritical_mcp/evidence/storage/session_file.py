@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 Kind = Literal["session", "item", "vectors", "document", "index"]
 
 FORMAT = 3
-"""In SQLite's `user_version`; versions 0.1 and 0.2 kept sessions in folders."""
+"""Written with each session; versions 0.1 and 0.2 kept sessions in folders."""
 BUSY_SECONDS = 15.0
 """How long to wait for another process that is writing."""
 PAGE = 200
@@ -34,11 +34,10 @@ COUNTED: tuple[Kind, ...] = ("item", "document")
 """The kinds whose rows are counted; the others can be made again."""
 DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
 
-_SCHEMA = f"""
+_SCHEMA = """
 CREATE TABLE rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, change INTEGER NOT NULL,
   checksum INTEGER NOT NULL, value BLOB NOT NULL, UNIQUE (kind, key));
 CREATE INDEX rows_by_change ON rows (kind, change);
-PRAGMA user_version = {FORMAT};
 """
 _PRAGMAS = """
 PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON;
@@ -120,10 +119,6 @@ class SessionFile:
                 raise SessionNotFoundError()
             connection = _connected(f"{path.absolute().as_uri()}?mode=rw", patience)
         try:
-            with failures("open the session"):
-                version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if version > FORMAT:
-                raise EvidenceStoreError("A later version of deepcritical-mcp has kept this session. Update this one.")
             file = cls(connection, SessionInfo("", ""))
             file.refresh()
         except BaseException:
@@ -271,7 +266,7 @@ class SessionFile:
             return self._connection.execute(_ONE, ("session", "")).fetchone() is not None
 
     def _own_row(self) -> tuple[SessionInfo, int]:
-        """What the session says of itself, and how many rows of the counted kinds there are."""
+        """See `own_row_of`."""
         with failures("open the session"):
             found = self._connection.execute(_ONE, ("session", "")).fetchone()
         if found is None or not Row(*found[1:]).is_intact(""):
@@ -279,7 +274,8 @@ class SessionFile:
         return own_row_of(found[-1])
 
     def _put_own_row(self) -> None:
-        value = json.dumps({"info": vars(self.info), "rows": self._count()}, ensure_ascii=False).encode()
+        row = {"format": FORMAT, "info": vars(self.info), "rows": self._count()}
+        value = json.dumps(row).encode()
         self._connection.execute(_PUT, ("session", "", 0, checksum("", "session", "", value), value))
 
     def _count(self) -> int:
@@ -287,9 +283,16 @@ class SessionFile:
 
 
 def own_row_of(value: bytes) -> tuple[SessionInfo, int]:
-    """See `SessionFile._own_row`."""
+    """What a session says of itself, and how many rows of the counted kinds it has.
+
+    Raises:
+        DamagedFileError: this is not what one says.
+        EvidenceStoreError: a later version has kept it.
+    """
     try:
         row = cast("dict[str, Any]", json.loads(value))
+        if row["format"] > FORMAT:
+            raise EvidenceStoreError("A later version of deepcritical-mcp has kept this session. Update this one.")
         return SessionInfo(**row["info"]), int(row["rows"])
     except (LookupError, TypeError, ValueError):
         raise DamagedFileError() from None
@@ -307,6 +310,8 @@ def failures(action: str) -> Generator[None]:
         yield
     except sqlite3.Error as error:
         raise _translated(error, action) from error
+    except UnicodeDecodeError as error:  # of a message about a damaged file
+        raise DamagedFileError() from error
     except TimeoutError:  # an OSError too
         raise
     except OSError as error:
@@ -317,9 +322,9 @@ def failures(action: str) -> Generator[None]:
 
 
 def _translated(error: sqlite3.Error, action: str) -> Exception:
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None or code == sqlite3.SQLITE_READONLY_DBMOVED:  # closed, or moved, by who deleted it
-        return SessionNotFoundError()
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    if isinstance(error, sqlite3.ProgrammingError) or code == sqlite3.SQLITE_READONLY_DBMOVED:
+        return SessionNotFoundError()  # closed, or moved, by who deleted it
     logger.warning("sqlite could not %s: %s", action, getattr(error, "sqlite_errorname", type(error).__name__))
     match code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
@@ -338,6 +343,10 @@ def _translated(error: sqlite3.Error, action: str) -> Exception:
     return EvidenceStoreError(f"The evidence store could not {action}: {reason}")
 
 
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")  # what is damaged does not fit its checksum
+
+
 def _connected(address: str, patience: float = BUSY_SECONDS) -> sqlite3.Connection:
     connection = sqlite3.connect(
         address,
@@ -346,6 +355,7 @@ def _connected(address: str, patience: float = BUSY_SECONDS) -> sqlite3.Connecti
         check_same_thread=False,
         uri=address.startswith("file:"),
     )
+    connection.text_factory = _text
     try:
         connection.executescript(_PRAGMAS)
     except BaseException:

@@ -134,11 +134,11 @@ class SqliteSpace:
 
     def keep_document(self, name: str, content: str) -> None:
         with self.lock:
-            self._begun().put("document", [(name, content.encode())])
+            self._begun().put("document", [(name, content.encode("utf-8", "surrogatepass"))])
 
     def document(self, name: str) -> str:
         content = self._file.value("document", name) if self._file else None
-        return (content or b"").decode()
+        return (content or b"").decode("utf-8", "surrogatepass")
 
     def documents(self, prefix: str) -> dict[str, str]:
         return {name: self.document(name) for name in self._names(prefix)}
