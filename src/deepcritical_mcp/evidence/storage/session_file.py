@@ -115,7 +115,7 @@ class SessionFile:
         """The session in that file, of which only what it says of itself has been read; see `check`. `patience` are
         the seconds to wait for another process that is writing."""
         with failures("open the session"):
-            if not path.is_file():
+            if not path.is_file() or path.is_symlink():
                 raise SessionNotFoundError()
             connection = _connected(f"{path.absolute().as_uri()}?mode=rw", patience)
         try:
@@ -133,7 +133,7 @@ class SessionFile:
 
     def check(self) -> None:
         """Raise DamagedFileError unless everything is as it was written."""
-        with self.lock, failures("open the session"):
+        with self.reading(), failures("open the session"):
             is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
             owner, count = self.info.owner, self._own_row()[1]
             if not (is_ok and count == self._count()):
