@@ -29,7 +29,8 @@ WRITES_PER_TTL = 100
 RECORD_EVERY = 60.0
 """A session's last use is recorded to within a hundredth of its time to live, and to within so many seconds."""
 SWEEPS_PER_TTL = 24
-"""How often expired sessions are looked for."""
+SWEEP_EVERY = 21_600.0
+"""How often expired sessions are looked for, at least; seconds."""
 
 
 class SessionRegistry:
@@ -99,7 +100,7 @@ class SessionRegistry:
         Raises:
             EvidenceStoreError: the place where they are kept cannot be read.
         """
-        await self._drop_idle()
+        await self._drop_idle(expire=False)  # who only looks deletes nothing
         digest = _digest(owner)
         infos = await run_sync(self._backend.sessions, digest, abandon_on_cancel=True)
         for id, session in self._sessions.items():
@@ -312,7 +313,7 @@ class SessionRegistry:
     def _rest_others(self) -> None:
         self._resting.start([*self._sessions.values()], self._clock())
 
-    async def _drop_idle(self) -> None:
+    async def _drop_idle(self, *, expire: bool = True) -> None:
         now = self._clock()
         since = now - self._ttl
         for session in [session for session in self._sessions.values() if session.store.busy]:
@@ -322,8 +323,8 @@ class SessionRegistry:
                 break
             # A lasting session may have been used by another process: the sweep below checks its recorded use.
             await self._end([session], self._close if self._backend.lasting else self._delete)
-        if now >= self._next_sweep:
-            self._next_sweep = now + self._ttl / SWEEPS_PER_TTL
+        if expire and now >= self._next_sweep:
+            self._next_sweep = now + min(self._ttl / SWEEPS_PER_TTL, SWEEP_EVERY)
             try:
                 await run_sync(self._backend.expire, now, self._ttl)
             except EvidenceStoreError as error:

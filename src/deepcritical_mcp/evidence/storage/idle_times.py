@@ -35,8 +35,17 @@ class IdleTimes:
             name: known[name][1] + passed if known.get(name, (None,))[0] == stamp else 0.0
             for name, stamp in stamps.items()
         }
-        write_private(self._path, json.dumps({"at": now, "idle": {one: [stamps[one], idle[one]] for one in stamps}}))
+        self._write(now, {name: (stamps[name], idle[name]) for name in stamps})
         return idle
+
+    def begin_anew(self, name: str) -> None:
+        """Let the time of a name begin at the next look; raises OSError."""
+        then, known = self._read()
+        if known.pop(name, None) is not None:
+            self._write(then, known)
+
+    def _write(self, at: float, idle: Mapping[str, tuple[float, float]]) -> None:
+        write_private(self._path, json.dumps({"at": at, "idle": idle}))
 
     def _read(self) -> tuple[float, dict[str, tuple[float, float]]]:
         try:

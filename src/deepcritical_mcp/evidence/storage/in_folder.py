@@ -157,7 +157,7 @@ class FolderBackend(Backend):
             idle = self._idle.look(now, {f"{place}/{path.name}": used[path] for path, place in there.items()})
         for path, place in there.items():
             name = f"{place}/{path.name}"
-            if idle[name] < limits[place] or used[path] > now - limits[place]:
+            if idle[name] < limits[place] or used[path] > now - limits[place] or path.stem in self._opened:
                 continue
             with contextlib.suppress(EvidenceStoreError):  # the next look tries again
                 if place != "sessions" or path.suffix == ".new":
@@ -289,6 +289,7 @@ class FolderBackend(Backend):
             target = self.data_dir / place / path.name
             if target.is_dir():
                 shutil.rmtree(target)
+            self._idle.begin_anew(f"{place}/{path.name}")
             path.replace(target)
 
     def _purge(self, path: Path) -> None:
