@@ -7,10 +7,9 @@ import re
 from typing import Literal
 from unicodedata import normalize
 
-# C0 and C1 control characters except tab and newline, lone surrogates, and characters that reorder or hide text.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+from deepcritical_mcp.invisible import without_invisible
+
+_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _LIKE_OUR_MARK = re.compile(r"\[(?=…\s*[\d,.]+\s+characters\s+left\s+out)", re.IGNORECASE)
 _WHITE_SPACE = re.compile(r"\s+")
 _SLICE_OF = re.compile(r".{1,200}(?!\S)|.{1,200}", re.DOTALL)
@@ -95,12 +94,11 @@ FOREIGN_FUNCTION_WORDS = {
 
 
 def clean_text(text: str) -> str:
-    """Remove control characters, lone surrogates and invisible direction marks; line breaks become "\\n".
+    """Text from outside without what nobody sees (`without_invisible`); line breaks become "\\n".
 
     The mark of what we leave out (`tools.budget`) is ours alone: what imitates it starts with "(".
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
-    return _LIKE_OUR_MARK.sub("(", _UNSAFE.sub("", text).strip())
+    return _LIKE_OUR_MARK.sub("(", without_invisible(_LINE_END.sub("\n", text)).strip())
 
 
 def clean_line(text: str) -> str:
