@@ -153,7 +153,7 @@ def test_markdown_has_a_row_a_record_and_text_from_outside_does_nothing_in_it() 
     assert written.splitlines() == [
         "| id | title |",
         "| --- | --- |",
-        "| pubmed:31000001 | a &#124; b \\<img src=x> \\![x]\\(`http://evil.example`) |",
+        "| pubmed:31000001 | `a \\| b <img src=x> ![x](http://evil.example)` |",
         "| nct:NCT09000001 | Zinc for wounds |",
     ]
 
