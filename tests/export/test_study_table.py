@@ -83,6 +83,7 @@ def test_a_row_has_what_the_record_says() -> None:
         "status": "retracted",
         "decision": "excluded",
         "reason": "No placebo",
+        "decisions": "excluded: No placebo",
         "tags": "zinc; rct",
     }
 
