@@ -183,6 +183,9 @@ async def test_a_section_that_is_not_found_is_named_beside_those_that_are(named:
         ("Introduction\nDiscussion", ["s1", "s4"], ""),
         ("pubmed:7@s1, pubmed:7@s4", ["s1", "s4"], ""),
         ("s1 / s4", ["s1", "s4"], ""),
+        ("s1 s4", ["s1", "s4"], ""),
+        ("[s1, s4]", ["s1", "s4"], ""),
+        ("Introduction and Discussion", ["s1", "s4"], ""),
         ('["Introduction", "s4"]', ["s1", "s4"], ""),
     ],
 )

@@ -11,6 +11,7 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.anchors import no_paragraphs
 from deepcritical_mcp.evidence.passage_quotes import paragraphs_read
 from deepcritical_mcp.models import (
+    ANCHOR,
     NO_ABSTRACT,
     NOT_OWN,
     PARAGRAPH_BREAK,
@@ -34,7 +35,7 @@ MAX_NAMED = 25
 """Titles that an error names."""
 _NUMBERING = re.compile(r"^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){0,5}\.?|[ivx]{1,6}\.|[a-z]\)) ", re.IGNORECASE)
 _PATH = re.compile(r" ?[>›»/|] ?")
-_BETWEEN_NAMES = re.compile("[,;/|\n]| and | & ", re.IGNORECASE)
+_BETWEEN_NAMES = re.compile(rf"[,;/|\n]| and | & |(?<=[0-9]) (?={ANCHOR}\b)", re.IGNORECASE)
 _ID_BEFORE = re.compile(r"\A[^\s,;]+@")
 _KINDS: dict[str, PartKind] = {"table": "table", "figure": "figure", "reference": "references"}
 # What a section is called where it has not the name that was asked for.
@@ -154,7 +155,7 @@ def _shown(name: str) -> str:
 
 
 def _meant(pieces: Sequence[Piece], name: str) -> list[Piece]:
-    plain = _ID_BEFORE.sub("", name.strip().strip("\"'")).strip()
+    plain = _ID_BEFORE.sub("", name.strip().strip("\"'[]")).strip()
     if plain.casefold() == ALL:
         return own_pieces(pieces)
     anchor = split_paragraph_anchor(plain.casefold())
@@ -188,7 +189,9 @@ def _titled(pieces: Sequence[Piece], name: str) -> list[Piece]:
     exact = {piece.anchor for piece, own in titles if own[-len(path) :] == path}
     kind = _KINDS.get(" ".join(path[-1])) if len(path) == 1 else None
     exact = exact or {piece.anchor for piece in pieces if kind and piece.kind == kind}
-    return _with_inner(pieces, exact or {piece.anchor for piece, own in titles if _follows(path, own)})
+    if not exact and not all("".join(words).isdecimal() for words in path):  # not "1", which may be any
+        exact = {piece.anchor for piece, own in titles if _follows(path, own)}
+    return _with_inner(pieces, exact)
 
 
 def _alike(pieces: Sequence[Piece], name: str) -> list[Piece]:
