@@ -125,7 +125,7 @@ class Settings(BaseSettings):
 
     data_dir: Annotated[Folder | None, BeforeValidator(_unless_memory)] = Field(
         None,
-        description="folder in which sessions are kept, or memory to keep none; unset = your data folder on stdio, "
+        description="folder in which sessions are kept, or memory to keep none; empty = your data folder on stdio, "
         "memory over HTTP",
     )
     exports_dir: Folder | None = Field(

@@ -44,6 +44,7 @@ from deepcritical_mcp.errors import (
     DeepCriticalError,
     InvalidInputError,
 )
+from deepcritical_mcp.invisible import all_without_invisible
 from deepcritical_mcp.models import SessionList
 from deepcritical_mcp.prompts import offered_prompts, prompt_arguments
 from deepcritical_mcp.resources import register_resources, session_resources
@@ -147,7 +148,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
             ]
         if ctx.method == "resources/read" and isinstance(result, dict):
             result["contents"] = typed(result["contents"])
-        return result
+        # Also what an earlier version kept: nothing that nobody sees leaves the server.
+        return cast("HandlerResult", all_without_invisible(result))
 
     async def _warm_up_once(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Middleware that loads the model after the first request that follows `initialize`."""

@@ -65,6 +65,7 @@ FULL = Publication(
     screening="excluded",
     screening_reason="Screening-reason",
     screened="2026-11-23T05:00:00Z",
+    decisions=("Decision-made",),
     tags=("tag-words",),
 )
 """Each field has a value of its own that no other field's value contains."""

@@ -28,7 +28,7 @@ from deepcritical_mcp.models import (
     findings_of,
     status_label,
 )
-from deepcritical_mcp.text import clipped, counted, inert
+from deepcritical_mcp.text import clipped, counted, inert, quoted_lines
 
 MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
@@ -198,7 +198,7 @@ def _group(findings: Sequence[Finding]) -> Iterator[str]:
     if any(one.numbers_missing for one in claims):
         yield ABOUT_NUMBERS
     for sentence, of_sentence in groupby(claims, lambda one: one.sentence):
-        yield from ["", *_quoted(sentence), *(line for one in of_sentence for line in _claim(one))]
+        yield from ["", *quoted_lines(sentence), *(line for one in of_sentence for line in _claim(one))]
     for one in findings:
         lines = _reference(one) if isinstance(one, CheckedReference) else []
         lines = _quotation(one) if isinstance(one, CheckedQuotation) else lines
@@ -212,18 +212,18 @@ def _reference(one: CheckedReference) -> list[str]:
     known = _after(one.record.reference if one.record and one.record.reference else clipped(one.written, MAX_WRITTEN))
     reason = f" ({inert(one.reason)})" if one.reason else ""
     corrected = (
-        ["  - Corrected, to paste:", *(f"    {line}" for line in _quoted(one.corrected))] if one.corrected else []
+        ["  - Corrected, to paste:", *(f"    {line}" for line in quoted_lines(one.corrected))] if one.corrected else []
     )
     problems = [f"  - {problem_text(each)}" for each in one.problems]
     return [f"- {_name(one)}{f' {inert(one.record.id)}' if one.record else ''}{known}{reason}", *problems, *corrected]
 
 
 def _in_full(one: CheckedReference, *, also: str) -> list[str]:
-    corrected = ["Corrected, to paste:", *_quoted(one.corrected)] if one.corrected else []
+    corrected = ["Corrected, to paste:", *quoted_lines(one.corrected)] if one.corrected else []
     candidates = [f"- {inert(each.id)}{_after(each.reference)}{_mark(each)}" for each in one.candidates]
     lines = [
         f"### {_name(one)}{also}",
-        *_quoted(one.written),
+        *quoted_lines(one.written),
         inert(one.reason),
         *(f"- {problem_text(each)}" for each in one.problems if one.record and each.field != "status"),
         *(_record(one.record) if one.record else ()),
@@ -296,10 +296,10 @@ def _quotation(one: CheckedQuotation) -> list[str]:
     where = f" in {inert(one.where)}" if one.where else ""
     if one.verdict == "verbatim":
         return [f"- {name}{where}: “{inert(clipped(one.quote, MAX_WRITTEN))}”{_after(one.difference)}"]
-    lines = [f"### {name}", *_quoted(one.quote), inert(one.difference)]
+    lines = [f"### {name}", *quoted_lines(one.quote), inert(one.difference)]
     if one.passage:
         stands = "Nearest passage" if one.verdict == "not_found" else "It stands"
-        lines += [f"{stands}{where}:", *_quoted(one.passage)]
+        lines += [f"{stands}{where}:", *quoted_lines(one.passage)]
     return list(filter(None, lines))
 
 
@@ -310,15 +310,11 @@ def _claim(claim: CheckedClaim) -> list[str]:
     missing = f"; numbers missing: {inert(', '.join(claim.numbers_missing))}" if claim.numbers_missing else ""
     if not claim.passage:
         return [f"{cited}{where}: its record has no abstract, and nothing else of it could be read{missing}."]
-    return [f"{cited}{where}, relevance {claim.relevance:.3f}{missing}:", *_quoted(claim.passage)]
+    return [f"{cited}{where}, relevance {claim.relevance:.3f}{missing}:", *quoted_lines(claim.passage)]
 
 
 def _places(indexes: Sequence[int]) -> str:
     return f"reference{'s' if len(indexes) > 1 else ''} {', '.join(map(str, indexes))}"
-
-
-def _quoted(text: str) -> list[str]:
-    return [f"> {line}" for line in inert(text).split("\n")]
 
 
 def _after(text: str) -> str:

@@ -101,17 +101,19 @@ class Writer:
 
     async def decide(
         self, marks: Sequence[ScreeningMark], space: Space, catalogue: Catalogue
-    ) -> list[Publication | None]:
+    ) -> list[tuple[Publication, Publication] | None]:
         """See `EvidenceStore.decide`."""
-        ids: list[str] = []
+        found: list[tuple[Publication, Publication] | None] = []
 
         def change(mark: ScreeningMark) -> Iterator[tuple[KeptItem, KeptItem]]:
-            ids.append(catalogue.subject(mark.id))
-            if ids[-1]:
-                yield catalogue[ids[-1]], _with_decision(catalogue[ids[-1]], mark)
+            id = catalogue.subject(mark.id)
+            pair = (catalogue[id], _with_decision(catalogue[id], mark)) if id else None
+            found.append((pair[0].publication, pair[1].publication) if pair else None)
+            if pair:
+                yield pair
 
         await self._change(marks, change, space, catalogue)
-        return [catalogue[id].publication if id else None for id in ids]
+        return found
 
     async def remove(self, ids: Sequence[str], space: Space, catalogue: Catalogue) -> list[Publication]:
         """See `EvidenceStore.remove`."""

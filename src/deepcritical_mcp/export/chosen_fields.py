@@ -43,6 +43,7 @@ _READ: Mapping[str, Callable[[Reference], str]] = {
     "notes": lambda one: one.user_notes,
     "reference": lambda one: vancouver(one.publication),
     "decision": lambda one: decision_of(one.publication),
+    "decisions": lambda one: "; ".join(one.publication.history),
 }
 LISTED_FIELDS = tuple(dict.fromkeys((*RECORD_FIELDS, *_READ, "tags")))
 """What can be chosen for a list or a table of values."""

@@ -84,6 +84,7 @@ _READ: Mapping[str, Callable[[_Study], str]] = {
     "status": lambda one: one.status,
     "decision": lambda one: one.record.screening,
     "reason": lambda one: one.record.screening_reason,
+    "decisions": lambda one: "; ".join(one.record.history),
     "tags": lambda one: "; ".join(one.record.tags),
 }
 TABLE_FIELDS = tuple(_READ)

@@ -107,6 +107,7 @@ from deepcritical_mcp.models.screening import ScreeningMark as ScreeningMark
 from deepcritical_mcp.models.screening import Verdict as Verdict
 from deepcritical_mcp.models.screening import decision_line as decision_line
 from deepcritical_mcp.models.screening import decision_of as decision_of
+from deepcritical_mcp.models.screening import decision_replaced as decision_replaced
 from deepcritical_mcp.models.screening import decision_sentence as decision_sentence
 from deepcritical_mcp.models.screening import matches_mark as matches_mark
 from deepcritical_mcp.models.search_log import LoggedKind as LoggedKind

@@ -48,6 +48,8 @@ PREPRINT = "Preprint"
 AHEAD_OF_PRINT = "aheadofprint"
 """PubMed's publication stage of an article without an issue yet."""
 PublicationForm = Literal["article", "preprint", "chapter", "book", "trial", "page", "other"]
+UTC_SECOND = "2026-11-23T05:00:00Z"
+"""How the time of a decision looks."""
 _TEXT_ID = re.compile(r"(.+)~([0-9]{1,4})", re.DOTALL)
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
@@ -123,6 +125,7 @@ class Publication(Bibliography):
         substances: MEDLINE's chemicals.
         screening: what the user decided about it; `screening_reason` in the user's words.
         screened: when that, or its tags, was last set or taken back (UTC), e.g. "2026-11-23T05:00:00Z".
+        decisions: each decision that was made or taken back, the oldest first, see `history`.
         tags: the user's.
     """
 
@@ -153,6 +156,7 @@ class Publication(Bibliography):
     screening: Annotated[Screening, LATEST_DECISION] = ""
     screening_reason: Annotated[Line, LATEST_DECISION] = ""
     screened: Annotated[Line, LATEST_DECISION] = ""
+    decisions: Annotated[tuple[Line, ...], UNION] = ()
     tags: Annotated[tuple[Line, ...], UNION] = ()
 
     @classmethod
@@ -205,6 +209,13 @@ class Publication(Bibliography):
         if self.journal or self.journal_abbreviation:
             return "article"
         return "page" if self.is_on_the_web and not (self.pmid or self.doi) else "other"
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """When, by whom (if the server knows) and what was decided, "2026-11-23T05:00:00Z: excluded: no controls", the
+        oldest first; version 0.2 kept the last decision only."""
+        last = ": ".join(filter(None, (self.screened, self.screening, self.screening_reason)))
+        return self.decisions or ((last,) if self.screening or self.screening_reason else ())
 
     @property
     def about(self) -> str:
@@ -270,6 +281,7 @@ def merged(kept: Publication, other: Publication) -> Publication:
     if latest.screening and earlier.screening not in ("", latest.screening):
         also = f"merged with a description that was {earlier.screening}"
         values["screening_reason"] = "; ".join(filter(None, (latest.screening_reason, also)))
+    values["decisions"] = tuple(sorted(united(first.history, second.history), key=lambda made: made[: len(UTC_SECOND)]))
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
 
 

@@ -210,7 +210,10 @@ class _Reading:
         if not own or len(items) > 1 or items[0].get(own):
             return False
         self.values["items"] = understood("items", [{**items[0], own: value}], kind)
-        self._read.append(f"{_written(name, value)} as {own} of an item")
+        read = cast("list[dict[str, object]]", self.values["items"])[0].get(own, value)
+        self._read.append(
+            f"{_written(name, value)} as {own if read in (value, [value]) else _written(own, read)} of an item"
+        )
         return True
 
     def _read_pubmed(self, query: str) -> str:

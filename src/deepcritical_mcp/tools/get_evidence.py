@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 ANSWER_LENGTH = 1_000
 """Characters quoted of each text that answers `about`."""
+MAX_DECISIONS_SHOWN = 10
 _DETAILS = (
     "vernacular_title book_title editors publisher_place book_years revised_date isbn bookshelf_id issn issue_date "
     "electronic_date publication_stage substances grants conflict_of_interest preprint_number"
@@ -191,6 +192,7 @@ def _details(record: Publication, shown: str) -> tuple[str, ...]:
     licence = next((_licence(text) for text in record.texts if record.id_of(text) == shown), ())
     return (
         *licence,
+        *(f"Decided {one}" for one in record.history[-MAX_DECISIONS_SHOWN:] if record.history[1:]),
         *(f"{labels[name]}: {text}" for name, text in texts.items() if text not in ("", UNKNOWN_DATE)),
         *(
             f'Another text, {text.kind} ({len(text.content):,} characters): get_evidence ids=["{record.id_of(text)}"]'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -17,8 +18,10 @@ from deepcritical_mcp.models import (
     ScreeningMark,
     Verdict,
     decision_line,
+    decision_replaced,
 )
 from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.call_session import caller
 from deepcritical_mcp.tools.params import evidence_id, identifier_field, is_findable, split_place
 
 if TYPE_CHECKING:
@@ -89,9 +92,8 @@ class EvidenceItem(BaseModel):
 
     @property
     def clean_tags(self) -> tuple[str, ...]:
-        """The tags, each once, whatever its case; several in one text are several."""
-        tags = [clean_line(tag) for text in self.tags for tag in re.split("[,;]", text)]
-        tags = [NO_TAGS if tag.casefold() == NO_TAGS else tag for tag in tags]
+        """The tags, each once, whatever its case."""
+        tags = [NO_TAGS if tag.casefold() == NO_TAGS else tag for tag in map(clean_line, self.tags)]
         return tuple({tag.casefold(): tag for tag in reversed(tags) if tag}.values())[::-1]
 
     def mark(self, id: str) -> ScreeningMark:
@@ -161,11 +163,13 @@ async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tupl
 
 async def decided(store: EvidenceStore, items: Sequence[EvidenceItem], ids: Mapping[int, str]) -> list[DecidedItem]:
     """Write the decisions of items about the publications `ids`, and give what is decided then."""
-    found = await store.decide([items[index].mark(id) for index, id in ids.items()]) if ids else []
+    found = (
+        await store.decide([replace(items[index].mark(id), by=caller()) for index, id in ids.items()]) if ids else []
+    )
     return [
-        DecidedItem(index=index, id=one.id, decision=_told(one))
+        DecidedItem(index=index, id=one[1].id, decision=_told(one[1]), replaced=decision_replaced(*one))
         for index, one in zip(ids, found, strict=True)
-        if one is not None
+        if one
     ]
 
 

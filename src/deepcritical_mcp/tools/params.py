@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field
 
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import (
     arxiv_doi,
     normalize_doi,
@@ -42,6 +44,13 @@ _MARK_WORDS = {
     "decided": ("screened", "reviewed", "marked"),
     "undecided": ("unscreened", "not screened", "not decided", "unmarked", "pending"),
 }
+_NEXT_ID = r"(?=\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4})"
+_ID_SEPARATOR = re.compile(rf" ?[,;|] | ?[,;|]{_NEXT_ID}| (?:and )?{_NEXT_ID}", re.IGNORECASE)
+_ID_LABEL = re.compile(
+    r"(?<![^\s,;|\"'(\[])(?:(pmid|pubmed|doi)(?: ?[:=] ?| (?=\d))|(?:evidence )?ids? ?[:=] ?)", re.IGNORECASE
+)
+_LEAST_DIGITS = 5
+"""Of a number without a label that can only be a PMID where a note could stand."""
 _NEGATION = re.compile(r"(?:not|no|non|without) |[!-] ?")
 _PUBMED_LABEL = re.compile(r"\A(?:pubmed|pmid) ?[/_=#] ?(?=[0-9])", re.IGNORECASE)
 
@@ -91,6 +100,8 @@ def evidence_id(given: str) -> str:
     return f"doi:{doi}" if doi.startswith("10.") else id
 
 
+MAX_LIST_LENGTH = 10_000
+"""Characters of a text that is read as a list."""
 MAX_IDS_READ = 50
 """Ids that one call of `get_evidence` takes."""
 
@@ -106,6 +117,39 @@ def identifier_field(text: str) -> tuple[str, str]:
     if kind == "doi" and not (_ONLY_DOI.fullmatch(bare) or arxiv_doi(bare)):
         return "", ""
     return (_FIELDS[kind], value) if value and kind in _FIELDS else ("", "")
+
+
+def id_parts(text: str) -> list[str]:
+    """The ids in `text`, each with its label."""
+    line = clean_line(text.replace("\n", ", ")) if len(text) <= MAX_LIST_LENGTH else text
+    return [
+        part
+        for part in _ID_SEPARATOR.split(_ID_LABEL.sub(lambda label: f"{label[1]}:" if label[1] else "", line))
+        if part
+    ]
+
+
+def identified_items(value: object) -> list[object]:
+    """The items whose records a text, or the only text of an item, names by identifiers and nothing else; [] for any
+    other. Short numbers without a label may be anything."""
+    if type(value) is int:
+        return [{"pmid": str(value)}]
+    given = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    text = given["content"] if [*given] == ["content"] else cast("object", value)
+    if not isinstance(text, str) or len(text) > MAX_LIST_LENGTH:
+        return []
+    parts = id_parts(text)
+    found = [identifier_field(part) for part in parts]
+    if not parts or not all(kind for kind, _ in found) or (given and len(parts) == 1):
+        return []
+    if all(part.isdecimal() and len(part) < _LEAST_DIGITS for part in parts):
+        if len(parts) == 1:
+            return []
+        note, record = (json.dumps([one]) for one in ({"content": text}, {"pmid": parts[0]}))
+        raise InvalidInputError(
+            f"items: {json.dumps(text)} can be a note, items={note}, or PMIDs, items={record} first."
+        )
+    return [{kind: number} for kind, number in found]
 
 
 def _marked(value: str) -> str:

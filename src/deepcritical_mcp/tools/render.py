@@ -5,7 +5,6 @@ External text appears only in block quotes or in a one-line field of its own, ne
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -38,9 +37,9 @@ from deepcritical_mcp.models import (
     status_label,
 )
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
-from deepcritical_mcp.text import clipped, counted, inert
+from deepcritical_mcp.text import clipped, counted, inert, longer_code_marks, quoted_lines
 from deepcritical_mcp.tools.citation_lines import notice_line, notices_in_heading, source_lines
-from deepcritical_mcp.tools.quoting import quote_lines, quoted_passage
+from deepcritical_mcp.tools.quoting import quoted_passage
 
 MAX_SIMILAR = 10
 MAX_QUERY_SHOWN = 500
@@ -81,7 +80,7 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         lines += ["", "## Already in this session, close in meaning"]
     for related in result.related:
         lines.append(f"- {inert(related.title)} ({inert(related.id)}, relevance {related.relevance:.3f})")
-        lines += quote_lines(related.snippet, "  ")
+        lines += quoted_lines(related.snippet, "  ")
     what = counted(shown, "passage") if any(item.anchor for item in result.evidence) else f"{shown}"
     return f"{what} {of} for: {inert(clipped(result.query, MAX_QUERY_SHOWN))}", lines
 
@@ -149,7 +148,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         f"cited by {item.cited_by:,}" if item.cited_by >= 0 else "",
         f"from character {start:,}" if start and not item.anchor else "",
     ]
-    lines = [f"## {number}. {mark}{inert(citation.title)}", *map(inert, source_lines(citation))]
+    lines = [f"## {number}. {mark}{inert(citation.title)}", *source_lines(citation)]
     if status and not mark:
         lines.append(f"The paper that this note is on is marked {status}.")
     if 0 < same_as < number:
@@ -160,13 +159,13 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         listed = ", ".join(map(inert, item.similar[:MAX_SIMILAR]))
         lines.append(f"Says nearly the same, or is another version: {listed}{more}")
     lines += [
-        *(quoted_passage if item.anchor else quote_lines)(item.content),
+        *(quoted_passage if item.anchor else quoted_lines)(item.content),
         *(f"- {inert(line)}" for line in item.details),
     ]
     if item.decision and not 0 < same_as < number:
         lines.append(inert(decision_sentence(item.decision)))
     for note in () if 0 < same_as < number else item.notes:
-        lines += ["The user's note:", *quote_lines(note)]
+        lines += ["The user's note:", *quoted_lines(note)]
     return lines
 
 
@@ -223,6 +222,7 @@ def _added(result: AddResult) -> tuple[str, list[str]]:
         ),
         *(
             f"- item {item.index}: {inert(item.id)} is now {inert(item.decision or 'undecided, without tags')}"
+            f"{f', no longer {inert(item.replaced)}' if item.replaced else ''}"
             for item in result.decided
         ),
     ]
@@ -303,10 +303,10 @@ def _counts(sources: Iterable[SourceCount]) -> str:
 
 def _export(result: ExportResult) -> tuple[str, list[str]]:
     lines = [*_missing(result.missing), *_problems((), result.warnings)]
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", result.text))])
+    fence = longer_code_marks(result.text, 3)
     if result.file:
         what = "search" if result.format == "search-log" else "record"
-        mark = "`" * (1 + max(map(len, re.findall("`+", result.file)), default=0))
+        mark = longer_code_marks(result.file, 1)
         lines = [f"File: {mark}{result.file}{mark} ({result.bytes:,} bytes)", *lines]
     else:
         what = "record" if result.format in RECORD_FORMATS else "line"
@@ -339,7 +339,7 @@ def _document(result: Document) -> tuple[str, list[str]]:
     asked = [one for one in result.attempts if one.status == "failed" or not is_whole]
     lines = [
         *_problems(result.errors, result.warnings),
-        *(map(inert, source_lines(citation)) if citation.title and citation.reference else ()),
+        *(source_lines(citation) if citation.title and citation.reference else ()),
         " · ".join(filter(None, facts)),
         *(f"Asked {inert(one.provider)}: {one.status.replace('_', ' ')}{_detail(one.detail)}" for one in asked),
     ]

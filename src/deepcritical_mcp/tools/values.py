@@ -16,14 +16,19 @@ from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, understood_publication_types
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.names import alias, plain_name, rows
-from deepcritical_mcp.tools.params import evidence_id, identifier_field, unwrapped
+from deepcritical_mcp.tools.params import (
+    MAX_LIST_LENGTH,
+    evidence_id,
+    id_parts,
+    identified_items,
+    identifier_field,
+    unwrapped,
+)
 from deepcritical_mcp.tools.pubmed_query import read_request
 from deepcritical_mcp.urls import is_web_address
 
 Schema = Mapping[str, Any]
 
-_MAX_LIST_LENGTH = 10_000
-"""Characters of a text that is read as a list."""
 _FILLERS = frozenset(
     "the a my only first last past this most papers articles results file desc descending pub publication".split()
 )
@@ -82,11 +87,12 @@ ONE_STATUS = (
 _MOST = frozenset({"all", "max", "maximum", "unlimited"})
 _ENUM_SEPARATOR = re.compile(r"[|;]|/(?!(?<=\bn/)a\b)|,(?! ?not (?!yet)) ?| (?:or|and) ", re.IGNORECASE)
 """Between words of an enum in one text; not within "active, not recruiting" and "n/a"."""
-_NEXT_ID = r"(?=\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4})"
-_ID_SEPARATOR = re.compile(rf" ?[,;|] | ?[,;|]{_NEXT_ID}| (?:and )?{_NEXT_ID}", re.IGNORECASE)
-_ID_LABEL = re.compile(
-    r"(?<![^\s,;|\"'(\[])(?:(pmid|pubmed|doi)(?: ?[:=] ?| (?=\d))|(?:evidence )?ids? ?[:=] ?)", re.IGNORECASE
-)
+_NAMES_BETWEEN = {
+    "tags": re.compile("[,;|\n]"),
+    **dict.fromkeys(("fields", "servers"), re.compile("[,;|\n]| and | or ", re.IGNORECASE)),
+    **dict.fromkeys(("include_domains", "exclude_domains"), re.compile(r"[,;|\s]+(?:and\s|or\s)?", re.IGNORECASE)),
+}
+"""What stands between the names of a list in one text, where no name has it in itself."""
 
 
 def coerced(value: object, schema: Schema) -> object:
@@ -103,7 +109,7 @@ def coerced(value: object, schema: Schema) -> object:
         fields, kinds = cast("dict[str, object]", value), schema["properties"]
         return {name: coerced(field, kinds.get(name, {})) for name, field in fields.items() if field is not None}
     if kind == "array":
-        is_one = isinstance(value, str | int | float if item.get("type") == "string" else dict)
+        is_one = isinstance(value, str | int | float if item.get("type") == "string" else dict | int)
         if value == "" or (is_one and not isinstance(value, bool)):
             value = cast("list[object]", [value] if value else [])
         if not isinstance(value, list):
@@ -220,7 +226,7 @@ def _key(text: str) -> str:
 def _items(name: str, value: object, schema: Schema) -> list[object]:
     """The items that one item of a list stands for: several, if it contains several."""
     if schema.get("type") == "object":
-        return [_object(value, schema)]
+        return identified_items(value) or [_object(value, schema)]
     if isinstance(value, dict) and name == "ids":
         value = cast("dict[str, object]", value).get("id", cast("object", value))
     if not isinstance(value, str):
@@ -234,7 +240,9 @@ def _items(name: str, value: object, schema: Schema) -> list[object]:
     if words := schema.get("enum"):
         return [_word(name, one, words) for one in _ENUM_SEPARATOR.split(value) if one.strip()]
     if name == "ids":
-        return [] if value.strip("\"'[]() ").casefold() in ("*", "all") else [*map(evidence_id, _id_parts(value))]
+        return [] if value.strip("\"'[]() ").casefold() in ("*", "all") else [*map(evidence_id, id_parts(value))]
+    if name in _NAMES_BETWEEN:
+        return [one.strip() for one in _NAMES_BETWEEN[name].split(value) if one.strip()]
     return [_READERS[name](name, value) if name in _READERS else value]
 
 
@@ -280,23 +288,13 @@ def _by_kind(own: str, value: object, free: Collection[str], *, is_named: bool) 
 
 
 def _split(name: str, text: str) -> list[object]:
-    """The items of a list in a single text: in lines, with semicolons or commas."""
-    if name not in ("variants", "servers", "include_domains", "exclude_domains") or len(text) > _MAX_LIST_LENGTH:
+    """The variants in a single text: in lines, with semicolons or commas."""
+    if name != "variants" or len(text) > MAX_LIST_LENGTH:
         return [text] if text.strip() else []
     lines = text.strip().splitlines()
     if len(lines) == 1 and not re.search(r'["(\[]', text):
-        lines = re.split(r"[,;\s]+" if name.endswith("domains") else ";" if ";" in text else ", ", text)
+        lines = text.split(";" if ";" in text else ", ")
     return [line.strip() for line in lines if line.strip()]
-
-
-def _id_parts(text: str) -> list[str]:
-    """The ids in `text`, each with its label."""
-    line = clean_line(text.replace("\n", ", ")) if len(text) <= _MAX_LIST_LENGTH else text
-    return [
-        part
-        for part in _ID_SEPARATOR.split(_ID_LABEL.sub(lambda label: f"{label[1]}:" if label[1] else "", line))
-        if part
-    ]
 
 
 def _variant(_: str, value: str) -> str:
@@ -339,7 +337,7 @@ def _unquoted(value: str) -> str:
 
 
 def _pmid(name: str, value: str) -> str:
-    found = [evidence_id(one).removeprefix("pubmed:") for one in _id_parts(value)]
+    found = [evidence_id(one).removeprefix("pubmed:") for one in id_parts(value)]
     if len(found) > 1 and all(one.isdecimal() for one in found):
         first = f'{name}="{found[0]}"'
         raise InvalidInputError(f"{name} is one PMID, got {len(found)}: make one call for each, e.g. {first}.")
@@ -363,5 +361,5 @@ def _parsed(value: object, opening: str) -> object:
     with suppress(ValueError, RecursionError):
         return json.loads(value)
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        return ast.literal_eval(value.strip()) if len(value) <= _MAX_LIST_LENGTH else value
+        return ast.literal_eval(value.strip()) if len(value) <= MAX_LIST_LENGTH else value
     return value
