@@ -24,7 +24,7 @@ from deepcritical_mcp.evidence.storage.rows import KeptItem
 from deepcritical_mcp.evidence.text_index import IndexedTexts, Shape
 from deepcritical_mcp.evidence.units import unit_of
 
-DERIVED = 1
+DERIVED = 2
 """Raise it when passages, stems, keys or this form change within a version."""
 
 Arrays = Mapping[str, NDArray[Any]]

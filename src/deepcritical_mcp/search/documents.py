@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
-from deepcritical_mcp.models import Attempt, DocumentStatus, FetchVerdict, Publication, Text
+from deepcritical_mcp.models import Attempt, AuthorName, DocumentStatus, FetchVerdict, Publication, Text
 from deepcritical_mcp.sources import off_for
 from deepcritical_mcp.text import clean_line, clipped
 
@@ -20,7 +20,8 @@ PUBMED_OFF = "PubMed is switched off on this server."
 class DocumentId:
     """A document as a caller named it: by an evidence id, by numbers, by an address, or as a `reference`, in any style.
 
-    `name` is what was written; a `title` besides a number must be that of the record.
+    `name` is what was written; a `title` besides a number must be that of the record, and the first of its `authors`
+    among `authors`. `text` is one that claims to be the document's.
     """
 
     name: str
@@ -29,6 +30,8 @@ class DocumentId:
     url: str = ""
     title: str = ""
     reference: str = ""
+    authors: tuple[AuthorName, ...] = ()
+    text: Publication | None = None
 
     def not_asked(self, ids: RecordIds, off: Collection[str]) -> str:
         """Why nobody can say that it does not exist: who could know it, by `ids` or as it is named, but is switched
