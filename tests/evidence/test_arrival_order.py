@@ -126,7 +126,7 @@ SEQUENCES: dict[str, tuple[int, tuple[Publication, ...]]] = {
         (
             paper(TEXT, DIET, pmid="7", authors=["Right B"]),
             page(OTHER, DIET, pmid="7", authors=["Right B"]).as_claim(),
-            page(OTHER, f"{DRUG} 3 trial", pmid="7", authors=["Wrong A"]).as_claim(),
+            page("All cured.", f"{DRUG} 3 trial", pmid="7", authors=["Wrong A"]).as_claim(),
         ),
     ),
     "a record, and another author's page with its title and number": (
@@ -141,7 +141,7 @@ SEQUENCES: dict[str, tuple[int, tuple[Publication, ...]]] = {
         (
             page(TEXT, DIET, doi="10.1000/s", authors=["Right B"]).as_claim(),
             page(OTHER, DIET, doi="10.1000/s", authors=["Right B"]).as_claim(),
-            page(TEXT, f"{DRUG} 3 trial", doi="10.1000/s").as_claim(),
+            page("All cured.", f"{DRUG} 3 trial", doi="10.1000/s").as_claim(),
         ),
     ),
     "a quoted page, its record, and the quotation": (

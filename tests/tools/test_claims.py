@@ -26,7 +26,7 @@ BODY = [Section("s0", ["Everybody was cured within a week, says this text that n
 
 def site(title: str = FORGED, url: str = ADDRESS, **fields: Any) -> FakeFullTexts:
     """A web page; without other authors, of somebody who did not write the paper."""
-    said = {"authors": (AuthorName("Quack", "Quentin"),), "journal": "Journal of Wonders", **fields}
+    said: dict[str, Any] = {"authors": (AuthorName("Quack", "Quentin"),), "journal": "Journal of Wonders", **fields}
     return FakeFullTexts("page", copy(BODY, title=title, url=url, **said), takes="url doi")
 
 
@@ -118,7 +118,7 @@ HONEST = [
 @pytest.mark.parametrize(("title", "people"), [row[1:] for row in HONEST], ids=[row[0] for row in HONEST])
 @pytest.mark.parametrize("number", [{"pmid": "11"}, {"doi": "10.1000/true"}])
 async def test_a_paper_s_own_page_is_recognized(
-    title: str, people: tuple[AuthorName, ...], number: dict[str, str]
+    title: str, people: tuple[AuthorName, ...], number: dict[str, Any]
 ) -> None:
     text = [Section("s0", ["By Ana Ruiz and others"]), *sections(60)]
     page = FakeFullTexts("page", copy(text, title=title, url=ADDRESS, authors=people, **number), takes="url")

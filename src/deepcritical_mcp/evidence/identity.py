@@ -23,6 +23,7 @@ from deepcritical_mcp.evidence.titles import (
     adds_a_site,
     bare_title,
     begins_with,
+    continues,
     identifies,
     is_generic,
     is_notice,
@@ -135,19 +136,12 @@ def _titles_alike(one: Identity, other: Identity) -> Likeness:
         if (
             bare_title(long.shown_title).endswith(_CUT)
             and identifies(long.title[:-1])
-            and _begins(short.title, long.title)
+            and continues(short.title, long.title)
         ):
             return "near"
         if adds_a_site(long.shown_title, short.title, (long.journal, short.journal), known):
             return "near"
     return likeness(one.title, other.title)
-
-
-def _begins(title: tuple[str, ...], cut: tuple[str, ...]) -> bool:
-    """Whether `cut` is how `title` begins; its last word may be cut as well, unless it is a number."""
-    *begun, last = cut
-    word = title[len(begun)] if len(title) >= len(cut) else ""
-    return title[: len(begun)] == tuple(begun) and (word == last or (word.startswith(last) and not last.isdigit()))
 
 
 def _are_two(one: Identity, other: Identity) -> bool:
@@ -159,10 +153,13 @@ def _are_two(one: Identity, other: Identity) -> bool:
 
 def _are_separate_pages(one: Identity, other: Identity) -> bool:
     """Whether these are two different pages of one host, neither the PDF or print view of the other."""
-    urls = one.numbers.get("url", ""), other.numbers.get("url", "")
-    if not all(urls) or urls[0] == urls[1] or host_of(urls[0]) != host_of(urls[1]):
-        return False
-    return one.is_print == other.is_print
+    is_other = one.numbers.get("url") != other.numbers.get("url")
+    return is_other and _on_one_host(one, other) and one.is_print == other.is_print
+
+
+def _on_one_host(one: Identity, other: Identity) -> bool:
+    hosts = {host_of(each.numbers.get("url", "")) for each in (one, other)}
+    return len(hosts) == 1 and "" not in hosts
 
 
 def _says_the_same(one: Identity, other: Identity) -> bool:
@@ -268,15 +265,17 @@ def _share(part: str, one: Identity, other: Identity) -> bool:
 
 def _is_shared(part: str, one: Identity, other: Identity) -> bool:
     """Whether two descriptions have a number or address in common that identifies: where one of them only claims it,
-    they must agree."""
+    they must agree, unless both are views of one page."""
     if not _share(part, one, other):
         return False
-    claims = {**one.claims, **other.claims}
-    is_claim = bool(claims) and one.is_record != other.is_record if part == "url" else part in claims
-    return not is_claim or agree(one, other)
+    claims, are_pages = {**one.claims, **other.claims}, not one.is_record and not other.is_record
+    is_view = part == "url" or (part in one.addressed & other.addressed and _on_one_host(one, other))
+    if not claims or (are_pages and is_view):
+        return True
+    return bears_out(one, other) if part in (*claims, "url") else True
 
 
-def agree(one: Identity, other: Identity, *, is_named: bool = False) -> bool:
+def bears_out(one: Identity, other: Identity, *, is_named: bool = False) -> bool:
     """Whether two descriptions with one number, which at least one of them only claims, are of the same publication: by
     title and first author. What a page or a user does not say is not against it, but a text that was read must name
     the author of the record, unless another source `is_named` that says it is its copy. Two claims have nobody to
@@ -290,7 +289,7 @@ def agree(one: Identity, other: Identity, *, is_named: bool = False) -> bool:
 
 
 def is_by_author(claim: Identity, record: Identity, *, is_named: bool = False) -> bool:
-    """Whether no other author is named, and the record's is in a text that was read, see `agree`."""
+    """Whether no other author is named, and the record's is in a text that was read, see `bears_out`."""
     is_author, must_name = names_author(claim, record), claim.beginning and record.is_record and not is_named
     return is_author if is_author is not None else not (must_name and record.authors)
 

@@ -326,6 +326,13 @@ def begins_with(text: str, title: str) -> bool:
     return not any(is_notice(before[at:]) for at in range(len(before)))
 
 
+def continues(title: tuple[str, ...], cut: tuple[str, ...]) -> bool:
+    """Whether `cut` is how `title` begins; its last word may be cut as well, unless it is a number."""
+    *begun, last = cut
+    word = title[len(begun)] if len(title) >= len(cut) else ""
+    return title[: len(begun)] == tuple(begun) and (word == last or (word.startswith(last) and not last.isdigit()))
+
+
 def is_misprint(one: str, other: str) -> bool:
     """Whether two words are one but for a letter. A misprint spares the first letter, numbers and opposites."""
     if one == other:

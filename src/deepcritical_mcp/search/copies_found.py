@@ -22,7 +22,7 @@ from deepcritical_mcp.models import (
     vancouver,
 )
 from deepcritical_mcp.reading import Reading
-from deepcritical_mcp.search.copy_check import claim_of, contradiction, doubt, ids_in, is_preview
+from deepcritical_mcp.search.copy_check import contradiction, doubt, ids_in, is_preview, page_as_claim
 from deepcritical_mcp.search.record_finder import PUBMED, Lookup, is_paper
 from deepcritical_mcp.sources.full_text import Copy
 from deepcritical_mcp.urls import host_of
@@ -128,7 +128,7 @@ def publication_of(climb: Climb) -> Publication | None:
     if copy is None or reading is None:
         return record
     if record is None and climb.is_page:
-        return claim_of(reading, ids=climb.lookup.given, provider=climb.provider, url=copy.url)
+        return page_as_claim(reading, ids=climb.lookup.given, provider=climb.provider, url=copy.url)
     is_known = is_paper(ids) and (record is not None or any(ids_in(reading)))
     kind: TextKind = "registration" if ids.nct else "full_text" if is_known else "page"
     text = Text(

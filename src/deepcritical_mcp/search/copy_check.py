@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.evidence.described import BEGINNING, identity_of
-from deepcritical_mcp.evidence.identity import agree, is_by_author
+from deepcritical_mcp.evidence.identity import bears_out, is_by_author
 from deepcritical_mcp.evidence.titles import (
     adds_a_site,
     bare_title,
@@ -41,11 +41,11 @@ def contradiction(
 ) -> str:
     """Why a copy is not the document with the identifiers `wanted` and the `record`; "" if it is. What a page says of
     itself is a claim: also with the right number it must have the title and the first author; `is_named` as for
-    `agree`."""
-    own, claim = ids_in(reading), identity_of(claim_of(reading)) if is_page else None
+    `bears_out`."""
+    own, claim = ids_in(reading), identity_of(page_as_claim(reading)) if is_page else None
     known = identity_of(record) if record else None
     match compared(wanted, own):
-        case "same" if claim is None or known is None or agree(known, claim, is_named=is_named):
+        case "same" if claim is None or known is None or bears_out(known, claim, is_named=is_named):
             return ""
         case "different":
             names = ((name.upper(), number) for name, number in own._asdict().items())
@@ -66,7 +66,7 @@ def contradiction(
             return f"It sent a text{named} that does not carry the {what} of this paper; it was not used."
 
 
-def claim_of(
+def page_as_claim(
     reading: Reading,
     *,
     ids: RecordIds = NO_IDS,

@@ -89,7 +89,3 @@ class FoundText:
     attempts: tuple[Attempt, ...] = ()
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-
-
-_NOTICES = ("Retraction of Publication", "Published Erratum", "Expression of Concern", "Addendum")
-"""Types of publications that are about another one."""

@@ -26,7 +26,7 @@ from deepcritical_mcp.errors import (
     SessionFullError,
 )
 from deepcritical_mcp.evidence.described import identity_of
-from deepcritical_mcp.evidence.identity import agree
+from deepcritical_mcp.evidence.identity import bears_out
 from deepcritical_mcp.evidence.outcomes import AddOutcome
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import (
@@ -43,7 +43,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of, unconfirmed
-from deepcritical_mcp.search.copy_check import claim_of
+from deepcritical_mcp.search.copy_check import page_as_claim
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText
 from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
@@ -238,7 +238,7 @@ class FullTexts:
             seconds = seconds_before(TO_FETCH_RECORDS, cap=self._seconds)
             (lookup,) = await self.records.find([Wanted(ids, urls)], seconds)
             lookup.record = lookup.record or (held if held and held.is_record else None)
-            if held and held.claims and lookup.record and not agree(identity_of(held), identity_of(lookup.record)):
+            if held and held.claims and lookup.record and not bears_out(identity_of(held), identity_of(lookup.record)):
                 lookup = Lookup(Wanted(RecordIds(), urls))
             if lookup.record and (problem := other_number(ids, lookup.record)):
                 attempt = Attempt(provider=lookup.record.text.provider, status="not_found", detail=f"{problem}.")
@@ -303,19 +303,18 @@ class FullTexts:
         return answer
 
     async def _identify(self, climb: Climb, end: float) -> None:
-        """Look up the record that a page claims to be the text of: it is that one's if the record agrees. If not, say
-        what it claims; and if it has the title of a retracted paper, that."""
+        """Look up the record that a page claims to be the text of, and whether it has a retracted paper's title."""
         reading = climb.copy.reading if climb.copy else None
         if climb.copy is None or reading is None or not climb.is_page or climb.lookup.record:
             return
         asked, lookup = climb.lookup, climb.lookup
-        claim = claim_of(reading, ids=asked.given, provider=climb.provider, url=climb.copy.url)
+        claim = page_as_claim(reading, ids=asked.given, provider=climb.provider, url=climb.copy.url)
         page = identity_of(claim)
         seconds = max(0.0, end - anyio.current_time())
         if any(claim.claimed_ids) and asked.given != claim.claimed_ids:
             (lookup,) = await self.records.find([Wanted(claim.claimed_ids, asked.wanted.urls)], seconds)
         found = [one for one in (lookup.record, *lookup.others) if one]
-        if record := next((one for one in found if agree(identity_of(one), page)), None):
+        if record := next((one for one in found if bears_out(identity_of(one), page)), None):
             climb.lookup = replace(Lookup.of(record, asked.wanted.urls), unasked=lookup.unasked)
         elif claim.claims:
             climb.remarks.append(unconfirmed(claim, found, lookup))

@@ -10,7 +10,7 @@ from itertools import product
 import anyio
 
 from deepcritical_mcp.evidence.described import identity_of
-from deepcritical_mcp.evidence.identity import agree
+from deepcritical_mcp.evidence.identity import bears_out
 from deepcritical_mcp.evidence.text_agreement import same_author
 from deepcritical_mcp.evidence.titles import bare_title, changes, tokens
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
@@ -141,7 +141,7 @@ def _contradiction(item: _Item) -> str:
         return ""
     if text := item.document.text:
         other = "its title or first author is another one"
-        return "" if agree(identity_of(record), identity_of(text)) else other
+        return "" if bears_out(identity_of(record), identity_of(text)) else other
     if problem := other_number(item.ids, record):
         return problem
     title = bare_title(item.document.title, host_of(item.document.url))
