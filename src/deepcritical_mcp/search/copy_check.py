@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.evidence.described import BEGINNING, identity_of
+from deepcritical_mcp.evidence.described import BEGINNING, Identity, identity_of
 from deepcritical_mcp.evidence.identity import bears_out, is_by_author
 from deepcritical_mcp.evidence.titles import (
     adds_a_site,
@@ -42,7 +43,7 @@ def contradiction(
     """Why a copy is not the document with the identifiers `wanted` and the `record`; "" if it is. What a page says of
     itself is a claim: also with the right number it must have the title and the first author; `is_named` as for
     `bears_out`."""
-    own, claim = ids_in(reading), identity_of(page_as_claim(reading)) if is_page else None
+    own, claim = ids_in(reading), identity_of_page(page_as_claim(reading), reading) if is_page else None
     known = identity_of(record) if record else None
     match compared(wanted, own):
         case "same" if claim is None or known is None or bears_out(known, claim, is_named=is_named):
@@ -89,6 +90,12 @@ def page_as_claim(
     )
     page = Publication.of("page", text.content, provider=provider, **fields)
     return page.model_copy(update={"texts": (text,)}).as_claim()
+
+
+def identity_of_page(claim: Publication, reading: Reading) -> Identity:
+    """What identifies a page as it describes itself, with the line that names its authors where its text begins."""
+    page = identity_of(claim)
+    return replace(page, beginning=f"{page.beginning}\n{reading.fields.get('byline', '')}")
 
 
 def doubt(record: Publication | None, reading: Reading) -> str:

@@ -43,7 +43,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of, unconfirmed
-from deepcritical_mcp.search.copy_check import page_as_claim
+from deepcritical_mcp.search.copy_check import identity_of_page, page_as_claim
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText
 from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
@@ -309,7 +309,7 @@ class FullTexts:
             return
         asked, lookup = climb.lookup, climb.lookup
         claim = page_as_claim(reading, ids=asked.given, provider=climb.provider, url=climb.copy.url)
-        page = identity_of(claim)
+        page = identity_of_page(claim, reading)
         seconds = max(0.0, end - anyio.current_time())
         if any(claim.claimed_ids) and asked.given != claim.claimed_ids:
             (lookup,) = await self.records.find([Wanted(claim.claimed_ids, asked.wanted.urls)], seconds)
