@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.evidence.described import BEGINNING, Identity, identity_of
-from deepcritical_mcp.evidence.identity import bears_out, is_by_author
+from deepcritical_mcp.evidence.identity import bears_out, is_by_author, names_author
 from deepcritical_mcp.evidence.titles import (
     adds_a_site,
     bare_title,
@@ -46,7 +46,9 @@ def contradiction(
     own, claim = ids_in(reading), identity_of_page(page_as_claim(reading), reading) if is_page else None
     known = identity_of(record) if record else None
     match compared(wanted, own):
-        case "same" if claim is None or known is None or bears_out(known, claim, is_named=is_named):
+        case "same" if record is None or known is None:
+            return ""
+        case "same" if bears_out(known, claim, is_named=is_named) if claim else not _is_other(record, reading):
             return ""
         case "different":
             names = ((name.upper(), number) for name, number in own._asdict().items())
@@ -65,6 +67,13 @@ def contradiction(
             named = f' ("{title}")' if title else ""
             what = "title" if record and not is_titled(record, reading) else "author"
             return f"It sent a text{named} that does not carry the {what} of this paper; it was not used."
+
+
+def _is_other(record: Publication, reading: Reading) -> bool:
+    """Whether a text with the record's number has another title and another author."""
+    return (
+        bool(doubt(record, reading)) and names_author(identity_of(page_as_claim(reading)), identity_of(record)) is False
+    )
 
 
 def page_as_claim(
