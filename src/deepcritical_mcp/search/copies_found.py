@@ -16,6 +16,7 @@ from deepcritical_mcp.models import (
     DocumentStatus,
     Part,
     Publication,
+    StatusNotice,
     Text,
     TextKind,
     merged,
@@ -36,6 +37,7 @@ class Climb:
         is_page: whether the copy is a page or file, whose numbers are claims.
         refused: such a copy that is not what was asked for, from the address that was given.
         remarks: what to know about its claims.
+        namesakes: the retracted papers that have its title and first author.
     """
 
     lookup: Lookup
@@ -47,6 +49,7 @@ class Climb:
     is_page: bool = False
     refused: Copy | None = None
     remarks: list[str] = field(default_factory=list[str])
+    namesakes: tuple[StatusNotice, ...] = ()
 
     def note(self, provider: str, status: str, detail: str = "") -> None:
         self.attempts.append(Attempt.model_validate({"provider": provider, "status": status, "detail": detail}))
@@ -128,7 +131,8 @@ def publication_of(climb: Climb) -> Publication | None:
     if copy is None or reading is None:
         return record
     if record is None and climb.is_page:
-        return page_as_claim(reading, ids=climb.lookup.given, provider=climb.provider, url=copy.url)
+        page = page_as_claim(reading, ids=climb.lookup.given, provider=climb.provider, url=copy.url)
+        return page.model_copy(update={"status_notices": climb.namesakes})
     is_known = is_paper(ids) and (record is not None or any(ids_in(reading)))
     kind: TextKind = "registration" if ids.nct else "full_text" if is_known else "page"
     text = Text(

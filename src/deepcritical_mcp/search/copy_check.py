@@ -46,9 +46,9 @@ def contradiction(
     own, claim = ids_in(reading), identity_of_page(page_as_claim(reading), reading) if is_page else None
     known = identity_of(record) if record else None
     match compared(wanted, own):
-        case "same" if record is None or known is None:
+        case "same" if record is None or known is None or (claim is None and not _is_other(record, reading)):
             return ""
-        case "same" if bears_out(known, claim, is_named=is_named) if claim else not _is_other(record, reading):
+        case "same" if known and claim and bears_out(known, claim, is_named=is_named):
             return ""
         case "different":
             names = ((name.upper(), number) for name, number in own._asdict().items())

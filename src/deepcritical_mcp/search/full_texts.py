@@ -38,13 +38,12 @@ from deepcritical_mcp.models import (
     Publication,
     Text,
     TextKind,
-    status_label,
 )
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of, unconfirmed
 from deepcritical_mcp.search.copy_check import identity_of_page, page_as_claim
-from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText
+from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText, told_first
 from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
 from deepcritical_mcp.search.recording import lookup_entry, recorded
@@ -63,8 +62,6 @@ MAX_ADDRESSES = 3
 """Addresses of copies that are tried."""
 READ_KINDS: tuple[TextKind, ...] = ("full_text", "registration", "page")
 _LEAST_SECONDS = 0.2
-_NOTICES = ("Retraction of Publication", "Published Erratum", "Expression of Concern", "Addendum")
-"""Types of publications that are about another one."""
 logger = logging.getLogger(__name__)
 
 
@@ -206,7 +203,7 @@ class FullTexts:
                 reason = " ".join(told) or "this address cannot be read"
                 verdict: FetchVerdict = "outage" if climb.failures else "not_found"
                 page = publication_of(climb)
-                remark = " ".join(climb.remarks)
+                remark = " ".join([*climb.remarks, *(told_first(page) if page and page.source == "web" else ())])
                 found[number] = FoundRecord(page, remark=remark) if page else FoundRecord(None, verdict, reason)
 
         async with anyio.create_task_group() as tasks:
@@ -319,7 +316,8 @@ class FullTexts:
         elif claim.claims:
             climb.remarks.append(unconfirmed(claim, found, lookup))
         if not climb.lookup.record:
-            climb.remarks += await self.references.retracted_namesakes(page, min(seconds, seconds_for(TO_ASK_WITNESS)))
+            seconds = min(seconds, seconds_for(TO_ASK_WITNESS))
+            climb.namesakes = tuple(await self.references.retracted_namesakes(page, seconds))
 
     async def _kept(self, document: DocumentId, climb: Climb, session: ReadingSession) -> FoundText:
         """What was found, kept in the session; if that fails, it is returned all the same, with an error."""
@@ -375,22 +373,6 @@ def _is_complete(held: Publication) -> bool:
 def stub_of(ids: RecordIds) -> Publication:
     """Enough to recognize a document in a session."""
     return Publication.of("abstract", NO_ABSTRACT, provider="", source="pubmed", title=NO_TITLE, **ids._asdict())
-
-
-def told_first(publication: Publication) -> Iterator[str]:
-    """What must be known before a paper is used: its status, and whether a preprint was published since."""
-    if publication.status != "ok":
-        yield f"This is marked {status_label(publication.status)}."
-    if what := ", ".join(one for one in publication.publication_types if one in _NOTICES):
-        about = [one for one in publication.status_notices if one.kind == "about"]
-        named = "; ".join(f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in about)
-        yield f"This is a notice ({what}) about {named or 'another paper'}: it is not that paper."
-    for notice in publication.status_notices:
-        if notice.kind == "published":
-            where = f"PMID {notice.pmid}" if notice.pmid else notice.doi or notice.reference
-            yield f"This is a preprint, published as {where}: read and cite that one."
-    if publication.form == "preprint" and not any(one.kind == "published" for one in publication.status_notices):
-        yield "This is a preprint, which was not peer reviewed."
 
 
 def _about_text(text: Text | None, detail: str) -> Iterator[str]:

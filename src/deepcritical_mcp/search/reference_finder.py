@@ -16,7 +16,7 @@ from deepcritical_mcp.evidence.described import Identity, identity_of
 from deepcritical_mcp.evidence.identity import has_title_of
 from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import UNKNOWN_DATE, Publication, status_label, vancouver
+from deepcritical_mcp.models import UNKNOWN_DATE, Publication, StatusNotice, vancouver
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
 from deepcritical_mcp.sources.base import Source
@@ -111,8 +111,8 @@ class ReferenceFinder:
                 one.failures.append(ProviderTimeoutError("records", _NO_TIME))
         return [by_reference[one] for one in references]
 
-    async def retracted_namesakes(self, page: Identity, seconds: float) -> list[str]:
-        """Remarks on retracted papers with the title and the first author of a page. Costs one request, and another one
+    async def retracted_namesakes(self, page: Identity, seconds: float) -> list[StatusNotice]:
+        """Notices of retracted papers with the title and the first author of a page. Costs one request, and another one
         if PubMed has retracted papers with such a title; an outage says nothing."""
         words = " ".join(page.title)
         query = _title_query(read_reference(page.shown_title)) if identifies(page.title) else ""
@@ -128,11 +128,7 @@ class ReferenceFinder:
             except ProviderError as error:
                 logger.info("no retracted papers looked for: %s", error.code)
         same = [one for one in found if one.status == "retracted" and has_title_of(page, identity_of(one))]
-        return [
-            f"It has the title of PMID {one.pmid}, which is marked {status_label(one.status)}: {vancouver(one)} It may "
-            "be that paper."
-            for one in same
-        ]
+        return [StatusNotice(kind="about", pmid=one.pmid, reference=vancouver(one)) for one in same]
 
     async def _from_readers(self, matches: Sequence[ReferenceMatch], end: float) -> None:
         """Ask all services that read citations for a few references before the next few, as long as there is time."""
