@@ -168,6 +168,7 @@ LEFT_OUT: Mapping[str, str] = {
     "source": "the type of the record says it",
     "publication_types": "reference managers have no field for them; that of a preprint is the type of the record",
     "preprint_number": "its DOI or its address leads to it",
+    "claims": "a number that no record confirms is not part of a reference",
     "found_by": "how the session came to it is not part of a reference",
     "similar": "what else the session has is not part of a reference",
     "status_checked": "the status is part of a reference, not the day on which it was read",

@@ -29,6 +29,7 @@ FULL = Publication(
     journal="Journal-name",
     journal_abbreviation="Abbreviation",
     language="ger",
+    claims=("PMID 31000003",),
     registrations=("ISRCTN77777777",),
     vernacular_title="Vernacular-title",
     issn="1111-2222",

@@ -69,6 +69,7 @@ from deepcritical_mcp.models.publication import Screening as Screening
 from deepcritical_mcp.models.publication import StatusNotice as StatusNotice
 from deepcritical_mcp.models.publication import Value as Value
 from deepcritical_mcp.models.publication import gravest as gravest
+from deepcritical_mcp.models.publication import is_collective as is_collective
 from deepcritical_mcp.models.publication import query_problem as query_problem
 from deepcritical_mcp.models.publication import retraction_label as retraction_label
 from deepcritical_mcp.models.publication import split_name as split_name

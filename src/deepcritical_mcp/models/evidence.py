@@ -9,7 +9,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.identifiers import normalize_doi
+from deepcritical_mcp.identifiers import (
+    RecordIds,
+    normalize_doi,
+    normalize_pmcid,
+    normalize_pmid,
+    normalize_trial,
+    record_ids,
+)
 from deepcritical_mcp.models.parts import Part
 from deepcritical_mcp.models.publication import (
     FINER_DATE,
@@ -187,6 +194,32 @@ class Publication(Bibliography):
         return any(text.kind in RECORD_KINDS and not text.is_users for text in self.texts)
 
     @property
+    def own_ids(self) -> RecordIds:
+        """Its numbers; of a record, and of a note, which is about what it names, also those in its address."""
+        ids = RecordIds(self.pmid, self.pmcid, self.doi, self.nct)
+        return _completed(ids, record_ids(self.url)) if self.is_record or self.is_own_note else ids
+
+    @property
+    def claimed_ids(self) -> RecordIds:
+        """The numbers that it only claims, or that its address names; none of a record or note."""
+        if self.is_record or self.is_own_note:
+            return RecordIds()
+        found = RecordIds()
+        for one in self.claims:
+            doi = normalize_doi(one) if one.startswith("doi:") else ""
+            read = RecordIds(normalize_pmid(one), normalize_pmcid(one), doi, normalize_trial(one))
+            found = _completed(found, read)
+        return _completed(found, record_ids(self.url))
+
+    def as_claim(self) -> Self:
+        """The same with its numbers as claims: a page or text under its own address."""
+        ids = _completed(RecordIds(self.pmid, self.pmcid, self.doi, self.nct), record_ids(self.url))
+        named = (f"PMID {ids.pmid}", ids.pmcid, f"doi:{normalize_doi(ids.doi)}", ids.nct)
+        claims = tuple(one for one, number in zip(named, ids, strict=False) if number)
+        bare = self.model_copy(update={**RecordIds()._asdict(), "claims": united(self.claims, claims)})
+        return bare.model_copy(update={"id": publication_id(bare)})
+
+    @property
     def known_status(self) -> PublicationStatus | None:
         """Its status; None if nobody has checked it, e.g. of a web page: that is not "ok"."""
         return self.status if self.status != "ok" or self.status_checked != UNKNOWN_DATE else None
@@ -206,7 +239,8 @@ class Publication(Bibliography):
             return "preprint"
         if self.source == "trial":
             return "trial"
-        if self.journal or self.journal_abbreviation:
+        is_claim = bool(self.claims) and not self.is_record
+        if (self.journal or self.journal_abbreviation) and not is_claim:
             return "article"
         return "page" if self.is_on_the_web and not (self.pmid or self.doi) else "other"
 
@@ -255,6 +289,10 @@ class Publication(Bibliography):
         return self.is_users and self.source == "user" and not where
 
 
+def _completed(ids: RecordIds, others: RecordIds) -> RecordIds:
+    return RecordIds(*(own or other for own, other in zip(ids, others, strict=True)))
+
+
 def split_text_id(id: str) -> tuple[str, int]:
     """The publication's id and the number of the text in an id made by `Publication.id_of`."""
     match = _TEXT_ID.fullmatch(id)
@@ -265,13 +303,15 @@ def merged(kept: Publication, other: Publication) -> Publication:
     """Two descriptions of a publication, merged under the id of `kept`.
 
     A record counts more than a page, a page more than what the user pasted, and that more than the user's notes; of
-    equals, `kept` counts more. Of what the user added, others take only the texts: what the user claims never
-    completes what a source says. Of two decisions the later one holds; its reason says if the other was different.
+    equals, `kept` counts more. Of what the user added, and of what only claims the numbers of a record, others take
+    only the texts: what is claimed never completes what a source says. Of two decisions the later one holds; its reason
+    says if the other was different.
     """
     first, second = (other, kept) if authority(other) > authority(kept) else (kept, other)
     latest, earlier = (second, first) if _decided(second) > _decided(first) else (first, second)
     rules = merge_rules(Publication)
-    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) else rules.keys()
+    is_claim = bool(second.claims) and first.is_record
+    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else rules.keys()
     values = {
         name: rule.combine(getattr(first, name), getattr(second, name)) if name in combined else getattr(first, name)
         for name, rule in rules.items()

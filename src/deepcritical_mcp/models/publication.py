@@ -161,6 +161,7 @@ class AuthorName(NamedTuple):
 
 _INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
 _SUFFIX = re.compile(r"(?:Jr|Sr)\.?|I{2,3}|IV|[2-4](?:nd|rd|th)")
+_ET_AL = re.compile(r"[\s,;]{1,3}et al\.?$", re.IGNORECASE)
 _DEGREE = re.compile(r"(?:M\.?D|Ph\.?D|M\.?Sc|B\.?Sc|M\.?P\.?H|R\.?N|Dr\.?P\.?H)\.?", re.IGNORECASE)
 _FAMILY_AND_INITIALS = re.compile(rf"[^\W\d_].+ {_INITIALS.pattern}")
 _CAPITALIZED = re.compile(r"[^\W\d_][\w’'-]*[^\W\d_A-Z]|[A-Z]\.?")
@@ -183,6 +184,11 @@ _GIVEN_NAMES = frozenset(
     "robert ruth ryan samuel sara sarah scott sean seán simon sofia stephen steven susan thomas timothy".split()
 )
 """A name of two or three words that has none of these, and no initials, may be a company's."""
+
+
+def is_collective(name: AuthorName) -> bool:
+    """Whether a name that is only known as a whole has a word that marks an organization."""
+    return not name.given and _COLLECTIVE.search(name.family) is not None
 
 
 def split_name(name: str) -> AuthorName:
@@ -221,6 +227,7 @@ def _split_at_commas(parts: list[str]) -> AuthorName | None:
 
 def split_names(text: str) -> list[AuthorName]:
     """The names in a text that may list several: "Berg, Jan; Ruiz K", "Berg J, Ruiz K"."""
+    text = _ET_AL.sub("", text)
     names = [name.strip() for name in text.split(";") if name.strip()]
     listed = [name.strip() for name in text.split(",")]
     if len(names) == 1 and len(listed) > 1 and all(_FAMILY_AND_INITIALS.fullmatch(name) for name in listed):
@@ -306,5 +313,7 @@ class Bibliography(Value):
     mesh_terms: Annotated[tuple[Line, ...], UNION] = ()
     keywords: Annotated[tuple[Line, ...], UNION] = ()
     registrations: Annotated[tuple[Line, ...], UNION] = ()
+    claims: Annotated[tuple[Line, ...], UNION] = ()
+    """Numbers that it gives itself, "PMID 1", which no record confirms."""
     status: Annotated[PublicationStatus, GRAVER] = "ok"
     status_notices: Annotated[tuple[StatusNotice, ...], UNION] = ()

@@ -77,6 +77,9 @@ def source_lines(citation: Citation) -> Iterator[str]:
         if notice.kind not in (*_IN_HEADING, "published", *TRIAL_PAPERS):
             yield f"{NOTICE_LABELS[notice.kind]}: {inert(_where(notice))}"
     yield from paper_lines(citation)
+    own = (f"PMID {citation.pmid}", citation.pmcid, f"doi:{citation.doi.lower()}", citation.nct)
+    if claims := [one for one in citation.claims if one not in own]:
+        yield f"Claims to be {' and '.join(claims)}, which no record confirms: cite it as itself"
     if is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference:
         yield inert(citation.url)
 
