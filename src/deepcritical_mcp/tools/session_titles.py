@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from deepcritical_mcp.evidence.kept_sessions import MAX_TITLE, KeptSession, folded_title
-from deepcritical_mcp.text import counted
+from deepcritical_mcp.text import clipped, counted
 
 NEW = "new"
 MAX_NAMED = 5
+MAX_LATEST = 3
+MAX_TITLE_SHOWN = 60
+NOT_KNOWN = "If an earlier result names another session_id, pass that one."
 _CLOSE = 0.6
 _SHORTEST_WORD = 3
 
@@ -42,6 +45,23 @@ def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
     near = [f'"{one.title}" ({described(one)})' for one in _like(title, sessions)]
     meant = f" Did you mean {'; '.join(near)}?" if near else ""
     return f'You have no session whose title is or begins with "{title}".{meant} session_id="new: {title}" opens one.'
+
+
+def empty_note(others: Sequence[KeptSession], *, is_new: bool, finds_titles: bool) -> str:
+    """That a session is empty, and how to go on: in one of the caller's `others`, the last used first, or in this."""
+    empty = "This session is new and empty." if is_new else "This session has no evidence yet."
+    if not others:
+        return f"{empty}{'' if finds_titles else f' {NOT_KNOWN}'} Search first, or use add_evidence."
+    named = "; ".join(
+        f'"{clipped(one.title, MAX_TITLE_SHOWN)}" ({described(one)})' if one.title else described(one)
+        for one in others[:MAX_LATEST]
+    )
+    rest = len(others) - MAX_LATEST
+    more = f", and {rest} more, which list_sessions lists" if rest > 0 else ""
+    return (
+        f"{empty} Kept before, last used first: {named}{more}. To continue the first, pass "
+        f'session_id="{others[0].session_id}"; its title does too. To stay in this one, search or use add_evidence.'
+    )
 
 
 def with_words(words: str, sessions: Sequence[KeptSession]) -> list[KeptSession]:
