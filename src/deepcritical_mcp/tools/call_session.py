@@ -107,7 +107,9 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
     session = await (_named_session(ctx, session_id) if session_id else _default_session(ctx, may_open))
     if about:
         await session.store.set_title_if_none(about)
-    return session if may_open or await session.store.count() else replace(session, empty=await _empty(ctx, session))
+    return (
+        session if may_open or await session.store.count() else replace(session, empty=await _empty(ctx, session.store))
+    )
 
 
 async def continued(ctx: ToolContext, store: EvidenceStore) -> CallSession:
@@ -149,14 +151,13 @@ def _must_be_named(registry: SessionRegistry, key: str) -> bool:
     return not key or (key.startswith(CALLER_KEY) and registry.shared)
 
 
-async def _empty(ctx: ToolContext, session: CallSession) -> str:
+async def _empty(ctx: ToolContext, store: EvidenceStore) -> str:
     others: list[KeptSession] = []
-    searched = False
     with suppress(DeepCriticalError):
         own = await own_sessions(ctx)
-        searched = any(one.searches for one in own if one.session_id == session.store.session_id)
-        others = [one for one in own if one.session_id != session.store.session_id and (one.items or one.searches)]
-    return empty_note(others, is_new=not searched, finds_titles=finds_titles(ctx))
+        others = [one for one in own if one.session_id != store.session_id and (one.items or one.searches)]
+    # Not new is what was searched, or what everything was removed from: that is kept as documents.
+    return empty_note(others, is_new=not await store.documents(""), finds_titles=finds_titles(ctx))
 
 
 async def _opened(ctx: ToolContext, registry: SessionRegistry, title: str) -> EvidenceStore:

@@ -49,7 +49,7 @@ def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
 
 def empty_note(others: Sequence[KeptSession], *, is_new: bool, finds_titles: bool) -> str:
     """That a session is empty, and how to go on: in one of the caller's `others`, the last used first, or in this."""
-    empty = "This session is new and empty." if is_new else "This session has no evidence yet."
+    empty = "This session is new and empty." if is_new else "This session is empty."
     if not others:
         return f"{empty}{'' if finds_titles else f' {NOT_KNOWN}'} Search first, or use add_evidence."
     named = "; ".join(
