@@ -217,12 +217,12 @@ async def test_who_comes_back_and_reads_without_an_id_hears_that_the_session_is_
             latest = await call(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
     async with client_of(tmp_path) as client:
         told = await client.call_tool(tool, arguments)
-    structured = told.structured_content or {}
+    structured: dict[str, Any] = told.structured_content or {}
     for form in (text_of(told), structured["error"]["message"] if told.is_error else structured["next_step"]):
         assert "This session is new and empty. Kept before, last used first: " in form
-        assert f'"long covid" ({latest["session_id"]}, 1 item, last used 20' in form
-        assert '"copper" (rs_' in form
-        assert "and 1 more, which list_sessions lists" in form
+        assert f'"long covid", {latest["session_id"]}, 1 item, last used 20' in form
+        assert '; "copper", rs_' in form
+        assert "list_sessions lists all." in form
         assert f'pass session_id="{latest["session_id"]}"' in form
     assert "0 of 0 results" not in text_of(told)
 

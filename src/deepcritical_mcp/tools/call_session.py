@@ -25,7 +25,7 @@ from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.progress import Progress
 from deepcritical_mcp.text import clipped
-from deepcritical_mcp.tools.session_titles import day, described, empty_note, opens_new, same_title, unknown_title
+from deepcritical_mcp.tools.session_titles import beginning_note, day, described, opens_new, same_title, unknown_title
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -53,17 +53,21 @@ class CallSession:
 
     Attributes:
         announce: whether the client must pass the id to continue it.
-        empty: for a call that reads: that there is nothing in it, and which other sessions there are; "" if there is.
+        is_new: whether it was opened because the call named none.
+        is_empty: whether the call reads, and there is nothing to read.
+        others: if it is new or empty, that it is, and which other sessions there are.
     """
 
     store: EvidenceStore
     announce: bool
-    empty: str = ""
+    is_new: bool = False
+    is_empty: bool = False
+    others: str = ""
 
     def next_step(self, *steps: str) -> str:
-        """What the model can do next: how to continue this session, if it must be told, that it is empty, `steps`."""
+        """What the model can do next: how to continue this session, if it must be told, or others; then `steps`."""
         hint = f'Pass session_id="{self.store.session_id}" to continue in this session.' if self.announce else ""
-        return " ".join(filter(None, (hint, self.empty, *steps)))
+        return " ".join(filter(None, (hint, self.others, *steps)))
 
     @contextmanager
     def reading(self) -> Generator[None]:
@@ -71,8 +75,8 @@ class CallSession:
         try:
             yield
         except InvalidInputError as error:
-            if self.empty:
-                error.add_note(self.empty)
+            if self.is_empty:
+                error.add_note(self.others)
             raise
 
     async def with_queries(self, evidence: Iterable[Evidence]) -> tuple[tuple[Evidence, ...], tuple[QueryReport, ...]]:
@@ -96,7 +100,7 @@ class CallSession:
 async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = True, about: str = "") -> CallSession:
     """The session with that id or title, or a new one for "new" or "new: its title", else the default session, else a
     new one. The last session that a call named or opened is the default for the next. A session without a title takes
-    `about`, what the call is about, as its title. A call that only reads, `may_open` is False, is told of an empty one.
+    `about`, what the call is about, as its title. A call that only reads has `may_open` False.
 
     Raises:
         SessionNotFoundError: `session_id` is unknown, expired or someone else's.
@@ -107,9 +111,10 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
     session = await (_named_session(ctx, session_id) if session_id else _default_session(ctx, may_open))
     if about:
         await session.store.set_title_if_none(about)
-    return (
-        session if may_open or await session.store.count() else replace(session, empty=await _empty(ctx, session.store))
-    )
+    is_empty = not may_open and not await session.store.count()
+    if not (is_empty or session.is_new):
+        return session
+    return replace(session, is_empty=is_empty, others=await _others(ctx, session, is_empty))
 
 
 async def continued(ctx: ToolContext, store: EvidenceStore) -> CallSession:
@@ -142,8 +147,9 @@ async def _default_session(ctx: ToolContext, may_open: bool) -> CallSession:
     registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
     if not key and not may_open:
         raise SessionRequiredError()
+    before = registry.default_id(key, owner=caller())
     store = await (registry.default(key, owner=caller()) if key else registry.open(owner=caller()))
-    return CallSession(store, announce=_must_be_named(registry, key))
+    return CallSession(store, announce=_must_be_named(registry, key), is_new=store.session_id != before)
 
 
 def _must_be_named(registry: SessionRegistry, key: str) -> bool:
@@ -151,13 +157,14 @@ def _must_be_named(registry: SessionRegistry, key: str) -> bool:
     return not key or (key.startswith(CALLER_KEY) and registry.shared)
 
 
-async def _empty(ctx: ToolContext, store: EvidenceStore) -> str:
+async def _others(ctx: ToolContext, session: CallSession, is_empty: bool) -> str:
     others: list[KeptSession] = []
     with suppress(DeepCriticalError):
         own = await own_sessions(ctx)
-        others = [one for one in own if one.session_id != store.session_id and (one.items or one.searches)]
+        others = [one for one in own if one.session_id != session.store.session_id and (one.items or one.searches)]
     # Not new is what was searched, or what everything was removed from: that is kept as documents.
-    return empty_note(others, is_new=not await store.documents(""), finds_titles=finds_titles(ctx))
+    is_new = session.is_new or not await session.store.documents("")
+    return beginning_note(others, is_new=is_new, is_empty=is_empty, finds_titles=finds_titles(ctx))
 
 
 async def _opened(ctx: ToolContext, registry: SessionRegistry, title: str) -> EvidenceStore:

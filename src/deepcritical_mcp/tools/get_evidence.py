@@ -215,7 +215,7 @@ async def _listed(
         evidence=evidence,
         queries=queries,
         missing=(*missing, *wrong),
-        next_step=session.next_step(*steps, lost if missing and not session.empty else ""),
+        next_step=session.next_step(*steps, lost if missing and not session.is_empty else ""),
     )
 
 

@@ -45,7 +45,7 @@ async def list_evidence(
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
     page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
-    return page.model_copy(update={"next_step": session.next_step("" if session.empty else page.next_step)})
+    return page.model_copy(update={"next_step": session.next_step("" if session.is_empty else page.next_step)})
 
 
 async def page_of(

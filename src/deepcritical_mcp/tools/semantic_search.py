@@ -63,7 +63,7 @@ async def semantic_search(
     relevances = [item.relevance for item in evidence]
     total = await store.count()
     everything = (await store.publications(await store.ids())).values() if marked and not evidence else ()
-    distant = () if found.close or session.empty else (far if evidence else NOTHING_CLOSE,)
+    distant = () if found.close or session.is_empty else (far if evidence else NOTHING_CLOSE,)
     problems = no_such_mark(marked, everything) or distant
     await progress(1.0, f"{len(evidence)} of {counted(total, 'item')} of evidence")
     return SearchResult(

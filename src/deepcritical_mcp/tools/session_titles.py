@@ -47,21 +47,22 @@ def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
     return f'You have no session whose title is or begins with "{title}".{meant} session_id="new: {title}" opens one.'
 
 
-def empty_note(others: Sequence[KeptSession], *, is_new: bool, finds_titles: bool) -> str:
-    """That a session is empty, and how to go on: in one of the caller's `others`, the last used first, or in this."""
-    empty = "This session is new and empty." if is_new else "This session is empty."
+def beginning_note(others: Sequence[KeptSession], *, is_new: bool, is_empty: bool, finds_titles: bool) -> str:
+    """That a session is new or empty, and how to continue one of the caller's `others`, the last used first; "" of one
+    that gets its first evidence, if there is no other."""
+    state = " and ".join(word for word, holds in (("new", is_new), ("empty", is_empty)) if holds)
+    fill = "Search first, or use add_evidence." if is_empty else ""
     if not others:
-        return f"{empty}{'' if finds_titles else f' {NOT_KNOWN}'} Search first, or use add_evidence."
-    named = "; ".join(
-        f'"{clipped(one.title, MAX_TITLE_SHOWN)}" ({described(one)})' if one.title else described(one)
-        for one in others[:MAX_LATEST]
-    )
-    rest = len(others) - MAX_LATEST
-    more = f", and {rest} more, which list_sessions lists" if rest > 0 else ""
+        known = "" if finds_titles else f"{NOT_KNOWN} "
+        return f"This session is {state}. {known}{fill}" if is_empty else ""
+    latest = others[: MAX_LATEST if is_empty else 1]
+    titles = (f'"{clipped(one.title, MAX_TITLE_SHOWN)}", ' if one.title else "" for one in latest)
+    named = "; ".join(f"{title}{described(one)}" for title, one in zip(titles, latest, strict=True))
+    more = " list_sessions lists all." if len(others) > len(latest) else ""
     return (
-        f"{empty} Kept before, last used first: {named}{more}. To continue the first, pass "
-        f'session_id="{others[0].session_id}"; its title does too. To stay in this one, search or use add_evidence.'
-    )
+        f"This session is {state}. Kept before, last used first: {named}.{more} To continue the first of these, pass "
+        f'session_id="{latest[0].session_id}". {f"To stay in this one: {fill.lower()}" if is_empty else ""}'
+    ).strip()
 
 
 def with_words(words: str, sessions: Sequence[KeptSession]) -> list[KeptSession]:

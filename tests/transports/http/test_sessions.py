@@ -99,10 +99,13 @@ async def test_a_client_that_connects_for_each_call_is_told_of_the_session_befor
         for tool, arguments in READING.items():
             told = text(await call(tool, **arguments))
             assert "This session is new and empty." in told, tool
-            assert f'To continue the first, pass session_id="{session_id}"' in told, tool
+            assert f'To continue the first of these, pass session_id="{session_id}"' in told, tool
+        searched = await call("web_search", query="metformin")
+        assert "This session is new. Kept before" in text(searched)
+        assert f'pass session_id="{session_id}"' in text(searched)
         found = await call("semantic_search", query="glucose", session_id=session_id)
         assert content(found)["total_found"] == 1
-        assert "new and empty" not in text(found)
+        assert "This session is new" not in text(found)
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
@@ -118,10 +121,13 @@ async def test_on_stdio_a_client_that_starts_a_process_for_each_call_is_told_of_
 
     opened = content(await call("add_evidence", items=[{"content": NOTE}], session_id="new: liver and sugar"))
     told = await call("semantic_search", query="glucose")
+    other = text(await call("add_evidence", items=[{"content": "Aspirin thins the blood"}]))
+    assert "This session is new. Kept before, last used first: " in other
+    assert f'pass session_id="{opened["session_id"]}"' in other
     assert content(told)["session_id"] != opened["session_id"]
     for form in (text(told), content(told)["next_step"]):
         assert "This session is new and empty." in form
-        assert f'"liver and sugar" ({opened["session_id"]}, 1 item, last used ' in form
+        assert f'"liver and sugar", {opened["session_id"]}, 1 item, last used ' in form
     found = content(await call("semantic_search", query="glucose", session_id="liver and sugar"))
     assert found["total_found"] == 1
 
