@@ -24,7 +24,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.progress import Progress
-from deepcritical_mcp.text import clipped
+from deepcritical_mcp.text import clipped, inert
 from deepcritical_mcp.tools.session_titles import beginning_note, day, described, opens_new, same_title, unknown_title
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class CallSession:
             yield
         except InvalidInputError as error:
             if self.is_empty:
-                error.add_note(self.others)
+                error.add_note(inert(self.others))
             raise
 
     async def with_queries(self, evidence: Iterable[Evidence]) -> tuple[tuple[Evidence, ...], tuple[QueryReport, ...]]:
@@ -161,7 +161,7 @@ async def _others(ctx: ToolContext, session: CallSession, is_empty: bool) -> str
     others: list[KeptSession] = []
     with suppress(DeepCriticalError):
         own = await own_sessions(ctx)
-        others = [one for one in own if one.session_id != session.store.session_id and (one.items or one.searches)]
+        others = [one for one in own if one.session_id != session.store.session_id and one.items]
     # Not new is what was searched, or what everything was removed from: that is kept as documents.
     is_new = session.is_new or not await session.store.documents("")
     return beginning_note(others, is_new=is_new, is_empty=is_empty, finds_titles=finds_titles(ctx))

@@ -15,8 +15,10 @@ from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult
 
 from tests.transports.conftest import Serving, content, error, text
+from tests.transports.processes import serving_process
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
+REQUIRED = "session_required"
 TOKENS = {"auth_tokens": "alice:alice-token-0123456789,bob:bob-token-0123456789"}
 ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
 NOTE = "Metformin lowers hepatic glucose production"
@@ -377,3 +379,18 @@ async def test_an_authenticated_caller_finds_and_lists_only_sessions_of_its_own(
     assert found["session_id"] == opened["session_id"]
     assert (refused["code"], opened["session_id"] in refused["message"]) == ("session_not_found", False)
     assert listed["sessions"] == []
+
+
+@pytest.mark.parametrize(("options", "names", "code"), [((), "title or id", ""), (("--insecure",), "id", REQUIRED)])
+def test_a_process_on_loopback_tells_its_clients_how_to_name_sessions(
+    tmp_path: Path, options: tuple[str, ...], names: str, code: str
+) -> None:
+    async def told(url: str) -> tuple[str, str]:
+        async with Client(f"{url}/mcp") as client:
+            answer: dict[str, Any] = (await client.call_tool("list_evidence", {})).structured_content or {}
+            return client.instructions or "", answer.get("error", {}).get("code", "")
+
+    with serving_process(tmp_path, *options) as (_, url):
+        instructions, refused = anyio.run(told, url)
+    assert f"its {names} finds it again" in instructions
+    assert refused == code
