@@ -156,7 +156,7 @@ class SessionRegistry:
                 except SessionNotFoundError:
                     logger.info("the default session is gone, opening a fresh one")
             store = await self.open(owner=owner)
-            if self._defaults.get(name) == known:  # else another call has named one meanwhile
+            if self._defaults.get(name) in (None, known):  # else another call has named one meanwhile
                 self._defaults[name] = store.session_id
             return store
 

@@ -160,7 +160,7 @@ def _must_be_named(registry: SessionRegistry, key: str) -> bool:
 async def _others(ctx: ToolContext, session: CallSession, is_empty: bool) -> str:
     others: list[KeptSession] = []
     with suppress(DeepCriticalError):
-        own = await own_sessions(ctx)
+        own = await own_sessions(ctx) if finds_titles(ctx) else ()
         others = [one for one in own if one.session_id != session.store.session_id and one.items]
     # Not new is what was searched, or what everything was removed from: that is kept as documents.
     is_new = session.is_new or not await session.store.documents("")

@@ -108,6 +108,8 @@ async def test_pages_named_in_the_settings_may_call_and_read_the_answer(serving:
         ("::1", {}, False, True),
         ("127.0.0.1", {"public_url": "http://localhost:8000", "allowed_hosts": "localhost [::1]:8000"}, False, True),
         ("127.0.0.1", {"cors_origins": "http://localhost:6274, http://127.0.0.1"}, False, True),
+        ("127.0.0.1", {"public_url": "http://127.0.0.1:8000/base"}, False, True),
+        ("127.0.0.1", {"public_url": "http://localhost@mcp.example.org"}, False, False),
         ("0.0.0.0", {"public_url": "http://127.0.0.1:8000"}, True, False),
         ("::", {}, True, False),
         ("127.0.0.1", {}, True, False),

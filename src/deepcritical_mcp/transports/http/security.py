@@ -27,8 +27,8 @@ def serves_one_user(settings: Settings, host: str, *, insecure: bool = False) ->
     """Whether everybody who reaches a server that listens on `host` is this machine's user: it asks for no
     authentication, and nothing in its settings lets in other machines, a proxy, or pages of other origins."""
     opened = insecure or settings.is_authenticated or settings.trusted_proxies
-    origins = [origin.partition("://")[2] for origin in (settings.public_url, *settings.cors_origins) if origin]
-    named = all(map(_is_loopback_name, (*settings.allowed_hosts, *origins)))
+    addresses = [urlsplit(url).netloc for url in (settings.public_url, *settings.cors_origins) if url]
+    named = all(map(_is_loopback_name, (*settings.allowed_hosts, *addresses)))
     return named and not opened and listens_on_loopback_only(host)
 
 
