@@ -219,6 +219,11 @@ class Settings(BaseSettings):
         return settings
 
     @property
+    def is_authenticated(self) -> bool:
+        """Whether callers over HTTP are asked who they are."""
+        return bool(self.token_pairs or self.oauth_issuer)
+
+    @property
     def exports_folder(self) -> Path:
         """Where exports are saved; it may not exist yet."""
         return self.exports_dir or (self.data_dir or user_data_folder()) / "exports"

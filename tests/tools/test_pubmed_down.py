@@ -12,7 +12,6 @@ from mcp.client import Client
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.witness import Witness
-from deepcritical_mcp.tools.call_session import BESIDE
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.search.lookup_fakes import FakeRecords
@@ -78,7 +77,7 @@ async def test_records_that_await_pubmed_are_not_ok(tmp_path: Path):
         _, listed = await ours.call("list_evidence", status="retracted", session_id=ours.session_id)
         assert listed["next_step"] == (
             'No evidence here has the status "retracted". export_evidence also asks Crossref, the second witness of '
-            f"retractions. The status of 1 item was never checked. {BESIDE}"
+            "retractions. The status of 1 item was never checked."
         )
 
 

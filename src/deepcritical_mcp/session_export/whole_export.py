@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from deepcritical_mcp.export.bibliography import Bibliographies
     from deepcritical_mcp.search.witness import Witness
 
-NOTHING_YET = (
-    "This session has no evidence yet. If an earlier result names another session_id, pass that one: a new connection "
-    "starts with an empty session. Otherwise search first, or use add_evidence."
-)
 NO_SEARCHES = (
     "No search was logged in this session: pubmed_search, preprint_search, trial_search and web_search write the log. "
     "If an earlier result names another session_id, pass that one."
@@ -111,7 +107,7 @@ async def exported(
 def nothing_to_export(request: ExportRequest, chosen: ChosenRecords) -> str:
     """Why there is nothing to export, and what helps."""
     if not chosen.total:
-        return f"There is nothing to export. {NOTHING_YET}"
+        return "There is nothing to export: the session has no evidence."
     if chosen.notes:
         return (
             f"There is nothing to export as {request.format}: all that fits is {counted(chosen.notes, 'note')}, and "

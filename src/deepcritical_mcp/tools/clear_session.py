@@ -14,7 +14,7 @@ from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, folded_title
 from deepcritical_mcp.models import CitationSource, ClearResult, Publication, SourceCount, split_text_id
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.argument_errors import NO_ID
-from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, caller, read_session
+from deepcritical_mcp.tools.call_session import ToolContext, application, caller, continued, read_session
 from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.params import evidence_id
 from deepcritical_mcp.tools.session_titles import opens_new
@@ -56,9 +56,9 @@ async def clear_session(
     if not session_id.startswith(ID_PREFIX):
         session_id = await _titled(ctx, session_id, may_delete=not (ids or undo))
     if ids:
-        store = await registry.get(session_id, owner=caller())
+        store = (await continued(ctx, await registry.get(session_id, owner=caller()))).store
         return await (_restored(store, ids) if undo else _removed(store, ids))
-    return await (_session_restored if undo else _session_deleted)(registry, session_id)
+    return await (_session_restored(ctx, registry, session_id) if undo else _session_deleted(registry, session_id))
 
 
 async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearResult:
@@ -76,11 +76,11 @@ async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearR
     return ClearResult(session_id=session_id, removed=total, damaged=is_damaged, sources=sources, next_step=step)
 
 
-async def _session_restored(registry: SessionRegistry, session_id: str) -> ClearResult:
+async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:
     """A deleted session or, if it was not deleted, what was removed from it."""
     with suppress(SessionNotFoundError):
         store = await registry.get(session_id, owner=caller())
-        if back := await store.restore():
+        if back := await (await continued(ctx, store)).store.restore():
             return _brought_back(store, back)
         raise InvalidInputError(
             "There is nothing to undo: this session is not deleted, and nothing was removed from it within a day. "
@@ -88,12 +88,13 @@ async def _session_restored(registry: SessionRegistry, session_id: str) -> Clear
         )
     if not registry.undo_seconds:
         raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
-    restored = await registry.restore(session_id, owner=caller())
+    session = await continued(ctx, await registry.restore(session_id, owner=caller()))
+    restored = session.store
     title = folded_title(restored.title)
     others = [one for one in await registry.sessions(owner=caller()) if one.session_id != session_id]
     is_shared = title and any(folded_title(one.title) == title for one in others)
     named = f'Another session has the title "{restored.title}" too: name this one by its id.' if is_shared else ""
-    held, step = await page_of(restored, 0, 0), CallSession(restored, announce=True).next_step(named)
+    held, step = await page_of(restored, 0, 0), session.next_step(named)
     return ClearResult(session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=step)
 
 

@@ -66,14 +66,15 @@ async def export_evidence(
     asked = ExportRequest(format, wanted, style, output, tuple(fields), abstracts, marked, own_styles=styles)
     request = await to_thread.run_sync(checked_request, asked)
     session = await session_for(ctx, session_id, may_open=False)
-    if request.format == "news":
-        return await _news(ctx, session, request, offset, save=save)
-    if save:
-        return await _saved(ctx, session, request)
-    if request.format in RECORD_FORMATS:
-        return await _records(ctx, session, request, request.format, offset)
-    whole = await _whole(ctx, session, request, offset)
-    return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
+    with session.reading():
+        if request.format == "news":
+            return await _news(ctx, session, request, offset, save=save)
+        if save:
+            return await _saved(ctx, session, request)
+        if request.format in RECORD_FORMATS:
+            return await _records(ctx, session, request, request.format, offset)
+        whole = await _whole(ctx, session, request, offset)
+        return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
 
 
 async def _news(

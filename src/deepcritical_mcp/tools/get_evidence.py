@@ -24,7 +24,6 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
-from deepcritical_mcp.tools.list_evidence import NOTHING_YET
 from deepcritical_mcp.tools.params import MAX_IDS_READ, OtherSession, evidence_id, split_place
 from deepcritical_mcp.tools.sections import ABSTRACT
 from deepcritical_mcp.tools.spec import ToolSpec, hints
@@ -213,14 +212,12 @@ async def _listed(
 ) -> EvidenceList:
     evidence, queries = await session.with_queries(items)
     lost = "The missing ids are not in this session: search for it again, or look for its id with list_evidence."
-    if not await session.store.count():
-        lost = NOTHING_YET
     return EvidenceList(
         session_id=session.store.session_id,
         evidence=evidence,
         queries=queries,
         missing=(*missing, *wrong),
-        next_step=session.next_step(*steps, lost if missing else ""),
+        next_step=session.next_step(*steps, lost if missing and not session.is_empty else ""),
     )
 
 

@@ -22,7 +22,6 @@ from deepcritical_mcp.models import (
     matches_mark,
 )
 from deepcritical_mcp.models.screening import MARKS
-from deepcritical_mcp.session_export.whole_export import NOTHING_YET as NOTHING_YET
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import Marked, OtherSession, StatusFilter
@@ -45,7 +44,8 @@ async def list_evidence(
     """Page through what the session holds, in order of arrival: ids, titles, how many of each source and status."""
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
-    return await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
+    page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
+    return page.model_copy(update={"next_step": session.next_step("" if session.is_empty else page.next_step)})
 
 
 async def page_of(
@@ -104,7 +104,7 @@ def _next_step(
     witness: str,
 ) -> str:
     if not everything:
-        return NOTHING_YET
+        return "This session has no evidence yet."
     if not selected:
         return "Leave marked out to list everything."
     return WHAT_TO_DO if matching else _none(selected, status, witness)
