@@ -36,7 +36,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.full_texts import FullTexts, ReadingSession
-from deepcritical_mcp.search.witness import Witness
+from deepcritical_mcp.search.witness import StatusSession, Witness
 from tests.fakes import EMBEDDER
 from tests.net.stand_in import Answer
 from tests.search.full_text_fakes import FakeFullTexts, copy
@@ -92,6 +92,9 @@ class Late(ReferenceChecker):
     checker: ReferenceChecker
     late: Collection[int]
     asked: list[list[int]] = field(default_factory=list[list[int]])
+
+    async def ask_again(self, ids: Sequence[str], session: StatusSession) -> tuple[str, ...]:
+        return await self.checker.ask_again(ids, session)
 
     async def check(
         self, references: Sequence[DraftReference], session: ReadingSession, *, progress: Progress = no_progress

@@ -119,8 +119,13 @@ def test_what_a_user_calls_a_record_is_not_one() -> None:
 @pytest.mark.parametrize("one", STATUSES)
 @pytest.mark.parametrize("other", STATUSES)
 def test_the_graver_status_counts_whoever_says_it(one: Any, other: Any) -> None:
-    gravest = max(one, other, key=["ok", "notice", "superseded", "corrected", "concern", "retracted"].index)
-    for first, second in ((record(status=one), page(status=other)), (page(status=one), record(status=other))):
+    order = ["unchecked", "ok", "notice", "superseded", "corrected", "concern", "retracted"]
+    gravest = max(one, other, key=order.index)
+    days = {status: "" if status == "unchecked" else "2026-11-20" for status in order}
+    for kind, another in ((record, page), (page, record)):
+        first, second = (
+            made(status=status, status_checked=days[status]) for made, status in ((kind, one), (another, other))
+        )
         assert merged(first, second).status == gravest
     assert GRAVER.combine(one, other) == GRAVER.combine(other, one)
 
@@ -219,7 +224,8 @@ def test_three_descriptions_lose_nothing_in_any_order(three: tuple[Publication, 
     [
         ("2026-11-21", "2026-11-22", "2026-11-22"),
         ("2026-11-21", "Unknown", "2026-11-21"),
-        ("Unknown", "Unknown", "Unknown"),
+        ("Unknown", "Unknown", ""),
+        ("", "", ""),
     ],
 )
 def test_the_latest_check_of_the_status_counts(one: str, other: str, latest: str) -> None:

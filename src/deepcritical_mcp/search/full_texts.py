@@ -29,6 +29,7 @@ from deepcritical_mcp.models import (
     Publication,
     Text,
     TextKind,
+    is_marked,
     status_label,
 )
 from deepcritical_mcp.net.client import InFlight
@@ -332,7 +333,7 @@ def stub_of(ids: RecordIds) -> Publication:
 
 def told_first(publication: Publication) -> Iterator[str]:
     """What must be known before a paper is used: its status, and whether a preprint was published since."""
-    if publication.status != "ok":
+    if is_marked(publication.status):
         yield f"This is marked {status_label(publication.status)}."
     if what := ", ".join(one for one in publication.publication_types if one in _NOTICES):
         about = [one for one in publication.status_notices if one.kind == "about"]

@@ -13,7 +13,7 @@ from deepcritical_mcp.deadline import TO_READ_REFERENCES, seconds_for
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
 from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import UNKNOWN_DATE, Publication
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, compare
 from deepcritical_mcp.sources.base import Source
@@ -166,9 +166,8 @@ class ReferenceFinder:
                     return
             one.asked.append(reader.title)
             # Unchecked, until PubMed is asked for them, too.
-            unchecked = {"status_checked": UNKNOWN_DATE}
             described = (candidate for candidate in candidates if isinstance(candidate, Publication))
-            records = [record.model_copy(update=unchecked) for record in described]
+            records = [record.with_status(record.status, "") for record in described]
             one.consider(records)
             named.update(dict.fromkeys(candidate for candidate in candidates if isinstance(candidate, RecordIds)))
             # What the service describes may have a fuller record elsewhere.

@@ -31,6 +31,7 @@ from deepcritical_mcp.models import (
     RecordCandidate,
     RejectedItem,
     SimilarItem,
+    is_marked,
     split_names,
     status_label,
     vancouver,
@@ -155,7 +156,7 @@ async def add_evidence(
             *(
                 f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
                 for index, one in zip(valid, outcomes, strict=True)
-                if one.evidence.citation.status != "ok"
+                if is_marked(one.evidence.citation.status)
             ),
         ),
         total=await session.store.count(),
