@@ -251,12 +251,12 @@ async def test_a_draft_is_checked_anew_from_the_start():
         )
 
 
-async def test_records_that_the_session_has_cost_no_request():
+async def test_of_records_that_the_session_has_only_the_status_is_asked_in_one_request():
     async with bench() as ours:
         await ours.check()
         ours.ncbi.server.asked.clear()
         report = await ours.check()
-        assert ours.ncbi.utilities == []
+        assert ours.ncbi.utilities == ["efetch"]
     assert report.counts["verified"] == 4
 
 
