@@ -13,6 +13,7 @@ from deepcritical_mcp.models import (
     NO_ABSTRACT,
     STATUSES,
     AuthorName,
+    CheckedRecord,
     Evidence,
     Publication,
     StatusNotice,
@@ -231,3 +232,27 @@ def test_three_descriptions_lose_nothing_in_any_order(three: tuple[Publication, 
 def test_the_latest_check_of_the_status_counts(one: str, other: str, latest: str) -> None:
     for first, second in ((one, other), (other, one)):
         assert merged(record(status_checked=first), record(status_checked=second)).status_checked == latest
+
+
+@pytest.mark.parametrize("one", STATUSES)
+@pytest.mark.parametrize("other", STATUSES)
+@pytest.mark.parametrize("days", [("", ""), ("", "2026-11-20"), ("2026-11-20", "2026-11-21")])
+def test_ok_always_has_a_day_and_unchecked_never(one: Any, other: Any, days: tuple[str, str]) -> None:
+    first, second = record(status=one, status_checked=days[0]), page(status=other, status_checked=days[1])
+    for whole in (first, second, merged(first, second), merged(second, first)):
+        assert (whole.status == "ok") <= bool(whole.status_checked)
+        assert (whole.status == "unchecked") <= (not whole.status_checked)
+        assert Publication.model_validate_json(whole.model_dump_json(exclude_defaults=True)) == whole
+
+
+def test_what_an_earlier_version_kept_is_ok_only_as_of_a_day() -> None:
+    kept = record().model_dump(mode="json", exclude={"status", "status_checked"})
+    dated = Publication.model_validate({**kept, "status_checked": "2026-11-20"})
+    assert (dated.status, dated.status_checked) == ("ok", "2026-11-20")
+    for day in ({}, {"status_checked": "Unknown"}):
+        never = Publication.model_validate({**kept, "status": "ok", **day})
+        assert (never.status, never.status_checked) == ("unchecked", "")
+    trial = Publication.model_validate({**kept, "source": "trial", "pmid": "", "status_checked": "2026-11-20"})
+    assert (trial.status, trial.status_checked, trial.accessed) == ("unchecked", "", "2026-11-20")
+    checked = CheckedRecord.model_validate({"id": "pubmed:1", "status": "ok"})
+    assert (checked.status, checked.status_checked) == ("unchecked", "")

@@ -95,7 +95,8 @@ class ReferenceChecker:
     ) -> tuple[list[ReferenceOutcome], Sequence[str]]:
         """The outcomes with what happened to their records, which is asked again unless it was asked within the last
         seconds."""
-        records = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
+        named = (each for one in outcomes for each in (one.publication, *one.candidates) if each)
+        records = list({one.id: one for one in named}.values())
         if not records:
             return list(outcomes), ()
         asked = await self._witness.rechecked(records, within=within)
@@ -118,6 +119,7 @@ def _outcomes(traced: Sequence[TracedReference], off: Sequence[str]) -> list[Ref
 
 
 def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
+    outcome = replace(outcome, candidates=tuple(current[one.id] for one in outcome.candidates))
     if outcome.publication is None:
         return outcome
     record = current[outcome.publication.id]

@@ -284,11 +284,12 @@ def with_day(values: Any) -> Any:
     which called the day of a registration, about which nobody is asked, that of its status."""
     if not isinstance(values, dict):
         return values
-    given = cast("dict[str, Any]", values)
+    given: dict[str, Any] = cast("dict[str, Any]", values)
     day = str(given.get("status_checked", "")).removeprefix(UNKNOWN_DATE)
-    read = {"accessed": day} if day and given.get("source") == "trial" else {}
-    day = "" if read else day
-    return {**read, **given, "status": as_of(given.get("status", "unchecked"), day), "status_checked": day}
+    if day and given.get("source") == "trial":
+        read = given.get("accessed", UNKNOWN_DATE)
+        given, day = {**given, "accessed": day if read == UNKNOWN_DATE else read}, ""
+    return {**given, "status": as_of(given.get("status", "unchecked"), day), "status_checked": day}
 
 
 def merge_rules(model: type[BaseModel]) -> dict[str, MergeRule]:
