@@ -92,7 +92,7 @@ def test_a_record_that_says_nothing_has_empty_cells() -> None:
     found = row(record())
     empty = ("design", "n", "studies_included", "population", "country", "registration", "funding", "decision", "tags")
     assert [found[name] for name in empty] == [""] * len(empty)
-    assert found["status"] == "not checked"
+    assert found["status"] == "unchecked"
     assert found["study"] == "Zinc and wounds 2020"
 
 

@@ -25,7 +25,9 @@ from deepcritical_mcp.models import (
     ReferenceProblem,
     ReferenceVerdict,
     StatusNotice,
+    asked_on,
     findings_of,
+    is_marked,
     status_label,
 )
 from deepcritical_mcp.text import clipped, counted, inert, quoted_lines
@@ -122,6 +124,7 @@ def report_form(report: CitationReport) -> tuple[str, list[str]]:
         f"Quotations: {', '.join(quotations)}." if quotations else "",
         f"{claims}{f', {missing:,} without a number of the sentence' if missing else ''}." if report.claims else "",
         *(f"Note: {inert(warning)}" for warning in report.warnings),
+        _asked(report.references),
         f"Not checked, by name: {inert('; '.join(report.unchecked))}" if report.unchecked else "",
         f"Whole report: {report.report_uri}" if report.report_uri else "",
     ]
@@ -129,6 +132,17 @@ def report_form(report: CitationReport) -> tuple[str, list[str]]:
     for heading, findings in groupby(findings_of(report), _heading):
         lines += ["", f"## {heading}", *_group(list(findings))]
     return summary(report), [*_spaced(lines)]
+
+
+def _asked(references: Sequence[CheckedReference]) -> str:
+    """When the status of the records was last asked, the latest day first; "" without records."""
+    days: dict[str, list[str]] = {}
+    for one in references:
+        if one.record:
+            days.setdefault(one.record.status_checked, []).append(_short_name(one))
+    latest, *earlier = sorted(days, reverse=True) or [""]
+    told = [f"{asked_on(day)} of {', '.join(days[day][:MAX_NAMED])}" for day in earlier]
+    return f"Records: {'; '.join((asked_on(latest), *told))}." if days else ""
 
 
 def _agenda(report: CitationReport) -> Iterator[str]:
@@ -282,7 +296,7 @@ def _record(record: CheckedRecord) -> list[str]:
 
 
 def _mark(record: CheckedRecord) -> str:
-    return f" **{status_label(record.status)}**" if record.status != "ok" else ""
+    return f" **{status_label(record.status)}**" if is_marked(record.status) else ""
 
 
 def _notice(notice: StatusNotice) -> str:

@@ -66,10 +66,14 @@ from deepcritical_mcp.models.publication import CitationSource as CitationSource
 from deepcritical_mcp.models.publication import NoticeKind as NoticeKind
 from deepcritical_mcp.models.publication import PublicationStatus as PublicationStatus
 from deepcritical_mcp.models.publication import Screening as Screening
+from deepcritical_mcp.models.publication import StatusDay as StatusDay
 from deepcritical_mcp.models.publication import StatusNotice as StatusNotice
 from deepcritical_mcp.models.publication import Value as Value
+from deepcritical_mcp.models.publication import as_of as as_of
+from deepcritical_mcp.models.publication import asked_on as asked_on
 from deepcritical_mcp.models.publication import gravest as gravest
 from deepcritical_mcp.models.publication import is_collective as is_collective
+from deepcritical_mcp.models.publication import is_marked as is_marked
 from deepcritical_mcp.models.publication import query_problem as query_problem
 from deepcritical_mcp.models.publication import retraction_label as retraction_label
 from deepcritical_mcp.models.publication import split_name as split_name

@@ -36,6 +36,7 @@ from deepcritical_mcp.models.publication import (
     Screening,
     Url,
     Value,
+    as_of,
     merge_rules,
     united,
 )
@@ -125,8 +126,7 @@ class Publication(Bibliography):
         bookshelf_id: NCBI Bookshelf's number, e.g. "NBK1403".
         revised_date: the last revision of a chapter.
         preprint_number: Europe PMC's of a preprint, e.g. "PPR1036674".
-        status_checked: the day (UTC) on which its status was read from its source.
-        accessed: the day (UTC) on which a web page, or a search result that leads to it, was last read.
+        accessed: the day (UTC) on which a web page, a search result that leads to it, or a registration was last read.
         similar: ids of nearly identical publications in its session; filled for exports.
         grants: number, agency and country of each.
         substances: MEDLINE's chemicals.
@@ -154,7 +154,6 @@ class Publication(Bibliography):
     bookshelf_id: Annotated[Line, FIRST_KNOWN] = ""
     revised_date: Annotated[PartialDate, FINER_DATE] = UNKNOWN_DATE
     preprint_number: Annotated[Line, FIRST_KNOWN] = ""
-    status_checked: Annotated[PartialDate, LATEST_DATE] = UNKNOWN_DATE
     accessed: Annotated[PartialDate, LATEST_DATE] = UNKNOWN_DATE
     similar: Annotated[tuple[str, ...], FIRST] = ()
     grants: Annotated[tuple[Line, ...], UNION] = ()
@@ -220,15 +219,14 @@ class Publication(Bibliography):
         return bare.model_copy(update={"id": publication_id(bare)})
 
     @property
-    def known_status(self) -> PublicationStatus | None:
-        """Its status; None if nobody has checked it, e.g. of a web page: that is not "ok"."""
-        return self.status if self.status != "ok" or self.status_checked != UNKNOWN_DATE else None
-
-    @property
     def awaits_pubmed(self) -> bool:
         """Whether it is a paper's record from elsewhere whose status nobody vouches for, as PubMed did not answer."""
         is_elsewhere = self.is_record and all(text.provider != "pubmed" for text in self.texts)
-        return is_elsewhere and self.status_checked == UNKNOWN_DATE and bool(self.pmid or self.pmcid or self.doi)
+        return is_elsewhere and not self.status_checked and bool(self.pmid or self.pmcid or self.doi)
+
+    def with_status(self, status: PublicationStatus, day: str, **changes: object) -> Self:
+        """The same with that status as of that day, "" if nobody was asked (see `as_of`)."""
+        return self.model_copy(update={"status": as_of(status, day), "status_checked": day, **changes})
 
     @property
     def form(self) -> PublicationForm:
@@ -318,6 +316,7 @@ def merged(kept: Publication, other: Publication) -> Publication:
         if rule != LATEST_DECISION
     }
     values |= {name: getattr(latest, name) for name, rule in rules.items() if rule == LATEST_DECISION}
+    values["status"] = as_of(values["status"], values["status_checked"])
     if latest.screening and earlier.screening not in ("", latest.screening):
         also = f"merged with a description that was {earlier.screening}"
         values["screening_reason"] = "; ".join(filter(None, (latest.screening_reason, also)))

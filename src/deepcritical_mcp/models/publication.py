@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from deepcritical_mcp.text import clean_line, clipped
 
 CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
-PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice"]
+PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice", "unchecked"]
 Screening = Literal["", "included", "excluded", "cited"]
 """What the user decided about a publication; "" for nothing yet."""
 NoticeKind = Literal[
@@ -43,6 +43,7 @@ SOURCE_LABELS: Mapping[CitationSource, str] = {
 }
 """How each source is shown, in this order."""
 STATUSES: Mapping[PublicationStatus, str] = {
+    "unchecked": "UNCHECKED",
     "ok": "",
     "notice": "NOTICE",
     "superseded": "SUPERSEDED",
@@ -50,7 +51,8 @@ STATUSES: Mapping[PublicationStatus, str] = {
     "concern": "EXPRESSION OF CONCERN",
     "retracted": "RETRACTED",
 }
-"""Each status and its label, the mildest first."""
+"""Each status and its label, the mildest first. "ok" is what somebody who knows was asked about, on the day that
+`status_checked` names; "unchecked" is what nobody was asked about."""
 NOTICE_LABELS: Mapping[NoticeKind, str] = {
     "retraction": "Retraction",
     "partial_retraction": "Partial retraction",
@@ -81,15 +83,33 @@ NO_TITLE = "[No title]"
 UNKNOWN_DATE = "Unknown"
 
 
+def is_marked(status: PublicationStatus) -> bool:
+    """Whether something is known to have happened."""
+    return status not in ("ok", "unchecked")
+
+
 def status_label(status: PublicationStatus) -> str:
-    """E.g. "RETRACTED"; "" for "ok"."""
-    return STATUSES[status]
+    """The mark of a status, e.g. "RETRACTED"; "" where nothing is known to have happened."""
+    return STATUSES[status] if is_marked(status) else ""
 
 
 def gravest(statuses: Iterable[PublicationStatus]) -> PublicationStatus:
-    """The most severe of `statuses`; "ok" if there are none."""
-    known: list[PublicationStatus] = ["ok", *statuses]
+    """The most severe of `statuses`; "unchecked" if there are none."""
+    known: list[PublicationStatus] = ["unchecked", *statuses]
     return max(known, key=[*STATUSES].index)
+
+
+def as_of(status: PublicationStatus, day: str) -> PublicationStatus:
+    """`status`, which is "ok" only with the `day` on which somebody was asked, and "unchecked" only without one."""
+    return status if is_marked(status) else "ok" if day else "unchecked"
+
+
+def asked_on(*days: str) -> str:
+    """When the status of publications was last asked, in words: "status last asked 2026-11-18 to 2026-11-20"; "status
+    unchecked" where nobody was asked."""
+    if not (known := sorted({*filter(None, days)})):
+        return f"status {STATUSES['unchecked'].lower()}"
+    return f"status last asked {' to '.join(dict.fromkeys((known[0], known[-1])))}"
 
 
 _RETRACTION_MARK = re.compile(
@@ -130,6 +150,8 @@ Title = Annotated[str, _line(TITLE_LIMIT, NO_TITLE)]
 Paragraph = Annotated[str, _line(PARAGRAPH_LIMIT)]
 Url = Annotated[str, AfterValidator(_url)]
 PartialDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")]
+StatusDay = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
+"""The day (UTC) on which somebody who knows was last asked for a status; "" if nobody was."""
 
 
 class AuthorName(NamedTuple):
@@ -264,6 +286,19 @@ LATEST_DECISION = MergeRule("latest decision", lambda latest, earlier: latest)
 whatever is more reliable."""
 
 
+def with_day(values: Any) -> Any:
+    """The values of a model with a status that agrees with its day, see `as_of`; also those that version 0.2 kept,
+    which called the day of a registration, about which nobody is asked, that of its status."""
+    if not isinstance(values, dict):
+        return values
+    given: dict[str, Any] = cast("dict[str, Any]", values)
+    day = str(given.get("status_checked", "")).removeprefix(UNKNOWN_DATE)
+    if day and given.get("source") == "trial":
+        read = given.get("accessed", UNKNOWN_DATE)
+        given, day = {**given, "accessed": day if read == UNKNOWN_DATE else read}, ""
+    return {**given, "status": as_of(given.get("status", "unchecked"), day), "status_checked": day}
+
+
 def merge_rules(model: type[BaseModel]) -> dict[str, MergeRule]:
     """The merge rule of each field of `model` that declares one."""
     fields = model.model_fields.items()
@@ -315,5 +350,16 @@ class Bibliography(Value):
     registrations: Annotated[tuple[Line, ...], UNION] = ()
     claims: Annotated[tuple[Line, ...], UNION] = ()
     """Numbers that it gives itself, "PMID 1", which no record confirms."""
-    status: Annotated[PublicationStatus, GRAVER] = "ok"
+    status: Annotated[PublicationStatus, GRAVER] = "unchecked"
     status_notices: Annotated[tuple[StatusNotice, ...], UNION] = ()
+    status_checked: Annotated[StatusDay, LATEST_DATE] = ""
+
+    _with_day = model_validator(mode="before")(with_day)
+
+    @property
+    def asked(self) -> str:
+        """When its status was last asked, in words; "" where nobody was of what is marked all the same, or of what has
+        no number of a paper, so that nobody can be."""
+        is_paper = self.source != "user" and (self.pmid or self.doi or self.pmcid)
+        is_open = is_paper and not is_marked(self.status)
+        return asked_on(self.status_checked) if self.status_checked or is_open else ""

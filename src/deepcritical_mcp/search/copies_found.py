@@ -19,6 +19,7 @@ from deepcritical_mcp.models import (
     StatusNotice,
     Text,
     TextKind,
+    is_marked,
     merged,
     vancouver,
 )
@@ -158,7 +159,7 @@ def publication_of(climb: Climb) -> Publication | None:
 
 def _own_status(record: Publication, reading: Reading) -> dict[str, object]:
     """What the text says about its status, if the record says nothing."""
-    named = ("status", "status_notices") if record.status == "ok" and not record.status_notices else ()
+    named = ("status", "status_notices") if not is_marked(record.status) and not record.status_notices else ()
     return {name: reading.fields[name] for name in named if name in reading.fields}
 
 

@@ -6,7 +6,16 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
-from deepcritical_mcp.models import Attempt, AuthorName, DocumentStatus, FetchVerdict, Publication, Text, status_label
+from deepcritical_mcp.models import (
+    Attempt,
+    AuthorName,
+    DocumentStatus,
+    FetchVerdict,
+    Publication,
+    Text,
+    is_marked,
+    status_label,
+)
 from deepcritical_mcp.sources import off_for
 from deepcritical_mcp.text import clean_line, clipped
 
@@ -95,7 +104,7 @@ class FoundText:
 
 def told_first(publication: Publication) -> Iterator[str]:
     """What must be known before a paper is used: its status, and whether a preprint was published since."""
-    if publication.status != "ok":
+    if is_marked(publication.status):
         yield f"This is marked {status_label(publication.status)}."
     if what := ", ".join(one for one in publication.publication_types if one in _NOTICES):
         about = [one for one in publication.status_notices if one.kind == "about"]

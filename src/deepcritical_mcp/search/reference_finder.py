@@ -16,7 +16,7 @@ from deepcritical_mcp.evidence.described import Identity, identity_of
 from deepcritical_mcp.evidence.identity import has_title_of
 from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import UNKNOWN_DATE, Publication, StatusNotice, vancouver
+from deepcritical_mcp.models import Publication, StatusNotice, vancouver
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
 from deepcritical_mcp.sources.base import Source
@@ -189,9 +189,8 @@ class ReferenceFinder:
                     return
             one.asked.append(reader.title)
             # Unchecked, until PubMed is asked for them, too.
-            unchecked = {"status_checked": UNKNOWN_DATE}
             described = (candidate for candidate in candidates if isinstance(candidate, Publication))
-            records = [record.model_copy(update=unchecked) for record in described]
+            records = [record.with_status(record.status, "") for record in described]
             one.consider(records)
             named.update(dict.fromkeys(candidate for candidate in candidates if isinstance(candidate, RecordIds)))
             # What the service describes may have a fuller record elsewhere.

@@ -32,6 +32,7 @@ from deepcritical_mcp.models import (
     RecordCandidate,
     RejectedItem,
     SimilarItem,
+    is_marked,
     merged,
     split_names,
     status_label,
@@ -162,7 +163,7 @@ async def add_evidence(
             *(
                 f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
                 for index, one in zip(valid, outcomes, strict=True)
-                if one.evidence.citation.status != "ok"
+                if is_marked(one.evidence.citation.status)
             ),
         ),
         total=await session.store.count(),

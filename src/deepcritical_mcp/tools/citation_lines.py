@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deepcritical_mcp.identifiers import normalize_trial
-from deepcritical_mcp.models import MAX_TRIAL_PAPERS, NOTICE_LABELS, Citation, NoticeKind, StatusNotice
+from deepcritical_mcp.models import (
+    MAX_TRIAL_PAPERS,
+    NOTICE_LABELS,
+    STATUSES,
+    Citation,
+    EvidenceSummary,
+    NoticeKind,
+    StatusNotice,
+    asked_on,
+)
 from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.urls import is_web_address
 
@@ -70,7 +79,14 @@ def source_lines(citation: Citation) -> Iterator[str]:
     trial = "" if any(citation.nct in one for one in (citation.reference, *numbers)) else citation.nct
     types = (one for one in citation.publication_types if not one.startswith(_TYPES_NOT_SHOWN))
     unpublished = "its record names no published article" if citation.source == "preprint" and not published else ""
-    facts = (*types, unpublished, *numbers, trial, f"and {counted(more, 'more number')}" if more else "")
+    facts = (
+        *types,
+        unpublished,
+        *numbers,
+        trial,
+        f"and {counted(more, 'more number')}" if more else "",
+        citation.asked,
+    )
     if any(facts):
         yield " · ".join(inert(one) for one in facts if one)
     for notice in citation.status_notices:
@@ -90,6 +106,13 @@ def _published(notice: StatusNotice) -> str:
     number = f"PMID {inert(notice.pmid)} {address}" if notice.pmid else inert(notice.own_doi)
     place = f"({inert(_place(notice))})" if number and notice.reference else inert(_place(notice))
     return " ".join(filter(None, (number, place)))
+
+
+def asked_line(items: Sequence[EvidenceSummary]) -> Iterator[str]:
+    """When the status of what is listed was last asked."""
+    if any(days := [item.status_checked for item in items if item.source != "user"]):
+        never = f"; {days.count(''):,} {STATUSES['unchecked'].lower()}" if not all(days) else ""
+        yield f"{asked_on(*days).capitalize()}{never}."
 
 
 def notices_in_heading(citation: Citation) -> str:

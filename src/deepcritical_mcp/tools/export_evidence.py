@@ -173,7 +173,7 @@ async def _records(
     """As many records as an answer holds; after the last one in Markdown, the report on the draft."""
     store, witness = session.store, (await application(ctx).services()).witness
     part = (await chosen_records(store, request)).publications[offset : offset + MAX_RECHECKED]
-    remarks = await recheck(store, witness, [one.id for one in part])
+    remarks = await recheck(store, witness, part, is_first_part=not offset)
     chosen = await chosen_records(store, request)
     publications = chosen.publications
     report = await _report(ctx, session, request)

@@ -182,7 +182,7 @@ MoreVariants = Annotated[list[str], AfterValidator(_variants), Field(max_length=
 """`Variants` without a description, for tools next to one that has it."""
 StatusFilter = Annotated[
     Literal["any", PublicationStatus],
-    Field(description='what was never checked is not "ok"'),
+    Field(description='"ok" was asked about and has no mark'),
 ]
 Marked = Annotated[str, AfterValidator(_marked)]
 """A decision or a tag to filter by, see `matches_mark`."""

@@ -13,7 +13,6 @@ from pydantic import BaseModel
 from deepcritical_mcp.checking.report_text import report_form
 from deepcritical_mcp.models import (
     SOURCE_LABELS,
-    UNKNOWN_DATE,
     USER,
     AddResult,
     CitationReport,
@@ -32,13 +31,15 @@ from deepcritical_mcp.models import (
     SearchResult,
     SessionList,
     SourceCount,
+    asked_on,
     decision_sentence,
+    is_marked,
     split_text_id,
     status_label,
 )
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
 from deepcritical_mcp.text import clipped, counted, inert, longer_code_marks, quoted_lines
-from deepcritical_mcp.tools.citation_lines import notice_line, notices_in_heading, source_lines
+from deepcritical_mcp.tools.citation_lines import asked_line, notice_line, notices_in_heading, source_lines
 from deepcritical_mcp.tools.quoting import quoted_passage
 
 MAX_SIMILAR = 10
@@ -129,7 +130,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     """An item of evidence; `of` is the number of queries to which its `found_by` refers, `same_as` that of the item
     which has shown its citation already."""
     citation = item.citation
-    status = f"**{status_label(citation.status)}{notices_in_heading(citation)}**" if citation.status != "ok" else ""
+    status = f"**{status_label(citation.status)}{notices_in_heading(citation)}**" if is_marked(citation.status) else ""
     mark = f"{status} " if status and citation.source != "user" else ""
     facts = [
         inert(item.id),
@@ -236,13 +237,13 @@ def _cited(reference: str) -> str:
 
 
 def _page(result: EvidencePage) -> tuple[str, list[str]]:
-    marks = [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if count.status != "ok"]
-    lines = [f"Marked: {', '.join(marks)}."] if marks else []
+    marks = [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if is_marked(count.status)]
+    lines = [*([f"Marked: {', '.join(marks)}."] if marks else []), *asked_line(result.items)]
     counts = [f"{count.mark} ({count.count:,})" for count in result.marks]
     lines += [f"Decisions and tags: {inert(', '.join(counts))}."] if counts else []
     lines += _problems((), result.warnings)
     for item in result.items:
-        status = f"**{status_label(item.status)}**" if item.status != "ok" else ""
+        status = f"**{status_label(item.status)}**" if is_marked(item.status) else ""
         mark = f"{status} " if status and item.source != "user" else ""
         about = f", note on {inert(item.about)}" if item.about else ""
         about += f", a paper marked {status}" if status and not mark else ""
@@ -252,9 +253,9 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
         named = filter(None, (f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in articles))
         what += "".join(f"{' and' if n else ', published as'} {inert(one)}" for n, one in enumerate(named))
         lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)} ({item.date}){what}{about}{read}")
-        if item.status != "ok":
+        if is_marked(item.status):
             lines += [f"  {inert(notice_line(notice))}" for notice in item.status_notices]
-            lines += [f"  checked: {item.status_checked}"] if item.status_checked != UNKNOWN_DATE else []
+            lines += [f"  {asked_on(item.status_checked)}"] if item.status_checked else []
         tags = f"tags: {', '.join(item.tags)}" if item.tags else ""
         lines += [f"  {inert('; '.join(filter(None, (item.decision, tags))))}"] if item.decision or tags else []
     if result.next_offset >= 0:
@@ -323,7 +324,7 @@ def _document(result: Document) -> tuple[str, list[str]]:
     citation, heading = result.citation, _DOCUMENT_HEADINGS[result.status]
     if result.status != "full_text" and any(one.status == "failed" for one in result.attempts):
         heading = "No full text yet, not every provider answered"
-    mark = f"{status_label(citation.status)}{notices_in_heading(citation)}: " if citation.status != "ok" else ""
+    mark = f"{status_label(citation.status)}{notices_in_heading(citation)}: " if is_marked(citation.status) else ""
     is_whole = result.status == "full_text"
     facts = [
         inert(result.id),
