@@ -33,6 +33,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.progress import Progress, no_progress
+from deepcritical_mcp.reading import bounded
 from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText
 from deepcritical_mcp.search.item_finder import ItemFinder
@@ -264,6 +265,7 @@ class FullTexts:
                 answer = climb.lookup.copies.get(provider.name) or await provider.read(wanted)
             if answer is None:
                 raise ProviderTimeoutError(provider.name, f"{provider.title} did not answer in time.")
+            answer = replace(answer, reading=answer.reading and bounded(answer.reading))
         except ProviderError as error:
             climb.failures.append(error)
             climb.note(provider.name, "failed", error.message)
