@@ -20,7 +20,7 @@ MAX_TITLE = 300
 MAX_ABSTRACT = 50_000
 MAX_FIELD = 5_000
 """Characters of what a document says about itself, such as its title."""
-MAX_LIST = 300_000
+MAX_LIST = 100_000
 """Characters of a list of such things, such as its authors."""
 
 
@@ -126,9 +126,10 @@ def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
         own = [one for one in (_one_block(text) for text in section.paragraphs) if one]
         if not own and not any(section.path):
             continue
-        parts.append(
-            Part(anchor=section.anchor, kind=section.kind, path=section.path, start=position, parent=section.parent)
-        )
+        if len(parts) <= MAX_PARTS:  # `bounded` cuts the text where the next one begins
+            parts.append(
+                Part(anchor=section.anchor, kind=section.kind, path=section.path, start=position, parent=section.parent)
+            )
         paragraphs += own
         position += sum(len(one) + len(PARAGRAPH_BREAK) for one in own)
     content = PARAGRAPH_BREAK.join(paragraphs)

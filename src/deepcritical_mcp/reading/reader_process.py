@@ -59,20 +59,32 @@ class _Child:
         self.process = subprocess.Popen(
             _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
-        self.timer: threading.Timer | None = None  # ends it when it has had nothing to do
+        self.timer: threading.Timer | None = None  # ends it when it has had nothing to do; None if it is new
 
     def ask(self, header: bytes, content: bytes) -> tuple[bytes, bool]:
-        """Its answer, and whether it can be asked again; b"" if it ended, or was ended, without one."""
+        """Its answer, and whether it can be asked again; if not, it is ended.
+
+        Raises:
+            UnreadableDocumentError: it ended, or was ended, without an answer.
+        """
         requests, answers = cast("Any", self.process.stdin), cast("Any", self.process.stdout)
+        start = answer = b""
         with suppress(OSError):  # it ended before it had read everything
             requests.write((len(header) + len(content)).to_bytes(LENGTH, "big") + header)
             requests.write(content)
             requests.flush()
-            start: bytes = answers.read(1 + LENGTH)
+            start = answers.read(1 + LENGTH)
             length = int.from_bytes(start[1:], "big")
-            answer: bytes = answers.read(length) if length <= MAX_ANSWER else b""
-            return (answer, bool(start[0])) if answer and len(answer) == length else (b"", False)
-        return b"", False
+            answer = answers.read(length) if length <= MAX_ANSWER else b""
+        if answer and start[0]:
+            return answer, True
+        if not answer:
+            with suppress(subprocess.TimeoutExpired):  # its pipes close before it has ended
+                self.process.wait(1)
+        code = self.end()
+        if not answer:
+            raise UnreadableDocumentError(_TOO_LARGE if code == TOO_MUCH_MEMORY else _UNREADABLE)
+        return answer, False
 
     def end(self) -> int:
         """End it; gives its exit code."""
@@ -166,18 +178,20 @@ async def _read_once(line: bytes, content: bytes, adapter: TypeAdapter[T]) -> T:
     except OSError as error:
         raise UnreadableDocumentError("No further process can be started to read it.", retryable=True) from error
     try:
-        return await run_sync(_asked, child, line, content, adapter, abandon_on_cancel=True)
+        answer, goes_on = await run_sync(child.ask, line, content, abandon_on_cancel=True)
     except anyio.get_cancelled_exc_class():
-        child.process.kill()  # then it has no answer, and `_asked` comes to its end
+        threading.Thread(target=child.end, daemon=True).start()
         raise
-
-
-def _asked(child: _Child, line: bytes, content: bytes, adapter: TypeAdapter[T]) -> T:
-    answer, goes_on = child.ask(line, content)
+    except UnreadableDocumentError:
+        if child.timer is None:
+            raise
+        return await _read_once(line, content, adapter)  # perhaps it was ended while it had nothing to do
     if goes_on:
         _put_back(child)
-    elif child.end() == TOO_MUCH_MEMORY and not answer:
-        raise UnreadableDocumentError(_TOO_LARGE)
+    return await run_sync(_parsed, answer, adapter)
+
+
+def _parsed(answer: bytes, adapter: TypeAdapter[T]) -> T:
     try:
         found = cast("dict[str, Any]", from_json(answer))
         if "error" in found:

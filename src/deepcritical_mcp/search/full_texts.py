@@ -300,8 +300,7 @@ class FullTexts:
         except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
             errors.append(f"The text was found, but could not be kept: {error.message}")
         detail = climb.attempts[-1].detail if climb.copy else ""
-        remarks = climb.copy.reading.remarks if climb.copy and climb.copy.reading else ()
-        warnings = (*told_first(publication), *_about_text(text, detail), *remarks)
+        warnings = (*told_first(publication), *_about_text(text, detail))
         return FoundText(status, publication, text, id, attempts, tuple(errors), warnings)
 
 
@@ -353,3 +352,4 @@ def _about_text(text: Text | None, detail: str) -> Iterator[str]:
         yield detail
     if text and text.is_ocr:
         yield "This text was read from scanned pages by a machine (OCR): check figures and names against the original."
+    yield from text.remarks if text else ()
