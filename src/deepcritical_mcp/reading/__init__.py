@@ -10,8 +10,8 @@ from typing import TypeVar, cast
 from deepcritical_mcp.models import PARAGRAPH_BREAK, DocumentStatus, Part, PartKind
 from deepcritical_mcp.text import clean_text, clipped
 
-MAX_CHARACTERS = 500_000
-"""Of one text, which may cost a session 10 MB with its vectors; the longest article recorded for tests has 190,780."""
+MAX_CHARACTERS = 400_000
+"""Of one text, which may cost a session 8 MB with its vectors; the longest article recorded for tests has 190,780."""
 MAX_PARAGRAPHS = 9_999
 """What an anchor can count; see `models.parts.ANCHOR`."""
 MAX_PARTS = 2_000
