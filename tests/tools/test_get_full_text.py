@@ -891,3 +891,14 @@ async def test_a_question_about_paragraphs_is_answered_from_passages_that_share_
     async with reader(FakeFullTexts("pmc", copy(sections))) as ours:
         answer = await ours.read("7", question="was iron common?", sections=["s9p2"])
     assert [one["anchor"] for one in answer["passages"]] == ["s9p1-3"]
+
+
+async def test_a_text_that_is_too_long_is_cut_and_says_so_whenever_it_is_read() -> None:
+    sections = [Section("s1", ["Zinc closed more wounds than salt water did. " * 20] * 1_000, path=("Results",))]
+    async with reader(FakeFullTexts("pmc", copy(sections))) as ours:
+        first, again = await ours.read("7"), await ours.read("7")
+    told = "This text is too long to be kept whole: the first 399,141 of its 900,998 characters are."
+    assert told in first["warnings"]
+    assert told in again["warnings"]
+    assert again["attempts"][0]["provider"] == "session"
+    assert sum(entry["characters"] for entry in first["outline"]) <= 400_000

@@ -71,6 +71,7 @@ class Text(Value):
         licence: as its source says it, e.g. "https://creativecommons.org/licenses/by/4.0/"; "" if unknown.
         url: where this copy was read, if that is not the publication's own address.
         is_ocr: whether it was read from scanned pages by a machine, so that it may contain errors.
+        remarks: what a reader of the text must know, e.g. what is missing of it.
     """
 
     kind: TextKind
@@ -80,6 +81,7 @@ class Text(Value):
     licence: Line = ""
     url: Url = ""
     is_ocr: bool = False
+    remarks: tuple[Line, ...] = ()
 
     @property
     def is_users(self) -> bool:

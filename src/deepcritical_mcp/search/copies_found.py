@@ -144,6 +144,7 @@ def publication_of(climb: Climb) -> Publication | None:
         licence=reading.licence,
         url=copy.url,
         is_ocr=reading.is_ocr,
+        remarks=reading.remarks,
     )
     has_abstract = record and any(one.kind == "abstract" and one.content != NO_ABSTRACT for one in record.texts)
     texts = (text,)

@@ -41,6 +41,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.progress import Progress, no_progress
+from deepcritical_mcp.reading import bounded
 from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of, unconfirmed
 from deepcritical_mcp.search.copy_check import identity_of_page, page_as_claim
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText, told_first
@@ -285,6 +286,7 @@ class FullTexts:
                 answer = climb.lookup.copies.get(provider.name) or await provider.read(wanted)
             if answer is None:
                 raise ProviderTimeoutError(provider.name, f"{provider.title} did not answer in time.")
+            answer = replace(answer, reading=answer.reading and bounded(answer.reading))
         except ProviderError as error:
             climb.failures.append(error)
             climb.note(provider.name, "failed", error.message)
@@ -343,8 +345,7 @@ class FullTexts:
         except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
             errors.append(f"The text was found, but could not be kept: {error.message}")
         detail = climb.attempts[-1].detail if climb.copy else ""
-        remarks = climb.copy.reading.remarks if climb.copy and climb.copy.reading else ()
-        warnings = (*told_first(publication), *climb.remarks, *_about_text(text, detail), *remarks)
+        warnings = (*told_first(publication), *climb.remarks, *_about_text(text, detail))
         return FoundText(status, publication, text, id, attempts, tuple(errors), warnings)
 
 
@@ -380,3 +381,4 @@ def _about_text(text: Text | None, detail: str) -> Iterator[str]:
         yield detail
     if text and text.is_ocr:
         yield "This text was read from scanned pages by a machine (OCR): check figures and names against the original."
+    yield from text.remarks if text else ()

@@ -63,7 +63,7 @@ def _publication(row: dict[str, Any]) -> Publication:
 
 def _text(row: dict[str, Any]) -> Text:
     parts = (_BLANK_PART.model_copy(update={**one, "path": tuple(one.get("path", ()))}) for one in row.pop("parts", ()))
-    return _BLANK_TEXT.model_copy(update={**row, "parts": tuple(parts)})
+    return _BLANK_TEXT.model_copy(update={**row, "parts": tuple(parts), "remarks": tuple(row.pop("remarks", ()))})
 
 
 # Copying takes a tenth of the time of constructing, which looks up the default of every field.
