@@ -53,7 +53,7 @@ class EvidenceItem(BaseModel):
     nct: str = ""
     reference: str = ""
     id: str = ""
-    decision: Verdict = ""
+    decision: Literal["unchanged", "included", "excluded", "cited", "undecided"] = "unchanged"
     reason: str = ""
     tags: list[str] = []
 
@@ -68,14 +68,19 @@ class EvidenceItem(BaseModel):
         decision = _INCLUDE.get(include)
         if decision is None:
             raise ValueError('include is true or false; or pass decision="included", "excluded" or "cited"')
-        if given.setdefault("decision", decision) != decision:
+        if given.setdefault("decision", decision) not in (decision, "unchanged", ""):
             raise ValueError(f'include={include} and decision="{given["decision"]}" do not agree: pass only decision')
-        return given
+        return {**given, "decision": decision}
+
+    @property
+    def verdict(self) -> Verdict:
+        """Its decision; "" if that is unchanged."""
+        return "" if self.decision == "unchanged" else self.decision
 
     @property
     def decides(self) -> bool:
         """Whether it says anything about a decision or tags."""
-        return bool(self.decision or clean_line(self.reason) or self.clean_tags)
+        return bool(self.verdict or clean_line(self.reason) or self.clean_tags)
 
     @property
     def numbers(self) -> list[str]:
@@ -98,7 +103,7 @@ class EvidenceItem(BaseModel):
         """Its decision about the publication `id`."""
         tags = self.clean_tags
         new = None if not tags else () if tags == (NO_TAGS,) else tags
-        return ScreeningMark(id, self.decision, clean_line(self.reason), new)
+        return ScreeningMark(id, self.verdict, clean_line(self.reason), new)
 
 
 def decision_problem(item: EvidenceItem) -> str:

@@ -29,8 +29,8 @@ async def pubmed_search(
         list[str], Field(max_length=20, description='e.g. "Randomized Controlled Trial"')
     ] = [],  # noqa: B006
     has_abstract: bool = False,
-    study_filter: StudyFilter = "",
-    age_group: AgeGroup = "",
+    study_filter: StudyFilter = "none",
+    age_group: AgeGroup = "any",
     humans_only: bool = False,
     author: Annotated[str, Field(description='"Smith J"')] = "",
     journal: str = "",

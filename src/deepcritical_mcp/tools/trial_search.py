@@ -22,7 +22,7 @@ async def trial_search(
     intervention: OneLine = "",
     status: list[TrialStatus] = [],  # noqa: B006  # pydantic copies it
     phase: list[TrialPhase] = [],  # noqa: B006
-    study_type: StudyType = "",
+    study_type: StudyType = "any",
     has_results: bool = False,
     country: str = "",
     max_results: Annotated[int, Field(ge=1, le=TrialRequest.MAX_RESULTS)] = 10,

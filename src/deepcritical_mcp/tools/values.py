@@ -39,7 +39,7 @@ _ENUM_ALIASES = rows(
     concern: expression of concern; corrected: corrections|erratum|errata; passages: snippets|excerpts|short|brief;
     full: complete|whole|full text; basic: shallow|quick|fast; advanced: deep|thorough; general: web; day:
     1d|d|24h|24 hours|today; week: 7d|1w|w|7 days; month: 30d|1m|m|30 days; year: 365d|1y|y|12 months; any:
-    all|everything|both|anytime|any time|no filter|all ages|any age; therapy:
+    all|everything|both|anytime|any time|no filter|all ages|any age; none: any|all|no filter|no; therapy:
     therapeutic|treatment|intervention|therapy narrow; therapy_broad: broad therapy; diagnosis: diagnostic|diagnostic
     accuracy|diagnosis narrow; prognosis: prognostic|prognosis narrow; etiology: aetiology|causation|harm|etiology
     narrow; prediction: clinical prediction guides|prediction model; rct: randomised|randomized|randomized
@@ -196,10 +196,10 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
     """One of `words`, from another spelling or another name for it."""
     if name == "format" and _key(value) == "json":
         raise InvalidInputError('format="json" can mean format="csl-json" (citations) or format="jsonl" (all fields).')
-    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one or "any", one).split("|")}
-    found = (known | {_key(one or "any"): one for one in words}).get(_key(value), value)
+    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one, one).split("|")}
+    found = (known | {_key(one): one for one in words}).get(_key(value), value)
     if found not in words and name in _NO_WORD and not _NEGATED.match(value):
-        listed = f"{_NO_WORD[name]} {', '.join(filter(None, words))}."
+        listed = f"{_NO_WORD[name]} {', '.join(words)}."
         raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {listed}')
     if name == "sort" or not (negated := _NEGATED.match(value)) or (value[0].isalpha() and found in words):
         return found
@@ -207,7 +207,7 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
         raise InvalidInputError(ONE_STATUS)
     if _key(negated[0]) in known:
         return found  # "exclude it" leaves nothing out; the refusal lists the words
-    meant = [one for one in words if one and one not in ("any", known.get(_key(value[negated.end() :])))]
+    meant = [one for one in words if one not in ("any", "none", "unchanged", known.get(_key(value[negated.end() :])))]
     raise InvalidInputError(f'{name} cannot express "not": pass one of {", ".join(meant)}.')
 
 
