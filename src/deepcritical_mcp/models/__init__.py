@@ -60,6 +60,7 @@ from deepcritical_mcp.models.publication import QUERY_LIMIT as QUERY_LIMIT
 from deepcritical_mcp.models.publication import SOURCE_LABELS as SOURCE_LABELS
 from deepcritical_mcp.models.publication import STATUSES as STATUSES
 from deepcritical_mcp.models.publication import UNKNOWN_DATE as UNKNOWN_DATE
+from deepcritical_mcp.models.publication import URL_LIMIT as URL_LIMIT
 from deepcritical_mcp.models.publication import AuthorName as AuthorName
 from deepcritical_mcp.models.publication import Bibliography as Bibliography
 from deepcritical_mcp.models.publication import CitationSource as CitationSource

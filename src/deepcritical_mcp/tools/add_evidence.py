@@ -10,7 +10,6 @@ from urllib.parse import unquote
 from pydantic import Field
 
 from deepcritical_mcp.dates import readings
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import (
     BARE_DOI,
     RecordIds,
@@ -45,7 +44,6 @@ from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 MAX_CONTENT_LENGTH = 100_000
-MAX_CALL_LENGTH = 1_000_000
 MAX_DOI_LENGTH = 200
 MAX_REFERENCE = 4_000
 
@@ -64,10 +62,6 @@ async def add_evidence(
     with pmid, doi, pmcid, nct, url or reference (a citation in any style) fetches that record or page, if it agrees
     with the reference or title given. Items that the session already has are recognized, not stored twice. An item with
     a decision (and reason) or tags marks what it adds, or what is kept under its id."""
-    if sum(len(item.content) + len(item.title) + sum(map(len, item.authors)) for item in items) > MAX_CALL_LENGTH:
-        raise InvalidInputError(
-            f"items: at most {MAX_CALL_LENGTH:,} characters in one call; nothing was added. Send them in several calls."
-        )
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
     problems = {index: problem for index, item in enumerate(items) if (problem := _problem(item))}

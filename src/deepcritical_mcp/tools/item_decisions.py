@@ -19,7 +19,8 @@ from deepcritical_mcp.models import (
     decision_line,
 )
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.params import evidence_id, identifier_field, is_findable, split_place
+from deepcritical_mcp.tools.params import GivenId, Word, evidence_id, identifier_field, is_findable, split_place
+from deepcritical_mcp.tools.sizes import at_most
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -36,26 +37,30 @@ NO_TAGS = "none"
 """The tag that takes all tags away; an empty list means that none were given."""
 
 
+ShortText = Annotated[str, at_most(10_000)]
+"""More than any item needs: which of its texts is too long to keep is told for each item."""
+
+
 class EvidenceItem(BaseModel):
     """One item as the client's model writes it: evidence to keep, or a decision about what is kept under `id`."""
 
     model_config = ConfigDict(extra="forbid")
 
-    content: str = ""
-    title: str = ""
-    url: str = ""
+    content: Annotated[str, at_most(200_000)] = ""
+    title: ShortText = ""
+    url: ShortText = ""
     source: Literal["pubmed", "web", "user"] = "user"
-    date: Annotated[str, Field(description="YYYY[-MM[-DD]]")] = ""
-    authors: list[str] = []
-    pmid: str = ""
-    doi: str = ""
-    pmcid: str = ""
-    nct: str = ""
-    reference: str = ""
-    id: str = ""
+    date: Annotated[Word, Field(description="YYYY[-MM[-DD]]")] = ""
+    authors: Annotated[list[ShortText], Field(max_length=10_000)] = []
+    pmid: GivenId = ""
+    doi: GivenId = ""
+    pmcid: GivenId = ""
+    nct: GivenId = ""
+    reference: ShortText = ""
+    id: GivenId = ""
     decision: Literal["unchanged", "included", "excluded", "cited", "undecided"] = "unchanged"
-    reason: str = ""
-    tags: list[str] = []
+    reason: ShortText = ""
+    tags: Annotated[list[ShortText], Field(max_length=200)] = []
 
     @model_validator(mode="before")
     @classmethod

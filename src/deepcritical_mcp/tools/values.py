@@ -14,10 +14,11 @@ from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, understood_publication_types
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.names import alias, plain_name, rows
 from deepcritical_mcp.tools.params import evidence_id, identifier_field, unwrapped
 from deepcritical_mcp.tools.pubmed_query import read_request
+from deepcritical_mcp.tools.sizes import check_size
 from deepcritical_mcp.urls import is_web_address
 
 Schema = Mapping[str, Any]
@@ -96,11 +97,13 @@ def coerced(value: object, schema: Schema) -> object:
     list, if it is a list) and the case of an enum word, and drops nulls inside objects. Anything else is returned
     unchanged, for validation to refuse.
     """
-    kind, item = schema.get("type"), schema.get("items", {})
+    kind, item, given = schema.get("type"), schema.get("items", {}), value
     if kind in ("array", "object"):
         value = _parsed(value, "[{" if kind == "array" and item.get("type") == "object" else "[" if item else "{")
     if kind == "object" and isinstance(value, dict):
         fields, kinds = cast("dict[str, object]", value), schema["properties"]
+        if kinds and value is not given:
+            check_size(fields, schema)
         return {name: coerced(field, kinds.get(name, {})) for name, field in fields.items() if field is not None}
     if kind == "array":
         is_one = isinstance(value, str | int | float if item.get("type") == "string" else dict)
@@ -110,7 +113,10 @@ def coerced(value: object, schema: Schema) -> object:
             return value
         items = cast("list[object]", value)
         within = _parsed(items[0], "[") if len(items) == 1 else None
-        return [coerced(one, item) for one in (cast("list[object]", within) if isinstance(within, list) else items)]
+        items = cast("list[object]", within) if isinstance(within, list) else items
+        if items is not given and not (isinstance(given, str) and items == [given]):
+            check_size(items, schema)
+        return [coerced(one, item) for one in items]
     if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(int(value)) if float(value).is_integer() else str(value)
     if kind == "string" and isinstance(value, str):
@@ -143,7 +149,11 @@ def understood(name: str, value: object, schema: Schema) -> object:
     if kind == "array" and (items or isinstance(plain, str)):
         if isinstance(value, str) and (not items or items == [value]):
             items = _split(name, value)
-        found = [one for item in items for one in _items(name, item, schema["items"])]
+        found: list[object] = []
+        for item in items:
+            found += _items(name, item, schema["items"])
+            if len(found) > schema.get("maxItems", len(found)):
+                raise InvalidInputError(f"{name}: at most {counted(schema['maxItems'], 'item')}, got more.")
         if name == "ids" and not found and schema.get("minItems"):
             raise InvalidInputError("ids: name the items to read. list_evidence lists the ids of all in the session.")
         return found
