@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -61,7 +62,7 @@ from deepcritical_mcp.tools.names import tool_hint
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 from deepcritical_mcp.tools.sizes import check_sizes, size_of
 from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schema
-from deepcritical_mcp.transports.stdio import RemainingAnswers, RepairedMessages
+from deepcritical_mcp.transports.stdio import ClientMessages, RemainingAnswers
 
 logger = logging.getLogger(__name__)
 
@@ -177,13 +178,14 @@ class DeepCriticalServer(MCPServer[AppContext]):
     async def run_stdio_async(self) -> None:
         """Serve one client over stdin and stdout until it disconnects."""
         server = getattr(self, "_lowlevel_server", None)
-        if server is None:  # renamed in another version of the SDK: broken messages are not repaired then
+        if server is None:  # renamed in another version of the SDK: it reads messages itself then
             await super().run_stdio_async()
             return
         given, self.answers_given = self.answers_given, {}
-        async with stdio_server() as (messages, responses):
-            reads, answers = RepairedMessages(messages), RemainingAnswers(responses, given)
-            await server.run(reads, answers, server.create_initialization_options())
+        async with stdio_server(stdin=anyio.wrap_file(io.StringIO())) as (nothing, responses):
+            await nothing.aclose()
+            messages = ClientMessages(responses, max_length=self.app.settings.max_body)
+            await server.run(messages, RemainingAnswers(responses, given), server.create_initialization_options())
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None = None
