@@ -37,8 +37,7 @@ T = TypeVar("T")
 
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # which of the two is read from the data
 ONE_DAY = 86_400.0
-MAX_EXPLANATION = 64 * 1024
-"""Bytes of a response other than 2xx that are read for what is wrong, on the event loop."""
+MAX_EXPLANATION = 64 * 1024  # bytes of a response other than 2xx, read for what is wrong on the event loop
 PATIENCE = 0.5
 """Seconds that a caller waits for the same request of another to be sent before it enters the line, too."""
 USER_AGENT = f"deepcritical-mcp/{__version__}"
@@ -230,8 +229,7 @@ class ApiClient:
             if self._limiter is not None:
                 self._limiter.release()
         is_explained = not response.is_success and len(response.content) <= MAX_EXPLANATION
-        error = self._explain(response) if self._explain and is_explained else None
-        if error is not None:
+        if is_explained and self._explain and (error := self._explain(response)):
             raise error
         self.raise_for_status(response.status_code, response.headers)
         return response

@@ -94,7 +94,7 @@ def rows_of(value: object) -> list[Mapping[str, object]]:
     return [row for row in map(mapping_of, rows) if row]
 
 
-def records_of(value: object) -> list[Mapping[str, object]]:
+def first_records(value: object) -> list[Mapping[str, object]]:
     """The objects among the first `MAX_RECORDS` in a list of records."""
     return rows_of(list_of(value)[:MAX_RECORDS])
 

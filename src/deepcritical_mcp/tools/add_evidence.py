@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 from urllib.parse import unquote
 
+from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.dates import readings
@@ -64,7 +65,7 @@ async def add_evidence(
     a decision (and reason) or tags marks what it adds, or what is kept under its id."""
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
-    problems = {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
+    problems = await to_thread.run_sync(_problems, items)
     kept, unknown = await decidable(session.store, items)
     problems = unknown | problems
     marked = {index: id for index, id in kept.items() if index not in problems}
@@ -88,7 +89,8 @@ async def add_evidence(
     valid = [index for index, _ in new_items if index not in problems]
     reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
-    publications = {index: records.get(index) or _publication(items[index]) for index in valid}
+    written = await to_thread.run_sync(_publications, {index: items[index] for index in valid if index not in records})
+    publications = {index: records.get(index) or written[index] for index in valid}
     warnings = [
         f"Item {index}: its content is only an id, so that record was fetched."
         for index in records
@@ -193,6 +195,10 @@ def _again(rejected: Sequence[RejectedItem]) -> str:
     return f"{correct} {'Items with an outage can be sent again later as they are.' if late else ''}".strip()
 
 
+def _problems(items: Sequence[EvidenceItem]) -> dict[int, str]:
+    return {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
+
+
 def _problem(item: EvidenceItem) -> str:
     """Why an item cannot be kept or heeded; "" if it can."""
     if (problem := decision_problem(item)) or item.id:
@@ -289,6 +295,10 @@ def _publication(item: EvidenceItem) -> Publication:
         pmcid=normalize_pmcid(clean_line(item.pmcid)) or ids.pmcid,
         nct=normalize_trial(clean_line(item.nct)),
     )
+
+
+def _publications(items: Mapping[int, EvidenceItem]) -> dict[int, Publication]:
+    return {index: _publication(item) for index, item in items.items()}
 
 
 def _as_note(claim: Publication) -> Publication:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -97,7 +98,7 @@ class EvidenceItem(BaseModel):
         """Whether it says only what was decided about something that others know by its identifiers."""
         return self.decides and bool(self.numbers) and not any((self.content, self.title, self.reference))
 
-    @property
+    @cached_property
     def clean_tags(self) -> tuple[str, ...]:
         """The tags, each once, whatever its case; several in one text are several."""
         tags = [clean_line(tag) for text in self.tags for tag in re.split("[,;]", text)]

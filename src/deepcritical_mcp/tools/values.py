@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
@@ -18,10 +18,8 @@ from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.names import alias, plain_name, rows
 from deepcritical_mcp.tools.params import evidence_id, identifier_field, unwrapped
 from deepcritical_mcp.tools.pubmed_query import read_request
-from deepcritical_mcp.tools.sizes import check_size
+from deepcritical_mcp.tools.sizes import Schema, check_size
 from deepcritical_mcp.urls import is_web_address
-
-Schema = Mapping[str, Any]
 
 _MAX_LIST_LENGTH = 10_000
 """Characters of a text that is read as a list."""

@@ -33,7 +33,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*"?', re.DOTALL)  # matches an 
 _SCALAR = rb'(?:"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*|null|true|false)'
 _MEMBER = rb'"[a-z]*"\s*:\s*' + _SCALAR
 _ID_AT_START = re.compile(rb'\s*\{\s*(?:(?!"id")' + _MEMBER + rb'\s*,\s*)*"id"\s*:\s*(' + _SCALAR + rb")\s*[,}]")
-_ID_AT_END = re.compile(rb',\s*"id"\s*:\s*(' + _SCALAR + rb")\s*(?:,\s*" + _MEMBER + rb"\s*)*\}\s*\Z")
+_ID_AT_END = re.compile(rb',\s*"id"\s*:\s*(' + _SCALAR + rb')\s*(?:,\s*(?!"id")' + _MEMBER + rb"\s*)*\}\s*\Z")
 _END_LENGTH = 4_000
 
 

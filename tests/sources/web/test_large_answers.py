@@ -7,7 +7,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer, records_of, texts_of
+from deepcritical_mcp.net.json_fields import MAX_ROWS, first_records, json_answer, texts_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
@@ -84,5 +84,5 @@ def test_json_of_countless_values_is_not_parsed() -> None:
 
 
 def test_no_list_is_read_without_end() -> None:
-    assert len(records_of([{"id": 1}] * 100_000)) == 1_000
+    assert len(first_records([{"id": 1}] * 100_000)) == 1_000
     assert len(texts_of(["x"] * 100_000)) == 20_000
