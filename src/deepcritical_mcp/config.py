@@ -189,7 +189,7 @@ class Settings(BaseSettings):
         100, ge=1, description="open sessions per authenticated caller; beyond that its oldest is dropped"
     )
     max_evidence_per_caller: int = Field(100_000, ge=1, description="records of one authenticated caller")
-    max_body: int = Field(8 * 1024 * 1024, ge=1_024, description="bytes in one HTTP request")
+    max_body: int = Field(8 * 1024 * 1024, ge=1_024, description="bytes in one message of a client")
     max_connections: int = Field(1_000, ge=1, description="concurrent HTTP connections; then idle ones are closed")
     request_timeout: float = Field(20, gt=0, description="seconds within which an HTTP request must be complete")
     keep_alive: float = Field(75, gt=0, description="seconds for which an idle HTTP connection stays open")

@@ -207,6 +207,16 @@ async def test_a_note_warns_of_its_retracted_paper_and_is_neither_counted_nor_sc
     assert "The paper that this note is on is marked **RETRACTED**." in read
 
 
+@pytest.mark.parametrize("word", ["", "unchanged", "Unchanged", "none"])
+async def test_a_decision_that_is_not_given_changes_none(word: str) -> None:
+    async with opened() as desk:
+        await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "fits PICO"})
+        answer, _ = await desk.mark({"id": desk.ids[0], "decision": word, "tags": ["rct"]})
+        assert answer["decided"][0]["decision"] == "included: fits PICO; tags: rct"
+        await desk.mark({"id": desk.ids[0], "decision": word, "include": False, "reason": "no controls"})
+        assert await desk.decision(desk.ids[0]) == "excluded: no controls; tags: rct"
+
+
 @pytest.mark.parametrize("word", ["maybe", "unclear", "Unsure", "pending"])
 async def test_a_third_verdict_is_refused_and_erases_no_decision(word: str) -> None:
     async with opened() as desk:

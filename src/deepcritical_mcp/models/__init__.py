@@ -60,6 +60,7 @@ from deepcritical_mcp.models.publication import QUERY_LIMIT as QUERY_LIMIT
 from deepcritical_mcp.models.publication import SOURCE_LABELS as SOURCE_LABELS
 from deepcritical_mcp.models.publication import STATUSES as STATUSES
 from deepcritical_mcp.models.publication import UNKNOWN_DATE as UNKNOWN_DATE
+from deepcritical_mcp.models.publication import URL_LIMIT as URL_LIMIT
 from deepcritical_mcp.models.publication import AuthorName as AuthorName
 from deepcritical_mcp.models.publication import Bibliography as Bibliography
 from deepcritical_mcp.models.publication import CitationSource as CitationSource
@@ -80,6 +81,7 @@ from deepcritical_mcp.models.publication import split_name as split_name
 from deepcritical_mcp.models.publication import split_names as split_names
 from deepcritical_mcp.models.publication import status_label as status_label
 from deepcritical_mcp.models.publication import united as united
+from deepcritical_mcp.models.publication import with_day as with_day
 from deepcritical_mcp.models.publication import without_retraction_mark as without_retraction_mark
 from deepcritical_mcp.models.record_links import RecordLink as RecordLink
 from deepcritical_mcp.models.record_links import status_from_links as status_from_links

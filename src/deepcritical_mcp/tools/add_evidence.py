@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 from urllib.parse import unquote
 
+from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.dates import readings
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import (
     BARE_DOI,
     RecordIds,
@@ -48,7 +48,6 @@ from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 MAX_CONTENT_LENGTH = 100_000
-MAX_CALL_LENGTH = 1_000_000
 MAX_DOI_LENGTH = 200
 MAX_REFERENCE = 4_000
 
@@ -67,13 +66,9 @@ async def add_evidence(
     with pmid, doi, pmcid, nct, url or reference (a citation in any style) fetches that record or page, if it agrees
     with the reference or title given. Items that the session already has are recognized, not stored twice. An item with
     a decision (and reason) or tags marks what it adds, or what is kept under its id."""
-    if sum(len(item.content) + len(item.title) + sum(map(len, item.authors)) for item in items) > MAX_CALL_LENGTH:
-        raise InvalidInputError(
-            f"items: at most {MAX_CALL_LENGTH:,} characters in one call; nothing was added. Send them in several calls."
-        )
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
-    problems = {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
+    problems = await to_thread.run_sync(_problems, items)
     kept, unknown = await decidable(session.store, items)
     problems = unknown | problems
     marked = {index: id for index, id in kept.items() if index not in problems}
@@ -81,7 +76,7 @@ async def add_evidence(
     marked = {index: id for index, id in marked.items() if index not in problems}
     decisions = await decided(session.store, items, marked)
     new_items = [(index, one) for index, one in enumerate(items) if index not in problems and index not in marked]
-    texts = {index: _publication(item) for index, item in new_items if not _wanted(item)}
+    texts = await to_thread.run_sync(_publications, {index: one for index, one in new_items if not _wanted(one)})
     wanted = {index: _wanted(item) or _claimed(texts[index]) for index, item in new_items}
     wanted = {index: one for index, one in wanted.items() if one}
     reader = (await application(ctx).services()).full_texts
@@ -207,6 +202,10 @@ def _again(rejected: Sequence[RejectedItem]) -> str:
     return f"{correct} {'Items with an outage can be sent again later as they are.' if late else ''}".strip()
 
 
+def _problems(items: Sequence[EvidenceItem]) -> dict[int, str]:
+    return {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
+
+
 def _problem(item: EvidenceItem) -> str:
     """Why an item cannot be kept or heeded; "" if it can."""
     if (problem := decision_problem(item)) or item.id:
@@ -318,6 +317,10 @@ def _publication(item: EvidenceItem) -> Publication:
 
 def _authors(item: EvidenceItem) -> tuple[AuthorName, ...]:
     return tuple(name for author in map(clean_line, item.authors) for name in split_names(author))
+
+
+def _publications(items: Mapping[int, EvidenceItem]) -> dict[int, Publication]:
+    return {index: _publication(item) for index, item in items.items()}
 
 
 def _as_note(claim: Publication) -> Publication:

@@ -12,11 +12,11 @@ from pydantic import AfterValidator, Field
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, folded_title
 from deepcritical_mcp.models import CitationSource, ClearResult, Publication, SourceCount, split_text_id
-from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.argument_errors import NO_ID
 from deepcritical_mcp.tools.call_session import ToolContext, application, caller, continued, read_session
 from deepcritical_mcp.tools.list_evidence import page_of
-from deepcritical_mcp.tools.params import evidence_id
+from deepcritical_mcp.tools.params import GivenId, OtherSession, evidence_id
 from deepcritical_mcp.tools.session_titles import opens_new
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -39,9 +39,11 @@ def _some_ids(ids: list[str]) -> list[str]:
 
 async def clear_session(
     ctx: ToolContext,
-    session_id: Annotated[str, AfterValidator(clean_line), Field(max_length=200, description="as a result shows it")],
+    session_id: Annotated[OtherSession, Field(description="as a result shows it")],
     ids: Annotated[
-        list[str], AfterValidator(_some_ids), Field(description="remove only these; the session stays")
+        list[GivenId],
+        AfterValidator(_some_ids),
+        Field(max_length=10_000, description="remove only these; the session stays"),
     ] = [],  # noqa: B006  # pydantic copies it
     undo: Annotated[bool, Field(description="bring back what was deleted or removed within a day")] = False,
 ) -> ClearResult:

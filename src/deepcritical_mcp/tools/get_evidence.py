@@ -24,7 +24,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
-from deepcritical_mcp.tools.params import MAX_IDS_READ, OtherSession, evidence_id, split_place
+from deepcritical_mcp.tools.params import MAX_IDS_READ, GivenId, OtherSession, evidence_id, split_place
 from deepcritical_mcp.tools.sections import ABSTRACT
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -44,7 +44,7 @@ _DETAILS = (
 async def get_evidence(
     ctx: ToolContext,
     ids: Annotated[
-        list[str],
+        list[GivenId],
         Field(
             min_length=1,
             max_length=MAX_IDS_READ,

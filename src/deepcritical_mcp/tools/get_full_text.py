@@ -23,7 +23,7 @@ from deepcritical_mcp.search.documents import DocumentId, FoundText
 from deepcritical_mcp.text import clean_line, clean_text, counted
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.document_ids import read_document_id
-from deepcritical_mcp.tools.params import OtherSession
+from deepcritical_mcp.tools.params import GivenId, OtherSession
 from deepcritical_mcp.tools.sections import (
     ABSTRACT,
     ALL,
@@ -80,7 +80,7 @@ async def get_full_text(
         Field(max_length=QUERY_LIMIT, description="returns the passages that answer it"),
     ] = "",
     sections: Annotated[
-        list[str],
+        list[GivenId],
         Field(max_length=50, description='from the outline: "Methods", "s3", "t1"; ["all"] = the whole text'),
     ] = [],  # noqa: B006  # pydantic copies it
     offset: Annotated[int, Field(ge=0)] = 0,

@@ -20,6 +20,8 @@ from deepcritical_mcp.identifiers import (
 from deepcritical_mcp.models import (
     ANCHOR,
     MAX_VARIANTS,
+    QUERY_LIMIT,
+    URL_LIMIT,
     Publication,
     PublicationStatus,
     publication_id,
@@ -28,6 +30,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.screening import MARKS
 from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.sizes import MAX_WORD, at_most
 from deepcritical_mcp.urls import is_web_address
 
 _LINK = re.compile(r"\[([^\[\]]*)\]\((\S*)\)")
@@ -177,17 +180,23 @@ def is_findable(tag: str) -> bool:
         return False
 
 
-Query = Annotated[str, AfterValidator(_query)]
-MoreVariants = Annotated[list[str], AfterValidator(_variants), Field(max_length=MAX_VARIANTS)]
+Word = Annotated[str, at_most(MAX_WORD)]
+"""A name, a date, a word to filter by."""
+GivenId = Annotated[str, at_most(URL_LIMIT)]
+"""An id, in whatever it is wrapped, or several in one text."""
+Query = Annotated[str, AfterValidator(_query), at_most(QUERY_LIMIT)]
+MoreVariants = Annotated[
+    list[Annotated[str, at_most(QUERY_LIMIT)]], AfterValidator(_variants), Field(max_length=MAX_VARIANTS)
+]
 """`Variants` without a description, for tools next to one that has it."""
 StatusFilter = Annotated[
     Literal["any", PublicationStatus],
     Field(description='"ok" was asked about and has no mark'),
 ]
-Marked = Annotated[str, AfterValidator(_marked)]
+Marked = Annotated[Word, AfterValidator(_marked)]
 """A decision or a tag to filter by, see `matches_mark`."""
 Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too and merged")]
-OtherSession = Annotated[str, AfterValidator(clean_line), Field(max_length=200)]
+OtherSession = Annotated[Word, AfterValidator(clean_line)]
 """`DescribedSession` without its description, for tools next to one that has it."""
 SessionId = OtherSession
 DescribedSession = Annotated[

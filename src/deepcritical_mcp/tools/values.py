@@ -8,13 +8,13 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, understood_publication_types
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.names import alias, plain_name, rows
 from deepcritical_mcp.tools.params import (
     MAX_LIST_LENGTH,
@@ -25,9 +25,8 @@ from deepcritical_mcp.tools.params import (
     unwrapped,
 )
 from deepcritical_mcp.tools.pubmed_query import read_request
+from deepcritical_mcp.tools.sizes import Schema, check_size
 from deepcritical_mcp.urls import is_web_address
-
-Schema = Mapping[str, Any]
 
 _FILLERS = frozenset(
     "the a my only first last past this most papers articles results file desc descending pub publication".split()
@@ -44,7 +43,7 @@ _ENUM_ALIASES = rows(
     concern: expression of concern; corrected: corrections|erratum|errata; passages: snippets|excerpts|short|brief;
     full: complete|whole|full text; basic: shallow|quick|fast; advanced: deep|thorough; general: web; day:
     1d|d|24h|24 hours|today; week: 7d|1w|w|7 days; month: 30d|1m|m|30 days; year: 365d|1y|y|12 months; any:
-    all|everything|both|anytime|any time|no filter|all ages|any age; therapy:
+    all|everything|both|anytime|any time|no filter|all ages|any age; none: any|all|no filter|no; therapy:
     therapeutic|treatment|intervention|therapy narrow; therapy_broad: broad therapy; diagnosis: diagnostic|diagnostic
     accuracy|diagnosis narrow; prognosis: prognostic|prognosis narrow; etiology: aetiology|causation|harm|etiology
     narrow; prediction: clinical prediction guides|prediction model; rct: randomised|randomized|randomized
@@ -102,11 +101,13 @@ def coerced(value: object, schema: Schema) -> object:
     list, if it is a list) and the case of an enum word, and drops nulls inside objects. Anything else is returned
     unchanged, for validation to refuse.
     """
-    kind, item = schema.get("type"), schema.get("items", {})
+    kind, item, given = schema.get("type"), schema.get("items", {}), value
     if kind in ("array", "object"):
         value = _parsed(value, "[{" if kind == "array" and item.get("type") == "object" else "[" if item else "{")
     if kind == "object" and isinstance(value, dict):
         fields, kinds = cast("dict[str, object]", value), schema["properties"]
+        if kinds and value is not given:
+            check_size(fields, schema)
         return {name: coerced(field, kinds.get(name, {})) for name, field in fields.items() if field is not None}
     if kind == "array":
         is_one = isinstance(value, str | int | float if item.get("type") == "string" else dict | int)
@@ -116,7 +117,10 @@ def coerced(value: object, schema: Schema) -> object:
             return value
         items = cast("list[object]", value)
         within = _parsed(items[0], "[") if len(items) == 1 else None
-        return [coerced(one, item) for one in (cast("list[object]", within) if isinstance(within, list) else items)]
+        items = cast("list[object]", within) if isinstance(within, list) else items
+        if items is not given and not (isinstance(given, str) and items == [given]):
+            check_size(items, schema)
+        return [coerced(one, item) for one in items]
     if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(int(value)) if float(value).is_integer() else str(value)
     if kind == "string" and isinstance(value, str):
@@ -149,7 +153,11 @@ def understood(name: str, value: object, schema: Schema) -> object:
     if kind == "array" and (items or isinstance(plain, str)):
         if isinstance(value, str) and (not items or items == [value]):
             items = _split(name, value)
-        found = [one for item in items for one in _items(name, item, schema["items"])]
+        found: list[object] = []
+        for item in items:
+            found += _items(name, item, schema["items"])
+            if len(found) > schema.get("maxItems", len(found)):
+                raise InvalidInputError(f"{name}: at most {counted(schema['maxItems'], 'item')}, got more.")
         if name == "ids" and not found and schema.get("minItems"):
             raise InvalidInputError("ids: name the items to read. list_evidence lists the ids of all in the session.")
         return found
@@ -202,10 +210,10 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
     """One of `words`, from another spelling or another name for it."""
     if name == "format" and _key(value) == "json":
         raise InvalidInputError('format="json" can mean format="csl-json" (citations) or format="jsonl" (all fields).')
-    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one or "any", one).split("|")}
-    found = (known | {_key(one or "any"): one for one in words}).get(_key(value), value)
+    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one, one).split("|")}
+    found = (known | {_key(one): one for one in words}).get(_key(value), value)
     if found not in words and name in _NO_WORD and not _NEGATED.match(value):
-        listed = f"{_NO_WORD[name]} {', '.join(filter(None, words))}."
+        listed = f"{_NO_WORD[name]} {', '.join(words)}."
         raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {listed}')
     if name == "sort" or not (negated := _NEGATED.match(value)) or (value[0].isalpha() and found in words):
         return found
@@ -213,7 +221,7 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
         raise InvalidInputError(ONE_STATUS)
     if _key(negated[0]) in known:
         return found  # "exclude it" leaves nothing out; the refusal lists the words
-    meant = [one for one in words if one and one not in ("any", known.get(_key(value[negated.end() :])))]
+    meant = [one for one in words if one not in ("any", "none", "unchanged", known.get(_key(value[negated.end() :])))]
     raise InvalidInputError(f'{name} cannot express "not": pass one of {", ".join(meant)}.')
 
 

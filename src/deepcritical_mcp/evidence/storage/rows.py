@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.identifiers import SESSION_ID
-from deepcritical_mcp.models import AuthorName, Part, Publication, StatusNotice, Text
+from deepcritical_mcp.models import AuthorName, Part, Publication, StatusNotice, Text, with_day
 
 Vector = Sequence[float] | NDArray[np.float32]
 
@@ -47,8 +47,9 @@ def restored(text: str) -> Publication:
     return _publication(json.loads(text))
 
 
-def _publication(row: dict[str, Any]) -> Publication:
+def _publication(written: dict[str, Any]) -> Publication:
     try:
+        row = cast("dict[str, Any]", with_day(written))
         nested = {
             "texts": tuple(_text(one) for one in row.pop("texts")),
             "authors": tuple(AuthorName(*one) for one in row.pop("authors", ())),

@@ -18,7 +18,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
-from deepcritical_mcp.net.json_fields import json_answer, mapping_of, number_of, rows_of, text_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.europepmc.europe_pmc_record import PROVIDER, EuropePMCRecord, read_record
 from deepcritical_mcp.sources.europepmc.europe_pmc_settings import EuropePMCSettings
@@ -206,7 +206,7 @@ def _listed(
     total, listed = number_of(payload.get("hitCount")), mapping_of(payload.get(place))
     if total is None or name not in listed:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON without a {place}.")
-    return payload, int(total), rows_of(listed[name])
+    return payload, int(total), first_records(listed[name])
 
 
 def _citing_page(response: httpx.Response) -> CitingPage:
