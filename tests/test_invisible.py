@@ -30,12 +30,12 @@ NEEDED = (
 
 
 def is_invisible(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co") or character in IGNORABLE
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs") or character in IGNORABLE
 
 
 def test_no_character_of_unicode_that_nobody_sees_passes_between_letters() -> None:
     named = [chr(code) for code in range(0x110000) if is_invisible(chr(code)) and chr(code) not in SEEN]
-    assert [one for one in named if without_invisible(f"a{one}b") not in ("ab", "a\ufffdb")] == []
+    assert [one for one in named if without_invisible(f"a{one}b") != "ab"] == []
     assert all(without_invisible(one) == one for one in SEEN)
 
 
@@ -56,7 +56,7 @@ def test_no_mixture_of_them_passes_and_nothing_seen_is_lost(text: str) -> None:
     cleaned = without_invisible(text)
     assert without_invisible(cleaned) == cleaned
     seen = [one for one in text if not is_invisible(one)]
-    assert [one for one in cleaned if not is_invisible(one) and one != "\ufffd"] == seen
+    assert [one for one in cleaned if not is_invisible(one)] == seen
     runs = "".join(
         "x" if is_invisible(one) and one not in SEEN else " " for one in cleaned.replace("\ufe0f\u200d", "\u200d")
     ).split()

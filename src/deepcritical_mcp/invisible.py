@@ -16,9 +16,8 @@ _NEVER_NEEDED_BEYOND = (
     + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
 )
 _AT_TIMES_NEEDED = "\u180b-\u180f\u200c\u200d\ufe00-\ufe02\ufe0e\ufe0f\U000e0100-\U000e010f"
-_PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]+")
 # All beyond U+FFFF: many ranges would take time in each text.
-_SUSPECT = re.compile(f"[{_NEVER_NEEDED}{_AT_TIMES_NEEDED}\ue000-\uf8ff\U00010000-\U0010ffff]")
+_SUSPECT = re.compile(f"[{_NEVER_NEEDED}{_AT_TIMES_NEEDED}\U00010000-\U0010ffff]")
 
 # Emoji-variation-sequences.txt and Extended_Pictographic (emoji-data.txt), as blocks.
 _EMOJI = (
@@ -51,12 +50,11 @@ def without_invisible(text: str) -> str:
 
     Kept are single joiners between letters of scripts that have them, variation selectors of Han characters, Mongolian
     letters and emoji, and emoji that are joined; one of these typed twice is one. Marks of direction go: they change
-    neither letters nor their order. Characters of private use, which mean something in one font only, become U+FFFD.
+    neither letters nor their order. Characters of private use stay: everybody sees that there is one.
     """
     if _SUSPECT.search(text) is None:
         return text
-    seen = _PRIVATE.sub("\ufffd", _NEVER.sub("", text))
-    return _NOT_NEEDED.sub("", _REPEATED.sub(r"\1", seen))
+    return _NOT_NEEDED.sub("", _REPEATED.sub(r"\1", _NEVER.sub("", text)))
 
 
 def all_without_invisible(value: object) -> object:

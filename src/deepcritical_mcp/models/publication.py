@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from deepcritical_mcp.text import clean_line, clipped
 
@@ -348,7 +349,7 @@ class Bibliography(Value):
     mesh_terms: Annotated[tuple[Line, ...], UNION] = ()
     keywords: Annotated[tuple[Line, ...], UNION] = ()
     registrations: Annotated[tuple[Line, ...], UNION] = ()
-    claims: Annotated[tuple[Line, ...], UNION] = ()
+    claims: Annotated[SkipJsonSchema[tuple[Line, ...]], UNION] = ()
     """Numbers that it gives itself, "PMID 1", which no record confirms."""
     status: Annotated[PublicationStatus, GRAVER] = "unchecked"
     status_notices: Annotated[tuple[StatusNotice, ...], UNION] = ()

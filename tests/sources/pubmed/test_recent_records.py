@@ -246,8 +246,8 @@ async def test_recorded_records_come_back_as_they_were():
             records = {one.pmid: one for one in read_records(path.read_bytes()).publications}
         except ProviderError:
             continue
-        today = {"status_checked": recent_records.current_date().isoformat()}
-        records = {pmid: one.model_copy(update=today) for pmid, one in records.items()}
+        today = recent_records.current_date().isoformat()
+        records = {pmid: one.with_status(one.status, today) for pmid, one in records.items()}
         recent = RecentRecords()
         await recent.keep([*records], records)
         back = (await recent.fetch([*records], Records(error=ProviderUnavailableError("pubmed", "No.")))).records
