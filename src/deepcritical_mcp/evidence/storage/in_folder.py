@@ -290,15 +290,20 @@ class FolderBackend(Backend):
             if target.is_dir():
                 shutil.rmtree(target)
             self._idle.begin_anew(f"{place}/{path.name}")
+            with contextlib.suppress(DeepCriticalError):  # undoes what a killed process had not finished
+                SessionFile.open(path, patience=LISTING_PATIENCE).close()
             path.replace(target)
+            if (journal := _journal(path)).exists():
+                journal.replace(_journal(target))
 
     def _purge(self, path: Path) -> None:
         """Delete what nobody can take back, after the cache of vectors, which has those of its texts too; if another
         program has locked that, a later look does both."""
         with failures("delete an old session"):
             if self._vectors.clear() is not None:
-                aside = [one for one in self._all("damaged") if one.name.startswith(f"{path.stem}.")]
-                for one in (path, *aside):
+                is_last = not self._paths(path.stem, "sessions")
+                aside = [one for one in self._all("damaged") if is_last and one.name.startswith(f"{path.stem}.")]
+                for one in (_journal(path), path, *aside):
                     shutil.rmtree(one) if one.is_dir() else one.unlink(missing_ok=True)
         self._vectors.close()
 
@@ -337,6 +342,11 @@ def _sound(path: Path) -> SessionFile:
     return file
 
 
+def _journal(path: Path) -> Path:
+    """What SQLite needs to undo what was not finished."""
+    return path.with_name(f"{path.name}-journal")
+
+
 def _number(path: Path) -> tuple[int, int]:
     stat = path.stat()
     return stat.st_dev, stat.st_ino
@@ -349,9 +359,9 @@ def _damage(found: Salvaged) -> str:
     others = found.lost_count - len(ids)
     lost = [", ".join(ids[:MAX_NAMED]) + (f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else "")]
     lost += [f"{counted(others, 'other entry', 'other entries')} (evidence, searches or reports)"] if others > 0 else []
-    what = " and ".join(filter(None, lost))
-    unknown = "Nothing is known to be lost." if found.info else "What is lost is not known."
+    what = [f"Lost: {one}." for one in [" and ".join(filter(None, lost))] if one]
+    what += [] if found.info else [f"What {'else ' * bool(what)}is lost is not known."]
     return (
         f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(there, 'item')} could be "
-        f'read. {f"Lost: {what}." if what else unknown} A copy of the damaged file is in the folder "damaged".'
+        f'read. {" ".join(what) or "Nothing is known to be lost."} A copy of the damaged file is in the folder "damaged".'
     )

@@ -38,6 +38,7 @@ _SCHEMA = """
 CREATE TABLE rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, change INTEGER NOT NULL,
   checksum INTEGER NOT NULL, value BLOB NOT NULL, UNIQUE (kind, key));
 CREATE INDEX rows_by_change ON rows (kind, change);
+CREATE TABLE own_row (number INTEGER PRIMARY KEY, kind TEXT, key TEXT, change INTEGER, checksum INTEGER, value BLOB);
 """
 _PRAGMAS = """
 PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON;
@@ -47,6 +48,9 @@ _PUT = """
 INSERT INTO rows (kind, key, change, checksum, value) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key)
 DO UPDATE SET change = excluded.change, checksum = excluded.checksum, value = excluded.value
 """
+_PUT_COPY = "INSERT OR REPLACE INTO own_row VALUES (?, ?, ?, ?, ?, ?)"
+COPIES = 5
+"""Of the row without which no other can be told to be intact, on a page of their own, for `salvaged`."""
 _COLUMNS = "SELECT number, kind, key, change, checksum, value FROM rows"
 _ALL = f"{_COLUMNS} WHERE number > ? ORDER BY number LIMIT {PAGE}"
 _SINCE = f"{_COLUMNS} WHERE kind = ? AND change > ? AND number > ? ORDER BY number LIMIT {PAGE}"
@@ -67,7 +71,10 @@ class Row(NamedTuple):
 
     def is_intact(self, owner: str) -> bool:
         """Whether it is as it was written, in a session of that owner."""
-        return self.checksum == checksum(owner, self.kind, self.key, self.value)
+        try:
+            return self.checksum == checksum(owner, self.kind, self.key, self.value)
+        except TypeError:  # where its columns are damaged, their types are other ones
+            return False
 
 
 class DamagedFileError(EvidenceStoreError):
@@ -274,9 +281,10 @@ class SessionFile:
         return own_row_of(found[-1])
 
     def _put_own_row(self) -> None:
-        row = {"format": FORMAT, "info": vars(self.info), "rows": self._count()}
-        value = json.dumps(row).encode()
-        self._connection.execute(_PUT, ("session", "", 0, checksum("", "session", "", value), value))
+        value = json.dumps({"format": FORMAT, "info": vars(self.info), "rows": self._count()}).encode()
+        row = "session", "", 0, checksum("", "session", "", value), value
+        self._connection.execute(_PUT, row)
+        self._connection.executemany(_PUT_COPY, [(number, *row) for number in range(COPIES)])
 
     def _count(self) -> int:
         return self._connection.execute(_COUNT).fetchone()[0]
