@@ -359,9 +359,10 @@ def _damage(found: Salvaged) -> str:
     others = found.lost_count - len(ids)
     lost = [", ".join(ids[:MAX_NAMED]) + (f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else "")]
     lost += [f"{counted(others, 'other entry', 'other entries')} (evidence, searches or reports)"] if others > 0 else []
-    what = [f"Lost: {one}." for one in [" and ".join(filter(None, lost))] if one]
-    what += [] if found.info else [f"What {'else ' * bool(what)}is lost is not known."]
+    said = [f"Lost: {what}." for what in [" and ".join(filter(None, lost))] if what]
+    said += [] if found.info else [f"What {'else ' if said else ''}is lost is not known."]
     return (
         f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(there, 'item')} could be "
-        f'read. {" ".join(what) or "Nothing is known to be lost."} A copy of the damaged file is in the folder "damaged".'
+        f"read. {' '.join(said) or 'Nothing is known to be lost.'} "
+        'A copy of the damaged file is in the folder "damaged".'
     )
