@@ -10,6 +10,7 @@ import anyio
 import anyio.from_thread
 import numpy as np
 import pytest
+from deepcritical_mcp.evidence.storage.local_space import LocalSpace
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
@@ -19,7 +20,6 @@ from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import chroma_space, open_backend
 from deepcritical_mcp.evidence.storage.chroma_space import ChromaSpace
 from deepcritical_mcp.evidence.storage.item_rows import first_row, item_of, progress_row
-from deepcritical_mcp.evidence.storage.local_space import LocalSpace
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector
 from deepcritical_mcp.evidence.storage.vector_table import stacked
 from deepcritical_mcp.evidence.store import EvidenceStore

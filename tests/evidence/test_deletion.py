@@ -29,6 +29,7 @@ from tests.evidence.stand_ins import Clock, HashingModel, piece
 Registries = Callable[[Settings], SessionRegistry]
 
 HOUR = 3_600.0
+DAY = 24 * HOUR
 SECRET = "Zanzibarium heals warts in mice."
 PIECES = [piece(f"{SECRET} Case {number}.", f"Title {number}", pmid=str(number)) for number in range(1, 31)]
 
@@ -47,9 +48,12 @@ def names(data_dir: Path) -> list[str]:
     return [path.name for path in data_dir.glob("sessions/*")]
 
 
-def a_day_passes(data_dir: Path) -> None:
-    for used in data_dir.glob("trash/*/used"):
-        os.utime(used, (0, time.time() - 25 * HOUR))
+async def sweep_for(registries: Registries, data_dir: Path, clock: Clock, seconds: float) -> None:
+    """Let that time pass, at the beginning and at the end of which a server looks for what is old."""
+    settings = Settings(data_dir=data_dir)
+    await registries(settings).sweep()
+    clock.now += seconds
+    await registries(settings).sweep()
 
 
 async def kept(registry: SessionRegistry, *, owner: str = "") -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
+from deepcritical_mcp.evidence.storage.folder_space import INDEX
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence import catalogue
@@ -20,7 +21,6 @@ from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.clustering import Member
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.folder_space import INDEX
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.evidence.text_index import IndexedTexts
 from deepcritical_mcp.models import Publication, ScreeningMark

@@ -26,7 +26,7 @@ from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, p
 from deepcritical_mcp.evidence.storage.salvage import Salvaged, salvaged
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, SessionFile, failures
 from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
-from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
+from deepcritical_mcp.evidence.storage.version_0_2 import OldSession, is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 from deepcritical_mcp.text import counted
 
@@ -253,8 +253,8 @@ class FolderBackend(Backend):
             )
         damage = _damage(found)
         logger.warning("session %s: %s", path.stem, damage)
+        self._make_folders()
         aside = self.data_dir / "damaged" / f"{path.stem}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}{SUFFIX}"
-        make_private_folder(aside.parent)
         shutil.copy(path, aside)
         info = found.info or SessionInfo("", "", title="(recovered)")
         with _new_file(path, replace(info, damage=damage)) as file, file.writing():
@@ -270,10 +270,10 @@ class FolderBackend(Backend):
         with self._alone():
             if path.exists():  # another process has done it
                 return
-            with old_session(folder) as old, _new_file(path, old.info) as file, file.writing():
+            with old_session(folder) as old, _new_file(path, _upgraded(old)) as file, file.writing():
                 file.put("item", [(item.publication.id, packed(item)) for item in old.items], 1)
                 file.put("document", [(name, text.encode()) for name, text in old.documents.items()])
-            self._move(folder, "trash")
+            self._move(folder, "trash" if old.is_whole else "damaged")
 
     @contextlib.contextmanager
     def _alone(self) -> Generator[None]:
@@ -302,13 +302,13 @@ class FolderBackend(Backend):
         with failures("delete an old session"):
             if self._vectors.clear() is not None:
                 is_last = not self._paths(path.stem, "sessions")
-                aside = [one for one in self._all("damaged") if is_last and one.name.startswith(f"{path.stem}.")]
+                aside = [one for one in self._all("damaged") if is_last and one.name.partition(".")[0] == path.stem]
                 for one in (_journal(path), path, *aside):
                     shutil.rmtree(one) if one.is_dir() else one.unlink(missing_ok=True)
         self._vectors.close()
 
     def _make_folders(self) -> None:
-        for name in ("sessions", "trash", "expired"):
+        for name in ("sessions", "trash", "expired", "damaged"):
             make_private_folder(self.data_dir / name)
         if self.data_dir == user_data_folder():  # a folder that the user names is the user's to open
             with contextlib.suppress(PermissionError):
@@ -361,8 +361,16 @@ def _damage(found: Salvaged) -> str:
     lost += [f"{counted(others, 'other entry', 'other entries')} (evidence, searches or reports)"] if others > 0 else []
     said = [f"Lost: {what}." for what in [" and ".join(filter(None, lost))] if what]
     said += [] if found.info else [f"What {'else ' if said else ''}is lost is not known."]
+    return _found_damaged(there, " ".join(said) or "Nothing is known to be lost.")
+
+
+def _upgraded(old: OldSession) -> SessionInfo:
+    damage = "" if old.is_whole else _found_damaged(len(old.items), "What is lost is not known.")
+    return replace(old.info, damage=damage)
+
+
+def _found_damaged(items: int, lost: str) -> str:
     return (
-        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(there, 'item')} could be "
-        f"read. {' '.join(said) or 'Nothing is known to be lost.'} "
-        'A copy of the damaged file is in the folder "damaged".'
+        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(items, 'item')} could be "
+        f'read. {lost} A copy of the damaged file is in the folder "damaged".'
     )
