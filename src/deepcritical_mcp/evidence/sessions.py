@@ -181,7 +181,7 @@ class SessionRegistry:
         async with self._lock(session_id):
             try:
                 session = await self._find(session_id, _digest(owner))
-            except EvidenceStoreError:
+            except (EvidenceStoreError, SessionNotFoundError):
                 if not await run_sync(self._backend.discard, session_id, _digest(owner)):
                     raise
             else:

@@ -88,7 +88,7 @@ class FolderBackend(Backend):
         if session_id in self._unwritten:  # closed since, because others were used
             return self.create(session_id, replace(self._unwritten[session_id], model=model))
         path = self._path(session_id)
-        if not path.exists():
+        if not self._is_there(path):
             self._upgrade(session_id)
         file = self._checked(path)
         try:
@@ -183,6 +183,13 @@ class FolderBackend(Backend):
     def _path(self, session_id: str) -> Path:
         return self.data_dir / "sessions" / f"{session_id}{SUFFIX}"
 
+    @staticmethod
+    def _is_there(path: Path) -> bool:
+        with failures("open the session"), contextlib.suppress(FileNotFoundError):
+            path.lstat()
+            return True
+        return False
+
     def _paths(self, session_id: str, place: Place) -> list[Path]:
         """The session's file there, and its folder if version 0.2 has kept it."""
         file = self.data_dir / place / f"{session_id}{SUFFIX}"
@@ -223,7 +230,7 @@ class FolderBackend(Backend):
     def _created(self, session_id: str, info: SessionInfo) -> SessionFile:
         """The file of a session in which something is being kept, under its name when it is complete."""
         path = self._path(session_id)
-        with _new_file(path, info):
+        with _new_file(path, replace(info, items=-1, searches=-1)):  # until they are counted
             pass
         self._unwritten.pop(session_id, None)
         self._opened[session_id] = _number(path)
@@ -310,6 +317,8 @@ class FolderBackend(Backend):
     def _make_folders(self) -> None:
         for name in ("sessions", "trash", "expired", "damaged"):
             make_private_folder(self.data_dir / name)
+            with contextlib.suppress(OSError):  # a copy may be open to others
+                (self.data_dir / name).chmod(0o700)
         if self.data_dir == user_data_folder():  # a folder that the user names is the user's to open
             with contextlib.suppress(PermissionError):
                 self.data_dir.chmod(0o700)

@@ -333,6 +333,8 @@ def _translated(error: sqlite3.Error, action: str) -> Exception:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     if isinstance(error, sqlite3.ProgrammingError) or code == sqlite3.SQLITE_READONLY_DBMOVED:
         return SessionNotFoundError()  # closed, or moved, by who deleted it
+    if code == sqlite3.SQLITE_IOERR_WRITE:  # beyond a quota, of which SQLite does not know
+        code = sqlite3.SQLITE_FULL
     logger.warning("sqlite could not %s: %s", action, getattr(error, "sqlite_errorname", type(error).__name__))
     match code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
