@@ -275,6 +275,12 @@ async def test_a_data_folder_that_cannot_be_written_is_no_reason_not_to_serve(
     assert isinstance(open_backend(Settings(data_dir=tmp_path / "file" / "chosen")), FolderBackend)
 
 
+def test_a_home_in_a_folder_s_name_is_the_user_s(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert Settings(data_dir=Path("~/evidence")).data_dir == tmp_path / "evidence"
+
+
 def test_an_account_without_a_home_keeps_sessions_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", _folder(Path("~/.local/share/x")))

@@ -48,7 +48,7 @@ def salvaged(data: bytes) -> Salvaged:
     info, count = None, 0
     for row in (row for row in found if row.kind == "session" and row.is_intact("")):
         try:
-            info, count = own_row_of(row.value)
+            info, count, _ = own_row_of(row.value)
         except DamagedFileError:
             continue
     owner = info.owner if info else ""

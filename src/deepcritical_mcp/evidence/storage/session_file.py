@@ -77,6 +77,14 @@ class Row(NamedTuple):
             return False
 
 
+class OwnRow(NamedTuple):
+    """What a session says of itself, how many rows of the counted kinds it has, and the number of its latest change."""
+
+    info: SessionInfo
+    rows: int
+    change: int
+
+
 class DamagedFileError(EvidenceStoreError):
     """A session's file is not as it was written."""
 
@@ -96,11 +104,14 @@ class SessionFile:
     Attributes:
         lock: held by the thread that uses it.
         info: what the session says of itself, as last read or written.
+        change: the number of the latest change to rows, as last read or written. It never falls: what wrote it may be
+            deleted.
     """
 
     def __init__(self, connection: sqlite3.Connection, info: SessionInfo) -> None:
         self.lock = threading.RLock()
         self.info = info
+        self.change = 0
         self._connection = connection
         self._is_writing = self._has_written = False
 
@@ -142,8 +153,9 @@ class SessionFile:
         """Raise DamagedFileError unless everything is as it was written."""
         with self.reading(), failures("open the session"):
             is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-            owner, count = self.info.owner, self._own_row()[1]
-            if not (is_ok and count == self._count()):
+            own = self._own_row()
+            owner = own.info.owner
+            if not (is_ok and own.rows == self._count()):
                 raise DamagedFileError()
             if not all(row.is_intact(owner if row.kind != "session" else "") for row in self.rows()):
                 raise DamagedFileError()
@@ -158,7 +170,7 @@ class SessionFile:
                 return
             with failures("keep the evidence"):
                 self._connection.execute("BEGIN IMMEDIATE")
-            self._is_writing, before = True, self.info
+            self._is_writing, before = True, (self.info, self.change)
             try:
                 if self._own_row_exists():
                     self.refresh()
@@ -168,7 +180,7 @@ class SessionFile:
                         self._put_own_row()
                     self._connection.execute("COMMIT")
             except BaseException:
-                self.info = before
+                self.info, self.change = before
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
@@ -190,6 +202,11 @@ class SessionFile:
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("COMMIT")
 
+    def next_change(self) -> int:
+        """The number of the next change, which is used up. Part of a transaction."""
+        self.change, self._has_written = self.change + 1, True
+        return self.change
+
     def set_info(self, info: SessionInfo) -> None:
         """Write what the session says of itself."""
         with self.writing():
@@ -201,11 +218,13 @@ class SessionFile:
             owner = self.info.owner
             values = [(kind, key, change, checksum(owner, kind, key, value), value) for key, value in rows]
             self._connection.executemany(_PUT, values)
+            self.change = max(self.change, change)
 
     def mark(self, kind: Kind, key: str, change: int) -> None:
         """Let a row count as changed, so that other processes look at it again."""
         with self._changing():
             self._connection.execute("UPDATE rows SET change = ? WHERE kind = ? AND key = ?", (change, kind, key))
+            self.change = max(self.change, change)
 
     def delete(self, kind: Kind, keys: Iterable[str]) -> None:
         """Delete rows, and overwrite what they said."""
@@ -232,12 +251,6 @@ class SessionFile:
         """The rows of a kind which changes after number `since` have written."""
         return map(self._intact, self._pages(_SINCE, kind, since))
 
-    def last_change(self, kind: Kind) -> int:
-        """The number of the latest change to rows of a kind; 0 before the first."""
-        with self.lock, failures("read the session"):
-            query = "SELECT max(change) FROM rows WHERE kind = ?"
-            return self._connection.execute(query, (kind,)).fetchone()[0] or 0
-
     def state(self) -> int:
         """A number that is another one after another process has written."""
         with self.lock, failures("read the session"):
@@ -246,7 +259,7 @@ class SessionFile:
     def refresh(self) -> None:
         """Read what the session says of itself, which another process may have written."""
         with self.lock:
-            self.info = self._own_row()[0]
+            self.info, _, self.change = self._own_row()
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[None]:
@@ -272,7 +285,7 @@ class SessionFile:
         with failures("keep the evidence"):
             return self._connection.execute(_ONE, ("session", "")).fetchone() is not None
 
-    def _own_row(self) -> tuple[SessionInfo, int]:
+    def _own_row(self) -> OwnRow:
         """See `own_row_of`."""
         with failures("open the session"):
             found = self._connection.execute(_ONE, ("session", "")).fetchone()
@@ -281,7 +294,9 @@ class SessionFile:
         return own_row_of(found[-1])
 
     def _put_own_row(self) -> None:
-        value = json.dumps({"format": FORMAT, "info": vars(self.info), "rows": self._count()}).encode()
+        value = json.dumps(
+            {"format": FORMAT, "info": vars(self.info), "rows": self._count(), "change": self.change}
+        ).encode()
         row = "session", "", 0, checksum("", "session", "", value), value
         self._connection.execute(_PUT, row)
         self._connection.executemany(_PUT_COPY, [(number, *row) for number in range(COPIES)])
@@ -290,8 +305,8 @@ class SessionFile:
         return self._connection.execute(_COUNT).fetchone()[0]
 
 
-def own_row_of(value: bytes) -> tuple[SessionInfo, int]:
-    """What a session says of itself, and how many rows of the counted kinds it has.
+def own_row_of(value: bytes) -> OwnRow:
+    """The row of a session about itself.
 
     Raises:
         DamagedFileError: this is not what one says.
@@ -301,7 +316,7 @@ def own_row_of(value: bytes) -> tuple[SessionInfo, int]:
         row = cast("dict[str, Any]", json.loads(value))
         if row["format"] > FORMAT:
             raise EvidenceStoreError("A later version of deepcritical-mcp has kept this session. Update this one.")
-        return SessionInfo(**row["info"]), int(row["rows"])
+        return OwnRow(SessionInfo(**row["info"]), int(row["rows"]), int(row["change"]))
     except (LookupError, TypeError, ValueError):
         raise DamagedFileError() from None
 
