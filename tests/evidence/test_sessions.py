@@ -297,7 +297,6 @@ from pathlib import Path
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
 from tests.evidence.stand_ins import HashingModel, piece
 
 async def main():
