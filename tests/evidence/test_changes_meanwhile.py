@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.from_thread
 import numpy as np
 import pytest
-from deepcritical_mcp.evidence.storage.local_space import LocalSpace
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
@@ -21,6 +19,7 @@ from deepcritical_mcp.evidence.storage import chroma_space, open_backend
 from deepcritical_mcp.evidence.storage.chroma_space import ChromaSpace
 from deepcritical_mcp.evidence.storage.item_rows import first_row, item_of, progress_row
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector
+from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.vector_table import stacked
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
@@ -58,8 +57,8 @@ async def in_memory(model: HashingModel) -> EvidenceStore:
 
 
 @pytest.mark.parametrize("what", ["longer", "removed", "excluded", "retracted"])
-async def test_what_another_process_writes_while_a_text_is_embedded_stays(chroma_server: Any, what: str) -> None:
-    settings = Settings(chroma_url=chroma_server.url)
+async def test_what_another_process_writes_while_a_text_is_embedded_stays(lasting_place: Settings, what: str) -> None:
+    settings = lasting_place
     model, other = Slow(), HashingModel(dimension=64)
     registries = [SessionRegistry(settings, one, open_backend(settings)) for one in (model, other)]
     store = await registries[0].open()
@@ -97,15 +96,15 @@ async def test_what_another_process_writes_while_a_text_is_embedded_stays(chroma
 async def test_what_a_search_shows_is_relevant_as_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     store = await in_memory(HashingModel(dimension=64))
     await store.add_evidence([page("A short page.")])
-    nearest, is_first = LocalSpace.nearest, [True]
+    nearest, is_first = SqliteSpace.nearest, [True]
 
-    def then_replaced(self: LocalSpace, *asked: Any, **options: Any) -> Any:
+    def then_replaced(self: SqliteSpace, *asked: Any, **options: Any) -> Any:
         found = nearest(self, *asked, **options)
         if is_first.pop() if is_first else False:
             anyio.from_thread.run(store.add_evidence, [page("A longer page than that.")])
         return found
 
-    monkeypatch.setattr(LocalSpace, "nearest", then_replaced)
+    monkeypatch.setattr(SqliteSpace, "nearest", then_replaced)
     (shown,) = await store.search_similar(f"{TITLE}. A short page.")
     assert not is_first
     monkeypatch.undo()
@@ -130,8 +129,8 @@ async def test_a_text_may_come_before_the_passages_that_a_search_has_found() -> 
         assert ("copper" in one.content) == (one.id == "pubmed:1")
 
 
-async def test_on_a_server_too(chroma_server: Any) -> None:
-    settings = Settings(chroma_url=chroma_server.url)
+async def test_of_what_another_process_writes_too(lasting_place: Settings) -> None:
+    settings = lasting_place
     model = Slow()
     registries = [SessionRegistry(settings, one, open_backend(settings)) for one in (model, HashingModel(dimension=64))]
     store = await registries[0].open()
@@ -263,9 +262,9 @@ async def test_what_another_process_writes_while_a_paper_is_indexed_stays(
 
 
 async def test_what_was_read_before_a_text_changed_is_not_kept_as_its_vector(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chroma_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, model = Settings(data_dir=tmp_path), HashingModel(dimension=64)
+    settings, model = Settings(chroma_url=chroma_server.url), HashingModel(dimension=64)
     registry = SessionRegistry(settings, model, open_backend(settings))
     store = await registry.open()
     await store.add_evidence([page("A short page."), page("Copper heals.", 2, "Beta")])

@@ -133,8 +133,10 @@ async def test_marks_narrow_a_search(registries: Registries) -> None:
         assert [one.id for one in found.evidence] == expected
 
 
-async def test_replicas_see_each_others_decisions_and_removals(chroma_server: Any, registries: Registries) -> None:
-    settings = Settings(chroma_url=chroma_server.url)
+async def test_processes_see_each_others_decisions_and_removals(
+    lasting_place: Settings, registries: Registries
+) -> None:
+    settings = lasting_place
     one, other = registries(settings), registries(settings)
     store = await one.open()
     await store.add_evidence([paper(), copper()])
@@ -148,8 +150,11 @@ async def test_replicas_see_each_others_decisions_and_removals(chroma_server: An
     assert await decisions(same) == {"pubmed:8": "included"}
     await same.restore()
     assert await decisions(store) == await decisions(same) == expected
+    await store.remove(["pubmed:8"])
+    await store.add_evidence([paper(pmid="9", doi="10.1/9", title="Iron")])
+    assert await same.ids() == await store.ids()
     third = await registries(settings).get(store.session_id)
-    assert await decisions(third) == expected
+    assert await third.ids() == await store.ids()
 
 
 class PausedModel(HashingModel):
@@ -166,8 +171,8 @@ class PausedModel(HashingModel):
         return await super().vectors(texts)
 
 
-async def test_adding_keeps_what_another_process_decided_and_removed_meanwhile(chroma_server: Any) -> None:
-    settings = Settings(chroma_url=chroma_server.url)
+async def test_adding_keeps_what_another_process_decided_and_removed_meanwhile(lasting_place: Settings) -> None:
+    settings = lasting_place
     slow = PausedModel()
     registry = SessionRegistry(settings, slow, open_backend(settings))
     replica = SessionRegistry(settings, HashingModel(), open_backend(settings))
@@ -190,9 +195,9 @@ async def test_adding_keeps_what_another_process_decided_and_removed_meanwhile(c
 
 
 async def test_a_change_is_seen_by_a_process_whose_clock_is_behind(
-    chroma_server: Any, registries: Registries, monkeypatch: pytest.MonkeyPatch
+    lasting_place: Settings, registries: Registries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(chroma_url=chroma_server.url)
+    settings = lasting_place
     one, other = registries(settings), registries(settings)
     store = await one.open()
     await store.add_evidence([paper()])

@@ -1,4 +1,4 @@
-"""A session in memory that is only read after it rested needs no Chroma; what is written then is complete."""
+"""A session in memory that has rested answers as before, and what is written then is complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import in_memory
 from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import ScreeningMark
@@ -37,9 +36,8 @@ async def rested() -> EvidenceStore:
     return store
 
 
-async def test_reading_needs_no_chroma(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_rested_answers_the_same() -> None:
     store = await rested()
-    monkeypatch.setattr(in_memory, "System", None)
     for _ in range(2):
         assert await store.count() == ITEMS
         for number in (1, 42):

@@ -16,8 +16,10 @@ from deepcritical_mcp.evidence.resting import IN_USE, MAX_RETURNING, REST_AFTER,
 from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend, MemorySpace
+from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.evidence.storage.rows import SessionInfo
+from deepcritical_mcp.evidence.storage.session_file import SessionFile
+from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.store import EvidenceStore
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
@@ -162,12 +164,13 @@ async def test_large_sessions_in_use_at_the_same_time_do_not_put_one_another_to_
     await registry.aclose()
 
 
-class SlowToRest(MemorySpace):
+class SlowToRest(SqliteSpace):
     """Rests when it is told to."""
 
     def __init__(self, session_id: str, info: SessionInfo) -> None:
-        super().__init__(session_id, info)
+        super().__init__(session_id, info, create=lambda info: SessionFile.create(None, info))
         self.resting, self.go_on = threading.Event(), threading.Event()
+        self.go_on.set()
 
     def rest(self) -> None:
         self.resting.set()
@@ -191,6 +194,9 @@ async def test_no_call_waits_until_the_sessions_of_others_rest(model: SlowModel,
     backend = SlowToRestBackend()
     registry = SessionRegistry(Settings(), model, backend, clock=clock)
     used, *_, idle = await filled(registry)
+    for space in backend.spaces:
+        space.go_on.clear()
+        space.resting.clear()
     clock.now += REST_AFTER + 1
     assert await (await registry.get(used.session_id)).ids() == ["pubmed:0"]
     assert await run_sync(backend.spaces[-1].resting.wait, 30)

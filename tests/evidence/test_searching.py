@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.evidence.searching import Search
-from deepcritical_mcp.evidence.storage.in_memory import MemorySpace
 from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo
+from deepcritical_mcp.evidence.storage.session_file import SessionFile
+from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.units import Layout
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import long_sections, paper, piece
@@ -24,7 +25,7 @@ BRIEF = paper(long_sections("zinc", 1)[:1], "Zinc in twelve steps", pmid="8", ab
 QUERY = np.asarray([[1.0, 0.0]], np.float32)
 
 
-class InterruptedSpace(MemorySpace):
+class InterruptedSpace(SqliteSpace):
     """A place in which something else happens after the vectors have been read."""
 
     meanwhile: Callable[[], None] | None = None
@@ -44,7 +45,8 @@ def stored(publication: Publication, order: int) -> KeptItem:
 @pytest.mark.parametrize("scope", [Scope(), Scope(kind="full_text"), Scope(source="user")])
 @pytest.mark.parametrize("change", ["removed", "shortened"])
 def test_a_search_goes_on_while_what_it_found_is_removed_or_changed(change: str, scope: Scope) -> None:
-    space, catalogue = InterruptedSpace("rs_0", SessionInfo("", "test")), Catalogue()
+    info, catalogue = SessionInfo("", "test"), Catalogue()
+    space = InterruptedSpace("rs_0", info, file=SessionFile.create(None, info))
     for order, one in enumerate((SHORT, NOTE, LONG)):
         item = stored(one, order)
         space.write([(item, [QUERY[0]] * item.parts)])
@@ -64,3 +66,4 @@ def test_a_search_goes_on_while_what_it_found_is_removed_or_changed(change: str,
     if change == "removed":
         catalogue.forget_gone()
         assert Search(space, catalogue, None, scope).best(catalogue.by_words(["zinc"]), QUERY, 5, 0.0).evidence == ()
+    space.close()

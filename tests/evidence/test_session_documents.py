@@ -10,13 +10,11 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionNotFoundError
-from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import HashingModel
 from tests.evidence.test_sessions import lines_until_killed
-from tests.evidence.test_upgrade import write
 
 Registries = Callable[[Settings], SessionRegistry]
 
@@ -78,11 +76,10 @@ async def test_a_document_goes_with_its_session(place: Settings, registries: Reg
         assert await restored.document("report") == "short"
 
 
-async def test_processes_on_one_server_see_each_other_s_documents(
-    registries: Registries, request: pytest.FixtureRequest
-):
-    settings = Settings(chroma_url=request.getfixturevalue("chroma_server").url)
+async def test_processes_see_each_other_s_documents(registries: Registries, lasting_place: Settings):
+    settings = lasting_place
     mine = await registries(settings).open()
+    await mine.keep_document("log", "")
     yours = await registries(settings).get(mine.session_id)
     assert await yours.document("report") == ""
     await mine.keep_document("report", "mine")
@@ -104,20 +101,6 @@ async def test_a_document_survives_a_change_of_the_model(lasting_place: Settings
     assert [one.id for one in await again.search_similar("zinc")] == ["pubmed:1"]
     assert (await again.document("report"), await again.count()) == ("short", 1)
     await second.aclose()
-
-
-async def test_a_session_of_version_0_1_can_keep_documents(
-    lasting_place: Settings, registries: Registries, embedder: EmbeddingService
-):
-    session_id = await write(lasting_place, embedder)
-    registry = registries(lasting_place)
-    session = await registry.get(session_id, owner="ada")
-    before = await session.ids()
-    assert await session.document("report") == ""
-    await session.keep_document("report", "short")
-    await registry.aclose()
-    again = await registries(lasting_place).get(session_id, owner="ada")
-    assert (await again.document("report"), await again.ids()) == ("short", before)
 
 
 async def test_a_killed_process_has_kept_what_it_acknowledged(registries: Registries, tmp_path: Path):

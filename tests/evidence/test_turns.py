@@ -1,4 +1,4 @@
-"""Several processes on one Chroma server change a session by turns: nothing that was acknowledged is lost."""
+"""Several processes change a session by turns: nothing that was acknowledged is lost."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PAGES = 12
 
 
 @asynccontextmanager
-async def processes(url: str, count: int = 2) -> AsyncGenerator[list[EvidenceStore]]:
+async def processes(place: Settings | str, count: int = 2) -> AsyncGenerator[list[EvidenceStore]]:
     """One session, as several processes have it."""
-    settings = Settings(chroma_url=url)
+    settings = Settings(chroma_url=place) if isinstance(place, str) else place
     registries = [SessionRegistry(settings, HashingModel(dimension=64), open_backend(settings)) for _ in range(count)]
     first = await registries[0].open()
     await first.add_evidence([page(number) for number in range(PAGES)])
@@ -45,8 +45,8 @@ def page(number: int, more: str = "") -> Publication:
     return Publication.of("page", content, provider="test", source="web", title=f"Page {number}", url=address)
 
 
-async def test_what_several_processes_change_at_once_is_all_there(chroma_server: ChromaServer) -> None:
-    async with processes(chroma_server.url, 3) as stores:
+async def test_what_several_processes_change_at_once_is_all_there(lasting_place: Settings) -> None:
+    async with processes(lasting_place, 3) as stores:
         ids = await stores[0].ids()
         for round in range(4):
             tag = f"round {round}"
@@ -62,8 +62,8 @@ async def test_what_several_processes_change_at_once_is_all_there(chroma_server:
                 assert all(any(f"round {round}," in text.content for text in one.texts) for one in found)
 
 
-async def test_what_two_processes_remove_at_once_can_all_be_brought_back(chroma_server: ChromaServer) -> None:
-    async with processes(chroma_server.url) as stores:
+async def test_what_two_processes_remove_at_once_can_all_be_brought_back(lasting_place: Settings) -> None:
+    async with processes(lasting_place) as stores:
         ids = await stores[0].ids()
         for one, other in zip(ids[::2], ids[1::2], strict=True):
             async with anyio.create_task_group() as tasks:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.report_order import counts_of
 from deepcritical_mcp.checking.status_problems import with_status_problem
 from deepcritical_mcp.models import CheckedReference, CitationReport, Publication, findings_of
@@ -29,5 +28,7 @@ def _with_status(one: CheckedReference, held: Mapping[str, Publication]) -> Chec
         known = [each for each in one.problems if each.field != "status"]
         fields["problems"] = problems = with_status_problem(known, publication, one.written)
         if one.corrected:
+            from deepcritical_mcp.checking.correction import corrected
+
             fields["corrected"] = corrected(one.written, publication, problems)
     return one.model_copy(update=fields)

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
-from deepcritical_mcp.errors import EvidenceStoreError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.clustering import (
     Cluster,
     LookupKey,
@@ -74,7 +74,7 @@ class Catalogue:
         # An item under an earlier id may have outlived its renaming: the later one takes its place.
         for item in sorted(kept.values(), key=lambda item: (bool(item.given), item.order)):
             catalogue.put(item, index.texts(item), index.keys(item))
-        with contextlib.suppress(EvidenceStoreError):
+        with contextlib.suppress(EvidenceStoreError, SessionBusyError):
             for item in kept.values():
                 if item.publication.id not in catalogue and not is_gone(item):
                     space.remove_parts(item.publication.id, item.records)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.session_record import SessionRecord
 from deepcritical_mcp.evidence.storage.backend import Space
@@ -67,14 +67,14 @@ class SessionAccess:
                 self._mutex.release()
                 self._size = self.size
                 catalogue, self._catalogue, self.awake = self._catalogue, None, False
-                with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError):
+                with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError, SessionBusyError):
                     await run_sync(_kept, space, catalogue)
                     await run_sync(self._alone, space.rest)
 
     async def keep_index(self) -> None:
         """Keep what makes the next opening quick, before the space is closed; nothing is lost if that fails."""
         if self._space is not None and not self.lost:
-            with contextlib.suppress(EvidenceStoreError):
+            with contextlib.suppress(EvidenceStoreError, SessionBusyError):
                 await run_sync(_kept, self._space, self._catalogue)
 
     @property

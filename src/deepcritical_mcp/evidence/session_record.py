@@ -8,7 +8,7 @@ from functools import partial
 
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.errors import EvidenceStoreError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.kept_log import LOG_PREFIX, WATCH_ENDING
 from deepcritical_mcp.evidence.kept_sessions import title_of_query
 from deepcritical_mcp.evidence.storage.backend import Space
@@ -41,7 +41,7 @@ class SessionRecord:
         """Write the numbers if they have changed. If that fails, the next change tries again."""
         counts = items, self._searches
         if counts != (space.info.items, space.info.searches):
-            with contextlib.suppress(EvidenceStoreError):
+            with contextlib.suppress(EvidenceStoreError, SessionBusyError):
                 await self._write(lambda: space.set_counts(*counts))
 
     async def set_title(self, space: Space, title: str) -> None:
@@ -52,5 +52,5 @@ class SessionRecord:
         """Write a title that says what was asked first, if there is none. If that fails, the next query tries again."""
         title = title_of_query(query)
         if title and not space.info.title:
-            with contextlib.suppress(EvidenceStoreError):
+            with contextlib.suppress(EvidenceStoreError, SessionBusyError):
                 await self._write(lambda: space.set_title(title, replacing=False))

@@ -15,7 +15,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, with_title
 from deepcritical_mcp.evidence.resting import OpenSession, Resting
 from deepcritical_mcp.evidence.session_access import SessionAccess
@@ -183,7 +183,7 @@ class SessionRegistry:
         async with self._lock(session_id):
             try:
                 session = await self._find(session_id, _digest(owner))
-            except EvidenceStoreError:
+            except (EvidenceStoreError, SessionNotFoundError):
                 if not await run_sync(self._backend.discard, session_id, _digest(owner)):
                     raise
             else:
@@ -305,8 +305,9 @@ class SessionRegistry:
         self._mark_used(session, now)
         self._rest_others()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
-            await run_sync(session.space.touch, now)
             session.recorded = now
+            with contextlib.suppress(EvidenceStoreError, SessionBusyError):  # who only reads can do so without
+                await run_sync(session.space.touch, now)
 
     def _mark_used(self, session: OpenSession, now: float) -> None:
         session.used = now
@@ -336,12 +337,13 @@ class SessionRegistry:
         return used + self._ttl if self.lasting and self._backend.is_begun(session_id) else 0.0
 
     def _listed(self, session_id: str, info: SessionInfo) -> KeptSession:
+        used = info.used or self._clock()  # what cannot be dated counts as used now
         return KeptSession(
             session_id,
             title=info.title,
             created=info.created,
-            used=info.used,
-            expires=self._expiry(session_id, info.used),
+            used=used,
+            expires=self._expiry(session_id, used),
             items=info.items,
             searches=info.searches,
             damage=info.damage,
@@ -378,7 +380,7 @@ class SessionRegistry:
 
     async def _close(self, session: OpenSession) -> None:
         if session.used > session.recorded and self.lasting and not self._backend.remote:
-            with contextlib.suppress(EvidenceStoreError):
+            with contextlib.suppress(EvidenceStoreError, SessionBusyError):
                 await run_sync(session.space.touch, session.used)
         await self._detach(session, self._backend.release)
 

@@ -10,6 +10,7 @@ import sqlite3
 import threading
 import time
 import weakref
+import zlib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ BUSY_TIMEOUT = 1.0
 """Seconds to wait for another process that is writing."""
 
 _KEYS_PER_STATEMENT = 500
+SEAL = 4  # bytes
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 """Result codes of a file that is broken, is no database, or has other tables than ours."""
 
@@ -44,6 +46,11 @@ DELETE FROM entries WHERE number <= (SELECT first + (last - first) / 1000 FROM e
 def cache_key(*parts: str) -> bytes:
     """The key for everything a cached value depends on: a hash of 20 bytes."""
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=20).digest()
+
+
+def _sealed(key: bytes, value: bytes) -> bytes:
+    """The value after its checksum, by which it is known again in a damaged file."""
+    return zlib.crc32(value, zlib.crc32(key)).to_bytes(SEAL) + value
 
 
 class Cache:
@@ -83,13 +90,14 @@ class Cache:
         query = "SELECT key, CAST(value AS BLOB) FROM entries WHERE stored > ? AND stored <= ? AND key IN (%s)"
 
         def select(connection: sqlite3.Connection) -> dict[bytes, bytes]:
-            found: dict[bytes, bytes] = {}
+            found: dict[bytes, bytes | None] = {}
             for start in range(0, len(wanted), _KEYS_PER_STATEMENT):
                 part = wanted[start : start + _KEYS_PER_STATEMENT]
                 found.update(
                     connection.execute(query % ",".join("?" * len(part)), (self._oldest(), self._now(), *part))
                 )
-            return found
+            sealed = {key: value for key in wanted if (value := found.get(key))}
+            return {key: value[SEAL:] for key, value in sealed.items() if value == _sealed(key, value[SEAL:])}
 
         return self._attempt(select, otherwise=dict[bytes, bytes]())
 
@@ -105,7 +113,7 @@ class Cache:
         """Cache `values` in place of earlier ones under the same keys."""
 
         def insert(connection: sqlite3.Connection) -> None:
-            rows = [(key, self._now(), label, value) for key, value in values.items()]
+            rows = [(key, self._now(), label, _sealed(key, value)) for key, value in values.items()]
             with connection:
                 connection.executemany(_INSERT, rows)
                 connection.execute(_DROP_EXPIRED, (self._oldest(),))
@@ -149,11 +157,11 @@ class Cache:
                     self._disconnect()  # the next connection waits again
                     self._is_locked = False
                 return found
-            except (sqlite3.Error, OSError) as error:
+            except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
                 self._disconnect()
                 code = getattr(error, "sqlite_errorcode", 0) & 0xFF
                 self._is_locked = code == sqlite3.SQLITE_BUSY
-                if code in _DAMAGED:
+                if code in _DAMAGED or isinstance(error, UnicodeDecodeError):  # of a message about a damaged file
                     self._delete_file()
                 reason = error.strerror if isinstance(error, OSError) else error
                 level = logging.DEBUG if self._reported else logging.WARNING

@@ -191,7 +191,7 @@ MoreVariants = Annotated[
 """`Variants` without a description, for tools next to one that has it."""
 StatusFilter = Annotated[
     Literal["any", PublicationStatus],
-    Field(description='"ok" was asked about and has no mark'),
+    Field(description='"ok" = asked, no mark'),
 ]
 Marked = Annotated[Word, AfterValidator(_marked)]
 """A decision or a tag to filter by, see `matches_mark`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -45,11 +46,15 @@ class IdleTimes:
             self._write(then, known)
 
     def _write(self, at: float, idle: Mapping[str, tuple[float, float]]) -> None:
-        write_private(self._path, json.dumps({"at": at, "idle": idle}))
+        text = json.dumps({"at": at, "idle": idle})
+        write_private(self._path, json.dumps({"checksum": zlib.crc32(text.encode()), "times": text}))
 
     def _read(self) -> tuple[float, dict[str, tuple[float, float]]]:
         try:
-            row = cast("dict[str, Any]", json.loads(self._path.read_bytes()))
+            file = cast("dict[str, Any]", json.loads(self._path.read_bytes()))
+            if file["checksum"] != zlib.crc32(file["times"].encode()):
+                raise ValueError("damaged")
+            row = cast("dict[str, Any]", json.loads(file["times"]))
             idle = {name: (float(stamp), float(seconds)) for name, (stamp, seconds) in row["idle"].items()}
             return float(row["at"]), {name: one for name, one in idle.items() if one[1] >= 0.0}
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):

@@ -26,7 +26,7 @@ from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, p
 from deepcritical_mcp.evidence.storage.salvage import Salvaged, salvaged
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, SessionFile, failures
 from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
-from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
+from deepcritical_mcp.evidence.storage.version_0_2 import OldSession, is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 from deepcritical_mcp.text import counted
 
@@ -88,7 +88,7 @@ class FolderBackend(Backend):
         if session_id in self._unwritten:  # closed since, because others were used
             return self.create(session_id, replace(self._unwritten[session_id], model=model))
         path = self._path(session_id)
-        if not path.exists():
+        if not self._is_there(path):
             self._upgrade(session_id)
         file = self._checked(path)
         try:
@@ -183,6 +183,13 @@ class FolderBackend(Backend):
     def _path(self, session_id: str) -> Path:
         return self.data_dir / "sessions" / f"{session_id}{SUFFIX}"
 
+    @staticmethod
+    def _is_there(path: Path) -> bool:
+        with failures("open the session"), contextlib.suppress(FileNotFoundError):
+            path.lstat()
+            return True
+        return False
+
     def _paths(self, session_id: str, place: Place) -> list[Path]:
         """The session's file there, and its folder if version 0.2 has kept it."""
         file = self.data_dir / place / f"{session_id}{SUFFIX}"
@@ -223,7 +230,7 @@ class FolderBackend(Backend):
     def _created(self, session_id: str, info: SessionInfo) -> SessionFile:
         """The file of a session in which something is being kept, under its name when it is complete."""
         path = self._path(session_id)
-        with _new_file(path, info):
+        with _new_file(path, replace(info, items=-1, searches=-1)):  # until they are counted
             pass
         self._unwritten.pop(session_id, None)
         self._opened[session_id] = _number(path)
@@ -253,8 +260,8 @@ class FolderBackend(Backend):
             )
         damage = _damage(found)
         logger.warning("session %s: %s", path.stem, damage)
+        self._make_folders()
         aside = self.data_dir / "damaged" / f"{path.stem}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}{SUFFIX}"
-        make_private_folder(aside.parent)
         shutil.copy(path, aside)
         info = found.info or SessionInfo("", "", title="(recovered)")
         with _new_file(path, replace(info, damage=damage)) as file, file.writing():
@@ -270,10 +277,10 @@ class FolderBackend(Backend):
         with self._alone():
             if path.exists():  # another process has done it
                 return
-            with old_session(folder) as old, _new_file(path, old.info) as file, file.writing():
+            with old_session(folder) as old, _new_file(path, _upgraded(old)) as file, file.writing():
                 file.put("item", [(item.publication.id, packed(item)) for item in old.items], 1)
                 file.put("document", [(name, text.encode()) for name, text in old.documents.items()])
-            self._move(folder, "trash")
+            self._move(folder, "trash" if old.is_whole else "damaged")
 
     @contextlib.contextmanager
     def _alone(self) -> Generator[None]:
@@ -290,21 +297,28 @@ class FolderBackend(Backend):
             if target.is_dir():
                 shutil.rmtree(target)
             self._idle.begin_anew(f"{place}/{path.name}")
+            with contextlib.suppress(DeepCriticalError):  # undoes what a killed process had not finished
+                SessionFile.open(path, patience=LISTING_PATIENCE).close()
             path.replace(target)
+            if (journal := _journal(path)).exists():
+                journal.replace(_journal(target))
 
     def _purge(self, path: Path) -> None:
         """Delete what nobody can take back, after the cache of vectors, which has those of its texts too; if another
         program has locked that, a later look does both."""
         with failures("delete an old session"):
             if self._vectors.clear() is not None:
-                aside = [one for one in self._all("damaged") if one.name.startswith(f"{path.stem}.")]
-                for one in (path, *aside):
+                is_last = not self._paths(path.stem, "sessions")
+                aside = [one for one in self._all("damaged") if is_last and one.name.partition(".")[0] == path.stem]
+                for one in (_journal(path), path, *aside):
                     shutil.rmtree(one) if one.is_dir() else one.unlink(missing_ok=True)
         self._vectors.close()
 
     def _make_folders(self) -> None:
-        for name in ("sessions", "trash", "expired"):
+        for name in ("sessions", "trash", "expired", "damaged"):
             make_private_folder(self.data_dir / name)
+            with contextlib.suppress(OSError):  # a copy may be open to others
+                (self.data_dir / name).chmod(0o700)
         if self.data_dir == user_data_folder():  # a folder that the user names is the user's to open
             with contextlib.suppress(PermissionError):
                 self.data_dir.chmod(0o700)
@@ -337,6 +351,11 @@ def _sound(path: Path) -> SessionFile:
     return file
 
 
+def _journal(path: Path) -> Path:
+    """What SQLite needs to undo what was not finished."""
+    return path.with_name(f"{path.name}-journal")
+
+
 def _number(path: Path) -> tuple[int, int]:
     stat = path.stat()
     return stat.st_dev, stat.st_ino
@@ -349,9 +368,18 @@ def _damage(found: Salvaged) -> str:
     others = found.lost_count - len(ids)
     lost = [", ".join(ids[:MAX_NAMED]) + (f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else "")]
     lost += [f"{counted(others, 'other entry', 'other entries')} (evidence, searches or reports)"] if others > 0 else []
-    what = " and ".join(filter(None, lost))
-    unknown = "Nothing is known to be lost." if found.info else "What is lost is not known."
+    said = [f"Lost: {what}." for what in [" and ".join(filter(None, lost))] if what]
+    said += [] if found.info else [f"What {'else ' if said else ''}is lost is not known."]
+    return _found_damaged(there, " ".join(said) or "Nothing is known to be lost.")
+
+
+def _upgraded(old: OldSession) -> SessionInfo:
+    damage = "" if old.is_whole else _found_damaged(len(old.items), "What is lost is not known.")
+    return replace(old.info, damage=damage)
+
+
+def _found_damaged(items: int, lost: str) -> str:
     return (
-        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(there, 'item')} could be "
-        f'read. {f"Lost: {what}." if what else unknown} A copy of the damaged file is in the folder "damaged".'
+        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(items, 'item')} could be "
+        f'read. {lost} A copy of the damaged file is in the folder "damaged".'
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from deepcritical_mcp.evidence.storage.rows import SessionInfo
-from deepcritical_mcp.evidence.storage.session_file import COUNTED, DamagedFileError, RowKind, Row, own_row_of
+from deepcritical_mcp.evidence.storage.session_file import COUNTED, DamagedFileError, Row, RowKind, own_row_of
 
 PAGE_SIZE = 4_096
 """Bytes; SQLite's default, with which all our files are made."""
@@ -48,7 +48,7 @@ def salvaged(data: bytes) -> Salvaged:
     info, count = None, 0
     for row in (row for row in found if row.kind == "session" and row.is_intact("")):
         try:
-            info, count = own_row_of(row.value)
+            info, count, _ = own_row_of(row.value)
         except DamagedFileError:
             continue
     owner = info.owner if info else ""

@@ -38,6 +38,7 @@ _SCHEMA = """
 CREATE TABLE rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, change INTEGER NOT NULL,
   checksum INTEGER NOT NULL, value BLOB NOT NULL, UNIQUE (kind, key));
 CREATE INDEX rows_by_change ON rows (kind, change);
+CREATE TABLE own_row (number INTEGER PRIMARY KEY, kind TEXT, key TEXT, change INTEGER, checksum INTEGER, value BLOB);
 """
 _PRAGMAS = """
 PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON;
@@ -47,6 +48,9 @@ _PUT = """
 INSERT INTO rows (kind, key, change, checksum, value) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key)
 DO UPDATE SET change = excluded.change, checksum = excluded.checksum, value = excluded.value
 """
+_PUT_COPY = "INSERT OR REPLACE INTO own_row VALUES (?, ?, ?, ?, ?, ?)"
+COPIES = 5
+"""Of the row without which no other can be told to be intact, on a page of their own, for `salvaged`."""
 _COLUMNS = "SELECT number, kind, key, change, checksum, value FROM rows"
 _ALL = f"{_COLUMNS} WHERE number > ? ORDER BY number LIMIT {PAGE}"
 _SINCE = f"{_COLUMNS} WHERE kind = ? AND change > ? AND number > ? ORDER BY number LIMIT {PAGE}"
@@ -67,7 +71,18 @@ class Row(NamedTuple):
 
     def is_intact(self, owner: str) -> bool:
         """Whether it is as it was written, in a session of that owner."""
-        return self.checksum == checksum(owner, self.kind, self.key, self.value)
+        try:
+            return self.checksum == checksum(owner, self.kind, self.key, self.value)
+        except TypeError:  # where its columns are damaged, their types are other ones
+            return False
+
+
+class OwnRow(NamedTuple):
+    """What a session says of itself, how many rows of the counted kinds it has, and the number of its latest change."""
+
+    info: SessionInfo
+    rows: int
+    change: int
 
 
 class DamagedFileError(EvidenceStoreError):
@@ -89,11 +104,14 @@ class SessionFile:
     Attributes:
         lock: held by the thread that uses it.
         info: what the session says of itself, as last read or written.
+        change: the number of the latest change to rows, as last read or written. It never falls: what wrote it may be
+            deleted.
     """
 
     def __init__(self, connection: sqlite3.Connection, info: SessionInfo) -> None:
         self.lock = threading.RLock()
         self.info = info
+        self.change = 0
         self._connection = connection
         self._is_writing = self._has_written = False
 
@@ -135,8 +153,9 @@ class SessionFile:
         """Raise DamagedFileError unless everything is as it was written."""
         with self.reading(), failures("open the session"):
             is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-            owner, count = self.info.owner, self._own_row()[1]
-            if not (is_ok and count == self._count()):
+            own = self._own_row()
+            owner = own.info.owner
+            if not (is_ok and own.rows == self._count()):
                 raise DamagedFileError()
             if not all(row.is_intact(owner if row.kind != "session" else "") for row in self.rows()):
                 raise DamagedFileError()
@@ -151,7 +170,7 @@ class SessionFile:
                 return
             with failures("keep the evidence"):
                 self._connection.execute("BEGIN IMMEDIATE")
-            self._is_writing, before = True, self.info
+            self._is_writing, before = True, (self.info, self.change)
             try:
                 if self._own_row_exists():
                     self.refresh()
@@ -161,7 +180,7 @@ class SessionFile:
                         self._put_own_row()
                     self._connection.execute("COMMIT")
             except BaseException:
-                self.info = before
+                self.info, self.change = before
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
@@ -183,6 +202,11 @@ class SessionFile:
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("COMMIT")
 
+    def next_change(self) -> int:
+        """The number of the next change, which is used up. Part of a transaction."""
+        self.change, self._has_written = self.change + 1, True
+        return self.change
+
     def set_info(self, info: SessionInfo) -> None:
         """Write what the session says of itself."""
         with self.writing():
@@ -194,11 +218,13 @@ class SessionFile:
             owner = self.info.owner
             values = [(kind, key, change, checksum(owner, kind, key, value), value) for key, value in rows]
             self._connection.executemany(_PUT, values)
+            self.change = max(self.change, change)
 
     def mark(self, kind: RowKind, key: str, change: int) -> None:
         """Let a row count as changed, so that other processes look at it again."""
         with self._changing():
             self._connection.execute("UPDATE rows SET change = ? WHERE kind = ? AND key = ?", (change, kind, key))
+            self.change = max(self.change, change)
 
     def delete(self, kind: RowKind, keys: Iterable[str]) -> None:
         """Delete rows, and overwrite what they said."""
@@ -225,12 +251,6 @@ class SessionFile:
         """The rows of a kind which changes after number `since` have written."""
         return map(self._intact, self._pages(_SINCE, kind, since))
 
-    def last_change(self, kind: RowKind) -> int:
-        """The number of the latest change to rows of a kind; 0 before the first."""
-        with self.lock, failures("read the session"):
-            query = "SELECT max(change) FROM rows WHERE kind = ?"
-            return self._connection.execute(query, (kind,)).fetchone()[0] or 0
-
     def state(self) -> int:
         """A number that is another one after another process has written."""
         with self.lock, failures("read the session"):
@@ -239,7 +259,7 @@ class SessionFile:
     def refresh(self) -> None:
         """Read what the session says of itself, which another process may have written."""
         with self.lock:
-            self.info = self._own_row()[0]
+            self.info, _, self.change = self._own_row()
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[None]:
@@ -265,7 +285,7 @@ class SessionFile:
         with failures("keep the evidence"):
             return self._connection.execute(_ONE, ("session", "")).fetchone() is not None
 
-    def _own_row(self) -> tuple[SessionInfo, int]:
+    def _own_row(self) -> OwnRow:
         """See `own_row_of`."""
         with failures("open the session"):
             found = self._connection.execute(_ONE, ("session", "")).fetchone()
@@ -274,16 +294,19 @@ class SessionFile:
         return own_row_of(found[-1])
 
     def _put_own_row(self) -> None:
-        row = {"format": FORMAT, "info": vars(self.info), "rows": self._count()}
-        value = json.dumps(row).encode()
-        self._connection.execute(_PUT, ("session", "", 0, checksum("", "session", "", value), value))
+        value = json.dumps(
+            {"format": FORMAT, "info": vars(self.info), "rows": self._count(), "change": self.change}
+        ).encode()
+        row = "session", "", 0, checksum("", "session", "", value), value
+        self._connection.execute(_PUT, row)
+        self._connection.executemany(_PUT_COPY, [(number, *row) for number in range(COPIES)])
 
     def _count(self) -> int:
         return self._connection.execute(_COUNT).fetchone()[0]
 
 
-def own_row_of(value: bytes) -> tuple[SessionInfo, int]:
-    """What a session says of itself, and how many rows of the counted kinds it has.
+def own_row_of(value: bytes) -> OwnRow:
+    """The row of a session about itself.
 
     Raises:
         DamagedFileError: this is not what one says.
@@ -293,7 +316,7 @@ def own_row_of(value: bytes) -> tuple[SessionInfo, int]:
         row = cast("dict[str, Any]", json.loads(value))
         if row["format"] > FORMAT:
             raise EvidenceStoreError("A later version of deepcritical-mcp has kept this session. Update this one.")
-        return SessionInfo(**row["info"]), int(row["rows"])
+        return OwnRow(SessionInfo(**row["info"]), int(row["rows"]), int(row["change"]))
     except (LookupError, TypeError, ValueError):
         raise DamagedFileError() from None
 
@@ -325,6 +348,8 @@ def _translated(error: sqlite3.Error, action: str) -> Exception:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     if isinstance(error, sqlite3.ProgrammingError) or code == sqlite3.SQLITE_READONLY_DBMOVED:
         return SessionNotFoundError()  # closed, or moved, by who deleted it
+    if code == sqlite3.SQLITE_IOERR_WRITE:  # beyond a quota, of which SQLite does not know
+        code = sqlite3.SQLITE_FULL
     logger.warning("sqlite could not %s: %s", action, getattr(error, "sqlite_errorname", type(error).__name__))
     match code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
+import zipfile
+import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -19,6 +21,18 @@ from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, Sessio
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, id_and_part
 
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy raises for an index that there is not, or that another version made."""
 LOCAL_BATCH = 32
 """Publications per write: all are compared with what the session holds at once."""
 
@@ -63,7 +77,8 @@ class SqliteSpace:
                 return iter(())
             self._state = self._file.state()
             with self._file.reading():
-                self._seen = self._file.last_change("item")
+                self._file.refresh()
+                self._seen = self._file.change
                 items = [row.value for row in self._file.changed("item")]
                 self._load_vectors(self._file, None)
             return iter([self._known(map(unpacked, items))])
@@ -76,7 +91,7 @@ class SqliteSpace:
                 self._file.refresh()
                 rows = list(self._file.changed("item", since=self._seen))
                 self._load_vectors(self._file, [row.key for row in rows])
-            self._state, self._seen = state, max([self._seen, *(row.change for row in rows)])
+                self._state, self._seen = state, self._file.change
             return iter([self._known(unpacked(row.value) for row in rows)])
 
     def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
@@ -121,10 +136,11 @@ class SqliteSpace:
 
     def index(self) -> Mapping[str, NDArray[Any]]:
         data = self._file.value("index", "") if self._file else None
-        if not data:
+        try:
+            with np.load(io.BytesIO(data or b""), allow_pickle=False) as arrays:
+                return dict(arrays)
+        except _UNREADABLE:
             return {}
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return dict(arrays)
 
     def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
         if self._file is not None:
@@ -195,7 +211,7 @@ class SqliteSpace:
         with self.lock:
             file = self._begun()
             with file.writing():
-                change = file.last_change("item") + 1
+                change = file.next_change()
                 yield file, change
             if change == self._seen + 1:  # else another process has written what `news` will give
                 self._seen = change

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.storage.item_rows import item_of
 from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo
-from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, failures
+from deepcritical_mcp.evidence.storage.session_file import failures
 from deepcritical_mcp.text import clean_line, clipped
 
 FORMAT = 2
@@ -28,6 +28,7 @@ _LATEST = 4_102_444_800.0
 """Unix seconds, in the year 2100: later times are mistaken."""
 _DELETED = 3
 """A deletion, in Chroma's log."""
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 
 _COLLECTIONS = """
 SELECT name, segments.id, 'persistent://default/default/' || collections.id FROM collections
@@ -46,11 +47,12 @@ WHERE topic = ? AND seq_id > coalesce((SELECT max(seq_id) FROM max_seq_id WHERE 
 
 @dataclass(frozen=True)
 class OldSession:
-    """What is kept in such a folder: items without their vectors, and documents by name."""
+    """What is kept in such a folder: items without their vectors, and documents by name; all of it if it `is_whole`."""
 
     info: SessionInfo
     items: Sequence[KeptItem]
     documents: Mapping[str, str]
+    is_whole: bool
 
 
 def is_old_session(folder: Path) -> bool:
@@ -82,8 +84,7 @@ def old_session(folder: Path) -> Generator[OldSession]:
 
     Raises:
         SessionBusyError: a server of version 0.2 has it open.
-        DamagedFileError: its database cannot be read.
-        EvidenceStoreError: version 0.1 has kept it.
+        EvidenceStoreError: nothing of it can be read, or version 0.1 has kept it.
     """
     lock = FileLock(folder / "lock", mode=0o600, thread_local=False)
     try:
@@ -106,33 +107,60 @@ def _read(folder: Path) -> OldSession:
     connection = sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)
     try:
         connection.execute("PRAGMA query_only = ON")
-        found = [_rows(connection, *place) for place in connection.execute(_COLLECTIONS).fetchall()]
-        formats = {version for (version,) in connection.execute(_FORMATS)}
+        reading = _Reading(connection)
+        reading.is_whole = [*reading.rows("PRAGMA integrity_check(1)")] == [("ok",)]  # its index has the texts too
+        found = [_records(reading, *place) for place in [*reading.rows(_COLLECTIONS)]]
+        formats = {version for (version,) in reading.rows(_FORMATS)}
     finally:
         connection.close()
     rows = {id: row for some in found for id, row in some.items()}
-    if formats != {FORMAT} or any(row.get("evidence") for row in rows.values()):
+    is_later = formats == {FORMAT} or not (formats or reading.is_whole)
+    if not is_later or any(row.get("evidence") for row in rows.values()):
         raise EvidenceStoreError(
             "Version 0.1 of deepcritical-mcp kept this session. This version cannot read it, and leaves it as it is."
         )
-    try:
-        items = {id: item_of(row, embedded=False) for id, row in rows.items() if "publication" in row}
-    except (ValueError, TypeError, KeyError) as error:
-        raise DamagedFileError() from error
+    items: list[KeptItem] = []
+    for row in rows.values():
+        if "publication" in row:
+            try:
+                items.append(item_of(row, embedded=False))
+            except (ValueError, TypeError, KeyError):
+                reading.is_whole = False
     documents = {id.removeprefix(_DOCUMENT): str(row["document"]) for id, row in rows.items() if "document" in row}
-    return OldSession(old_info(folder), list(items.values()), documents)
+    if not (reading.is_whole or items or documents):
+        raise EvidenceStoreError("This session is damaged: nothing of it can be read. Its folder stays as it is.")
+    return OldSession(old_info(folder), items, documents, reading.is_whole)
 
 
-def _rows(connection: sqlite3.Connection, name: str, segment: str, topic: str) -> dict[str, dict[str, Any]]:
+class _Reading:
+    """Queries of a database, as far as it can be read."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.is_whole = True
+
+    def rows(self, query: str, *given: str) -> Iterator[Any]:
+        try:
+            yield from self._connection.execute(query, given)
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _DAMAGED:
+                raise
+            self.is_whole = False
+
+
+def _records(reading: _Reading, name: str, segment: str, topic: str) -> dict[str, dict[str, Any]]:
     """The metadata of a collection's records by id, with what the log has beyond it."""
     rows: dict[str, dict[str, Any]] = {}
-    for id, key, value in connection.execute(_METADATA, (segment,)):
+    for id, key, value in reading.rows(_METADATA, segment):
         rows.setdefault(id, {})[key] = value
-    for id, operation, metadata in connection.execute(_LOGGED, (topic, segment)):
+    for id, operation, metadata in reading.rows(_LOGGED, topic, segment):
         if operation == _DELETED:
             rows.pop(id, None)
         else:
-            rows[id] = rows.get(id, {}) | json.loads(metadata or "{}")
+            try:
+                rows[id] = rows.get(id, {}) | json.loads(metadata or "{}")
+            except (ValueError, TypeError):
+                reading.is_whole = False
     return rows
 
 

@@ -1,0 +1,275 @@
+"""Copies of a data folder, as backup and sync programs make them: no session is lost, and nothing ends."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from tests.evidence.stand_ins import Clock, HashingModel, piece
+from tests.evidence.test_damage import named_as_lost
+from tests.evidence.version_0_2 import kept_by_0_2
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX dates, permissions and signals")
+
+DAY = 86_400.0
+ITEMS = [piece(f"Zinc in case {number}. " * 20, f"Title {number}", pmid=str(number)) for number in range(1, 13)]
+IDS = {one.id for one in ITEMS}
+
+
+class Original(NamedTuple):
+    """A data folder, and the ids of its sessions: those that are kept, and one that was deleted."""
+
+    folder: Path
+    kept: frozenset[str]
+    deleted: str
+
+
+@asynccontextmanager
+async def registry_of(folder: Path, clock: Clock) -> AsyncGenerator[SessionRegistry]:
+    settings = Settings(data_dir=folder)
+    registry = SessionRegistry(settings, HashingModel(), open_backend(settings), clock=clock)
+    yield registry
+    await registry.aclose()
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Original:
+    folder: Path = tmp_path_factory.mktemp("original") / "data"
+
+    async def fill() -> list[str]:
+        async with registry_of(folder, Clock()) as registry:
+            stores = [await registry.open(title=f"Session {number}") for number in range(3)]
+            for store in stores:
+                await store.add_evidence(ITEMS)
+            await registry.drop(stores[-1].session_id)
+        async with registry_of(folder, Clock()) as registry:
+            await registry.sweep()
+        return [store.session_id for store in stores]
+
+    *kept, deleted = anyio.run(fill)
+    return Original(folder, frozenset([*kept, kept_by_0_2(folder, ITEMS).name]), deleted)
+
+
+def copied(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, copy_function=shutil.copyfile)  # cp -r: with the dates and modes of now
+
+
+def archived(source: Path, target: Path) -> None:
+    with tarfile.open(target.with_suffix(".tar"), "w") as archive:
+        archive.add(source, ".")
+    with tarfile.open(target.with_suffix(".tar")) as archive:
+        archive.extractall(target, filter="fully_trusted")
+
+
+def synced(source: Path, target: Path) -> None:
+    """As programs do that leave out empty files."""
+    shutil.copytree(source, target)
+    for path in target.rglob("*"):
+        if path.is_file() and not path.stat().st_size:
+            path.unlink()
+
+
+def halved(source: Path, target: Path) -> None:
+    """Every other file of ours, and what belongs to those of version 0.2."""
+    shutil.copytree(source, target)
+    for path in sorted(target.glob("*/*.sqlite3"))[::2]:
+        path.unlink()
+
+
+COPIES: tuple[Callable[[Path, Path], object], ...] = (copied, shutil.copytree, archived, synced, halved)
+YEAR = 365 * DAY
+DATES: tuple[float | None, ...] = (None, time.time() - YEAR, time.time() + 20 * YEAR, 1.0)
+TIMES = ("with the times", "without the times", "with times of nothing", "with empty times")
+
+
+def dated(folder: Path, date: float | None) -> None:
+    for path in (*folder.rglob("*"), folder) if date is not None else ():
+        os.utime(path, (date, date))
+
+
+def timed(folder: Path, times: str) -> None:
+    file = folder / "idle.json"
+    if times == "without the times":
+        file.unlink()
+    elif times != "with the times":
+        file.write_text("{}" if times == "with times of nothing" else "")
+
+
+@pytest.mark.parametrize(("copy", "date", "times"), [*itertools.product(COPIES, range(len(DATES)), TIMES)])
+async def test_no_copy_loses_a_session(
+    copy: Callable[[Path, Path], object], date: int, times: str, original: Original, tmp_path: Path, clock: Clock
+) -> None:
+    folder = tmp_path / "copy"
+    copy(original.folder, folder)
+    timed(folder, times)
+    dated(folder, DATES[date])
+    there = {path.stem for path in folder.glob("sessions/rs_*")}
+    assert there == original.kept or copy is halved
+    clock.now += 5 * YEAR
+    for _ in range(3):
+        async with registry_of(folder, clock) as registry:
+            await registry.sweep()
+            clock.now += 20 * DAY
+    async with registry_of(folder, clock) as registry:
+        assert {one.session_id for one in await registry.sessions()} == there
+        assert await registry.expired() == []
+        for session_id in there:
+            store = await registry.get(session_id)
+            assert set(await store.ids()) == IDS
+            assert not any("damaged" in warning for warning in store.warnings)
+        assert {one.items for one in await registry.sessions()} == {len(ITEMS)}
+
+
+READING = """
+import os, shutil, sys, tempfile, anyio
+from pathlib import Path
+from deepcritical_mcp.errors import EvidenceStoreError
+from tests.evidence.stand_ins import Clock, piece
+from tests.evidence.test_copies import IDS, registry_of
+
+async def main(folder):
+    async with registry_of(folder, Clock()) as registry:
+        await registry.sweep()
+        listed = [one.session_id for one in await registry.sessions()]
+        for path in folder.glob("sessions/*.sqlite3"):
+            assert path.stem in listed, "not listed"
+            store = await registry.get(path.stem)
+            assert set(await store.ids()) == IDS, "not read"
+            assert await store.search_similar("zinc in case 7"), "not found"
+            try:
+                await store.add_evidence([piece("More.", pmid="99")])
+            except EvidenceStoreError as error:
+                assert "must be a writable folder" in error.message, error.message
+            else:
+                assert "written to"
+        print("read", flush=True)
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place) / "data"
+    shutil.copytree(sys.argv[1], folder)
+    for path in (*folder.rglob("*"), folder, Path(place)):
+        os.chmod(path, 0o555 if path.is_dir() else 0o444)
+    is_root = not os.geteuid()
+    if is_root:
+        os.seteuid(65_534)  # whom permissions concern
+    anyio.run(main, folder)
+    if is_root:
+        os.seteuid(0)
+    for path in (Path(place), folder, *folder.rglob("*")):
+        os.chmod(path, 0o755)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="POSIX users")
+def test_a_copy_that_cannot_be_written_can_be_read(original: Original) -> None:
+    done = subprocess.run([sys.executable, "-c", READING, str(original.folder)], **RUN)
+    assert done.stdout == "read\n", done.stderr
+
+
+WRITING = """
+import sys, anyio
+from pathlib import Path
+from tests.evidence.stand_ins import Clock, piece
+from tests.evidence.test_copies import registry_of
+
+async def main(folder, session_id):
+    async with registry_of(folder, Clock()) as registry:
+        store = await registry.get(session_id)
+        for number in range(100, 1_000_000):
+            await store.add_evidence([piece(f"Zinc in case {number}. " * 30, f"Title {number}", pmid=str(number))])
+            print(f"pubmed:{number}", flush=True)
+
+anyio.run(main, Path(sys.argv[1]), sys.argv[2])
+"""
+RUN = {"capture_output": True, "text": True, "cwd": Path(__file__).parents[2]}
+
+
+@pytest.mark.anyio
+async def test_a_copy_that_is_taken_while_a_session_is_written_has_all_that_was_there(
+    original: Original, tmp_path: Path, clock: Clock
+) -> None:
+    folder, session_id = tmp_path / "data", min(original.kept)
+    shutil.copytree(original.folder, folder)
+    written: list[tuple[Path, set[str]]] = []
+    command = [sys.executable, "-c", WRITING, str(folder), session_id]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=RUN["cwd"]) as writer:  # noqa: ASYNC220
+        assert writer.stdout
+        known = set(IDS)
+        for number in range(20):
+            known |= {writer.stdout.readline().strip() for _ in range(3)}
+            copy = tmp_path / f"copy {number}"
+            await anyio.to_thread.run_sync(COPIES[number % 2], folder, copy)
+            written.append((copy, set(known)))
+        writer.kill()
+    for copy, known in written:
+        async with registry_of(copy, clock) as registry:
+            store = await registry.get(session_id)
+            missing = known - set(await store.ids())
+            assert len(missing) <= named_as_lost(store.warnings), store.warnings
+            assert {one.session_id for one in await registry.sessions()} == original.kept
+
+
+CRASHING = """
+import os, signal, sys
+from pathlib import Path
+from deepcritical_mcp.evidence.storage.session_file import SessionFile
+
+file = SessionFile.open(Path(sys.argv[1]))
+file._connection.execute("PRAGMA cache_size = 1")  # so that pages are written before the end
+with file.writing():
+    file.put("item", [(key, file.value("item", key) + b" " * 10_000) for key in file.keys("item")])
+    file.put("document", [(f"half written {n}", b"half written " * 1_000) for n in range(30)])
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("journal", ["with", "without"])
+@pytest.mark.parametrize("move", ["none", "deleted", "expired"])
+async def test_what_a_killed_process_was_writing_is_undone_in_a_copy_too(
+    journal: str, move: str, original: Original, tmp_path: Path, clock: Clock
+) -> None:
+    folder = tmp_path / "copy"
+    copied(original.folder, folder)
+    session_id = min(one for one in original.kept if (folder / "sessions" / f"{one}.sqlite3").exists())
+    file = folder / "sessions" / f"{session_id}.sqlite3"
+    crashed = await anyio.to_thread.run_sync(
+        lambda: subprocess.run([sys.executable, "-c", CRASHING, str(file)], cwd=RUN["cwd"], check=False)
+    )
+    assert crashed.returncode == -signal.SIGKILL
+    left = file.with_name(f"{file.name}-journal")
+    assert b"half written" in file.read_bytes()
+    assert left.stat().st_size
+    if journal == "without":
+        left.unlink()
+    if move == "deleted":
+        async with registry_of(folder, clock) as registry:
+            await registry.drop(session_id)
+    elif move == "expired":
+        for _ in range(15):
+            async with registry_of(folder, clock) as registry:
+                await registry.sweep()
+                clock.now += 7 * DAY
+        assert not file.exists()
+    async with registry_of(folder, clock) as registry:
+        store = await registry.restore(session_id)
+        missing = IDS - set(await store.ids())
+        assert len(missing) <= named_as_lost(store.warnings)
+        assert not missing or journal == "without"
+        assert not await store.documents("half written") or journal == "without"
+    assert not left.exists()

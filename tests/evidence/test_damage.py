@@ -1,0 +1,212 @@
+"""What is damaged on a disk costs what cannot be read of it, and that is named; nothing ends, and all else goes on."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import anyio
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.net.cache import Cache, cache_key
+from tests.evidence.stand_ins import Clock, HashingModel, long_sections, paper, piece
+
+PAGE = 4_096
+REPORT = "What was found. " * 400
+ITEMS = [
+    *(piece(f"Zinc in case {n}. " + "More. " * (n * 97 % 400), f"Title {n}", pmid=str(n)) for n in range(1, 31)),
+    paper(long_sections("zinc", 5), "Zinc in ten steps", pmid="700", abstract="Zinc was weighed."),
+]
+LATER = piece("Iron in mice.", "Iron", pmid="999")
+
+
+class Kept(NamedTuple):
+    """A data folder with two sessions, and what is kept in the first."""
+
+    folder: Path
+    session_id: str
+    other_id: str
+    items: dict[str, Publication]
+
+    def file(self, folder: Path) -> Path:
+        return folder / "sessions" / f"{self.session_id}.sqlite3"
+
+
+def flipped(data: bytes, chance: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(int(3 * 333 ** chance.random())):  # 3 to 1,000
+        changed[chance.randrange(len(data))] ^= chance.randrange(1, 256)
+    return bytes(changed)
+
+
+def truncated(data: bytes, chance: random.Random) -> bytes:
+    return data[: chance.randrange(len(data))]
+
+
+def zeroed(data: bytes, chance: random.Random) -> bytes:
+    changed = bytearray(data)
+    for start in chance.sample(range(0, len(data), PAGE), min(3, -(-len(data) // PAGE))):
+        changed[start : start + PAGE] = bytes(len(changed[start : start + PAGE]))
+    return bytes(changed)
+
+
+def beheaded(data: bytes, chance: random.Random) -> bytes:
+    size = chance.choice((16, 100, PAGE))
+    return bytes(len(data[:size])) + data[size:]
+
+
+DAMAGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (flipped, flipped, truncated, zeroed, beheaded)
+
+
+def damage(file: Path, seed: int) -> None:
+    file.write_bytes(DAMAGES[seed % len(DAMAGES)](file.read_bytes(), random.Random(seed)))
+
+
+@asynccontextmanager
+async def registry_of(folder: Path, embedder: Embedder, clock: Clock | None = None) -> AsyncGenerator[SessionRegistry]:
+    settings = Settings(data_dir=folder)
+    registry = SessionRegistry(settings, embedder, open_backend(settings), clock=clock or Clock())
+    yield registry
+    await registry.aclose()
+
+
+@pytest.fixture(scope="module", params=["", "ada"])
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Kept]:
+    folder: Path = tmp_path_factory.mktemp("kept")
+
+    async def fill() -> Kept:
+        async with registry_of(folder, HashingModel()) as registry:
+            store, other = [await registry.open(owner=request.param, title=title) for title in ("Zinc", "Copper")]
+            await store.add_evidence(ITEMS)
+            await store.search("until all is embedded")
+            await store.keep_document("report", REPORT)
+            await other.add_evidence(ITEMS[:3])
+            return Kept(folder, store.session_id, other.session_id, await store.publications(await store.ids()))
+
+    return request.param, anyio.run(fill)
+
+
+def named_as_lost(warnings: Sequence[str]) -> float:
+    """How many entries the warnings name as lost, at least; infinitely many if they say that this is not known."""
+    (said,) = [one for one in warnings if "file was found damaged" in one] or [""]
+    if "lost is not known" in said:
+        return float("inf")
+    lost = re.search(r"Lost: (.*?)\. A copy", said)
+    if lost is None:
+        return 0
+    others = sum(int(one) for one in re.findall(r"\b(\d+) (?:more|other entr)", lost[1]))
+    return others + sum(":" in one for one in re.split(r", | and ", lost[1]))
+
+
+@contextmanager
+def refused_if_nothing_is_left() -> Generator[None]:
+    try:
+        yield
+    except DeepCriticalError as error:
+        if "nothing of it can be read" not in error.message and "Version 0.1" not in error.message:
+            raise
+
+
+async def intact(store: EvidenceStore, kept: Kept) -> set[str]:
+    """The ids of what the session still has, all of which is as it was kept; what is missing is named."""
+    found = await store.publications(await store.ids())
+    assert all(publication == kept.items[id] for id, publication in found.items())
+    report = await store.document("report")
+    assert report in ("", REPORT)
+    missing = len(kept.items) - len(found) + (report == "")
+    assert missing <= named_as_lost(store.warnings), store.warnings
+    return set(found)
+
+
+@pytest.mark.parametrize("seed", range(50))
+async def test_of_a_damaged_session_all_is_there_that_is_not_named_as_lost(
+    seed: int, kept: tuple[str, Kept], tmp_path: Path
+) -> None:
+    owner, before = kept
+    folder = tmp_path / "data"
+    shutil.copytree(before.folder, folder)
+    damage(before.file(folder), seed)
+    async with registry_of(folder, HashingModel()) as registry:
+        left: set[str] | None = None
+        with refused_if_nothing_is_left():
+            store = await registry.get(before.session_id, owner=owner)
+            left = await intact(store, before)
+            await store.search_similar("zinc in case 7")
+            await store.add_evidence([LATER])
+        assert await (await registry.get(before.other_id, owner=owner)).count() == 3
+        assert "Copper" in [one.title for one in await registry.sessions(owner=owner)]
+    async with registry_of(folder, HashingModel()) as registry:
+        if left is not None:
+            again = await registry.get(before.session_id, owner=owner)
+            assert set(await again.ids()) == {*left, LATER.id}
+            assert left == set(before.items) or named_as_lost(again.warnings)
+            assert len([*(folder / "damaged").glob("*")]) <= 1
+        else:
+            assert before.file(folder).exists()
+
+
+async def test_a_page_of_the_file_that_is_gone_takes_what_was_on_it_and_no_more(
+    kept: tuple[str, Kept], tmp_path: Path
+) -> None:
+    owner, before = kept
+    whole = before.file(before.folder).read_bytes()
+    counts: list[int] = []
+    for start in range(0, len(whole), PAGE):
+        folder = tmp_path / str(start)
+        shutil.copytree(before.folder, folder)
+        before.file(folder).write_bytes(whole[:start] + bytes(PAGE) + whole[start + PAGE :])
+        async with registry_of(folder, HashingModel()) as registry:
+            counts.append(len(await intact(await registry.get(before.session_id, owner=owner), before)))
+    assert min(counts) >= len(before.items) - 15
+    assert counts.count(len(before.items)) > len(counts) / 3
+
+
+@pytest.mark.parametrize("seed", range(50))
+async def test_damaged_times_expire_nothing(seed: int, kept: tuple[str, Kept], tmp_path: Path) -> None:
+    owner, before = kept
+    folder, clock = tmp_path / "data", Clock()
+    shutil.copytree(before.folder, folder)
+    async with registry_of(folder, HashingModel(), clock) as registry:
+        await registry.drop(before.other_id, owner=owner)
+        await registry.sweep()
+    damage(folder / "idle.json", seed)
+    clock.now += 86_400 / 2
+    async with registry_of(folder, HashingModel(), clock) as registry:
+        await registry.sweep()
+        assert [one.session_id for one in await registry.sessions(owner=owner)] == [before.session_id]
+        assert await registry.expired(owner=owner) == []
+        assert await (await registry.restore(before.other_id, owner=owner)).count() == 3
+
+
+def test_of_damaged_cached_vectors_none_is_used_that_is_not_as_it_was(tmp_path: Path) -> None:
+    vectors = {cache_key(str(n)): random.Random(n).randbytes(1_536) for n in range(30)}
+    file = tmp_path / CACHE_FILE
+    cache = Cache(file, max_bytes=10**9)
+    cache.put(vectors)
+    cache.close()
+    whole = file.read_bytes()
+    counts: list[int] = []
+    for seed in range(50):
+        file.write_bytes(whole)
+        damage(file, seed)
+        cache = Cache(file, max_bytes=10**9)
+        found = cache.get(list(vectors))
+        assert found.items() <= vectors.items(), seed
+        counts.append(len(found))
+        cache.put(vectors)
+        cache.put(vectors)  # the first finds a file that it replaces
+        assert cache.get(list(vectors)).items() <= vectors.items(), seed
+        cache.close()
+    assert max(counts) > min(counts)
