@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
+import sys
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
@@ -491,15 +490,17 @@ async def test_a_check_that_is_cancelled_keeps_nothing_and_another_one_can_follo
     assert report.counts["verified"] == 4
 
 
-def almost_full(_: object) -> SimpleNamespace:
-    return SimpleNamespace(free=1_000_000)
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
+async def test_a_report_that_cannot_be_kept_is_given_all_the_same(tmp_path: Path):
+    import resource
 
-
-async def test_a_report_that_cannot_be_kept_is_given_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     async with bench(settings=Settings(data_dir=tmp_path)) as ours:
-        with monkeypatch.context() as disk:
-            disk.setattr(shutil, "disk_usage", almost_full)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4_096, hard))  # as a quota does
+        try:
             report = await ours.check()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert await ours.checker.kept_report(ours.session) is None
     assert (report.counts["verified"], report.next_offset) == (4, -1)
     assert any("The report could not be kept" in one and "disk is full" in one for one in report.errors)

@@ -31,12 +31,10 @@ NONE_HERE = "A search opens one; to continue it, pass the session_id that its re
 
 async def list_sessions(
     ctx: ToolContext,
-    query: Annotated[
-        str, AfterValidator(clean_line), Field(max_length=QUERY_LIMIT, description="words of the title")
-    ] = "",
+    query: Annotated[str, AfterValidator(clean_line), Field(max_length=QUERY_LIMIT, description="title words")] = "",
     offset: Annotated[int, Field(ge=0)] = 0,
 ) -> SessionList:
-    """List your own kept sessions, last used first: title, size, dates."""
+    """List your kept sessions, last used first: title, size, dates."""
     own = await own_sessions(ctx)
     matching = with_words(query, own)
     page = matching[offset : offset + PAGE]

@@ -39,7 +39,11 @@ def one_result(number: int) -> Answer:
 
 def tool(kind: type[WebTool], url: str, http: httpx.AsyncClient) -> WebTool:
     name = kind.name
-    own = {f"{name}_url": f"{url}/html/"} if name == "duckduckgo" else {f"{name}_base_url": url, f"{name}_api_key": "k"}
+    own = (
+        {f"{name}_url": f"{url}/html/"}
+        if name == "duckduckgo"
+        else {f"{name}_base_url": url, f"{name}_api_key": "akey"}
+    )
     return kind.create(Settings.model_validate({**own, "web_delay": 0}).of(WebSettings), Net(http))
 
 

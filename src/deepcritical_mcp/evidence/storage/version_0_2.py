@@ -107,7 +107,7 @@ def _read(folder: Path) -> OldSession:
     connection = sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)
     try:
         connection.execute("PRAGMA query_only = ON")
-        reading = _Reading(connection)
+        reading = _OldDatabase(connection)
         reading.is_whole = [*reading.rows("PRAGMA integrity_check(1)")] == [("ok",)]  # its index has the texts too
         found = [_records(reading, *place) for place in [*reading.rows(_COLLECTIONS)]]
         formats = {version for (version,) in reading.rows(_FORMATS)}
@@ -132,7 +132,7 @@ def _read(folder: Path) -> OldSession:
     return OldSession(old_info(folder), items, documents, reading.is_whole)
 
 
-class _Reading:
+class _OldDatabase:
     """Queries of a database, as far as it can be read."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -148,7 +148,7 @@ class _Reading:
             self.is_whole = False
 
 
-def _records(reading: _Reading, name: str, segment: str, topic: str) -> dict[str, dict[str, Any]]:
+def _records(reading: _OldDatabase, name: str, segment: str, topic: str) -> dict[str, dict[str, Any]]:
     """The metadata of a collection's records by id, with what the log has beyond it."""
     rows: dict[str, dict[str, Any]] = {}
     for id, key, value in reading.rows(_METADATA, segment):
