@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from deepcritical_mcp.errors import SessionBusyError
 from deepcritical_mcp.evidence.storage.collection_index import CollectionIndex
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
@@ -89,6 +90,7 @@ class SqliteSpace:
                 return iter(())
             with self._file.reading():
                 self._file.refresh()
+                self._check_model(self._file)
                 rows = list(self._file.changed("item", since=self._seen))
                 self._load_vectors(self._file, [row.key for row in rows])
                 self._state, self._seen = state, self._file.change
@@ -211,10 +213,19 @@ class SqliteSpace:
         with self.lock:
             file = self._begun()
             with file.writing():
+                self._check_model(file)
                 change = file.next_change()
                 yield file, change
             if change == self._seen + 1:  # else another process has written what `news` will give
                 self._seen = change
+
+    def _check_model(self, file: SessionFile) -> None:
+        """Vectors of two models cannot be compared."""
+        if file.info.model != self._info.model:
+            raise SessionBusyError(
+                "This session is open in another window, with another embedding model (DEEPCRITICAL_EMBEDDING_MODEL). "
+                'Use the same in both, or pass "new" as session_id to open a fresh session.'
+            )
 
     def _known(self, items: Iterable[KeptItem]) -> list[KeptItem]:
         """Items that were read, with as many vectors as they have."""

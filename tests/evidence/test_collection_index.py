@@ -1,0 +1,130 @@
+"""The collection of a session: asked once it has all vectors, right after every change, and never needed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import SessionBusyError
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.collection_index import SMALL, CollectionIndex
+from deepcritical_mcp.evidence.storage.rows import NearPassage
+from deepcritical_mcp.evidence.storage.vector_table import VectorTable
+from tests.evidence.stand_ins import HashingModel, piece
+
+RANDOM = np.random.default_rng(7)
+SOURCES = ("pubmed", "web")
+
+
+class Unasked(VectorTable):
+    """Vectors that must not be compared one by one."""
+
+    def nearest(self, *asked: Any, **options: Any) -> list[list[NearPassage]]:
+        raise AssertionError("the collection was not asked")
+
+
+def unit_vectors(count: int, dimension: int = 96) -> NDArray[np.float32]:
+    centers = RANDOM.normal(size=(20, dimension))
+    vectors = centers[RANDOM.integers(0, 20, count)] + 0.6 * RANDOM.normal(size=(count, dimension))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def filled(table: VectorTable, vectors: NDArray[np.float32]) -> None:
+    for number in range(0, len(vectors), 2):  # two passages each
+        table.put(f"pubmed:{number}", 0, vectors[number : number + 2])
+        table.set_source(f"pubmed:{number}", SOURCES[number % 4 // 2])
+
+
+@pytest.fixture
+def table() -> VectorTable:
+    return VectorTable()
+
+
+@pytest.fixture
+def index(table: VectorTable) -> Generator[CollectionIndex]:
+    index = CollectionIndex("rs_test", table)
+    yield index
+    index.close()
+
+
+def caught_up(index: CollectionIndex, table: VectorTable, query: NDArray[np.float32]) -> VectorTable:
+    """What all vectors compared one by one give, where from now on only the collection may be asked."""
+    index.nearest([query], 1, None)
+    index.wait()
+    exact = VectorTable()
+    exact.__dict__.update(vars(table))
+    table.__class__ = Unasked
+    return exact
+
+
+def keys(found: list[NearPassage]) -> list[tuple[str, int]]:
+    return [(one.id, one.part) for one in found]
+
+
+def test_the_collection_is_asked_and_finds_what_is_nearest(index: CollectionIndex, table: VectorTable) -> None:
+    filled(table, unit_vectors(3_000))
+    queries = list(unit_vectors(40))
+    exact = caught_up(index, table, queries[0])
+    found, best = index.nearest(queries, 50, None), exact.nearest(queries, 50, None)
+    shared = [len({*keys(one)} & {*keys(other)}) for one, other in zip(found, best, strict=True)]
+    assert sum(shared) >= 0.995 * 50 * len(queries)
+    assert [one[0].cosine for one in found] == pytest.approx([one[0].cosine for one in best], abs=1e-5)
+
+
+def test_what_was_changed_is_found_as_it_is_now(index: CollectionIndex, table: VectorTable) -> None:
+    vectors = unit_vectors(600)
+    filled(table, vectors)
+    index.nearest([vectors[0]], 1, None)
+    index.wait()
+    table.cut("pubmed:0")
+    table.cut("pubmed:2", 1)
+    table.put("pubmed:4", 0, vectors[10:12])
+    table.put("doi:new", 0, vectors[:1])
+    table.set_source("doi:new", "user")
+    exact = caught_up(index, table, vectors[0])
+    for number in (0, 3, 4, 10):
+        assert keys(index.nearest([vectors[number]], 3, None)[0]) == keys(exact.nearest([vectors[number]], 3, None)[0])
+    assert index.nearest([vectors[0]], 1, None)[0][0].id == "doi:new"
+
+
+def test_while_vectors_are_missing_in_it_all_are_compared(index: CollectionIndex, table: VectorTable) -> None:
+    vectors = unit_vectors(600)
+    filled(table, vectors)
+    for _ in range(3):  # whether or not it has caught up
+        assert index.nearest([vectors[8]], 1, None)[0][0].id == "pubmed:8"
+        table.put("doi:1", 0, vectors[9:10])
+        assert {one.id for one in index.nearest([vectors[9]], 2, None)[0]} == {"pubmed:8", "doi:1"}
+
+
+def test_a_small_session_and_one_whose_collection_fails_are_compared_one_by_one(
+    index: CollectionIndex, table: VectorTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = unit_vectors(SMALL + 100)
+    filled(table, vectors[:SMALL])
+    assert index.nearest([vectors[4]], 1, None)[0][0].id == "pubmed:4"
+    monkeypatch.setattr("chromadb.api.client.Client.create_collection", lambda *given, **options: 1 / 0)
+    filled(table, vectors)
+    for _ in range(2):
+        assert index.nearest([vectors[4]], 1, None)[0][0].id == "pubmed:4"
+        index.wait()
+
+
+async def test_two_windows_with_two_models_do_not_mix_their_vectors(tmp_path: Any) -> None:
+    settings = Settings(data_dir=tmp_path)
+    models = HashingModel("one", 16), HashingModel("two", 24)
+    one, two = (SessionRegistry(settings, model, open_backend(settings)) for model in models)
+    store = await one.open()
+    await store.add_evidence([piece("Zinc heals warts.", pmid="1")])
+    other = await two.get(store.session_id)
+    with pytest.raises(SessionBusyError, match="another embedding model"):
+        await store.add_evidence([piece("Iron does not.", pmid="2")])
+    await other.add_evidence([piece("Copper might.", pmid="3")])
+    assert await other.count() == 2
+    for registry in (one, two):
+        await registry.aclose()
