@@ -63,12 +63,8 @@ class CollectionIndex:
     def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None) -> list[list[NearPassage]]:
         """See `Space.nearest`. With a source, all vectors are compared: Chroma takes ten times as long to leave out
         others."""
-        if (
-            source is None
-            and len(self._table) > SMALL
-            and not self._has_failed
-            and (collection := self._caught_up()) is not None
-        ):
+        is_asked = source is None and len(self._table) > SMALL and not self._has_failed
+        if is_asked and (collection := self._caught_up()) is not None:
             try:
                 return _asked(collection, vectors, min(limit, len(self._table)))
             except Exception as error:  # whatever Chroma raises, the table has the same vectors
@@ -122,15 +118,12 @@ class CollectionIndex:
 
     def _enter(self, collection: Collection, id: str) -> None:
         """Let the collection have the vectors that the table has of a publication."""
-        vectors, source = self._table.get(id, None), self._table.source(id)
+        vectors = self._table.get(id)
         count = 0 if vectors is None else len(vectors)
         for start in range(0, count, AT_ONCE):
             parts = range(start, min(start + AT_ONCE, count))
-            collection.upsert(
-                ids=[part_id(id, part) for part in parts],
-                embeddings=np.asarray(vectors)[parts.start : parts.stop],
-                metadatas=[{"source": source} for _ in parts],
-            )
+            some = np.asarray(vectors)[parts.start : parts.stop]
+            collection.upsert(ids=[part_id(id, part) for part in parts], embeddings=some)
         if gone := range(count, self._parts.get(id, 0)):
             collection.delete(ids=[part_id(id, part) for part in gone])
         self._parts[id] = count

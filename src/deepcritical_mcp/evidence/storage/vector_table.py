@@ -71,9 +71,8 @@ class VectorTable:
         """Set the source of a publication, which may have no vectors yet."""
         with self.lock:
             label = self._source_of[id] = self._sources.setdefault(source, len(self._sources))
-            if id in self._rows and (self._labels[self._rows[id]] != label).any():
+            if id in self._rows:
                 self._labels[self._rows[id]] = label
-                self._note(id)
 
     def cut(self, id: str, first: int = 0) -> None:
         """Remove the vectors of a publication from passage `first` on."""
@@ -99,11 +98,6 @@ class VectorTable:
     def count(self, id: str) -> int:
         """How many vectors of a publication are here."""
         return len(self._rows.get(id, ()))
-
-    def source(self, id: str) -> str:
-        """The source of a publication; "" if it is unknown."""
-        label = self._source_of.get(id, 0)
-        return next(source for source, one in self._sources.items() if one == label)
 
     def take_changed(self, limit: int) -> list[str]:
         """The next publications that have changed since all were taken; at first all count as changed."""
