@@ -28,7 +28,7 @@ from deepcritical_mcp.cli.clients import Machine, known_clients
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
-from deepcritical_mcp.models import MAX_VARIANTS, STATUSES
+from deepcritical_mcp.models import MAX_VARIANTS, STATUSES, is_marked, status_label
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.search.asking import ONLY_NEW_LOOKAHEAD, QUERY_WEIGHT
 from deepcritical_mcp.server import DeepCriticalServer, create_server
@@ -262,7 +262,7 @@ def test_the_guide_explains_every_status_under_its_label() -> None:
     rows = dict(
         re.findall(r"^\| `(\w+)` \| (.*?) \|", GUIDE.split("### status")[1].split("### ")[0], flags=re.MULTILINE)
     )
-    labels = {status: f"**{label}**" if label else "no mark" for status, label in STATUSES.items()}
+    labels = {status: f"**{status_label(status)}**" if is_marked(status) else "no mark" for status in STATUSES}
     assert rows == labels
 
 

@@ -25,7 +25,7 @@ async def test_no_collection_looks_at_all_records_while_many_are_written(
     async def choose(*asked: object) -> ChosenRecords:
         return ChosenRecords(chosen, (), 0, count)
 
-    async def check(*asked: object) -> tuple[str, ...]:
+    async def check(*asked: object, **options: object) -> tuple[str, ...]:
         return ()
 
     monkeypatch.setattr(whole_export, "chosen_records", choose)

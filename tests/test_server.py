@@ -326,10 +326,9 @@ async def test_new_opens_a_fresh_session_that_the_other_one_does_not_see() -> No
         mine = structured_of(await client.call_tool("pubmed_search", {"query": "x"}))["session_id"]
         fresh = await client.call_tool("add_evidence", {"items": [{"content": "a note"}], "session_id": "new"})
         other = structured_of(fresh)["session_id"]
-        listed = structured_of(await client.call_tool("list_evidence", {"session_id": other}))
+        listed = structured_of(await client.call_tool("list_evidence", {}))
     assert other != mine
-    assert f'Pass session_id="{other}"' in text_of(fresh)
-    assert f'Pass session_id="{other}"' in structured_of(fresh)["next_step"]
+    assert listed["session_id"] == other
     assert [item["source"] for item in listed["items"]] == ["user"]
 
 

@@ -125,7 +125,7 @@ class Settings(BaseSettings):
 
     data_dir: Annotated[Folder | None, BeforeValidator(_unless_memory)] = Field(
         None,
-        description="folder in which sessions are kept, or memory to keep none; unset = your data folder on stdio, "
+        description="folder in which sessions are kept, or memory to keep none; empty = your data folder on stdio, "
         "memory over HTTP",
     )
     exports_dir: Folder | None = Field(
@@ -189,7 +189,7 @@ class Settings(BaseSettings):
         100, ge=1, description="open sessions per authenticated caller; beyond that its oldest is dropped"
     )
     max_evidence_per_caller: int = Field(100_000, ge=1, description="records of one authenticated caller")
-    max_body: int = Field(8 * 1024 * 1024, ge=1_024, description="bytes in one HTTP request")
+    max_body: int = Field(8 * 1024 * 1024, ge=1_024, description="bytes in one message of a client")
     max_connections: int = Field(1_000, ge=1, description="concurrent HTTP connections; then idle ones are closed")
     request_timeout: float = Field(20, gt=0, description="seconds within which an HTTP request must be complete")
     keep_alive: float = Field(75, gt=0, description="seconds for which an idle HTTP connection stays open")
@@ -217,6 +217,11 @@ class Settings(BaseSettings):
         settings = self._of_parts[kind]
         assert isinstance(settings, kind)
         return settings
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether callers over HTTP are asked who they are."""
+        return bool(self.token_pairs or self.oauth_issuer)
 
     @property
     def exports_folder(self) -> Path:

@@ -104,7 +104,10 @@ class AppContext:
         """Close the sessions and the connection pool; nothing that was acknowledged is lost."""
         services, self._services = self._services, None
         if services is not None:
+            from deepcritical_mcp.reading.reader_process import end_readers
+
             await services.sessions.aclose()
+            await anyio.to_thread.run_sync(end_readers)
             await services.http.aclose()
             await anyio.lowlevel.checkpoint()  # lets the event loop release the sockets
             services.embedder.close()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import anyio
@@ -44,6 +45,7 @@ from deepcritical_mcp.errors import (
     DeepCriticalError,
     InvalidInputError,
 )
+from deepcritical_mcp.invisible import all_without_invisible
 from deepcritical_mcp.models import SessionList
 from deepcritical_mcp.prompts import offered_prompts, prompt_arguments
 from deepcritical_mcp.resources import register_resources, session_resources
@@ -59,8 +61,9 @@ from deepcritical_mcp.tools.export_resources import typed
 from deepcritical_mcp.tools.instructions import instructions
 from deepcritical_mcp.tools.names import tool_hint
 from deepcritical_mcp.tools.offered import as_offered, without_tools
+from deepcritical_mcp.tools.sizes import check_sizes, size_of
 from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schema
-from deepcritical_mcp.transports.stdio import RemainingAnswers, RepairedMessages
+from deepcritical_mcp.transports.stdio import ClientMessages, RemainingAnswers
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +72,11 @@ _CONTEXT: ContextVar[Context[AppContext, Any]] = ContextVar("deepcritical_mcp_re
 
 LINKS_SINCE = "2025-06-18"
 """The first version of the protocol in which results may link to resources."""
+MAX_PARAMS = {"prompts/get": 250_000, "initialize": 250_000, "tools/call": 250_000}
+"""Characters of a request's parameters, the arguments of a tool apart."""
+MAX_OTHER_PARAMS = 10_000
+READ_AT_ONCE = 5_000
+"""Characters of arguments that are read on the event loop; more are read in a thread."""
 
 
 class DeepCriticalServer(MCPServer[AppContext]):
@@ -93,6 +101,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
         self._off = {spec.name: why for spec in chosen if (why := source_off(spec.source, off))}
         self._specs = {spec.name: spec for spec in chosen if spec.name not in self._off}
         self._hidden = tuple(spec.name for spec in TOOLS if spec not in chosen)
+        before = (_measure_params, _forget_arguments, self._add_session_resources)
         super().__init__(
             "deepcritical-mcp",
             title="DeepCritical",
@@ -101,7 +110,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
             lifespan=lifespan,
             log_level=app.settings.log_level,
             extensions=[board_extension()],
-            middleware=[_forget_arguments, self._add_session_resources, *middleware, self._warm_up_once],
+            middleware=[*before, *middleware, self._warm_up_once],
         )
         self.app = app
         self.answers_given: Mapping[int | str, str] = {}
@@ -126,7 +135,7 @@ class DeepCriticalServer(MCPServer[AppContext]):
                 annotations=tool.annotations,
                 _meta={"ui": {"resourceUri": BOARD_URI}} if self._specs[tool.name].on_board else None,
             )
-            for tool in (_tool(spec, self._hidden) for spec in self._specs.values())
+            for tool, _ in (_tool(spec, self._hidden) for spec in self._specs.values())
         ]
 
     async def _add_session_resources(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -147,7 +156,8 @@ class DeepCriticalServer(MCPServer[AppContext]):
             ]
         if ctx.method == "resources/read" and isinstance(result, dict):
             result["contents"] = typed(result["contents"])
-        return result
+        # Also what an earlier version kept: nothing that nobody sees leaves the server.
+        return cast("HandlerResult", all_without_invisible(result))
 
     async def _warm_up_once(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Middleware that loads the model after the first request that follows `initialize`."""
@@ -170,13 +180,14 @@ class DeepCriticalServer(MCPServer[AppContext]):
     async def run_stdio_async(self) -> None:
         """Serve one client over stdin and stdout until it disconnects."""
         server = getattr(self, "_lowlevel_server", None)
-        if server is None:  # renamed in another version of the SDK: broken messages are not repaired then
+        if server is None:  # renamed in another version of the SDK: it reads messages itself then
             await super().run_stdio_async()
             return
         given, self.answers_given = self.answers_given, {}
-        async with stdio_server() as (messages, responses):
-            reads, answers = RepairedMessages(messages), RemainingAnswers(responses, given)
-            await server.run(reads, answers, server.create_initialization_options())
+        async with stdio_server(stdin=anyio.wrap_file(io.StringIO())) as (nothing, responses):
+            await nothing.aclose()
+            messages = ClientMessages(responses, max_length=self.app.settings.max_body)
+            await server.run(messages, RemainingAnswers(responses, given), server.create_initialization_options())
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[AppContext, Any] | None = None
@@ -231,9 +242,12 @@ class DeepCriticalServer(MCPServer[AppContext]):
             raise ConfigurationError(f"{name} is not offered by this server, which has {', '.join(self._specs)}.")
         if name not in self._specs:
             raise InvalidInputError(f'Unknown tool "{name[:80]}". {tool_hint(name, self._specs)}')
-        tool = _tool(self._specs[name], self._hidden)
+        tool, measures = _tool(self._specs[name], self._hidden)
+        check_sizes(arguments, measures)
         deletes = bool(tool.annotations and tool.annotations.destructive_hint)
-        values, notes = read_arguments(name, arguments, tool.parameters, literal=deletes)
+        read = partial(read_arguments, name, arguments, measures, literal=deletes)
+        is_long = size_of(arguments, READ_AT_ONCE) > READ_AT_ONCE
+        values, notes = await anyio.to_thread.run_sync(read) if is_long else read()
         try:
             result = await tool.run(values, context or Context(mcp_server=self))
             return await self._told(result, notes, context)
@@ -317,6 +331,20 @@ def create_server(
     return DeepCriticalServer(app, profile=profile, middleware=middleware, warm_up=warm_up, finds_titles=finds_titles)
 
 
+async def _measure_params(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Middleware that measures what a request holds before anything else looks at it; a tool's arguments are measured
+    by the tool's schema."""
+    params = ctx.params or {}
+    if ctx.method == "tools/call":
+        params = {name: value for name, value in params.items() if name != "arguments"}
+    most = MAX_PARAMS.get(ctx.method, MAX_OTHER_PARAMS)
+    if size_of(params, most) > most:
+        raise MCPError(
+            INVALID_PARAMS, f"The parameters are too long or nested too deeply: at most {most:,} characters."
+        )
+    return await call_next(ctx)
+
+
 async def _forget_arguments(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Middleware that empties a call's arguments, because the SDK keeps a connection's last message until the next."""
     result: HandlerResult = None
@@ -342,7 +370,8 @@ async def _notify_resources_changed(context: Context[AppContext, Any]) -> None:
 
 
 @lru_cache(maxsize=64)  # on first use, as generating a schema takes time; for all servers of a process
-def _tool(spec: ToolSpec, hidden: tuple[str, ...]) -> Tool:
+def _tool(spec: ToolSpec, hidden: tuple[str, ...]) -> tuple[Tool, dict[str, Any]]:
+    """The tool as it is offered, and its input schema with the length of each text."""
     tool = Tool.from_function(
         spec.run,
         title=spec.title,
@@ -350,9 +379,10 @@ def _tool(spec: ToolSpec, hidden: tuple[str, ...]) -> Tool:
         annotations=spec.annotations,
         structured_output=False,
     )
-    tool.parameters = input_schema(tool.parameters)
+    measures = input_schema(tool.parameters, with_lengths=True)
+    tool.parameters = input_schema(measures)
     tool.fn_metadata.output_schema = output_schema(spec.result)
-    return tool
+    return tool, measures
 
 
 def _failure(name: str, error: DeepCriticalError, hidden: Sequence[str]) -> CallToolResult:
@@ -362,7 +392,7 @@ def _failure(name: str, error: DeepCriticalError, hidden: Sequence[str]) -> Call
     wait = error.retryable and error.retry_after and " again in " not in message
     retry = f" Retry after {math.ceil(error.retry_after)} s." if wait else ""
     return CallToolResult(
-        content=[TextContent(type="text", text=f"{clean_line(name)[:80]} failed ({error.code}): {message}{retry}")],
+        content=[TextContent(type="text", text=f"{clean_line(name[:80])} failed ({error.code}): {message}{retry}")],
         structured_content={"error": {**details, "message": message, "details": dict(error.details)}},
         is_error=True,
     )

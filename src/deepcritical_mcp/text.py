@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import calendar
 import re
+from itertools import groupby
 from typing import Literal
 from unicodedata import normalize
 
-# C0 and C1 control characters except tab and newline, lone surrogates, and characters that reorder or hide text.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+from deepcritical_mcp.invisible import without_invisible
+
+_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _LIKE_OUR_MARK = re.compile(r"\[(?=…\s*[\d,.]+\s+characters\s+left\s+out)", re.IGNORECASE)
 _WHITE_SPACE = re.compile(r"\s+")
 _SLICE_OF = re.compile(r".{1,200}(?!\S)|.{1,200}", re.DOTALL)
@@ -95,12 +95,11 @@ FOREIGN_FUNCTION_WORDS = {
 
 
 def clean_text(text: str) -> str:
-    """Remove control characters, lone surrogates and invisible direction marks; line breaks become "\\n".
+    """Text from outside without what nobody sees (`without_invisible`); line breaks become "\\n".
 
     The mark of what we leave out (`tools.budget`) is ours alone: what imitates it starts with "(".
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
-    return _LIKE_OUR_MARK.sub("(", _UNSAFE.sub("", text).strip())
+    return _LIKE_OUR_MARK.sub("(", without_invisible(_LINE_END.sub("\n", text)).strip())
 
 
 def clean_line(text: str) -> str:
@@ -155,46 +154,71 @@ _TLD = r"""(?: com | org | net | edu | gov | biz | info | name | pro | web | xxx
 # No group is possessive, here or elsewhere: Python before 3.11.5 may then miss a match.
 _ACTIVE = re.compile(
     rf"""
-      (?P<url> (?<![a-z])(?:https?|ftp)://{_ADDRESS_PART}++
-        | (?<![^\W_])(?:www\.|(?<![:/])//(?=[^\W_])){_ADDRESS_PART}++ )
-    | (?P<email> (?<![\w.+-])[\w.+-]++@(?:[\w-]{{1,63}}+\.(?=[\w-]))+[\w-]{{1,63}}+
-        (?<=[^\W\d_]) )                          # not an anchor, "pubmed:1~2@s3.2"
-    | (?P<domain> (?<![^\W_])(?<![.:/@-])(?![0-9]\.[0-9]\.CO;2-)
-        (?:[^\W_](?:[^\W_]|-){{0,62}}\.(?=[^\W_]))+{_TLD}(?![^\W_]|-|\.[^\W_])(?:[:/?\#]{_ADDRESS_PART}*+)? )
-    | (?P<escape> [\\`]                          # an escape, a code span
-        | <(?=[A-Za-z/!?])                       # a tag, a comment, an autolink
-        | &(?=\#?\w{{1,32}};)                      # a character that a client may decode too early
-        | !(?=\[)                                # an image
-        | (?<=\])[(\[:]                          # a link, a reference, a definition
-        | (?P<bold>[*_])(?:(?=(?P=bold))|(?<=(?P=bold).))    # bold, as our marks are
-      )
+      (?<![a-z])(?:https?|ftp)://{_ADDRESS_PART}
+    | (?<![^\W_])(?:www\.|(?<![:/])//(?=[^\W_])){_ADDRESS_PART}
+    | (?<![\w.+-])[\w.+-]++@(?:[\w-]{{1,63}}+\.(?=[\w-]))+[\w-]{{1,63}}+
+        (?<=[^\W\d_])                            # not an anchor, "pubmed:1~2@s3.2"
+    | (?<![^\W_])(?<![.:/@-])(?![0-9]\.[0-9]\.CO;2-)(?!ClinicalTrials\.gov(?![/?\#\w-]|[.:]\w))
+        (?:[^\W_](?:[^\W_]|-){{0,62}}\.(?=[^\W_]))+{_TLD}(?![^\W_]|-|\.[^\W_])
+    | [\\`]                                      # an escape, a code span
+    | <(?=[A-Za-z/!?])                           # a tag, a comment, an autolink
+    | &(?=\#?\w{{1,32}};)                          # a character
+    | !(?=\[) | (?<=\])[(\[:]                     # an image, a link, a reference, a definition
+    | (?<![^\W_])_ | _(?![^\W_]) | ~~ | ~(?=[^\s~])[^~]*(?<=\S)~       # emphasis, strikethrough
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_BLOCK_START = re.compile(
-    r"^(?:(?P<before>\#{1,6}(?=\s|$)|[>|~]|[-+*_=](?=[-+*_=:|\s]|$)|:(?=-))"
-    r"|(?P<number>[0-9]{1,9})(?=[.)](?:\s|$)))",
-    re.MULTILINE,
-)
-_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
-_TRAILING = ".,;:!?)'”’*_~"
+"""What a client's Markdown makes something else of than its characters, inside of a line."""
+_OPENING = re.compile(r"(?<![\w*])\*+(?=[^\s*])|\*(?=[^\s!-/:-@\[-`{-~])")
+_CLOSING = re.compile(r"(?<=[^\s*])\*")
+_BLOCK_START = re.compile(r"\#{1,6}(?=\s|$)|[>|]|[-+*_=](?=[-+*_=:|\s]|$)|:(?=-)|[0-9]{1,9}[.)](?=\s|$)")
+"""The same at the start of a line: a heading, a quotation, a list, a rule, a table."""
+_CODE_MARKS = re.compile("`+")
+
+
+def is_active(text: str) -> bool:
+    """Whether Markdown makes something else of `text`, inside of a line, than its characters."""
+    return _ACTIVE.search(text) is not None or _emphasizes(text)
+
+
+def _is_block(line: str) -> bool:
+    """Whether it is active as a line: white space around it is lost."""
+    return line != line.strip() or _BLOCK_START.match(line) is not None
+
+
+def _emphasizes(text: str) -> bool:
+    opening = _OPENING.search(text)
+    return opening is not None and _CLOSING.search(text, opening.end()) is not None
 
 
 def inert(text: str) -> str:
-    r"""`text` from outside as Markdown that shows the same characters and does nothing.
-
-    CommonMark and GFM find no image, link, HTML or code in it, and no heading, list, rule or table at the start of a
-    line; nor is there one after a client has decoded `&lt;` too early. Addresses become code spans, everything else is
-    escaped with a backslash, so that it stays readable ("p<0.05", "[95% CI]"). The end of an old DOI ("3.0.CO;2-2")
-    stays as it is, although some clients take it for a domain. Indentation is dropped.
-    """
-    plain = _ACTIVE.sub(_inactive, _INDENT.sub("", text))
-    return _BLOCK_START.sub(lambda start: f"{start['number']}\\" if start["number"] else f"\\{start['before']}", plain)
+    """One line from outside as Markdown that shows the same characters and does nothing: as it is, or as code if there
+    is anything active in it, such as an address. The characters themselves never change."""
+    if not (is_active(text) or any(map(_is_block, text.split("\n")))):
+        return text
+    return as_code(text.replace("\n", " "))
 
 
-def _inactive(found: re.Match[str]) -> str:
-    if found["escape"]:
-        return f"\\{found[0]}"
-    address = found[0].rstrip(_TRAILING)
-    rest = re.sub(r"[*_]", r"\\\g<0>", found[0][len(address) :])
-    return f"`{address}`{rest}" if address else rest
+def as_code(line: str) -> str:
+    """A line as code, which has all of its characters."""
+    marks = longer_code_marks(line, 1)
+    space = " " if "`" in (line[0], line[-1]) or line[0] == line[-1] == " " else ""
+    return f"{marks}{space}{line}{space}{marks}"
+
+
+def quoted_lines(text: str, indent: str = "") -> list[str]:
+    """The lines of a text from outside, each quoted, character by character as they are; those with anything active in
+    them stand between fences."""
+    fence, emphasizes = longer_code_marks(text, 3), _emphasizes(text)
+    shown: list[str] = []
+    for is_code, lines in groupby(
+        text.split("\n"),
+        lambda line: bool(_is_block(line) or _ACTIVE.search(line) or (emphasizes and "*" in line)),
+    ):
+        shown += [fence] * is_code + [*lines] + [fence] * is_code
+    return [f"{indent}> {line}" for line in shown]
+
+
+def longer_code_marks(text: str, least: int) -> str:
+    """Code marks, at least so many, and more than the text has anywhere in a row."""
+    return "`" * max(least, 1 + max(map(len, _CODE_MARKS.findall(text)), default=0))

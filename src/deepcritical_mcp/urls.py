@@ -13,6 +13,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 import idna
 
+from deepcritical_mcp.invisible import without_invisible
+
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # Parameters that track visitors and never select content. Compared in lower case.
@@ -53,7 +55,6 @@ _AMP_FILE = re.compile(r"\.amp(?=\.html?$|$)")
 # Only after a path that looks like an article's.
 _AMP_FOLDER = re.compile(r"(/(?=[^/]*+/amp$)(?:[^/-]*+-[^/-]*+-|[^/]*?\d{5})[^/]*+)/amp$")
 _GOOGLE = re.compile(r"google\.[a-z.]{2,6}")
-_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b\ufeff]")
 # Characters that mean the same plain or percent-encoded; those in _PATH_MARKS have a special meaning if plain.
 _PATH_PLAIN = "-._~!$'()*,:@"
 _PATH_MARKS = "/&+;="
@@ -211,7 +212,7 @@ def _cached_original(address: _Address) -> str:
 
 
 def _visible(url: str) -> str:
-    return _INVISIBLE.sub("", url).strip()
+    return re.sub("[\t\n\r]", "", without_invisible(url)).strip()
 
 
 def _address(url: str) -> _Address | None:

@@ -14,7 +14,7 @@ import pytest
 import deepcritical_mcp.board
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.board import MAX_POINTS, META_KEY, SCRIPTS, board_meta, board_page, board_report
-from deepcritical_mcp.models import NOTICE_LABELS, SOURCE_LABELS, STATUSES, CitationSource, Evidence, status_label
+from deepcritical_mcp.models import NOTICE_LABELS, SOURCE_LABELS, STATUSES, CitationSource, Evidence
 from tests.board.samples import SESSION, pieces, places, publication, publications
 
 SCRIPT_FOLDER = Path(deepcritical_mcp.board.__file__).with_name("js")
@@ -94,7 +94,7 @@ def test_the_page_labels_every_notice() -> None:
 def test_the_page_labels_every_status_as_results_do() -> None:
     labels = labels_of("STATUSES")
 
-    assert labels == {status: status_label(status) or "No notice" for status in STATUSES}
+    assert labels == {status: label or "No notice" for status, label in STATUSES.items()}
     assert next(iter(labels)) == "retracted"
 
 
@@ -152,7 +152,7 @@ def test_the_map_places_what_has_a_vector_in_the_order_given() -> None:
     spots = meta["map"]
 
     assert [spot["id"] for spot in spots] == [evidence[0].id, evidence[2].id, evidence[3].id]
-    assert set(spots[0]) == {"id", "title", "source", "date", "status", "x", "y"}
+    assert set(spots[0]) == {"id", "title", "source", "date", "status", "status_checked", "x", "y"}
     assert (meta["session_id"], meta["total"]) == (SESSION, 9)
 
 

@@ -36,7 +36,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.full_texts import FullTexts, ReadingSession
-from deepcritical_mcp.search.witness import Witness
+from deepcritical_mcp.search.witness import StatusSession, Witness
 from tests.fakes import EMBEDDER
 from tests.net.stand_in import Answer
 from tests.search.full_text_fakes import FakeFullTexts, copy
@@ -92,6 +92,9 @@ class Late(ReferenceChecker):
     checker: ReferenceChecker
     late: Collection[int]
     asked: list[list[int]] = field(default_factory=list[list[int]])
+
+    async def ask_again(self, ids: Sequence[str], session: StatusSession) -> tuple[str, ...]:
+        return await self.checker.ask_again(ids, session)
 
     async def check(
         self, references: Sequence[DraftReference], session: ReadingSession, *, progress: Progress = no_progress
@@ -248,12 +251,12 @@ async def test_a_draft_is_checked_anew_from_the_start():
         )
 
 
-async def test_records_that_the_session_has_cost_no_request():
+async def test_of_records_that_the_session_has_only_the_status_is_asked_in_one_request():
     async with bench() as ours:
         await ours.check()
         ours.ncbi.server.asked.clear()
         report = await ours.check()
-        assert ours.ncbi.utilities == []
+        assert ours.ncbi.utilities == ["efetch"]
     assert report.counts["verified"] == 4
 
 

@@ -13,7 +13,16 @@ from tests.checking.reports import ALTERED, CORRECTED, claim, differing, record,
 from tests.tools.test_inert import ATTACKS, HARMLESS, tokens
 
 LISTS = {"bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close"}
-OURS = {"heading_open", "heading_close", "blockquote_open", "blockquote_close", "strong_open", "strong_close", *LISTS}
+OURS = {
+    "heading_open",
+    "heading_close",
+    "blockquote_open",
+    "blockquote_close",
+    "strong_open",
+    "strong_close",
+    "fence",
+    *LISTS,
+}
 
 
 def test_the_first_line_sums_up() -> None:
@@ -36,7 +45,9 @@ def test_what_is_grave_is_told_in_full_and_what_is_sound_on_one_line() -> None:
     assert "### [doe2018] (reference 2)" in shown
     assert "- year: written “2018”, the record has “2020”" in shown
     assert "- pages: not written, the record has “11-9” (minor)" in shown
-    assert "Corrected, to paste:\n> Doe J, Roe R. Zinc in wound repair: a trial. J Zinc. 2020;7(2):11-9." in shown
+    assert (
+        "Corrected, to paste:\n> ```\n> Doe J, Roe R. Zinc in wound repair: a trial. J Zinc. 2020;7(2):11-9." in shown
+    )
     assert "number: 12 became 10" in shown
     (line,) = re.findall(r"^- \[3\].*", shown, re.MULTILINE)
     assert line == f"- [3] pubmed:3: {record(3).reference}"

@@ -119,4 +119,6 @@ def test_services_that_cannot_be_asked_about_the_status_are_named(tmp_path: Path
     (tmp_path / "evidence.jsonl").write_text(export(ITEMS, "jsonl"), encoding="utf-8")
     done = run("report", "evidence.jsonl", home=tmp_path)
     assert done.returncode == 0
-    assert "Note: The status of PMID 1 could not be read again and may be out of date: PubMed cannot be" in done.stderr
+    assert (
+        "The status of PMID 1 (status unchecked) could not be asked again and may be out of date: PubMed" in done.stderr
+    )

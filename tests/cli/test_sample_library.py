@@ -15,7 +15,7 @@ from deepcritical_mcp.cli.sample_sources import (
     sample_records,
 )
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.models import Evidence
+from deepcritical_mcp.models import Evidence, is_marked
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
@@ -53,8 +53,8 @@ async def test_every_article_is_a_complete_record_and_marked_as_made_up():
     assert len(found) == len(sample_records("pubmed"))
     for item in found:
         assert_marked(item)
-    assert {item.citation.status for item in found} == {"ok", "retracted", "concern", "corrected"}
-    assert all(bool(item.citation.status_notices) == (item.citation.status != "ok") for item in found)
+    assert {item.citation.status for item in found} == {"unchecked", "retracted", "concern", "corrected"}
+    assert all(bool(item.citation.status_notices) == is_marked(item.citation.status) for item in found)
     trial = next(item for item in found if item.id == f"pubmed:{FIRST_PMID}")
     assert trial.content.startswith("BACKGROUND: ")
     assert trial.citation.date == "2023-05-02"

@@ -109,8 +109,39 @@ SEQUENCES: dict[str, tuple[int, tuple[Publication, ...]]] = {
         1,
         (
             paper(TEXT, DIET, pmid="7", pmcid="PMC7092803"),
+            page(OTHER, f"{DIET} - PMC", url="https://pmc.ncbi.nlm.nih.gov/articles/PMC7092803/"),
+            page(TEXT, DIET),
+        ),
+    ),
+    "a record, what stands at its address under another title, and a copy": (
+        2,
+        (
+            paper(TEXT, DIET, pmid="7", pmcid="PMC7092803"),
             page(OTHER, "Seen at PMC", url="https://pmc.ncbi.nlm.nih.gov/articles/PMC7092803/"),
             page(TEXT, DIET),
+        ),
+    ),
+    "a record, a page that agrees with its claim, and one that does not": (
+        2,
+        (
+            paper(TEXT, DIET, pmid="7", authors=["Right B"]),
+            page(OTHER, DIET, pmid="7", authors=["Right B"]).as_claim(),
+            page("All cured.", f"{DRUG} 3 trial", pmid="7", authors=["Wrong A"]).as_claim(),
+        ),
+    ),
+    "a record, and another author's page with its title and number": (
+        2,
+        (
+            paper(TEXT, DIET, pmid="7", authors=["Right B"]),
+            page(OTHER, DIET, pmid="7", authors=["Wrong A"]).as_claim(),
+        ),
+    ),
+    "two claims and no record": (
+        2,
+        (
+            page(TEXT, DIET, doi="10.1000/s", authors=["Right B"]).as_claim(),
+            page(OTHER, DIET, doi="10.1000/s", authors=["Right B"]).as_claim(),
+            page("All cured.", f"{DRUG} 3 trial", doi="10.1000/s").as_claim(),
         ),
     ),
     "a quoted page, its record, and the quotation": (
@@ -126,7 +157,7 @@ SEQUENCES: dict[str, tuple[int, tuple[Publication, ...]]] = {
         (
             page("Swabs daily.", "Viral load dynamics of mild infection", doi="10.1101/2020.10.21.20217042"),
             page("Swabs.", "Viral dynamics of acute infection and applications", doi="10.1101/2020.10.21.20217042"),
-            page(TEXT, "Viral load", url="https://www.medrxiv.org/content/10.1101/2020.10.21.20217042v3"),
+            page("Swabs.", "Viral load", url="https://www.medrxiv.org/content/10.1101/2020.10.21.20217042v3"),
         ),
     ),
 }

@@ -52,7 +52,8 @@ async def test_a_decision_outlasts_the_process(lasting_place: Settings, registri
     before = await store.search_similar("zinc for wounds")
     (decided,) = await store.decide([NO_CONTROLS])
     assert decided
-    assert decided.screened
+    assert [one.screening for one in decided] == ["", "excluded"]
+    assert decided[1].screened
     await registry.aclose()
     store = await registries(lasting_place).get(store.session_id)
     assert await decisions(store) == {"pubmed:7": LINE, "pubmed:8": ""}
@@ -99,7 +100,7 @@ async def test_a_decision_about_a_note_or_a_text_is_about_the_publication(regist
     await store.add_evidence([paper(), on_paper, alone])
     (about,) = await store.decide([ScreeningMark(on_paper.id, "excluded", "no controls", ("rct",))])
     assert about
-    assert about.id == "pubmed:7"
+    assert [one.id for one in about] == ["pubmed:7", "pubmed:7"]
     await store.decide([ScreeningMark("pubmed:7~1", tags=("later",)), ScreeningMark(alone.id, "cited")])
     found = await decisions(store)
     assert found == {"pubmed:7": "excluded: no controls; tags: later", on_paper.id: "", alone.id: "cited"}
@@ -109,7 +110,7 @@ async def test_what_the_session_does_not_have_cannot_be_decided_about(registries
     store = await registries(Settings()).open()
     await store.add_evidence([paper()])
     found = await store.decide([ScreeningMark("pubmed:9", "cited"), NO_CONTROLS])
-    assert [one and one.id for one in found] == [None, "pubmed:7"]
+    assert [one and one[1].id for one in found] == [None, "pubmed:7"]
 
 
 async def test_each_publication_keeps_the_decision_if_a_merge_turns_out_to_be_wrong(registries: Registries) -> None:

@@ -215,8 +215,8 @@ async def test_a_note_has_the_status_of_its_paper_and_what_was_never_checked_is_
     place: Settings, registries: Registries
 ) -> None:
     store = await registries(place).open()
-    checked = PAPER.model_copy(update={"status_checked": "2026-01-01"})
-    bad = LETTER.model_copy(update={"status": "retracted", "status_checked": "2026-01-01"})
+    checked = PAPER.with_status("ok", "2026-01-01")
+    bad = LETTER.with_status("retracted", "2026-01-01")
     outcomes = await store.add_evidence([checked, bad, PAGE, *NOTES])
 
     assert {one.publication.id for one in outcomes if one.evidence.citation.status == "retracted"} == {bad.id, REPLY.id}

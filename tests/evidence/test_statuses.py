@@ -22,6 +22,7 @@ RETRACTED: dict[str, Any] = {
 
 def paper(content: str = TEXT, **fields: Any) -> Publication:
     known = {"source": "pubmed", "title": "Zinc in wound repair of adults", "pmid": "7", "doi": "10.5555/zinc"}
+    known |= {"status_checked": "2024-01-01"}
     return published(content, **known | fields)
 
 

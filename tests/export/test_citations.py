@@ -53,6 +53,7 @@ ARTICLE = Publication(
     issn="1111-2222",
     electronic_date="2020-12-30",
     publication_stage="aheadofprint",
+    status_checked="2026-11-21",
     grants=("Grant-number",),
     conflict_of_interest="Interests-declared",
 )
@@ -160,6 +161,7 @@ SEEN: Mapping[str, str] = {
     "revised_date": "2024",
     "version": "4b",
     "accessed": "2019-11-23",
+    "status_checked": "2026-11-21",
 }
 """What a reader of an export sees of each field, in one of the records."""
 
@@ -168,10 +170,11 @@ LEFT_OUT: Mapping[str, str] = {
     "source": "the type of the record says it",
     "publication_types": "reference managers have no field for them; that of a preprint is the type of the record",
     "preprint_number": "its DOI or its address leads to it",
+    "claims": "a number that no record confirms is not part of a reference",
     "found_by": "how the session came to it is not part of a reference",
     "similar": "what else the session has is not part of a reference",
-    "status_checked": "the status is part of a reference, not the day on which it was read",
     "grants": "not part of a reference",
+    "decisions": "the user's own decisions are not part of a reference",
     "screened": "the day of a decision is not part of a reference",
     "screening": "the user's own decision is not part of a reference",
     "screening_reason": "the user's own words are not part of a reference",
@@ -180,10 +183,11 @@ LEFT_OUT: Mapping[str, str] = {
     "substances": "not part of a reference; the MeSH terms name what matters of them",
 }
 """Fields that only jsonl carries, and why."""
+NOT_OF_A_REFERENCE = "the status is part of a reference, not the day on which it was asked"
 NOT_IN: Mapping[ExportFormat, Mapping[str, str]] = {
-    "bibtex": {"electronic_date": "BibTeX has one date, that of the issue"},
-    "ris": {"electronic_date": "RIS has one date, that of the issue"},
-    "csl-json": {},
+    "bibtex": {"electronic_date": "BibTeX has one date, that of the issue", "status_checked": NOT_OF_A_REFERENCE},
+    "ris": {"electronic_date": "RIS has one date, that of the issue", "status_checked": NOT_OF_A_REFERENCE},
+    "csl-json": {"status_checked": NOT_OF_A_REFERENCE},
     "markdown": {
         "url": "the link of its PMID leads there",
         "mesh_terms": "read by people, who search by words",

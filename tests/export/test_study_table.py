@@ -83,6 +83,7 @@ def test_a_row_has_what_the_record_says() -> None:
         "status": "retracted",
         "decision": "excluded",
         "reason": "No placebo",
+        "decisions": "excluded: No placebo",
         "tags": "zinc; rct",
     }
 
@@ -91,7 +92,7 @@ def test_a_record_that_says_nothing_has_empty_cells() -> None:
     found = row(record())
     empty = ("design", "n", "studies_included", "population", "country", "registration", "funding", "decision", "tags")
     assert [found[name] for name in empty] == [""] * len(empty)
-    assert found["status"] == "not checked"
+    assert found["status"] == "unchecked"
     assert found["study"] == "Zinc and wounds 2020"
 
 
@@ -153,7 +154,7 @@ def test_markdown_has_a_row_a_record_and_text_from_outside_does_nothing_in_it() 
     assert written.splitlines() == [
         "| id | title |",
         "| --- | --- |",
-        "| pubmed:31000001 | a &#124; b \\<img src=x> \\![x]\\(`http://evil.example`) |",
+        "| pubmed:31000001 | `a \\| b <img src=x> ![x](http://evil.example)` |",
         "| nct:NCT09000001 | Zinc for wounds |",
     ]
 

@@ -13,6 +13,7 @@ from deepcritical_mcp.models import (
     NO_ABSTRACT,
     STATUSES,
     AuthorName,
+    CheckedRecord,
     Evidence,
     Publication,
     StatusNotice,
@@ -119,8 +120,13 @@ def test_what_a_user_calls_a_record_is_not_one() -> None:
 @pytest.mark.parametrize("one", STATUSES)
 @pytest.mark.parametrize("other", STATUSES)
 def test_the_graver_status_counts_whoever_says_it(one: Any, other: Any) -> None:
-    gravest = max(one, other, key=["ok", "notice", "superseded", "corrected", "concern", "retracted"].index)
-    for first, second in ((record(status=one), page(status=other)), (page(status=one), record(status=other))):
+    order = ["unchecked", "ok", "notice", "superseded", "corrected", "concern", "retracted"]
+    gravest = max(one, other, key=order.index)
+    days = {status: "" if status == "unchecked" else "2026-11-20" for status in order}
+    for kind, another in ((record, page), (page, record)):
+        first, second = (
+            made(status=status, status_checked=days[status]) for made, status in ((kind, one), (another, other))
+        )
         assert merged(first, second).status == gravest
     assert GRAVER.combine(one, other) == GRAVER.combine(other, one)
 
@@ -219,9 +225,34 @@ def test_three_descriptions_lose_nothing_in_any_order(three: tuple[Publication, 
     [
         ("2026-11-21", "2026-11-22", "2026-11-22"),
         ("2026-11-21", "Unknown", "2026-11-21"),
-        ("Unknown", "Unknown", "Unknown"),
+        ("Unknown", "Unknown", ""),
+        ("", "", ""),
     ],
 )
 def test_the_latest_check_of_the_status_counts(one: str, other: str, latest: str) -> None:
     for first, second in ((one, other), (other, one)):
         assert merged(record(status_checked=first), record(status_checked=second)).status_checked == latest
+
+
+@pytest.mark.parametrize("one", STATUSES)
+@pytest.mark.parametrize("other", STATUSES)
+@pytest.mark.parametrize("days", [("", ""), ("", "2026-11-20"), ("2026-11-20", "2026-11-21")])
+def test_ok_always_has_a_day_and_unchecked_never(one: Any, other: Any, days: tuple[str, str]) -> None:
+    first, second = record(status=one, status_checked=days[0]), page(status=other, status_checked=days[1])
+    for whole in (first, second, merged(first, second), merged(second, first)):
+        assert (whole.status == "ok") <= bool(whole.status_checked)
+        assert (whole.status == "unchecked") <= (not whole.status_checked)
+        assert Publication.model_validate_json(whole.model_dump_json(exclude_defaults=True)) == whole
+
+
+def test_what_an_earlier_version_kept_is_ok_only_as_of_a_day() -> None:
+    kept = record().model_dump(mode="json", exclude={"status", "status_checked"})
+    dated = Publication.model_validate({**kept, "status_checked": "2026-11-20"})
+    assert (dated.status, dated.status_checked) == ("ok", "2026-11-20")
+    for day in ({}, {"status_checked": "Unknown"}):
+        never = Publication.model_validate({**kept, "status": "ok", **day})
+        assert (never.status, never.status_checked) == ("unchecked", "")
+    trial = Publication.model_validate({**kept, "source": "trial", "pmid": "", "status_checked": "2026-11-20"})
+    assert (trial.status, trial.status_checked, trial.accessed) == ("unchecked", "", "2026-11-20")
+    checked = CheckedRecord.model_validate({"id": "pubmed:1", "status": "ok"})
+    assert (checked.status, checked.status_checked) == ("unchecked", "")

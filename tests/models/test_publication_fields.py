@@ -29,6 +29,7 @@ FULL = Publication(
     journal="Journal-name",
     journal_abbreviation="Abbreviation",
     language="ger",
+    claims=("PMID 31000003",),
     registrations=("ISRCTN77777777",),
     vernacular_title="Vernacular-title",
     issn="1111-2222",
@@ -65,6 +66,7 @@ FULL = Publication(
     screening="excluded",
     screening_reason="Screening-reason",
     screened="2026-11-23T05:00:00Z",
+    decisions=("Decision-made",),
     tags=("tag-words",),
 )
 """Each field has a value of its own that no other field's value contains."""

@@ -11,6 +11,7 @@ from deepcritical_mcp.models import (
     Publication,
     ScreeningMark,
     decision_line,
+    decision_replaced,
     decision_sentence,
     matches_mark,
     merged,
@@ -75,3 +76,24 @@ def test_the_later_of_two_decisions_holds_and_says_that_there_was_another() -> N
         assert both.screening_reason == "no outcome; merged with a description that was included"
         assert {*both.tags} == {"a", "b"}
         assert merged(both, back).screening == "", "a decision that was taken back later stays taken back"
+
+
+def test_every_decision_stays_in_the_history_whatever_is_merged() -> None:
+    old = paper(screening="included", screening_reason="large", screened="2026-01-01T00:00:00Z")  # as of version 0.2
+    assert old.history == ("2026-01-01T00:00:00Z: included: large",)
+    mark = ScreeningMark("x", "excluded", "no controls", by="alice")
+    changed = old.model_copy(update=mark.changes(old))
+    assert changed.history == (*old.history, f"{changed.screened}, alice: excluded: no controls")
+    assert decision_replaced(old, changed) == "included: large (2026-01-01T00:00:00Z)"
+    for first, second in permutations((changed, paper(journal="Wounds"), old), 2):
+        assert {*first.history, *second.history} == {*merged(first, second).history}
+    back = changed.model_copy(update=ScreeningMark("x", "undecided").changes(changed))
+    assert back.history == (*changed.history, f"{back.screened}: undecided")
+    assert ScreeningMark("x", tags=("rct",)).changes(changed).keys() == {"screened", "tags"}
+
+
+def test_what_stays_was_not_replaced() -> None:
+    assert decision_replaced(paper(), EXCLUDED) == ""
+    assert decision_replaced(EXCLUDED, EXCLUDED) == ""
+    fewer = EXCLUDED.model_copy(update={"tags": ("adults", "zinc"), "screened": "2026-01-02T00:00:00Z"})
+    assert decision_replaced(EXCLUDED, fewer) == "tags: RCT"

@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from deepcritical_mcp.reading.reader_process import read_document
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import deepcritical_mcp.reading as reading_package
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.context import AppContext
+from deepcritical_mcp.errors import UnreadableDocumentError
+from deepcritical_mcp.models import PARAGRAPH_BREAK
+from deepcritical_mcp.reading import (
+    MAX_CHARACTERS,
+    MAX_PARAGRAPHS,
+    MAX_PARTS,
+    PageReading,
+    Reading,
+    Section,
+    assembled,
+    bounded,
+    reader_process,
+)
+from deepcritical_mcp.reading.reader_process import end_readers, read_articles, read_document
+from tests.reading.jats_samples import article
+from tests.reading.pdf_files import column, pdf
 
 URL = "https://journal.example/articles/1"
 TEXT = "Metformin lowered glucose in this trial of ten thousand adults, who were followed for five years. " * 3
@@ -36,3 +66,194 @@ async def test_text_files_are_paragraphs():
     page = await read_document(content, media_type="text/plain", url=URL, charset="utf-8", seconds=60)
     assert page.reading.content == "First line goes on.\n\nSecond paragraph."
     assert [part.anchor for part in page.reading.parts] == ["s0"]
+
+
+PAGE = f"<html><body><article><p>{TEXT}</p></article></body></html>".encode()
+SLOW = b"<html><body><p " + b"".join(b"a%d='1' " % number for number in range(200_000)) + b">Text.</p>"
+"""libxml2 compares each attribute with all others."""
+has_proc = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="processes are listed on Linux only")
+
+
+def readers(parent: str = "self") -> set[int]:
+    """The reading processes of a process."""
+    found = {int(one) for path in Path(f"/proc/{parent}/task").glob("*/children") for one in path.read_text().split()}
+    return {one for one in found if b"reader_child" in Path(f"/proc/{one}/cmdline").read_bytes()}
+
+
+async def page_of(content: bytes) -> PageReading:
+    return await read_document(content, media_type="text/html", url=URL)
+
+
+@has_proc
+async def test_one_process_reads_document_after_document_until_it_is_ended():
+    end_readers()
+    await page_of(PAGE)
+    first = readers()
+    assert len(first) == 1
+    assert [one.content for one in await read_articles(article("<p>One.</p>"))] == ["One."]
+    assert readers() == first
+    end_readers()
+    assert readers() == set()
+
+
+@has_proc
+async def test_a_server_that_is_closed_leaves_no_reader():
+    app = AppContext(Settings(data_dir=None))
+    await app.services()
+    await page_of(PAGE)
+    await app.aclose()
+    assert readers() == set()
+
+
+@has_proc
+async def test_a_reader_that_was_killed_is_replaced():
+    await page_of(PAGE)
+    for one in readers():
+        os.kill(one, signal.SIGKILL)
+    assert (await page_of(PAGE)).status == "full_text"
+
+
+@has_proc
+async def test_a_slow_document_does_not_keep_others_waiting_and_ends_with_its_call(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reader_process, "QUICK", 2.0)
+    slow = anyio.Event()
+
+    async def read_slowly() -> None:
+        await page_of(SLOW)
+        slow.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read_slowly)
+        await anyio.lowlevel.checkpoint()
+        for _ in range(3):
+            assert (await page_of(PAGE)).status == "full_text"
+        assert not slow.is_set()
+        tasks.cancel_scope.cancel()
+    end_readers()
+    with anyio.fail_after(20):
+        while readers():
+            await anyio.lowlevel.checkpoint()
+
+
+@has_proc
+async def test_a_document_that_takes_too_much_memory_costs_its_process_only():
+    dense = pdf(column(["Hello world, again and again and again."] * 120_000))
+    with pytest.raises(UnreadableDocumentError, match="too much memory"):
+        await read_document(dense, media_type="application/pdf", url=URL)
+    assert readers() == set()
+    assert (await page_of(PAGE)).status == "full_text"
+
+
+READS_ON = """
+import anyio, sys
+from deepcritical_mcp.reading.reader_process import read_document
+print(flush=True)
+content = b"<html><body><p " + b"".join(b"a%d='1' " % number for number in range(200_000)) + b">Text.</p>"
+anyio.run(lambda: read_document(content, media_type="text/html", url="https://journal.example/1"))
+"""
+
+
+@has_proc
+def test_a_reader_ends_with_its_parent():
+    with subprocess.Popen([sys.executable, "-c", READS_ON], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout
+        parent.stdout.readline()
+        found = set[int]()
+        while not found:
+            found = readers(str(parent.pid))
+        parent.kill()
+    (one,) = found
+    while Path(f"/proc/{one}").exists():
+        time.sleep(0.01)
+
+
+def test_a_reader_knows_neither_the_database_nor_the_protocol():
+    code = (
+        "import sys; from deepcritical_mcp.reading import reader_child, web_page, jats, pdf; "
+        "print([one for one in ('chromadb', 'mcp', 'httpx', 'numpy') if one in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+KINDS: Mapping[str, Callable[[], bytes]] = {
+    "distinct words": lambda: b" ".join(b"w%x" % number for number in range(150_000)),
+    "one word": lambda: b"ab" * 600_000,
+    "tiny paragraphs": lambda: b"".join(b"<p>a%d" % number for number in range(12_000)),
+    "headings": lambda: b"".join(b"<h2>Part %d</h2><p>Text of it, and more.</p>" % number for number in range(2_500)),
+    "a long heading": lambda: b"<h2>" + b"Heading " * 200_000 + b"</h2><p>" + TEXT.encode() * 10,
+    "a table": lambda: b"<table>" + b"".join(b"<tr><td>%d<td>b" % number * 4 for number in range(1_000)) + b"</table>",
+    "brackets": lambda: b"(" * 1_000_000,
+    "hyphens": lambda: b"a-b, " * 200_000,
+    "spaces": lambda: b"a" + b" " * 1_000_000 + b"b",
+    "an image": lambda: b"<img src='data:image/png;base64," + b"QUJD" * 300_000 + b"'>",
+    "styles": lambda: b"<style>" + b"a{b:c}" * 200_000 + b"</style>",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_whatever_a_page_has_its_reading_has_bounds(kind: str):
+    head = b"<html><head><meta name=citation_author content='" + b"Roe, Jane; " * 30_000 + b"'></head>"
+    page = await page_of(head + b"<body><article><p>" + TEXT.encode() + b"</p><div>" + KINDS[kind]() + b"</div>")
+    reading = page.reading
+    assert len(reading.content) <= MAX_CHARACTERS
+    assert reading.content.count(PARAGRAPH_BREAK) < MAX_PARAGRAPHS
+    assert len(reading.parts) <= MAX_PARTS
+    assert all(part.start <= len(reading.content) for part in reading.parts)
+    assert (
+        len(json.dumps(reading.fields)) + sum(map(len, (title for part in reading.parts for title in part.path))) < 1e6
+    )
+
+
+LAUGHS = "".join(f"<!ENTITY a{number} '{f'&a{number - 1};' * 10}'>" for number in range(1, 20))
+
+
+@pytest.mark.parametrize(
+    ("document", "remark"),
+    [
+        (f"<!DOCTYPE article [<!ENTITY a0 'lol'>{LAUGHS}]><article><body><p>&a19; x</p></body></article>", ""),
+        ("<article><body>" + "<p>a b</p>" * 12_000 + "</body></article>", "This text is too long to be kept whole"),
+        (
+            "<article><body><sec><title>T</title><p>Text.</p>"
+            + "<sec><title>U</title><p>b</p></sec>" * 3_000
+            + "</sec>"
+            "</body></article>",
+            "This text is too long to be kept whole",
+        ),
+        (
+            "<article><body><p>x</p>"
+            + "</body><sub-article><body><p>y</p></body>" * 60
+            + "</sub-article>" * 60
+            + "</article>",
+            "",
+        ),
+        (
+            "<article><front><article-meta><contrib-group>"
+            + "".join(
+                f"<contrib contrib-type='author'><name><surname>Roe{number}</surname></name></contrib>"
+                for number in range(20_000)
+            )
+            + "</contrib-group></article-meta></front><body><p>x</p></body></article>",
+            "What it says about itself",
+        ),
+    ],
+    ids=["laughs", "paragraphs", "sections", "sub-articles", "authors"],
+)
+async def test_whatever_jats_has_its_reading_has_bounds(document: str, remark: str):
+    (reading,) = await read_articles(document.encode())
+    assert len(reading.content) <= MAX_CHARACTERS
+    assert len(reading.parts) <= MAX_PARTS
+    assert len(str(reading.fields)) < 1e6
+    assert "".join(reading.remarks).startswith(remark)
+
+
+@given(st.lists(st.lists(st.text("ab \n", max_size=12), max_size=8), max_size=6), st.integers(1, 40))
+def test_a_text_is_cut_at_its_end_only_and_its_parts_still_fit(texts: list[list[str]], most: int):
+    sections = [Section(f"s{number}", own, path=(f"Title {number}",)) for number, own in enumerate(texts)]
+    content, parts = assembled(sections)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading_package, "MAX_CHARACTERS", most)
+        cut = bounded(Reading(content, parts))
+    assert content.startswith(cut.content)
+    assert cut.parts == tuple(part for part in parts if part.start < len(cut.content)) or cut.content == content
+    assert bool(cut.remarks) == (cut.content != content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models import AuthorName, Publication
 from deepcritical_mcp.reading import Reading, Section, assembled
 from deepcritical_mcp.search.copy_check import contradiction, doubt
 
@@ -79,3 +79,11 @@ def test_the_right_number_with_an_unrelated_title_is_doubted() -> None:
     )
     assert doubt(record(), reading(BODY, "Zinc for warts", pmid="7")) == ""
     assert doubt(record("[Zink gegen Warzen.]"), other) == ""
+
+
+def test_the_right_number_with_another_title_and_another_author_is_not_the_text() -> None:
+    berg, quack = (AuthorName("Berg", "Jan"),), (AuthorName("Quack", "Quentin"),)
+    other = reading(BODY, "Statins in children with asthma", pmid="7", authors=quack)
+    assert "does not carry the title" in contradiction(record(authors=berg), RecordIds(pmid="7"), other)
+    same = reading(BODY, "Statins in children with asthma", pmid="7", authors=berg)
+    assert contradiction(record(authors=berg), RecordIds(pmid="7"), same) == ""

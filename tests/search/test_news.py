@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderUnavailableError
 from deepcritical_mcp.evidence.kept_log import search_log
 from deepcritical_mcp.models import LoggedSearch, News, Publication
@@ -175,7 +176,8 @@ async def test_a_status_that_nobody_could_be_asked_for_is_not_counted_and_is_no_
         watched.witness.error = ProviderUnavailableError("crossref", "Crossref is down.")
         found = await watched.news()
     assert (found.checked, found.is_complete) == (0, False)
-    assert any("PMID 11, PMID 12 could not be read again" in error for error in found.errors)
+    named = f"PMID 11, PMID 12 (status last asked {current_date().isoformat()}) could not be asked again"
+    assert any(named in error for error in found.errors)
     said = "the status of 2 records asked for, but nobody answered about 2 of them (pubmed:11, pubmed:12)."
     assert found.summary.endswith(said)
 

@@ -80,10 +80,15 @@ class FakePubMed(Source):
         self.records = {one.pmid: one.model_copy(update={"status_checked": TODAY}) for one in records}
         self.error = error
         self.asked: list[Sequence[str]] = []
+        self.within: list[float] = []
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         raise NotImplementedError
+
+    async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
+        self.within.append(within)
+        return await self.fetch(ids)
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         raise NotImplementedError
@@ -189,8 +194,8 @@ async def test_an_outage_is_a_remark_and_changes_nothing():
     publications, remarks = await witness.completed([record])
     assert publications == [record]
     assert remarks == (
-        "Crossref, the second witness of retractions, could not be asked about 10.5555/zinc: Crossref is unavailable "
-        "(HTTP 503).",
+        "Crossref, the second witness of retractions, could not be asked about 10.5555/zinc (status last asked "
+        f"{TODAY}): Crossref is unavailable (HTTP 503).",
     )
     _, again = await witness.completed([record])
     assert "skipped for now" in again[0]
@@ -277,7 +282,7 @@ async def test_an_outage_says_that_preprints_may_have_been_published():
     _, remarks = await Witness([service]).completed([preprint(), paper()])
     assert remarks == (
         "Crossref, the second witness of retractions and of published preprints, could not be asked about "
-        "10.1101/2020.01.01.1, 10.5555/zinc: Crossref is unavailable (HTTP 503).",
+        f"10.1101/2020.01.01.1, 10.5555/zinc (status last asked {TODAY}): Crossref is unavailable (HTTP 503).",
         "These preprints may have been published: unpublished_only leaves out only those whose records say so.",
     )
 
@@ -338,19 +343,19 @@ async def test_other_sources_ask_no_witness():
     assert service.asked == []
 
 
-async def test_status_that_is_a_day_old_is_read_again_and_nothing_else():
+async def test_status_is_asked_again_whenever_it_was_read_and_nothing_else():
     own = StatusNotice(kind="retraction", pmid="9", reference="Ann Zinc. 2021;8:1")
     pubmed = FakePubMed(paper("1", title="Another title", status="retracted", status_notices=(own,)), paper("2"))
     old = paper("1", status_checked="2020-01-01")
-    (one, two), remarks = await Witness((), pubmed).rechecked([old, paper("2")])
+    (one, two), remarks, answered, _ = await Witness((), pubmed).rechecked([old, paper("2")])
     assert (one.status, one.status_notices, one.status_checked) == ("retracted", (own,), TODAY)
     assert one.title == old.title
     assert two == paper("2")
-    assert (pubmed.asked, remarks) == ([["1"]], ())
+    assert (pubmed.asked, remarks, answered) == ([["1", "2"]], (), {0, 1})
 
 
 async def test_two_hundred_records_cost_one_request_to_pubmed():
-    papers = [paper(str(n), doi="", status_checked="Unknown") for n in range(1, 202)]
+    papers = [paper(str(n), doi="", status_checked="") for n in range(1, 202)]
     pubmed = FakePubMed(*papers)
     await Witness((), pubmed).rechecked(papers)
     assert [len(ids) for ids in pubmed.asked] == [200, 1]
@@ -359,11 +364,47 @@ async def test_two_hundred_records_cost_one_request_to_pubmed():
 async def test_status_that_cannot_be_read_again_is_a_remark():
     error = ProviderUnavailableError("pubmed", "PubMed is unavailable (HTTP 503).")
     old = paper(status_checked="2020-01-01")
-    found, remarks = await Witness((), FakePubMed(error=error)).rechecked([old])
-    assert found == [old]
+    never = paper("2", status_checked="")
+    found, remarks, answered, is_down = await Witness((), FakePubMed(error=error)).rechecked([old, paper("3"), never])
+    assert (found, [one.status for one in found]) == ([old, paper("3"), never], ["ok", "ok", "unchecked"])
     assert remarks == (
-        "The status of PMID 1 could not be read again and may be out of date: PubMed is unavailable (HTTP 503).",
+        "The status of PMID 2 (status unchecked); PMID 1 (status last asked 2020-01-01); PMID 3 (status last asked "
+        f"{TODAY}) could not be asked again and may be out of date: PubMed is unavailable (HTTP 503).",
     )
+    assert (answered, is_down) == (set(), True)
+
+
+async def test_an_answer_that_the_witness_gave_yesterday_keeps_its_day():
+    today, service = "2026-11-20", FakeWitness({"10.1101/2020.01.01.1": ()})
+    witness, old = Witness([service], today=lambda: today), preprint(status_checked="2026-11-01")
+    await witness.completed([old])
+    today = "2026-11-21"
+    (one,), _ = await witness.completed([old])
+    assert (one.status, one.status_checked) == ("ok", "2026-11-20")
+    (one,), *_ = await witness.rechecked([one])
+    assert (one.status_checked, len(service.asked)) == ("2026-11-21", 2)
+
+
+async def test_what_was_asked_for_the_part_before_is_not_asked_again():
+    pubmed, service = FakePubMed(paper()), FakeWitness({"10.5555/zinc": ()})
+    witness = Witness([service], pubmed)
+    await witness.rechecked([paper()])
+    await witness.rechecked([paper()], within=600)
+    assert len(service.asked) == 1
+    await witness.rechecked([paper()])
+    assert (len(service.asked), pubmed.within) == (2, [0.0, 600, 0.0])
+
+
+async def test_a_status_that_nobody_here_can_be_asked_for_is_told_with_its_day():
+    thesis = published("Zinc.", provider="europepmc", source="web", title="A thesis", url="https://ethos.org/1")
+    thesis = thesis.model_copy(update={"texts": (thesis.text.model_copy(update={"kind": "abstract"}),)})
+    old = thesis.with_status("ok", "2020-01-01")
+    assert (await Witness((), FakePubMed()).rechecked([thesis])).remarks == ()
+    (remark,) = (await Witness((), FakePubMed()).rechecked([old])).remarks
+    assert "(status last asked 2020-01-01) was not asked again" in remark
+    (remark,) = (await Witness().rechecked([paper(doi="")])).remarks
+    assert f"PMID 1 (status last asked {TODAY}) could not be asked again" in remark
+    assert "switched off" in remark
 
 
 async def test_when_pubmed_says_it_at_last_the_contradiction_ends():
@@ -371,7 +412,7 @@ async def test_when_pubmed_says_it_at_last_the_contradiction_ends():
     own = StatusNotice(kind="retraction", pmid="9", reference="Ann Zinc. 2021;8:1")
     pubmed = FakePubMed(paper(status="retracted", status_notices=(own,)))
     old = contested.model_copy(update={"status_checked": "2020-01-01"})
-    (one,), remarks = await Witness([FakeWitness({old.doi: (RETRACTED,)})], pubmed).rechecked([old])
+    (one,), remarks, *_ = await Witness([FakeWitness({old.doi: (RETRACTED,)})], pubmed).rechecked([old])
     assert (one.status, one.status_notices, remarks) == ("retracted", (own,), ())
 
 
@@ -380,6 +421,6 @@ async def test_what_the_witness_said_outlasts_its_outage():
     service = FakeWitness()
     service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
     old = contested.model_copy(update={"status_checked": "2020-01-01"})
-    (one,), remarks = await Witness([service], FakePubMed(paper())).rechecked([old])
+    (one,), remarks, *_ = await Witness([service], FakePubMed(paper())).rechecked([old])
     assert (one.status, one.status_notices) == ("retracted", contested.status_notices)
     assert "could not be asked" in remarks[0]

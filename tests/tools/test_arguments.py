@@ -162,3 +162,14 @@ def test_an_unknown_field_of_an_item_leads_to_the_nearest_known_one() -> None:
     message = invalid_arguments(caught.value, schema).message
     assert 'items[0].text is not a known field: did you mean "content"?' in message
     assert len(message) < 300
+
+
+WORDS = {"type": "array", "items": TEXT}
+
+
+@pytest.mark.parametrize("name", ["tags", "fields", "servers", "include_domains", "exclude_domains"])
+@pytest.mark.parametrize("written", ["a.b, c.d", "a.b;c.d", "a.b\nc.d", "a.b|c.d", ["a.b, c.d"], '["a.b", "c.d"]'])
+def test_a_list_of_names_in_one_text_is_a_list_with_a_note(name: str, written: object) -> None:
+    values, notes = read_arguments("t", {name: written}, {"properties": {name: WORDS}})
+    assert values == {name: ["a.b", "c.d"]}
+    assert f'as {name}=["a.b", "c.d"]' in notes[0]

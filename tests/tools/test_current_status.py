@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp.client import Client
 from mcp_types import TextContent
 
@@ -22,6 +23,7 @@ from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.crossref.crossref_wire import library, update, work
 from tests.sources.ncbi import Ncbi, article, ncbi, notice
 
+TODAY = current_date().isoformat()
 ZINC, COPPER = "10.5555/zinc", "10.5555/copper"
 RECORDS = {"7": article("7", "Zinc in wound repair.", doi=ZINC), "8": article("8", "Copper in bones.", doi=COPPER)}
 RETRACTED = work(ZINC, **{"updated-by": [update("10.5555/notice")]})
@@ -54,8 +56,10 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(folder: Path, works: Callable[[Asked], Answer]) -> AsyncGenerator[Desk]:
-    async with ncbi(RECORDS) as pubmed, stand_in() as crossref:
+async def desk(
+    folder: Path, works: Callable[[Asked], Answer], records: Mapping[str, str] = RECORDS
+) -> AsyncGenerator[Desk]:
+    async with ncbi(records) as pubmed, stand_in() as crossref:
         crossref.answer = works
         addresses = {"idconv_base_url": f"{pubmed.url}/idconv"}
         settings = Settings(cache_dir=folder, ncbi_base_url=pubmed.url, crossref_base_url=crossref.url, **addresses)
@@ -74,7 +78,7 @@ async def test_an_export_tells_what_the_second_witness_says_and_keeps_it(tmp_pat
         text, exported = await ours.call("export_evidence", format="markdown")
         assert "PMID 7 is marked RETRACTED by Retraction Watch, 2021-05-04 (Crossref), but not by PubMed." in text
         assert "RETRACTED" in exported["text"]
-        assert ours.ncbi.utilities == ["esearch", "efetch"]
+        assert ours.ncbi.utilities == ["esearch", "efetch", "efetch"]
         assert len(ours.crossref.asked) == 1
         shown, _ = await ours.call("get_evidence", ids=["pubmed:7"])
         assert (
@@ -83,7 +87,7 @@ async def test_an_export_tells_what_the_second_witness_says_and_keeps_it(tmp_pat
         )
         again, _ = await ours.call("export_evidence", format="ris", ids=["pubmed:7"])
         assert "but not by PubMed" in again
-        assert len(ours.crossref.asked) == 1
+        assert len(ours.crossref.asked) == 2
 
 
 async def test_a_status_that_was_read_long_ago_is_read_again_before_an_export(tmp_path: Path):
@@ -99,8 +103,6 @@ async def test_a_status_that_was_read_long_ago_is_read_again_before_an_export(tm
         store = await ours.store()
         held = await store.publications(["pubmed:7", "pubmed:8"])
         assert {one.status_checked for one in held.values()} == {current_date().isoformat()}
-        await ours.call("export_evidence", format="ris")
-        assert ours.ncbi.utilities == ["esearch", "efetch", "efetch"]
 
 
 async def test_an_outage_of_both_is_told_and_the_export_made(tmp_path: Path):
@@ -109,10 +111,11 @@ async def test_an_outage_of_both_is_told_and_the_export_made(tmp_path: Path):
         ours.ncbi.always["efetch"] = Answer(400, b"no", "text/plain")
         text, exported = await ours.call("export_evidence", format="ris")
         assert exported["count"] == 2
-        assert "The status of PMID 7, PMID 8 could not be read again and may be out of date" in text
+        assert "The status of PMID 7, PMID 8 (status last asked 2020-01-01) could not be asked again and may be" in text
         assert (
-            "Crossref, the second witness of retractions, could not be asked about 10.5555/zinc, 10.5555/copp" in text
-        )
+            "Crossref, the second witness of retractions, could not be asked about 10.5555/zinc, 10.5555/copper "
+            "(status last asked 2020-01-01)"
+        ) in text
 
 
 async def test_of_a_part_only_what_it_may_hold_is_checked(tmp_path: Path):
@@ -152,3 +155,140 @@ async def test_a_merged_paper_keeps_its_status_when_it_is_described_again(tmp_pa
         (held,) = (await store.publications(["pubmed:7"])).values()
         assert held.status == "retracted"
         assert len(held.status_notices) == 1
+
+
+RETRACTED_NOW = article(
+    "7",
+    "Zinc in wound repair.",
+    doi=ZINC,
+    types=("Journal Article", "Retracted Publication"),
+    citation=notice("RetractionIn", "J Made-up Res. 2026;10:1", "99"),
+)
+DOWN = Answer(400, b"no", "text/plain")
+DRAFT = "Zinc helps [1].\n\n## References\n\n1. Ruiz A. Zinc in wound repair. J Made-up Res. 2021. PMID: 7.\n"
+EXPORTS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"format": "bibtex"}, "RETRACTED"),
+    ({"format": "ris"}, "RETRACTED"),
+    ({"format": "csl-json"}, "RETRACTED"),
+    ({"format": "markdown"}, "RETRACTED"),
+    ({"format": "jsonl"}, '"status":"retracted"'),
+    ({"format": "bibliography"}, "RETRACTED"),
+    ({"format": "table", "output": "csv"}, "retracted"),
+    ({"format": "markdown", "fields": ["status", "status_checked"]}, "RETRACTED"),
+    ({"format": "search-log"}, "Retracted among the records | 1 |"),
+)
+EACH = pytest.mark.parametrize(("arguments", "mark"), EXPORTS, ids=str)
+
+
+@EACH
+async def test_an_export_knows_of_a_retraction_of_the_same_minute(tmp_path: Path, arguments: dict[str, Any], mark: str):
+    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
+        _, before = await ours.call("export_evidence", **arguments)
+        assert mark not in before["text"]
+        ours.ncbi.records["7"] = RETRACTED_NOW
+        _, after = await ours.call("export_evidence", **arguments)
+        assert mark in after["text"]
+        assert ours.ncbi.utilities == ["esearch", "efetch", "efetch", "efetch"]
+        assert len(ours.crossref.asked) == 2
+
+
+@EACH
+async def test_an_export_that_could_not_ask_names_the_records_and_the_day_on_which_their_status_was_last_asked(
+    tmp_path: Path, arguments: dict[str, Any], mark: str
+):
+    async with desk(tmp_path, lambda asked: Answer(403)) as ours:
+        ours.ncbi.always["efetch"] = DOWN
+        text, exported = await ours.call("export_evidence", **arguments)
+        pubmed, crossref = exported["warnings"]
+        named = f"PMID 7, PMID 8 (status last asked {TODAY}) could not be asked again"
+        assert (named in pubmed, named in text) == (True, True)
+        assert f"{ZINC}, {COPPER} (status last asked {TODAY})" in crossref
+        assert mark not in exported["text"]
+
+
+async def test_a_check_knows_of_a_retraction_of_the_same_minute_and_says_when_it_asked(tmp_path: Path):
+    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
+        _, before = await ours.call("check_citations", text=DRAFT)
+        assert (before["counts"]["verified"], before["counts"]["retracted"]) == (1, 0)
+        assert before["references"][0]["record"]["status_checked"] == TODAY
+        ours.ncbi.records["7"] = RETRACTED_NOW
+        text, after = await ours.call("check_citations", text=DRAFT)
+        assert after["references"][0]["record"]["status"] == "retracted"
+        assert after["counts"]["retracted"] == 1
+        assert f"Records: status last asked {TODAY}." in text
+        assert ours.ncbi.utilities == ["esearch", "efetch", "efetch", "efetch"]
+
+
+async def test_a_check_that_could_not_ask_says_when_the_status_was_last_asked(tmp_path: Path):
+    async with desk(tmp_path, lambda asked: Answer(403)) as ours:
+        ours.ncbi.always["efetch"] = DOWN
+        _, report = await ours.call("check_citations", text=DRAFT)
+        assert any(f"PMID 7 (status last asked {TODAY}) could not be asked again" in one for one in report["errors"])
+        await ours.age()
+        text, report = await ours.call("check_citations", text=DRAFT)
+        assert report["references"][0]["record"]["status_checked"] == "2020-01-01"
+        assert "Records: status last asked 2020-01-01." in text
+
+
+async def test_a_report_that_is_shown_again_has_the_status_that_its_records_have_now(tmp_path: Path):
+    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
+        await ours.call("check_citations", text=DRAFT)
+        ours.ncbi.records["7"] = RETRACTED_NOW
+        _, exported = await ours.call("export_evidence", format="markdown")
+        assert "1 reference: 1 verified; 1 retracted" in exported["text"]
+        shown = await ours.client.read_resource(f"report://{ours.session_id}")
+        assert "**RETRACTED**" in str(shown.contents[0])
+
+
+async def test_twenty_two_records_cost_one_request_of_each_service(tmp_path: Path):
+    many = {str(n): article(str(n), f"Metal number {n} in soil.", doi=f"10.5555/{n}") for n in range(101, 123)}
+    listed = (f"{n - 100}. Metal number {n} in soil. J Made-up Res. 2021. PMID: {n}.\n" for n in range(101, 123))
+    draft = f"Soil [1-22].\n\n## References\n\n{''.join(listed)}"
+    async with desk(tmp_path, library(), many) as ours:
+        await ours.call("pubmed_search", query="soil", max_results=22)
+        for tool, arguments in (
+            ("export_evidence", {"format": "ris"}),
+            ("check_citations", {"text": draft}),
+            ("check_citations", {"text": draft, "session_id": "new"}),
+        ):
+            ours.ncbi.server.asked.clear()
+            ours.crossref.asked.clear()
+            _, answer = await ours.call(tool, **arguments)
+            assert (ours.ncbi.utilities, len(ours.crossref.asked)) == (["efetch"], 1), arguments
+        assert answer["counts"]["verified"] == 22
+
+
+async def test_a_further_part_of_an_export_asks_nobody_again(tmp_path: Path):
+    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
+        await ours.call("export_evidence", format="markdown")
+        asked = len(ours.ncbi.utilities), len(ours.crossref.asked)
+        await ours.call("export_evidence", format="markdown", offset=1)
+        assert (len(ours.ncbi.utilities), len(ours.crossref.asked)) == asked
+
+
+async def test_a_note_alone_is_exported_with_the_status_that_its_paper_has_now(tmp_path: Path):
+    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
+        _, added = await ours.call("add_evidence", items=[{"content": "My thoughts on zinc.", "pmid": "7"}])
+        ours.ncbi.records["7"] = RETRACTED_NOW
+        _, exported = await ours.call("export_evidence", format="jsonl", ids=[added["added"][0]["id"]])
+        assert '"status":"retracted"' in exported["text"]
+
+
+async def test_what_nobody_is_asked_about_is_unchecked_and_all_else_has_its_day(tmp_path: Path):
+    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
+        page = {
+            "content": "Zinc is a metal.",
+            "title": "Zinc facts",
+            "url": "https://example.org/zinc",
+            "source": "web",
+        }
+        await ours.call("add_evidence", items=[{"content": "A thought of mine."}, page])
+        _, listed = await ours.call("list_evidence")
+        days = {(one["source"], one["status"], one.get("status_checked", "")) for one in listed["items"]}
+        assert days == {("pubmed", "ok", TODAY), ("user", "unchecked", ""), ("web", "unchecked", "")}
+        for status, count in (("ok", 2), ("unchecked", 2)):
+            _, filtered = await ours.call("list_evidence", status=status)
+            assert filtered["matching"] == count
+        text, shown = await ours.call("get_evidence", ids=["pubmed:7"])
+        assert shown["evidence"][0]["citation"]["status_checked"] == TODAY
+        assert f"status last asked {TODAY}" in text

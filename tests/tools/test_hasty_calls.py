@@ -90,7 +90,8 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
             "aetiology": "etiology",
         }.items()
     ),
-    (of_pubmed(age_group="any", study_filter="all"), {"query": Q, "age_group": "", "study_filter": ""}),
+    (of_pubmed(age_group="all ages", study_filter="all"), {"query": Q, "age_group": "any", "study_filter": "none"}),
+    (("trial_search", {"query": Q, "study_type": "all"}), {"query": Q, "study_type": "any"}),
     (of_pubmed(since="2015"), {"query": Q, "min_date": "2015"}),
     (of_pubmed(min_date="since 2015"), {"query": Q, "min_date": "2015"}),
     (of_pubmed(num_articles=5), {"query": Q, "max_results": 5}),
@@ -218,6 +219,13 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
         for written in ("schoolchildren", "young adults", "pregnant", "5-10")
     ),
 ]
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "null", None])
+def test_an_empty_text_in_place_of_a_word_is_not_given(schemas: Schemas, nothing: str | None) -> None:
+    for tool, schema in schemas.items():
+        words = [name for name, one in schema["properties"].items() if "enum" in one and name != "format"]
+        assert read_arguments(tool, dict.fromkeys(words, nothing), schema) == ({}, [])
 
 
 @pytest.mark.parametrize(("call", "told"), REFUSED, ids=lambda value: str(value)[:90])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -21,7 +21,8 @@ from deepcritical_mcp.models import (
     SearchResult,
     StatusNotice,
 )
-from deepcritical_mcp.text import inert
+from deepcritical_mcp.text import clean_line, clean_text, inert, quoted_lines
+from deepcritical_mcp.tools.quoting import quoted_passage
 from deepcritical_mcp.tools.render import to_markdown
 from tests.publications import published
 
@@ -48,7 +49,7 @@ HARMLESS = {
     *("inline", "text", "text_special", "code_inline", "softbreak", "hardbreak", "em_open", "em_close"),
     *("s_open", "s_close", "paragraph_open", "paragraph_close"),
 }
-OURS = {"heading_open", "heading_close", "blockquote_open", "blockquote_close", "strong_open", "strong_close"}
+OURS = {"heading_open", "heading_close", "blockquote_open", "blockquote_close", "strong_open", "strong_close", "fence"}
 
 
 def tokens(parser: MarkdownIt, text: str) -> Iterator[Token]:
@@ -86,7 +87,7 @@ def test_a_parser_that_makes_links_of_addresses_finds_none() -> None:
 
 @given(hostile())
 def test_no_mixture_of_attacks_does_anything(text: str) -> None:
-    lines = "\n".join(f"> {line}" for line in inert(text).split("\n"))
+    lines = "\n".join(quoted_lines(text))
     for parser in PARSERS:
         assert {token.type for token in tokens(parser, f"# {inert(text.replace(chr(10), ' '))}\n\n{lines}")} <= (
             HARMLESS | OURS
@@ -105,25 +106,29 @@ def test_a_mark_of_ours_cannot_be_forged() -> None:
     assert page.content == f"It works. ({forged[1:]} […]"
     text = to_markdown(SearchResult(session_id="rs_0", query="x", evidence=(page,)))
     assert "[… 400" not in text
-    assert "**" not in text
+    assert "strong_open" not in {token.type for token in tokens(PARSERS[0], text)}
 
 
-def test_addresses_are_code_and_never_become_links() -> None:
-    assert inert("See https://example.org/a_b?c=d.") == "See `https://example.org/a_b?c=d`."
-    assert inert("Write to a.b@example.org, or www.example.org!") == "Write to `a.b@example.org`, or `www.example.org`!"
+def test_what_is_active_stands_in_code_as_a_whole() -> None:
+    assert inert("See https://example.org/a_b?c=d.") == "`See https://example.org/a_b?c=d.`"
+    assert inert("`a`\nb") == "`` `a` b ``"
+    assert quoted_lines("It is `x`.\nPlain [1].\n[a]: b") == [
+        *("> ```", "> It is `x`.", "> ```", "> Plain [1].", "> ```", "> [a]: b", "> ```"),
+    ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "A difference (p<0.05; 95% CI [1.2-3.4]) of n < 3, HLA-B*57:01, 5 mg/kg & more.",
-        "[No abstract]",
-        "Metformin [Glucophage] (500 mg) lowers HbA1c_x.",
-        "See doi:10.1016/j.it.2020.01, e.g. 1.5 mg.kg-1 in the U.S. (p.Ala12, J. Am. Med. Assoc.2020; and/or).",
-        "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2",
-        "A protease inhibitor.NOTE: it is new. Per guidance.We suggest cells.the/other drug.with/without food.",
-    ],
+SCIENCE = (
+    "A difference (p<0.05; 95% CI [1.2-3.4]) of n < 3, HLA-B*57:01, 5 mg/kg & more.",
+    "[No abstract]",
+    "Metformin [Glucophage] (500 mg) lowers HbA1c_x.",
+    "See doi:10.1016/j.it.2020.01, e.g. 1.5 mg.kg-1 in the U.S. (p.Ala12, J. Am. Med. Assoc.2020; and/or).",
+    "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2",
+    "A protease inhibitor.NOTE: it is new. Per guidance.We suggest cells.the/other drug.with/without food.",
+    "Registered (ClinicalTrials.gov: NCT00000620); ~5 to ~10 mg, p<0.01**, 3* to 5*.",
 )
+
+
+@pytest.mark.parametrize("text", SCIENCE)
 def test_science_stays_as_it_is(text: str) -> None:
     assert inert(text) == text
 
@@ -168,4 +173,68 @@ def test_no_field_of_an_answer_is_active(text: str) -> None:
     ):
         for parser in PARSERS:
             types = {token.type for token in tokens(parser, to_markdown(result))}
-            assert not types & {"image", "link_open", "html_inline", "html_block", "fence", "code_block"}
+            assert not types & {"image", "link_open", "html_inline", "html_block", "code_block"}
+
+
+def shown(parser: MarkdownIt, markdown: str) -> str:
+    """What a reader sees, and copies, of blocks: their lines."""
+    lines: list[str] = []
+    for token in parser.parse(markdown):
+        if token.type == "inline":
+            parts = ("\n" if one.type in ("softbreak", "hardbreak") else one.content for one in token.children or ())
+            lines += "".join(parts).split("\n")
+        if token.type in ("fence", "code_block"):
+            lines += token.content.removesuffix("\n").split("\n")
+    return "\n".join(line for line in lines if line)
+
+
+def anything() -> st.SearchStrategy[str]:
+    return st.one_of(hostile(), st.text(max_size=60), st.lists(st.sampled_from(SCIENCE), max_size=4).map(" \n".join))
+
+
+@given(anything())
+@example("a *b\nc* d")
+@example("    code\n\n\ttab \n- x\n\n1) y")
+@example("See [a\nb]: /c\n`d\n`e")
+@example("| a |\n| --- |\n| *b* |")
+def test_a_quotation_is_the_source_s_text_as_it_is_read_and_as_it_is_copied(text: str) -> None:
+    text = clean_text(text)
+    for lines in (quoted_lines(text), quoted_lines(text, "  ")):
+        copied = [line.lstrip().removeprefix("> ") for line in lines]
+        assert "\n".join(line for line in copied if not re.fullmatch("`{3,}", line) or line in text.split("\n")) == text
+        for parser in PARSERS:
+            assert shown(parser, "\n".join(lines)) == "\n".join(line for line in text.split("\n") if line)
+            assert {token.type for token in tokens(parser, "\n".join(lines))} <= HARMLESS | OURS
+
+
+@given(anything())
+def test_a_line_is_the_source_s_text_as_it_is_read_and_as_it_is_copied(text: str) -> None:
+    line = clean_line(text)
+    assert line in inert(line)
+    for parser in PARSERS:
+        assert shown(parser, f"# {inert(line)}") == line
+        assert shown(parser, f"- {inert(line)}") == line
+
+
+@given(anything(), anything())
+def test_both_forms_of_an_answer_have_the_text_of_a_record_as_it_is(text: str, second: str) -> None:
+    source = clean_text(f"x{text}\n{second}")
+    piece = Evidence.of(published(source, source="web", title="t", url="http://x.y/", provider="p"))
+    assert piece.content == source
+    told = to_markdown(EvidenceList(session_id="rs_0", evidence=(piece,), next_step="Read on."))
+    for line in source.split("\n"):
+        assert f"\n> {line}\n" in told
+
+
+@given(st.lists(anything(), min_size=1, max_size=4))
+def test_a_passage_with_a_table_is_the_source_s_text(cells: list[str]) -> None:
+    row = " | ".join(clean_line(cell).replace("|", "\\|") for cell in cells)
+    table = f"| {row} |\n|{' --- |' * len(cells)}\n| {row} |"
+    lines = quoted_passage(f"{table}\n\nx{row}")
+    for cell in (*row.split(" | "), f"> x{row}"):
+        assert cell.strip() in "\n".join(lines)
+    for parser in PARSERS:
+        tables = {
+            f"{part}_{end}" for part in ("table", "thead", "tbody", "tr", "th", "td") for end in ("open", "close")
+        }
+        assert {token.type for token in tokens(parser, "\n".join(lines))} <= HARMLESS | OURS | tables

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -205,6 +207,16 @@ async def test_a_note_warns_of_its_retracted_paper_and_is_neither_counted_nor_sc
     assert "The paper that this note is on is marked **RETRACTED**." in read
 
 
+@pytest.mark.parametrize("word", ["", "unchanged", "Unchanged", "none"])
+async def test_a_decision_that_is_not_given_changes_none(word: str) -> None:
+    async with opened() as desk:
+        await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "fits PICO"})
+        answer, _ = await desk.mark({"id": desk.ids[0], "decision": word, "tags": ["rct"]})
+        assert answer["decided"][0]["decision"] == "included: fits PICO; tags: rct"
+        await desk.mark({"id": desk.ids[0], "decision": word, "include": False, "reason": "no controls"})
+        assert await desk.decision(desk.ids[0]) == "excluded: no controls; tags: rct"
+
+
 @pytest.mark.parametrize("word", ["maybe", "unclear", "Unsure", "pending"])
 async def test_a_third_verdict_is_refused_and_erases_no_decision(word: str) -> None:
     async with opened() as desk:
@@ -327,3 +339,47 @@ async def test_a_hundred_long_reasons_fit_into_an_answer() -> None:
         answer, text = await desk.mark(*marks)
         assert len(answer["decided"]) == 100
         assert len(text) < 32_000
+
+
+async def test_a_decision_that_replaces_another_says_so_and_keeps_it() -> None:
+    async with opened() as desk:
+        await desk.mark({"id": desk.ids[0], "decision": "excluded", "reason": "no controls", "tags": ["rct"]})
+        answer, text = await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "has controls"})
+        (decided,) = answer["decided"]
+        assert decided["decision"] == "included: has controls; tags: rct"
+        assert re.fullmatch(r"excluded: no controls \(20..-..-..T..:..:..Z\)", decided["replaced"])
+        assert f"is now included: has controls; tags: rct, no longer {decided['replaced']}" in text
+        answer, _ = await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "has controls"})
+        assert "replaced" not in answer["decided"][0], "nothing was"
+        session = answer["session_id"]
+        await desk.call("clear_session", session_id=session, ids=desk.ids[:1])
+        await desk.call("clear_session", session_id=session, undo=True)
+        found, text = await desk.call("get_evidence", ids=desk.ids[:1])
+        made = [line.partition("Z: ")[2] for line in found["evidence"][0]["details"] if line.startswith("Decided 20")]
+        assert made == ["excluded: no controls", "included: has controls"]
+        assert all(f"Z: {one}\n" in text for one in made)
+        exported, _ = await desk.call("export_evidence", format="jsonl")
+        rows = [json.loads(line) for line in exported["text"].splitlines()]
+        assert sorted(len(row.get("decisions", ())) for row in rows) == [0, 2]
+        table, _ = await desk.call("export_evidence", format="table", fields=["id", "decisions"])
+        assert "Z: excluded: no controls; 20" in table["text"]
+
+
+async def test_two_items_of_one_call_say_what_each_replaces() -> None:
+    async with opened() as desk:
+        both = ({"id": desk.ids[0], "decision": "included"}, {"id": desk.ids[0], "tags": ["a"]})
+        await desk.mark({"id": desk.ids[0], "decision": "excluded", "tags": ["b"]})
+        answer, _ = await desk.mark(*both)
+        assert [one["replaced"].partition(" (")[0] for one in answer["decided"]] == ["excluded", "tags: b"]
+
+
+@pytest.mark.parametrize(
+    "tags", ["in vitro, prostate", ["in vitro, prostate"], "in vitro; prostate", "in vitro\nprostate"]
+)
+async def test_tags_in_one_text_are_several_with_a_note(tags: object) -> None:
+    async with opened() as desk:
+        answer, text = await desk.mark({"id": desk.ids[0], "tags": tags})
+        listed, _ = await desk.call("list_evidence")
+        assert listed["items"][0]["tags"] == ["in vitro", "prostate"]
+        assert '"tags": ["in vitro", "prostate"]' in answer["warnings"][0]
+        assert '"tags": ["in vitro", "prostate"]' in text

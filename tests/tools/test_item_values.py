@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.tools.add_evidence import EvidenceItem
 from deepcritical_mcp.tools.arguments import read_arguments
@@ -67,6 +68,40 @@ def test_a_list_of_any_numbers_is_as_many_items() -> None:
         {"reference": "Ruiz A. Zinc. 2021."},
         {"reference": "Berg J. Iron. 2020."},
     ]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "24451147, 32048627",
+        "24451147; 32048627",
+        "24451147\n32048627",
+        "PMID: 24451147 and PMID 32048627",
+        ["24451147", "32048627"],
+        ["24451147, 32048627"],
+        [24451147, 32048627],
+        "[24451147, 32048627]",
+        [{"content": "24451147, 32048627"}],
+    ],
+)
+def test_identifiers_in_place_of_items_are_looked_up_with_a_note(written: object) -> None:
+    values, notes = read_arguments("add_evidence", {"items": written}, SCHEMA)
+    assert values == {"items": [{"pmid": "24451147"}, {"pmid": "32048627"}]}
+    assert 'as items=[{"pmid": "24451147"}, {"pmid": "32048627"}]' in notes[0]
+
+
+def test_identifiers_of_several_kinds_are_looked_up_and_what_has_other_words_is_a_note() -> None:
+    assert read(items="NCT00000620; PMC1790863, doi:10.1000/zinc https://who.example/zinc") == [
+        {"nct": "NCT00000620"},
+        {"pmcid": "PMC1790863"},
+        {"doi": "10.1000/zinc"},
+        {"url": "https://who.example/zinc"},
+    ]
+    for note in ("24451147 disagrees with 32048627", "Zinc, iron", "In 2021, 24451147 patients"):
+        assert read(items=note) == [{"content": note}]
+    with pytest.raises(InvalidInputError, match="can be a note, items=") as caught:
+        read(items="12, 15")
+    assert 'items=[{"content": "12, 15"}], or PMIDs, items=[{"pmid": "12"}]' in caught.value.message
 
 
 def test_the_note_on_a_long_list_shows_what_was_read_otherwise() -> None:

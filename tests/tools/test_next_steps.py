@@ -111,4 +111,4 @@ async def test_in_an_empty_session_the_first_thing_is_to_search(tool: str) -> No
     async with Client(fake_server()) as client:
         result = await client.call_tool(tool, {"query": "x"} if tool == "semantic_search" else {})
     assert result.structured_content
-    assert result.structured_content["next_step"].startswith("This session has no evidence yet")
+    assert result.structured_content["next_step"].startswith("This session is new and empty. Search first")

@@ -65,17 +65,6 @@ async def test_what_pubmed_does_not_confirm_is_the_user_s_note(
     assert kept["id"].startswith("text:")
 
 
-async def test_a_page_s_pmid_is_said_to_be_unchecked_until_the_record_is_there(tmp_path: Path) -> None:
-    page = {"content": MADE_UP, "source": "web", "pmid": "11", "title": "Zinc in wound repair."}
-    async with connected(tmp_path, efetch(article("11"))) as (client, _):
-        before = await called(client, "add_evidence", items=[page])
-        await called(client, "add_evidence", items=[{"content": ABSTRACT, "source": "pubmed", "pmid": "11"}])
-        after = await called(client, "add_evidence", items=[page])
-    (warning,) = before["warnings"]
-    assert warning.startswith("Not compared with PubMed: item 0 (PMID 11).")
-    assert (after["duplicates"][0]["duplicate_of"], after["warnings"]) == ("pubmed:11", [])
-
-
 async def test_what_pubmed_confirms_is_its_own_record(tmp_path: Path) -> None:
     claim = {"content": ABSTRACT, "source": "pubmed", "pmid": "11", "title": "My title", "authors": ["Smith J"]}
     async with connected(tmp_path, efetch(article("11"))) as (client, _):

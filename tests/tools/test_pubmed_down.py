@@ -9,10 +9,9 @@ import httpx
 import pytest
 from mcp.client import Client
 
-from deepcritical_mcp.models import Publication, StatusNotice
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.witness import Witness
-from deepcritical_mcp.tools.call_session import BESIDE
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.search.lookup_fakes import FakeRecords
@@ -53,10 +52,10 @@ async def test_a_retraction_that_only_pubmed_knows_is_found_as_soon_as_it_answer
         assert f"Item 0: {MISSING}" in text
         assert answer["rejected"] == []
         held = await held_by(ours)
-        assert (held.id, held.status_checked, held.known_status) == (f"doi:{IRON}", "Unknown", None)
+        assert (held.id, held.status_checked, held.status) == (f"doi:{IRON}", "", "unchecked")
         text, _ = await ours.call("export_evidence", format="ris", session_id=ours.session_id)
         assert NEVER in text
-        assert (await held_by(ours)).known_status is None
+        assert (await held_by(ours)).status == "unchecked"
 
         del ours.ncbi.always[utility]
         text, _ = await ours.call("add_evidence", items=[item], session_id=ours.session_id)
@@ -78,7 +77,7 @@ async def test_records_that_await_pubmed_are_not_ok(tmp_path: Path):
         _, listed = await ours.call("list_evidence", status="retracted", session_id=ours.session_id)
         assert listed["next_step"] == (
             'No evidence here has the status "retracted". export_evidence also asks Crossref, the second witness of '
-            f"retractions. The status of 1 item was never checked. {BESIDE}"
+            "retractions. The status of 1 item was never checked."
         )
 
 
@@ -87,7 +86,7 @@ async def test_what_crossref_says_does_not_stand_for_pubmed(tmp_path: Path):
     async with desk(tmp_path, library(corrected)) as ours:
         await added_while_down(ours, "esearch", {"doi": IRON})
         held = await held_by(ours)
-        assert (held.status, held.status_checked, len(held.status_notices)) == ("corrected", "Unknown", 1)
+        assert (held.status, held.status_checked, len(held.status_notices)) == ("corrected", "", 1)
 
 
 def elsewhere(**fields: Any) -> Publication:
@@ -165,15 +164,9 @@ async def test_a_partial_retraction_is_called_so(tmp_path: Path):
         assert "CORRECTED (notice: partial retraction, doi:10.5555/part" in shown.replace("`", "")
 
 
-async def test_an_old_status_of_another_source_is_called_old():
+async def test_of_a_registration_nobody_is_asked_whether_it_is_in_order():
     trial = Publication.of(
-        "registration", "A trial.", provider="trials", source="trial", title="T", nct="NCT00000001"
-    ).model_copy(update={"status_checked": "2020-02-02"})
-    mine = Publication.of("note", "A note.", provider="user", source="user", title="N", status_checked="2020-01-01")
-    _, remarks = await Witness().rechecked([trial, mine])
-    assert remarks == (
-        "The status of nct:NCT00000001 is as of 2020-02-02 or later: only PubMed's records are read again.",
+        "registration", "A trial.", provider="trials", source="trial", title="T", nct="NCT00000001", status="ok"
     )
-    fresh = trial.model_copy(update={"status_checked": "2999-01-01"})
-    told = StatusNotice(kind="result", pmid="7")
-    assert (await Witness().rechecked([fresh, fresh.model_copy(update={"status_notices": (told,)})]))[1] == ()
+    checked = await Witness().rechecked([trial])
+    assert (trial.status, checked.publications, checked.remarks) == ("unchecked", [trial], ())

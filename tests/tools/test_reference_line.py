@@ -20,7 +20,7 @@ def test_the_readable_form_shows_the_reference_and_links_but_no_url_that_repeats
     address = "`https://pubmed.ncbi.nlm.nih.gov/37385249/`"
     assert f"\nPublished as PMID 37385249 {address} (Cell. 2023;186(15):3307-24.)\nReference: " in shown
     assert (
-        "\nPreprint · GENBANK AF0 · GENBANK AF1 · GENBANK AF2 · GENBANK AF3 · GENBANK AF4 · and 2 more numbers\n"
-        in shown
+        "\nPreprint · GENBANK AF0 · GENBANK AF1 · GENBANK AF2 · GENBANK AF3 · GENBANK AF4 · and 2 more numbers · "
+        "status unchecked\n" in shown
     )
     assert "/12140307/" not in shown

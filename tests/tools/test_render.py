@@ -75,7 +75,9 @@ def test_a_search_says_what_was_found_where_and_what_to_do_next() -> None:
 def test_a_search_of_the_session_says_that_it_is_one() -> None:
     searched = SearchResult(session_id="rs_1", query="cure", evidence=(retracted(),), total_found=7)
     assert to_markdown(searched).startswith("# 1 of the session's 7 items of evidence for: cure\n")
-    assert to_markdown(SearchResult(session_id="rs_1", query="cure")).startswith("# 0 of 0 results for: cure\n")
+    assert to_markdown(SearchResult(session_id="rs_1", query="cure")).startswith(
+        "# 0 of the session's 0 items of evidence for: cure\n"
+    )
 
 
 def test_a_name_from_outside_cannot_pass_for_a_line_of_ours() -> None:

@@ -73,6 +73,11 @@ GEMINI = set(
     """type format title description default items min_items max_items enum properties required minimum maximum
     min_length max_length pattern""".split()
 )
+# The API itself: `parameters.properties[study_filter].enum[0]: cannot be empty`.
+# OpenAI's strict mode and Anthropic's strict tools: what a converter cannot drop without changing what is valid.
+# Anthropic: `minItems` of 0 or 1 only, no bounds of numbers and lengths, which its SDK moves into the description.
+STRICT = {"type", "description", "properties", "required", "items", "enum", "additionalProperties"}
+DROPPED = {"default", "minimum", "maximum", "minItems", "maxItems"}
 # openai-agents 0.24 `ensure_strict_json_schema`: an object must not admit further properties; Chat Completions and
 # langchain-openai: a name of at most 64 such characters, and a description of at most 1,024.
 OPENAI_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -98,6 +103,12 @@ async def test_the_converters_of_other_vendors_take_every_schema(profile: Profil
             assert isinstance(node["type"], str)
             assert node["type"] != "array" or node["items"]
             assert node["type"] != "object" or node["properties"]
-            assert "enum" not in node or set(map(type, node["enum"])) == {str}
+            assert set(node) <= STRICT | DROPPED
+            assert node.get("minItems", 0) <= 1
+            assert "default" not in node or not node.get("enum") or node["default"] in node["enum"]
+            assert all(isinstance(word, str) and word.strip() for word in node.get("enum", ()))
+            assert set(node.get("required", ())) <= node.get("properties", {}).keys()
         for node in nodes(tool.output_schema or {}):
             assert isinstance(node["type"], str)
+            assert set(node) <= STRICT
+            assert all(isinstance(word, str) and word.strip() for word in node.get("enum", ()))

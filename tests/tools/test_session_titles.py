@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import anyio
 import pytest
 from mcp.client import Client
 from mcp_types import CallToolResult, PromptReference, TextResourceContents
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.kept_sessions import KeptSession
+from deepcritical_mcp.tools.call_session import BESIDE
 from deepcritical_mcp.tools.session_titles import unknown_title, with_words
 from deepcritical_mcp.tools.values import understood
 from tests.fakes import FakeSearch, fake_server
@@ -143,10 +145,17 @@ async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path:
     assert [one["title"] for one in chosen["sessions"]] == ["topic 7"]
 
 
-async def test_the_first_session_that_a_connection_names_is_the_one_it_continues(tmp_path: Path) -> None:
+async def test_the_last_session_that_a_call_names_is_the_one_that_the_next_call_continues(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
+        first = await call(client, "pubmed_search", query="zinc")
         opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
         assert (await call(client, "list_evidence"))["session_id"] == opened["session_id"]
+        named = await call(client, "list_evidence", session_id="zinc")
+        assert (await call(client, "list_evidence"))["session_id"] == first["session_id"]
+        ids = [opened["added"][0]["id"]]
+        await call(client, "clear_session", session_id=opened["session_id"], ids=ids)
+        assert (await call(client, "list_evidence"))["session_id"] == opened["session_id"]
+    assert not any(BESIDE in one["next_step"] for one in (first, opened, named))
     async with client_of(tmp_path) as client:
         await client.read_resource(f"evidence://{opened['session_id']}")
         assert not (await call(client, "list_sessions"))["session_id"]
@@ -154,18 +163,76 @@ async def test_the_first_session_that_a_connection_names_is_the_one_it_continues
         assert (await call(client, "pubmed_search", query="zinc"))["session_id"] == opened["session_id"]
 
 
-async def test_a_session_next_to_the_connections_own_says_that_it_must_be_named(tmp_path: Path) -> None:
+async def test_a_session_that_was_brought_back_is_continued(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        own = await call(client, "pubmed_search", query="zinc")
-        other = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
-        named = await call(client, "list_evidence", session_id="long covid")
-        assert (await call(client, "list_evidence"))["session_id"] == own["session_id"]
-        await call(client, "clear_session", session_id=own["session_id"])
-        await call(client, "list_evidence", session_id="long covid")
-        assert (await call(client, "list_evidence"))["session_id"] == other["session_id"]
-    hint = "Calls without session_id continue another session."
-    assert [hint in one["next_step"] for one in (own, other, named)] == [False, True, True]
-    assert f'Pass session_id="{other["session_id"]}"' in other["next_step"]
+        opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
+        await call(client, "clear_session", session_id=opened["session_id"])
+        assert (await call(client, "list_evidence"))["session_id"] != opened["session_id"]
+        await call(client, "clear_session", session_id=opened["session_id"], undo=True)
+        assert (await call(client, "list_evidence"))["session_id"] == opened["session_id"]
+
+
+async def test_a_call_that_ends_after_another_one_named_a_session_says_that_its_own_must_be_named(
+    tmp_path: Path,
+) -> None:
+    searching, named = anyio.Event(), anyio.Event()
+
+    async def wait() -> None:
+        searching.set()
+        await named.wait()
+
+    found: list[dict[str, Any]] = []
+
+    async def search() -> None:
+        found.append(await call(client, "pubmed_search", query="zinc"))
+
+    literature = FakeSearch((PAPER,), behavior=wait)
+    server = fake_server(settings=Settings(data_dir=tmp_path), literature=literature)
+    async with Client(server) as client, anyio.create_task_group() as calls:
+        calls.start_soon(search)
+        await searching.wait()
+        await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
+        named.set()
+    await server.app.aclose()
+    assert BESIDE in found[0]["next_step"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("semantic_search", {"query": "pacing"}),
+        ("list_evidence", {}),
+        ("get_evidence", {"ids": ["text:1"]}),
+        ("export_evidence", {"format": "bibtex"}),
+        ("export_evidence", {"format": "search-log"}),
+        ("export_evidence", {"format": "markdown", "save": True}),
+        ("add_evidence", {"items": [{"id": "pubmed:1", "decision": "included"}]}),
+    ],
+)
+async def test_who_comes_back_and_reads_without_an_id_hears_that_the_session_is_new_and_which_ones_are_kept(
+    tmp_path: Path, tool: str, arguments: dict[str, object]
+) -> None:
+    async with client_of(tmp_path) as client:
+        for title in ("iron", "zinc", "copper", "long covid"):
+            latest = await call(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
+    async with client_of(tmp_path) as client:
+        told = await client.call_tool(tool, arguments)
+    structured: dict[str, Any] = told.structured_content or {}
+    for form in (text_of(told), structured["error"]["message"] if told.is_error else structured["next_step"]):
+        assert "This session is new and empty. Kept before, last used first: " in form
+        assert f'"long covid", {latest["session_id"]}, 1 item, last used 20' in form
+        assert '; "copper", rs_' in form
+        assert "list_sessions lists all." in form
+        assert f'pass session_id="{latest["session_id"]}"' in form
+    assert "0 of 0 results" not in text_of(told)
+
+
+async def test_a_session_from_which_everything_was_removed_is_empty_but_not_new(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        added = await call(client, "add_evidence", items=NOTE)
+        await call(client, "clear_session", session_id=added["session_id"], ids=[added["added"][0]["id"]])
+        told = await call(client, "semantic_search", query="pacing")
+    assert told["next_step"].startswith("This session is empty. Search first, or use add_evidence.")
 
 
 async def test_an_empty_list_of_ids_is_no_obstacle_to_undoing_a_deletion(tmp_path: Path) -> None:

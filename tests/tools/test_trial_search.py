@@ -167,7 +167,7 @@ async def test_the_papers_of_a_trial_are_told_apart_by_who_named_them(tmp_path: 
     assert "Papers: 3 named by the sponsor, 1 found by NLM's matching." in text
     assert "11000001" not in text
     assert 'add_evidence(items=[{"pmid": …}])' in found["next_step"]
-    assert found["evidence"][0]["citation"]["status"] == "ok"
+    assert found["evidence"][0]["citation"]["status"] == "unchecked"
 
 
 async def test_of_many_papers_the_rest_is_a_call_away(tmp_path: Path):

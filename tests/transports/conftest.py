@@ -182,9 +182,7 @@ def serving(tmp_path: Path) -> Serving:
         )
         listener = listen("127.0.0.1", 0)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        application = HttpApplication(
-            DeepCriticalServer(app, middleware=[calls.observer]), app, calls, app.settings.public_url or url
-        )
+        application = HttpApplication(DeepCriticalServer(app, middleware=[calls.observer]), app, calls, url)
         server = HttpServer(application, app.settings)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listener])

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.evidence.locker import locked
+from tests.transports.odd_messages import ODD_MESSAGES
 from tests.transports.processes import HANGING_CALL, hanging_source, hung_disk
 
 HEAVY = (
@@ -122,6 +123,54 @@ def test_junk_on_stdin_does_not_end_the_server(tmp_path: Path) -> None:
             assert process.stdout
             answers.append(json.loads(process.stdout.readline()))
     assert answers[-1]["result"] == {}
+
+
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-11-25"])
+def test_every_message_that_has_an_id_gets_an_answer(tmp_path: Path, version: str) -> None:
+    with server(tmp_path) as process:
+        greet(process, version)
+        assert process.stdin
+        assert process.stdout
+        for case, (sent, number) in ODD_MESSAGES.items():
+            os.write(process.stdin.fileno(), (sent if isinstance(sent, bytes) else sent.encode()) + b"\n")
+            tell(process, {"id": "after", "method": "ping"})
+            answers: list[dict[str, Any]] = []
+            while {answer["id"] for answer in answers} != {number, "after"}:
+                answers.append(json.loads(process.stdout.readline()))
+                assert answers[-1]["id"] in (number, "after"), (case, answers)
+            assert len(answers) == 2, case
+            assert len(json.dumps(answers)) < 4_000, case
+
+
+def test_each_message_of_a_batch_gets_an_answer(tmp_path: Path) -> None:
+    parts = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in (7, "eight", 9)]
+    with server(tmp_path) as process:
+        greet(process)
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(json.dumps([*parts, {"jsonrpc": "2.0", "method": "notifications/initialized"}]) + "\n")
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in parts]
+        assert ask(process, {"id": 10, "method": "ping"})["result"] == {}
+    assert [answer["id"] for answer in answers] == [7, "eight", 9]
+    assert all("send each by itself" in answer["error"]["message"] for answer in answers)
+
+
+def test_what_needs_no_answer_gets_none(tmp_path: Path) -> None:
+    sent = (
+        '{"jsonrpc": "2.0", "method": "no/such"}',
+        '{"jsonrpc": "2.0", "id": null, "method": "notifications/initialized"}',
+        '{"jsonrpc": "2.0", "id": 99, "result": {}}',
+        '{"jsonrpc": "2.0", "id": 1.5, "result": {}}',
+        '{"jsonrpc": "2.0", "id": 99, "error": "odd"}',
+        " \t ",
+        "",
+    )
+    with server(tmp_path) as process:
+        greet(process)
+        assert process.stdin
+        process.stdin.write("\r\n".join([*sent, ""]))
+        assert ask(process, {"id": 10, "method": "ping"}) == {"jsonrpc": "2.0", "id": 10, "result": {}}
 
 
 def test_half_a_character_that_a_model_broke_off_does_not_leave_its_call_without_an_answer(tmp_path: Path) -> None:

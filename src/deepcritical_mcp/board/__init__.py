@@ -85,12 +85,14 @@ def board_report(
     session_id: str = "",
     created: str = "",
     log: Sequence[LoggedSearch] | None = None,
+    remarks: Sequence[str] = (),
 ) -> str:
     """The same page as a standalone document that contains `publications`; opens in any browser, offline.
 
     `evidence` is the same as their session shows them, with links and notes; without it, each stands alone. Without
     `places` there is no map. `created`, for the footer, says when and how it was created. `log` is the session's, for
-    the list of searches and the flow diagram; None if it is not known, which the page says.
+    the list of searches and the flow diagram; None if it is not known, which the page says. `remarks` are on the status
+    of what is shown.
     """
     searches = {"no_log": NO_LOG} if log is None else _searches(log, publications)
     marks = {one.id_of(text): _mark(one) for one in publications for text in one.texts}
@@ -101,7 +103,7 @@ def board_report(
         for item in evidence or map(Evidence.of, publications)
     ]
     records = [{**item.model_dump(mode="json"), "screening": marks.get(item.id)} for item in evidence]
-    shown = {"session_id": session_id, "evidence": records}
+    shown = {"session_id": session_id, "evidence": records, "warnings": [*remarks]}
     result = {"structuredContent": shown, "_meta": board_meta(session_id, evidence, places or {})}
     exports = {"ris": export_entries(publications, "ris"), "bibtex": export_entries(publications, "bibtex")}
     title = clean_line(title)
@@ -126,7 +128,7 @@ def _log_row(search: LoggedSearch) -> dict[str, object]:
 
 
 def _summary(item: Evidence) -> dict[str, object]:
-    return {"id": item.id, **item.citation.model_dump(include={"title", "source", "date", "status"})}
+    return {"id": item.id, **item.citation.model_dump(include={"title", "source", "date", "status", "status_checked"})}
 
 
 def _assemble(title: str, data: object) -> str:

@@ -10,6 +10,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.checking.check_part import Checkers, CheckPart
+from deepcritical_mcp.checking.current_report import with_current_status
 from deepcritical_mcp.checking.draft import read_draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker
@@ -21,6 +22,7 @@ from deepcritical_mcp.models import CitationReport, findings_of, with_findings
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.recording import lookup_entry, recorded
+from deepcritical_mcp.search.witness import OutageRemark
 from deepcritical_mcp.text import counted
 
 NO_REFERENCES = (
@@ -82,7 +84,9 @@ class CitationChecker:
         goes_on = kept is not None and kept.key == key
         if kept is None or not goes_on:
             kept = KeptCheck(key=key, report=CitationReport(session_id=session.session_id))
-        if not kept.is_complete(draft) and offset >= len(findings_of(kept.report)):
+        if offset < len(findings_of(kept.report)):
+            kept = kept.model_copy(update={"report": await self._current(kept.report, offset, session)})
+        elif not kept.is_complete(draft):
             part = CheckPart(self._checkers, draft, kept, session, read=read, progress=progress)
             before = kept
             kept, problem = await self._checked(part, kept, session)
@@ -120,10 +124,34 @@ class CitationChecker:
             recording.checked([one.verdict for one in checked], ids, new=len({*ids} - held), errors=kept.report.errors)
         return kept, recording.problem
 
+    async def _current(self, report: CitationReport, offset: int, session: EvidenceStore) -> CitationReport:
+        """A kept report, the status of its records from `offset` on asked again, unless that was for a part before."""
+        shown = with_findings(report, findings_of(report)[offset:])
+        remarks = await self._checkers.references.ask_again(_ids(shown), session)
+        current = await _as_held(report, session)
+        outages = [one for one in remarks if isinstance(one, OutageRemark)]
+        told = [one for one in remarks if not isinstance(one, OutageRemark)]
+        return current.model_copy(
+            update={
+                "errors": tuple(dict.fromkeys((*current.errors, *outages))),
+                "warnings": tuple(dict.fromkeys((*current.warnings, *told))),
+            }
+        )
+
     async def kept_report(self, session: EvidenceStore) -> CitationReport | None:
-        """The whole report of the last check in a session, as far as it went; None if there was none."""
+        """The whole report of the last check in a session, as far as it went, with the status that its records have in
+        the session; None if there was none."""
         kept = await kept_check(session)
-        return kept.report if kept else None
+        return await _as_held(kept.report, session) if kept else None
+
+
+def _ids(report: CitationReport) -> list[str]:
+    """The ids of its records."""
+    return list(dict.fromkeys(one.record.id for one in report.references if one.record))
+
+
+async def _as_held(report: CitationReport, session: EvidenceStore) -> CitationReport:
+    return with_current_status(report, await session.publications(_ids(report)))
 
 
 def _text_of(text: str) -> str:

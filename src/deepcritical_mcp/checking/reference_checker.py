@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome, TracedReference, outcome_of
-from deepcritical_mcp.checking.status_problems import status_problem
+from deepcritical_mcp.checking.status_problems import with_status_problem
 from deepcritical_mcp.checking.unchecked_works import unchecked_work
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.identifiers import RecordIds
@@ -19,11 +19,13 @@ from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.full_texts import FullTexts, ReadingSession, stub_of
 from deepcritical_mcp.search.record_finder import Lookup
 from deepcritical_mcp.search.references import WrittenReference, read_reference
-from deepcritical_mcp.search.witness import OutageRemark, Witness
+from deepcritical_mcp.search.witness import OutageRemark, StatusSession, Witness
 from deepcritical_mcp.sources.full_text import Wanted
 
 SECONDS = 45.0
 """How long a check takes at most where no deadline is set around it."""
+OF_ONE_CHECK = 600.0
+"""Seconds within which a further part belongs to the check whose first part was asked for."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class ReferenceChecker:
         self, references: Sequence[DraftReference], session: ReadingSession, *, progress: Progress = no_progress
     ) -> ReferenceOutcomes:
         """What became of each reference, in order. Keeps nothing in the session, but uses what it has."""
-        end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS, cap=SECONDS)
+        begun = anyio.current_time()
+        end = begun + seconds_before(TO_KEEP_RESULTS, cap=SECONDS)
         traced = await anyio.to_thread.run_sync(_read_all, references)
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
@@ -54,11 +57,15 @@ class ReferenceChecker:
         await self._by_text(traced, end)
         outcomes = await anyio.to_thread.run_sync(_outcomes, traced, self._full_texts.off)
         await progress(0.9, "checking for retractions")
-        outcomes, remarks = await self._with_status(outcomes)
+        outcomes, remarks = await self._with_status(outcomes, anyio.current_time() - begun)
         errors = [error.message for one in traced for error in one.failures]
         errors += [one for one in remarks if isinstance(one, OutageRemark)]
         warnings = [one for one in remarks if not isinstance(one, OutageRemark)]
         return ReferenceOutcomes(tuple(outcomes), tuple(dict.fromkeys(errors)), tuple(dict.fromkeys(warnings)))
+
+    async def ask_again(self, ids: Sequence[str], session: StatusSession) -> tuple[str, ...]:
+        """Ask again for the status of records that an earlier part of a check was about, and keep it; gives remarks."""
+        return (await self._witness.refresh(session, ids, within=OF_ONE_CHECK)).remarks
 
     async def _by_number(self, traced: Sequence[TracedReference], session: ReadingSession, end: float) -> None:
         """Look up each PMID and DOI by itself, since they may be those of two papers; a PMCID only alone."""
@@ -83,14 +90,18 @@ class ReferenceChecker:
         for one, match in zip(open_ones, matches, strict=True):
             one.match = match
 
-    async def _with_status(self, outcomes: Sequence[ReferenceOutcome]) -> tuple[list[ReferenceOutcome], Sequence[str]]:
-        """The outcomes with what happened to their records."""
-        records = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
+    async def _with_status(
+        self, outcomes: Sequence[ReferenceOutcome], within: float
+    ) -> tuple[list[ReferenceOutcome], Sequence[str]]:
+        """The outcomes with what happened to their records, which is asked again unless it was asked within the last
+        seconds."""
+        named = (each for one in outcomes for each in (one.publication, *one.candidates) if each)
+        records = list({one.id: one for one in named}.values())
         if not records:
             return list(outcomes), ()
-        checked, remarks = await self._witness.rechecked(records)
-        current = {old.id: new for old, new in zip(records, checked, strict=True)}
-        return [_with_record(one, current) for one in outcomes], remarks
+        asked = await self._witness.rechecked(records, within=within)
+        current = {old.id: new for old, new in zip(records, asked.publications, strict=True)}
+        return [_with_record(one, current) for one in outcomes], asked.remarks
 
 
 def _read_all(references: Sequence[DraftReference]) -> list[TracedReference]:
@@ -108,13 +119,11 @@ def _outcomes(traced: Sequence[TracedReference], off: Sequence[str]) -> list[Ref
 
 
 def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
+    outcome = replace(outcome, candidates=tuple(current[one.id] for one in outcome.candidates))
     if outcome.publication is None:
         return outcome
     record = current[outcome.publication.id]
-    told = status_problem(record, outcome.reference.text)
-    problems = outcome.problems
-    if told:
-        problems = (*problems, told) if told.minor else (told, *problems)
+    problems = with_status_problem(outcome.problems, record, outcome.reference.text)
     return replace(outcome, publication=record, problems=problems)
 
 

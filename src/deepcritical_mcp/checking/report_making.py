@@ -56,6 +56,7 @@ def _record(publication: Publication, id: str) -> CheckedRecord:
         doi=publication.doi,
         status=publication.status,
         status_notices=publication.status_notices,
+        status_checked=publication.status_checked,
     )
 
 

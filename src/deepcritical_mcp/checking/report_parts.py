@@ -18,6 +18,7 @@ from deepcritical_mcp.models import (
     CitationReport,
     Finding,
     findings_of,
+    is_marked,
     with_findings,
 )
 from deepcritical_mcp.text import clipped, counted
@@ -118,9 +119,10 @@ def _brief(report: CitationReport, limit: int) -> CitationReport:
 
 
 def _brief_reference(one: CheckedReference) -> CheckedReference:
-    if one.verdict not in ("verified", "unchecked", "outage") or one.status != "ok" or one.problems:
+    if one.verdict not in ("verified", "unchecked", "outage") or is_marked(one.status) or one.problems:
         return one
-    record = CheckedRecord(id=one.record.id) if one.record else None
+    kept = one.record and one.record.model_dump(include={"id", "status", "status_checked"})
+    record = CheckedRecord.model_validate(kept) if kept else None
     return one.model_copy(update={"written": clipped(one.written, MAX_BRIEF), "record": record})
 
 

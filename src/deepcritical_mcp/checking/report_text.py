@@ -25,10 +25,12 @@ from deepcritical_mcp.models import (
     ReferenceProblem,
     ReferenceVerdict,
     StatusNotice,
+    asked_on,
     findings_of,
+    is_marked,
     status_label,
 )
-from deepcritical_mcp.text import clipped, counted, inert
+from deepcritical_mcp.text import clipped, counted, inert, quoted_lines
 
 MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
@@ -122,6 +124,7 @@ def report_form(report: CitationReport) -> tuple[str, list[str]]:
         f"Quotations: {', '.join(quotations)}." if quotations else "",
         f"{claims}{f', {missing:,} without a number of the sentence' if missing else ''}." if report.claims else "",
         *(f"Note: {inert(warning)}" for warning in report.warnings),
+        _asked(report.references),
         f"Not checked, by name: {inert('; '.join(report.unchecked))}" if report.unchecked else "",
         f"Whole report: {report.report_uri}" if report.report_uri else "",
     ]
@@ -129,6 +132,17 @@ def report_form(report: CitationReport) -> tuple[str, list[str]]:
     for heading, findings in groupby(findings_of(report), _heading):
         lines += ["", f"## {heading}", *_group(list(findings))]
     return summary(report), [*_spaced(lines)]
+
+
+def _asked(references: Sequence[CheckedReference]) -> str:
+    """When the status of the records was last asked, the latest day first; "" without records."""
+    days: dict[str, list[str]] = {}
+    for one in references:
+        if one.record:
+            days.setdefault(one.record.status_checked, []).append(_short_name(one))
+    latest, *earlier = sorted(days, reverse=True) or [""]
+    told = [f"{asked_on(day)} of {', '.join(days[day][:MAX_NAMED])}" for day in earlier]
+    return f"Records: {'; '.join((asked_on(latest), *told))}." if days else ""
 
 
 def _agenda(report: CitationReport) -> Iterator[str]:
@@ -198,7 +212,7 @@ def _group(findings: Sequence[Finding]) -> Iterator[str]:
     if any(one.numbers_missing for one in claims):
         yield ABOUT_NUMBERS
     for sentence, of_sentence in groupby(claims, lambda one: one.sentence):
-        yield from ["", *_quoted(sentence), *(line for one in of_sentence for line in _claim(one))]
+        yield from ["", *quoted_lines(sentence), *(line for one in of_sentence for line in _claim(one))]
     for one in findings:
         lines = _reference(one) if isinstance(one, CheckedReference) else []
         lines = _quotation(one) if isinstance(one, CheckedQuotation) else lines
@@ -212,18 +226,18 @@ def _reference(one: CheckedReference) -> list[str]:
     known = _after(one.record.reference if one.record and one.record.reference else clipped(one.written, MAX_WRITTEN))
     reason = f" ({inert(one.reason)})" if one.reason else ""
     corrected = (
-        ["  - Corrected, to paste:", *(f"    {line}" for line in _quoted(one.corrected))] if one.corrected else []
+        ["  - Corrected, to paste:", *(f"    {line}" for line in quoted_lines(one.corrected))] if one.corrected else []
     )
     problems = [f"  - {problem_text(each)}" for each in one.problems]
     return [f"- {_name(one)}{f' {inert(one.record.id)}' if one.record else ''}{known}{reason}", *problems, *corrected]
 
 
 def _in_full(one: CheckedReference, *, also: str) -> list[str]:
-    corrected = ["Corrected, to paste:", *_quoted(one.corrected)] if one.corrected else []
+    corrected = ["Corrected, to paste:", *quoted_lines(one.corrected)] if one.corrected else []
     candidates = [f"- {inert(each.id)}{_after(each.reference)}{_mark(each)}" for each in one.candidates]
     lines = [
         f"### {_name(one)}{also}",
-        *_quoted(one.written),
+        *quoted_lines(one.written),
         inert(one.reason),
         *(f"- {problem_text(each)}" for each in one.problems if one.record and each.field != "status"),
         *(_record(one.record) if one.record else ()),
@@ -282,7 +296,7 @@ def _record(record: CheckedRecord) -> list[str]:
 
 
 def _mark(record: CheckedRecord) -> str:
-    return f" **{status_label(record.status)}**" if record.status != "ok" else ""
+    return f" **{status_label(record.status)}**" if is_marked(record.status) else ""
 
 
 def _notice(notice: StatusNotice) -> str:
@@ -296,10 +310,10 @@ def _quotation(one: CheckedQuotation) -> list[str]:
     where = f" in {inert(one.where)}" if one.where else ""
     if one.verdict == "verbatim":
         return [f"- {name}{where}: “{inert(clipped(one.quote, MAX_WRITTEN))}”{_after(one.difference)}"]
-    lines = [f"### {name}", *_quoted(one.quote), inert(one.difference)]
+    lines = [f"### {name}", *quoted_lines(one.quote), inert(one.difference)]
     if one.passage:
         stands = "Nearest passage" if one.verdict == "not_found" else "It stands"
-        lines += [f"{stands}{where}:", *_quoted(one.passage)]
+        lines += [f"{stands}{where}:", *quoted_lines(one.passage)]
     return list(filter(None, lines))
 
 
@@ -310,15 +324,11 @@ def _claim(claim: CheckedClaim) -> list[str]:
     missing = f"; numbers missing: {inert(', '.join(claim.numbers_missing))}" if claim.numbers_missing else ""
     if not claim.passage:
         return [f"{cited}{where}: its record has no abstract, and nothing else of it could be read{missing}."]
-    return [f"{cited}{where}, relevance {claim.relevance:.3f}{missing}:", *_quoted(claim.passage)]
+    return [f"{cited}{where}, relevance {claim.relevance:.3f}{missing}:", *quoted_lines(claim.passage)]
 
 
 def _places(indexes: Sequence[int]) -> str:
     return f"reference{'s' if len(indexes) > 1 else ''} {', '.join(map(str, indexes))}"
-
-
-def _quoted(text: str) -> list[str]:
-    return [f"> {line}" for line in inert(text).split("\n")]
 
 
 def _after(text: str) -> str:

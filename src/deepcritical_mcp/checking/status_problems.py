@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from deepcritical_mcp.models import NOTICE_LABELS, Publication, ReferenceProblem, status_label
+from deepcritical_mcp.models import NOTICE_LABELS, Publication, ReferenceProblem, is_marked, status_label
 
 _KINDS = {
     "retracted": ("retraction",),
@@ -24,7 +25,7 @@ def status_problem(record: Publication, written: str) -> ReferenceProblem | None
     Corrected papers, comments, and retracted papers that the reference itself calls so, are minor.
     """
     published = [one for one in record.status_notices if one.kind == "published"]
-    if record.status == "ok":
+    if not is_marked(record.status):
         if not published or record.form != "preprint":
             return None
         where = published[0]
@@ -43,6 +44,16 @@ def status_problem(record: Publication, written: str) -> ReferenceProblem | None
     label = status_label(record.status).lower()
     minor = record.status == "corrected" or bool(_KNOWN.search(written)) or _is_comment(record)
     return ReferenceProblem(field="status", true=f"{label}. {named}".strip(" ."), minor=minor)
+
+
+def with_status_problem(
+    problems: Sequence[ReferenceProblem], record: Publication, written: str
+) -> tuple[ReferenceProblem, ...]:
+    """The problems of a reference with that of its record's status, first if it is grave."""
+    told = status_problem(record, written)
+    if told is None:
+        return tuple(problems)
+    return (*problems, told) if told.minor else (told, *problems)
 
 
 def _is_comment(record: Publication) -> bool:

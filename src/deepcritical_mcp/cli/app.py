@@ -100,6 +100,7 @@ def serve(
         import_sdk()
         from deepcritical_mcp.server import create_server
         from deepcritical_mcp.transports.http.application import CallControl
+        from deepcritical_mcp.transports.http.security import serves_one_user
         from deepcritical_mcp.transports.http.uvicorn_server import run_http
 
         settings = server_settings()
@@ -110,7 +111,7 @@ def serve(
             profile=profile,
             admission=calls.admit,
             middleware=[calls.observer],
-            finds_titles=bool(settings.token_pairs or settings.oauth_issuer),
+            finds_titles=settings.is_authenticated or serves_one_user(settings, host, insecure=insecure),
         )
         server.app.warm_up()
         run_http(server, server.app, calls, transport, host=host, port=port, insecure=insecure)

@@ -46,6 +46,7 @@ def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequenc
         session_id=contents.session_id,
         created=created,
         log=contents.log,
+        remarks=contents.remarks,
     )
     output.write_text(page, encoding="utf-8")
     return len(publications), contents.remarks
@@ -79,7 +80,7 @@ async def _read(source: str, settings: Settings) -> _Contents:
                 )
             store = await opened_session(services.sessions, source)
             ids = await store.ids()
-            remarks = await services.witness.refresh(store, ids)
+            remarks = (await services.witness.refresh(store, ids)).remarks
             kept, shown = await store.publications(ids), await store.get(ids)
             places = await store.places(ids, limit=MAX_POINTS)
             log = await search_log(store)
@@ -87,8 +88,9 @@ async def _read(source: str, settings: Settings) -> _Contents:
                 list(kept.values()), list(shown.values()), places, store.session_id, remarks, store.title, log
             )
         data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
-        publications, remarks = await services.witness.rechecked(read_jsonl(_decoded(data)))
-        return _Contents(publications, (), await places_of(publications, services.embedder), "", remarks)
+        asked = await services.witness.rechecked(read_jsonl(_decoded(data)))
+        places = await places_of(asked.publications, services.embedder)
+        return _Contents(asked.publications, (), places, "", asked.remarks)
     finally:
         await app.aclose()
 

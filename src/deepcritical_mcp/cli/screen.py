@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.rule import Rule
 from rich.text import Text
 
-from deepcritical_mcp.models import UNKNOWN_DATE, DocumentPassage, Evidence, Expansion, status_label
+from deepcritical_mcp.models import UNKNOWN_DATE, DocumentPassage, Evidence, Expansion, is_marked, status_label
 from deepcritical_mcp.text import clean_line, clipped, cut_at_sentence
 
 _MAX_ARGUMENT_LENGTH = 44
@@ -90,7 +90,7 @@ class Screen:
         """Print numbered evidence, each with its status first; ids in `known` are marked as already kept."""
         for number, item in enumerate(items, start=1):
             title = Text(f"{number}. ")
-            if item.citation.status != "ok":
+            if is_marked(item.citation.status):
                 color = "yellow" if item.citation.status == "corrected" else "red"
                 title.append(f"{status_label(item.citation.status)} ", style=f"bold {color}")
             title.append(item.citation.title, style="bold")

@@ -16,6 +16,7 @@ from deepcritical_mcp.evidence.clustering import (
     clusters_of,
     joined_by,
 )
+from deepcritical_mcp.evidence.described import CLAIMED, identity_numbers
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.kept_index import KeptIndex, indexed
 from deepcritical_mcp.evidence.near_links import NearLinks
@@ -26,7 +27,7 @@ from deepcritical_mcp.evidence.storage.rows import KeptItem
 from deepcritical_mcp.evidence.text_index import IndexedTexts, Shape, TextIndex
 from deepcritical_mcp.evidence.units import Layout, WordScores, has_other_texts, is_passage, split_unit
 from deepcritical_mcp.evidence.version_links import VersionLinks
-from deepcritical_mcp.identifiers import normalize_doi
+from deepcritical_mcp.identifiers import normalize_doi, record_ids
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
 
 KEPT_FROM = 500
@@ -233,9 +234,15 @@ class Catalogue:
         kind = {"pubmed": "pmid", "pmc": "pmcid"}.get(kind, kind)
         value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")
         owners = [one for one in self._members.under(kind, value) if base_id(one) != id and not self._is_note(one)]
+        owners = owners or [one for one in self._members.under(f"{CLAIMED}{kind}", value) if self._is_at(one, value)]
         # Publications with this number come before one for which a better source gives another.
         owners.sort(key=lambda one: not getattr(self._held(one).publication, kind, ""))
         return next(iter(owners), "")
+
+    def _is_at(self, id: str, number: str) -> bool:
+        """Whether the address of publication `id` names this number: it is found by its address, too."""
+        publication = self._held(id).publication
+        return not publication.is_users and number in identity_numbers(record_ids(publication.url)).values()
 
     def _is_note(self, id: str) -> bool:
         return all(member.is_note for member in self._members[id])

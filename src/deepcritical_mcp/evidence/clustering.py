@@ -48,9 +48,8 @@ class Member:
     @cached_property
     def facts(self) -> Publication:
         """What it says, without what changes when the same record is found again, and what the user decided."""
-        changing = {"id": "", "found_by": (), "similar": (), "status": "ok", "status_notices": ()}
-        read = dict.fromkeys(("status_checked", "accessed"), UNKNOWN_DATE)
-        return self.publication.model_copy(update={**changing, **WITHOUT_DECISION, **read})
+        changing = {"id": "", "found_by": (), "similar": (), "status_notices": (), "accessed": UNKNOWN_DATE}
+        return self.publication.with_status("unchecked", "", **changing, **WITHOUT_DECISION)
 
     @cached_property
     def digest(self) -> str:
@@ -61,7 +60,7 @@ class Member:
     def rank(self) -> tuple[object, ...]:
         """The best description sorts first; of equally good ones, the order is arbitrary but always the same."""
         title, one = self.identity.shown_title, self.publication
-        checked = one.status_checked if one.status_checked != UNKNOWN_DATE else "0"
+        checked = one.status_checked or "0"
         newest = tuple(-int(part) for part in checked.split("-"))
         is_cut = not title or title.endswith(("…", "..."))
         return -authority(one), newest, is_cut, -len(self.identity.numbers), -len(one.authors), self.digest

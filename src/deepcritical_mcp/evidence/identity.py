@@ -6,25 +6,28 @@ Similar meaning alone is never enough. Every rule is symmetric, so that the orde
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from typing import Literal
 
 from rapidfuzz import fuzz
 
+from deepcritical_mcp.evidence.described import REGISTERED, Identity
+from deepcritical_mcp.evidence.described import base_id as base_id
+from deepcritical_mcp.evidence.described import identity_of as identity_of
 from deepcritical_mcp.evidence.text_agreement import COMPARED, copies, opposite_signs, same_author, same_journal
 from deepcritical_mcp.evidence.titles import (
     DENIALS,
     Likeness,
     adds_a_site,
     bare_title,
-    content_words,
+    begins_with,
+    continues,
     identifies,
     is_generic,
-    is_junk,
     is_notice,
+    is_subtitle,
     is_translation,
     likeness,
     names_a_part,
@@ -32,9 +35,9 @@ from deepcritical_mcp.evidence.titles import (
     replaced,
     tokens,
 )
-from deepcritical_mcp.identifiers import is_preprint_doi, normalize_doi, record_ids
-from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication
-from deepcritical_mcp.urls import host_of, normalize_url
+from deepcritical_mcp.identifiers import is_preprint_doi
+from deepcritical_mcp.models import Publication, is_collective
+from deepcritical_mcp.urls import host_of
 
 LIKE_TITLE = 0.6
 """Token sort ratio from which two titles under one DOI belong to the same article."""
@@ -45,117 +48,23 @@ Agreement = Literal["same", "like", "other", "unknown"]
 _BEST_FIRST: tuple[Agreement, ...] = ("same", "like", "other", "unknown")
 
 _NAMES = {"pmid": "PMID", "pmcid": "PMCID", "doi": "DOI", "nct": "NCT number", "url": "URL"}
-_REGISTERED = ("pmid", "doi", "nct", "pmcid")
-"""Numbers of which a publication has one each."""
 _NEGATION = re.compile(r"\b\w+n['’]t\b")
-_PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus|amp)(?:$|[/._=&-])")
-_VIEW = re.compile(  # of one page: /abs/pii/S1 and /pii/S1, /content/1/2.full.pdf and /content/1/2
-    r"(?<=[^/:])/(?:pdf|epdf|articlepdf|pdfdirect|pdfplus|print|printable|amp|abs|abstract|article-abstract|full|"
-    r"fullarticle|full-?text|html)(?=/|$)|(?:\.(?:full|abstract|full-text|pdf)){1,2}$|\?print=(?:true|yes)$"
-)
 _CUT = ("…", "...")
-_DIGEST = re.compile(r"#[0-9a-f]{12}$")
-ENDS = 3
-"""Content words at each end of a title by which others are looked up that may have the same title."""
 LIKE_CONTENT = 0.75
 """Token sort ratio from which two texts may be descriptions of one publication."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What identifies a publication; "" means unknown.
-
-    Attributes:
-        numbers: those known of `_NAMES`, normalized.
-        id: the one that these facts alone give it, without the digest that tells two with one id apart.
-        title: as `tokens`, without what a site adds.
-        shown_title: as it is written.
-        is_note: whether it is what the user says, perhaps about the publication whose numbers it bears.
-        is_preprint: whether a record says so.
-        is_print: whether its URL leads to the PDF or print view of a page.
-        is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
-        contents: what its texts say, of a full text its beginning; none when that is nothing.
-        keys: what it can be looked up by: numbers, id, and how its title begins and ends (words may be cut, or
-            misspelled, or a site's name added, on one side). Two that are the same share one.
-    """
-
-    numbers: Mapping[str, str]
-    id: str
-    title: tuple[str, ...]
-    shown_title: str
-    date: str
-    first_author: AuthorName | None
-    journal: tuple[str, ...]
-    is_note: bool
-    is_preprint: bool
-    is_print: bool
-    is_document: bool
-    contents: tuple[str, ...]
-    keys: frozenset[tuple[str, str]]
-
-
-def identity_of(publication: Publication) -> Identity:
-    """The identity of a publication, normalized; identifiers are read from its URL too."""
-    ids = record_ids(publication.url)
-    url = normalize_url(publication.url)
-    numbers = {
-        "pmid": publication.pmid.strip() or ids.pmid,
-        "pmcid": (publication.pmcid.strip().upper() or ids.pmcid).removeprefix("PMC"),
-        "doi": normalize_doi(publication.doi) or ids.doi,
-        # A paper names the trial that it reports, but is not the trial's registration.
-        "nct": "" if publication.pmid else publication.nct.strip().upper() or ids.nct,
-        "url": _VIEW.sub("", url),
-    }
-    known = {part: value for part, value in numbers.items() if value}
-    shown_title, id = _own_title(publication), base_id(publication.id)
-    title = tokens(bare_title(shown_title, host_of(url))) if shown_title else ()
-    words = content_words(title)
-    ends = {"begin": " ".join(words[:ENDS]), "end": " ".join(words[-ENDS:])} if words else {}
-    return Identity(
-        numbers=known,
-        id=id,
-        title=title,
-        shown_title=shown_title,
-        date="" if publication.date == UNKNOWN_DATE else publication.date,
-        first_author=publication.authors[0] if publication.authors else None,
-        journal=tokens(publication.journal),
-        is_note=publication.is_own_note,
-        is_preprint=publication.form == "preprint" and publication.is_record,
-        is_print=bool(_PRINT_VIEW.search(url)),
-        is_document=publication.is_users and publication.source == "web",
-        contents=tuple(
-            text.content[:COMPARED] if text.parts else text.content
-            for text in publication.texts
-            if text.content not in (NO_ABSTRACT, publication.title)
-        ),
-        keys=frozenset((known | ends | {"id": id}).items()),
-    )
-
-
-def base_id(id: str) -> str:
-    """An id without the digest that tells two publications with one id apart."""
-    return id.partition("#")[0] if id.startswith("text:") else _DIGEST.sub("", id)
-
-
-def _own_title(publication: Publication) -> str:
-    # What the user added without a title was given its own beginning for one, which identifies nothing.
-    title = publication.title
-    bare = publication.is_users and not publication.authors and publication.date == UNKNOWN_DATE
-    is_given = bare and publication.text.content.startswith(title.rstrip("…"))
-    return "" if is_given or title == NO_TITLE or is_junk(title) else title
 
 
 def conflict(one: Identity, other: Identity) -> bool:
     """Whether two identities name two different publications: different PMIDs, PMCIDs, DOIs or trial numbers, or a
     preprint and an article."""
-    first, second = one.numbers, other.numbers
-    differ = any(part in first and part in second and first[part] != second[part] for part in _REGISTERED)
+    first, second = one.named, other.named
+    differ = any(part in first and part in second and first[part] != second[part] for part in REGISTERED)
     return differ or _is_of_preprint(one, other) or _is_of_preprint(other, one)
 
 
 def _is_of_preprint(preprint: Identity, article: Identity) -> bool:
     """Whether one is a preprint, and the other the article that it may have become."""
-    own, others = preprint.numbers, article.numbers
+    own, others = preprint.named, article.named
     by_doi = is_preprint_doi(own.get("doi", "")) and "doi" not in others and ("pmid" in others or "pmcid" in others)
     by_form = preprint.is_preprint and not article.is_preprint and "pmid" in others
     return "pmid" not in own and (by_doi or by_form)
@@ -224,18 +133,15 @@ def _titles_alike(one: Identity, other: Identity) -> Likeness:
         return "other"
     known = bool(_same_first_author(one, other) and one.date and other.date)
     for long, short in ((one, other), (other, one)):
-        if long.shown_title.endswith(_CUT) and identifies(long.title[:-1]) and _begins(short.title, long.title):
+        if (
+            bare_title(long.shown_title).endswith(_CUT)
+            and identifies(long.title[:-1])
+            and continues(short.title, long.title)
+        ):
             return "near"
         if adds_a_site(long.shown_title, short.title, (long.journal, short.journal), known):
             return "near"
     return likeness(one.title, other.title)
-
-
-def _begins(title: tuple[str, ...], cut: tuple[str, ...]) -> bool:
-    """Whether `cut` is how `title` begins; its last word may be cut as well, unless it is a number."""
-    *begun, last = cut
-    word = title[len(begun)] if len(title) >= len(cut) else ""
-    return title[: len(begun)] == tuple(begun) and (word == last or (word.startswith(last) and not last.isdigit()))
 
 
 def _are_two(one: Identity, other: Identity) -> bool:
@@ -247,10 +153,13 @@ def _are_two(one: Identity, other: Identity) -> bool:
 
 def _are_separate_pages(one: Identity, other: Identity) -> bool:
     """Whether these are two different pages of one host, neither the PDF or print view of the other."""
-    urls = one.numbers.get("url", ""), other.numbers.get("url", "")
-    if not all(urls) or urls[0] == urls[1] or host_of(urls[0]) != host_of(urls[1]):
-        return False
-    return one.is_print == other.is_print
+    is_other = one.numbers.get("url") != other.numbers.get("url")
+    return is_other and _on_one_host(one, other) and one.is_print == other.is_print
+
+
+def _on_one_host(one: Identity, other: Identity) -> bool:
+    hosts = {host_of(each.numbers.get("url", "")) for each in (one, other)}
+    return len(hosts) == 1 and "" not in hosts
 
 
 def _says_the_same(one: Identity, other: Identity) -> bool:
@@ -259,9 +168,9 @@ def _says_the_same(one: Identity, other: Identity) -> bool:
         return False
     if not _dates_agree(one, other) or _same_first_author(one, other) is False:
         return False
-    if not one.numbers or not other.numbers:
-        return one.numbers == other.numbers or not (one.is_note and other.is_note)
-    return bool(one.numbers.items() & other.numbers.items())
+    if not one.named or not other.named:
+        return one.named == other.named or not (one.is_note and other.is_note)
+    return bool(one.named.items() & other.named.items())
 
 
 def _same_as_document(note: Identity, document: Identity) -> str:
@@ -273,7 +182,7 @@ def _same_as_document(note: Identity, document: Identity) -> str:
     if not contents[0].isdisjoint(contents[1]):
         return SAME_TEXT
     is_text = all(len(text) >= MIN_COMPARED for each in (note, document) for text in each.contents)
-    shared = next((part for part in _REGISTERED if _share(part, note, document)), "")
+    shared = next((part for part in REGISTERED if _share(part, note, document)), "")
     if not (is_text and shared and note.title and document.title):
         return ""
     return f"same {_NAMES[shared]} and a similar title; the text is kept with it as your note"
@@ -292,20 +201,21 @@ def reason(level: str, one: Identity, other: Identity) -> str:
     if one.is_note or other.is_note:
         return _same_note(one, other) if level == "document" else ""
     if level == "pmid":
-        shared = one.numbers.get("pmid", "") == other.numbers.get("pmid")
-        return f"same PMID{_doubt(one, other)}" if shared else ""
+        return f"same PMID{_doubt(one, other)}" if _is_shared("pmid", one, other) else ""
     if conflict(one, other):
         return ""
     if level == "number":
-        shared = next((part for part in ("pmcid", "nct", "url") if _share(part, one, other)), "")
+        shared = next((part for part in ("pmcid", "nct", "url") if _is_shared(part, one, other)), "")
         return f"same {_NAMES[shared]}{_doubt(one, other) if shared != 'url' else ''}" if shared else ""
     if level == "doi":
-        return _same_doi(one, other) if _share("doi", one, other) else ""
+        return _same_doi(one, other) if _is_shared("doi", one, other) else ""
     return SAME_TEXT if _says_the_same(one, other) else SAME_DOCUMENT if _is_same_document(one, other) else ""
 
 
 def contradict(level: str, one: Identity, other: Identity) -> bool:
     """Whether two descriptions that share nothing on earlier levels cannot be of one publication."""
+    if any(_share(part, one, other) and not _is_shared(part, one, other) for part in REGISTERED):
+        return True
     if level == "pmid":
         return False
     if conflict(one, other) or (one.is_note and not (other.is_note or other.is_document)):
@@ -330,24 +240,106 @@ def tells_apart(one: Identity, other: Identity) -> bool:
 
 def overruled(one: Identity, leader: Identity) -> Identity:
     """`one` without what `leader`, a better description of the same publication, contradicts."""
-    numbers = {
-        part: value
-        for part, value in one.numbers.items()
-        if part not in _REGISTERED or leader.numbers.get(part, value) == value
-    }
+    wrong = {part for part in REGISTERED if leader.named.get(part, one.named.get(part)) != one.named.get(part)}
+    numbers, claims, named = (
+        {part: value for part, value in some.items() if part not in wrong}
+        for some in (one.numbers, one.claims, one.named)
+    )
     alike = _titles_alike(one, leader) != "other"
     return replace(
         one,
         numbers=numbers,
+        claims=claims,
+        named=named,
         title=one.title if alike else (),
         shown_title=one.shown_title if alike else "",
         date=one.date if _dates_agree(one, leader) else "",
-        first_author=None if _same_first_author(one, leader) is False else one.first_author,
+        authors=() if _same_first_author(one, leader) is False else one.authors,
     )
 
 
 def _share(part: str, one: Identity, other: Identity) -> bool:
-    return part in one.numbers and one.numbers[part] == other.numbers.get(part)
+    first, second = one.named, other.named
+    return part in first and first[part] == second.get(part)
+
+
+def _is_shared(part: str, one: Identity, other: Identity) -> bool:
+    """Whether two descriptions have a number or address in common that identifies: where one of them only claims it,
+    they must agree, unless both are views of one page."""
+    if not _share(part, one, other):
+        return False
+    claims, are_pages = {**one.claims, **other.claims}, not one.is_record and not other.is_record
+    is_view = part == "url" or (part in one.addressed & other.addressed and _on_one_host(one, other))
+    if not claims or (are_pages and is_view):
+        return True
+    return bears_out(one, other) if part in (*claims, "url") else True
+
+
+def bears_out(one: Identity, other: Identity, *, is_named: bool = False) -> bool:
+    """Whether two descriptions with one number, which at least one of them only claims, are of the same publication: by
+    title and first author. What a page or a user does not say is not against it, but a text that was read must name
+    the author of the record, unless another source `is_named` that says it is its copy. Two claims have nobody to
+    confirm them, so that their texts may speak for them."""
+    record, claim = (one, other) if one.is_record else (other, one)
+    if not is_by_author(claim, record, is_named=is_named):
+        return False
+    if _has_title(claim, record, is_sure=bool(names_author(claim, record))):
+        return True
+    return not record.is_record and _contents_agree(one, other) in ("same", "like")
+
+
+def is_by_author(claim: Identity, record: Identity, *, is_named: bool = False) -> bool:
+    """Whether no other author is named, and the record's is in a text that was read, see `bears_out`."""
+    is_author, must_name = names_author(claim, record), claim.beginning and record.is_record and not is_named
+    return is_author if is_author is not None else not (must_name and record.authors)
+
+
+def names_author(claim: Identity, record: Identity) -> bool | None:
+    """Whether the first author of one is an author of the other, or stands where the claim's text begins; None if one
+    of them says nothing about it: the name of a site or organization need not be the author's."""
+    pairs = [*product(claim.authors, record.authors[:1]), *product(claim.authors[:1], record.authors)]
+    if any(same_author(*pair) for pair in pairs):
+        return True
+    people = [one for one in claim.authors if not claim.beginning or not (is_collective(one) or " " not in str(one))]
+    if people and record.authors:
+        return False
+    words = " ".join(tokens(record.authors[0].family)) if record.authors else ""
+    return True if words and f" {words} " in f" {' '.join(tokens(claim.beginning))} " else None
+
+
+def has_title_of(one: Identity, record: Identity) -> bool:
+    """Whether a description without a number has the title of a record, its first author or else its journal and year,
+    and nothing that speaks against it."""
+    if not identifies(record.title) or not one.title or is_notice(one.title) or _titles_alike(one, record) == "other":
+        return False
+    is_author = names_author(one, record)
+    is_place = same_journal(one.journal, record.journal) is True and bool(one.date and record.date)
+    return is_author is True or (is_author is None and is_place and _dates_agree(one, record))
+
+
+def _has_title(claim: Identity, record: Identity, *, is_sure: bool) -> bool:
+    """Whether a description that claims a number has the title of its record. If its author `is_sure`, a subtitle may
+    be missing, a few words may differ, and the title may be in another language."""
+    if not record.title:
+        return is_sure
+    if not claim.title:
+        texts = [claim.beginning, *claim.contents]
+        is_copy = max(map(len, texts)) >= MIN_COMPARED and _contents_agree(claim, record) == "same"
+        is_foreign = is_sure and record.shown_title[:1] == "["
+        return is_copy or is_foreign or any(begins_with(text, record.shown_title) for text in texts)
+    if is_notice(claim.title) != is_notice(record.title):
+        return False
+    if _titles_alike(claim, record) != "other" or likeness(claim.title, record.translation) != "other":
+        return True
+    if adds_a_site(claim.shown_title, record.title, (claim.journal, record.journal), is_sure):
+        return True
+    if is_sure and (record.shown_title[:1] == "[" or is_translation(claim.shown_title, record.shown_title)):
+        return True
+    short, long = sorted((claim, record), key=lambda one: len(one.title))
+    rest = long.title[len(short.title) :]
+    if long.title == (*short.title, *rest) and is_subtitle(long.shown_title, rest):
+        return is_sure or identifies(short.title)
+    return is_sure and _are_one_title(claim, record) and title_similarity(claim, record) >= LIKE_TITLE
 
 
 def _same_note(one: Identity, other: Identity) -> str:
@@ -366,16 +358,22 @@ def _same_doi(one: Identity, other: Identity) -> str:
     titles = one.title, other.title
     if len(set(map(is_notice, titles))) > 1:
         return ""
-    if is_preprint_doi(one.numbers["doi"]):
+    if is_preprint_doi(one.named["doi"]):
         return "same DOI"
-    if _titles_alike(one, other) != "other":
+    if "doi" in ({**one.claims, **other.claims}) or _titles_alike(one, other) != "other":
         return "same DOI and a similar title"
-    negations = {_negations(" ".join(title)) for title in titles}
-    if not numbers_agree(*titles) or len(negations) > 1 or replaced(*titles) or names_a_part(*titles):
+    if not _are_one_title(one, other):
         return ""
     if title_similarity(one, other) >= LIKE_TITLE:
         return "same DOI and a similar title"
     return "same DOI and similar content" if _contents_agree(one, other) in ("same", "like") else ""
+
+
+def _are_one_title(one: Identity, other: Identity) -> bool:
+    """Whether nothing tells two titles apart that are not alike in every word: numbers, negations, other subjects."""
+    titles = one.title, other.title
+    negations = {_negations(" ".join(title)) for title in titles}
+    return numbers_agree(*titles) and len(negations) == 1 and not replaced(*titles) and not names_a_part(*titles)
 
 
 def _is_same_document(one: Identity, other: Identity) -> bool:

@@ -24,7 +24,7 @@ class Scope:
     def includes(self, publication: Publication) -> bool:
         """Whether it is searched."""
         is_in_source = self.source in (None, "user", publication.source)
-        has_status = self.status is None or self.status == publication.known_status
+        has_status = self.status is None or self.status == publication.status
         is_wanted = is_in_source and has_status and matches_mark(publication, self.marked)
         return is_wanted and any(map(self.includes_text, publication.texts))
 

@@ -379,7 +379,7 @@ def _clipped(cosine: float) -> float:
 
 
 def _in_brief(item: Evidence) -> RelatedEvidence:
-    """An item with the start of its text; a title, or a note on it, never without the paper's status, unless "ok"."""
+    """An item with the start of its text; a title, or a note on it, never without the paper's mark."""
     label, title = status_label(item.citation.status), item.citation.title
     if label:
         title = f"{title} (on a paper marked {label})" if item.citation.source == "user" else f"{label}: {title}"

@@ -152,18 +152,20 @@ class SessionRegistry:
         """The default session of `key` (a connection or a process) and `owner`; a fresh one if there is none."""
         name = (key, owner)
         async with self._lock(name):
-            if name in self._defaults:
+            known = self._defaults.get(name)
+            if known is not None:
                 try:
-                    return await self.get(self._defaults[name], owner=owner)
+                    return await self.get(known, owner=owner)
                 except SessionNotFoundError:
                     logger.info("the default session is gone, opening a fresh one")
             store = await self.open(owner=owner)
-            self._defaults[name] = store.session_id
+            if self._defaults.get(name) in (None, known):  # else another call has named one meanwhile
+                self._defaults[name] = store.session_id
             return store
 
     def adopt(self, key: str, session_id: str, *, owner: str = "") -> None:
-        """Make this session the default of `key` if it has none."""
-        self._defaults.setdefault((key, owner), session_id)
+        """Make this session the default of `key`."""
+        self._defaults[(key, owner)] = session_id
 
     def default_id(self, key: str, *, owner: str = "") -> str:
         """The id of `key`'s default session, "" if there is none; opens nothing."""

@@ -105,9 +105,9 @@ class EvidenceStore(SessionAccess):
         async with self._session() as (space, catalogue):
             await self._writer.set_statuses(publications, space, catalogue)
 
-    async def decide(self, marks: Sequence[ScreeningMark]) -> list[Publication | None]:
+    async def decide(self, marks: Sequence[ScreeningMark]) -> list[tuple[Publication, Publication] | None]:
         """Write the user's decisions and tags, in order, and nothing else; those about a note hold for the publication
-        that it is about. Gives each one's publication as it is then; None if the session does not have it."""
+        that it is about. Gives each one's publication before and after it; None if the session does not have it."""
         async with self._session() as (space, catalogue):
             return await self._writer.decide(marks, space, catalogue)
 

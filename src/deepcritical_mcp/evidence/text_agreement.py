@@ -124,7 +124,8 @@ def _readings(author: AuthorName) -> list[tuple[str, str]]:
     family, given = _name_words(author.family), _name_words(author.given)
     if given:
         return [("".join(family), given[0])]
-    return [("".join(family[at:]), "".join(family[:at])) for at in range(min(len(family), 5))]
+    parts = [("".join(family[at:]), "".join(family[:at])) for at in range(min(len(family), 5))]
+    return [*parts, *((first, last) for last, first in parts[1:])]  # "Zhang Wei", "Wei Zhang"
 
 
 def _name_words(name: str) -> list[str]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from html import unescape
 from typing import Literal, NamedTuple
 
+from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, Levenshtein
 
 from deepcritical_mcp.models import without_retraction_mark
@@ -26,6 +27,11 @@ CONTENT_WORDS = 5
 """Minimum content words of such a title."""
 LONG_WORD = 7
 """Minimum letters of a word in which one different letter may be a typo."""
+
+NEARLY_ALL = 90
+"""Of 100: how much of a title must stand there as it is written."""
+HEAD = 800
+"""Characters: the title of a document that gives itself none stands among its first ones."""
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d+")
 _NAMES = {letter: f" {name} " for letter, name in GREEK_NAMES.items()} | {
@@ -81,6 +87,7 @@ _GENERIC = re.compile(
 )
 _JUNK_ENDINGS = (".pdf", ".doc", ".docx", ".htm", ".html", ".indd", ".qxd", ".dvi")
 _SITE_SUFFIX = re.compile(r"\s(?:\||::|»|·|•|—|–|-)\s(?=[^|]{1,60}$)")
+_MARK = re.compile(r"[:?!.–—-](?=\s)|\s[(\[]")
 _SEPARATOR = re.compile(r"\s(?:\||::|»|·|•|—|–|-)\s")
 _SITE_PREFIX = re.compile(
     r"^(?:[\[(](?:pdf|html|full text)[\])]\s*|"
@@ -302,6 +309,28 @@ def _languages(text: str) -> frozenset[str]:
 def is_notice(words: Sequence[str]) -> bool:
     """Whether a title, as `tokens`, is that of a correction, retraction, reply or protocol."""
     return _NOTICES.match(" ".join(words)) is not None
+
+
+def is_subtitle(title: str, rest: Sequence[str]) -> bool:
+    """Whether these words, as `tokens`, are what follows a mark in a title as it is written."""
+    return any(tokens(title[found.end() :]) == tuple(rest) for found in _MARK.finditer(title))
+
+
+def begins_with(text: str, title: str) -> bool:
+    """Whether a title stands where a document begins, not as what a comment or a correction is about."""
+    words, beginning = " ".join(tokens(title)), " ".join(tokens(text[:HEAD]))
+    found = fuzz.partial_ratio_alignment(words, beginning)
+    if not words or found is None or found.score < NEARLY_ALL:
+        return False
+    before = beginning[: found.dest_start].split()
+    return not any(is_notice(before[at:]) for at in range(len(before)))
+
+
+def continues(title: tuple[str, ...], cut: tuple[str, ...]) -> bool:
+    """Whether `cut` is how `title` begins; its last word may be cut as well, unless it is a number."""
+    *begun, last = cut
+    word = title[len(begun)] if len(title) >= len(cut) else ""
+    return title[: len(begun)] == tuple(begun) and (word == last or (word.startswith(last) and not last.isdigit()))
 
 
 def is_misprint(one: str, other: str) -> bool:

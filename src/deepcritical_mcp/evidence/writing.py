@@ -27,7 +27,7 @@ from deepcritical_mcp.evidence.removal import (
 )
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
-from deepcritical_mcp.models import UNKNOWN_DATE, Publication, ScreeningMark
+from deepcritical_mcp.models import Publication, ScreeningMark
 
 EMBEDDED_AT_ONCE = 64
 """Publications, and passages of long texts, that a call embeds before it goes on; the rest is embedded in the
@@ -101,17 +101,19 @@ class Writer:
 
     async def decide(
         self, marks: Sequence[ScreeningMark], space: Space, catalogue: Catalogue
-    ) -> list[Publication | None]:
+    ) -> list[tuple[Publication, Publication] | None]:
         """See `EvidenceStore.decide`."""
-        ids: list[str] = []
+        found: list[tuple[Publication, Publication] | None] = []
 
         def change(mark: ScreeningMark) -> Iterator[tuple[KeptItem, KeptItem]]:
-            ids.append(catalogue.subject(mark.id))
-            if ids[-1]:
-                yield catalogue[ids[-1]], _with_decision(catalogue[ids[-1]], mark)
+            id = catalogue.subject(mark.id)
+            pair = (catalogue[id], _with_decision(catalogue[id], mark)) if id else None
+            found.append((pair[0].publication, pair[1].publication) if pair else None)
+            if pair:
+                yield pair
 
         await self._change(marks, change, space, catalogue)
-        return [catalogue[id].publication if id else None for id in ids]
+        return found
 
     async def remove(self, ids: Sequence[str], space: Space, catalogue: Catalogue) -> list[Publication]:
         """See `EvidenceStore.remove`."""
@@ -231,15 +233,15 @@ class Writer:
 def _with_status(item: KeptItem, current: Publication) -> KeptItem:
     """The item with that status. Of what it was merged from, only the latest is said to have been checked, since that
     one describes it best."""
-    status = {"status": current.status, "status_notices": current.status_notices}
-    checked = {"status_checked": current.status_checked}
-    latest = max((one.status_checked for one in item.given if one.status_checked != UNKNOWN_DATE), default="")
+    status, day, notices = current.status, current.status_checked, {"status_notices": current.status_notices}
+    latest = max((one.status_checked for one in item.given), default="")
     given = tuple(
-        one if one.is_users else one.model_copy(update=status | (checked if one.status_checked == latest else {}))
+        one
+        if one.is_users
+        else one.with_status(status, day if one.status_checked == latest else one.status_checked, **notices)
         for one in item.given
     )
-    publication = item.publication.model_copy(update=status | checked)
-    return replace(item, publication=publication, given=given)
+    return replace(item, publication=item.publication.with_status(status, day, **notices), given=given)
 
 
 def _with_decision(item: KeptItem, mark: ScreeningMark) -> KeptItem:

@@ -13,8 +13,6 @@ _SIGN = "[-=+@＝＋－＠]"
 _FORMULA = re.compile(rf"[^\w(\[{{]*{_SIGN}")
 """A sign that begins a formula, after nothing but punctuation."""
 _AFTER_SEMICOLON = re.compile(rf"(;[\s\"']*)(?={_SIGN})")
-_REGISTRY = "ClinicalTrials.gov"
-"""A name that looks like an address, and stays as it is."""
 _NOT_IN_CODE = frozenset("`|\\")
 
 
@@ -44,13 +42,12 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def cell(text: str) -> str:
     """`text` from outside as a cell that shows the same characters and does nothing."""
-    line = plain_line(text)
-    return (line[1:] if line.startswith("\\|") else line).replace("|", "&#124;")
+    return plain_line(text).replace("|", "\\|")
 
 
 def plain_line(text: str) -> str:
     """`text` from outside as one line of Markdown that shows the same characters and does nothing."""
-    return inert(clean_line(text)).replace(f"`{_REGISTRY}`", _REGISTRY)
+    return inert(clean_line(text))
 
 
 def code_cell(text: str) -> str:

@@ -13,13 +13,13 @@ from deepcritical_mcp.models.publication import Bibliography
 from deepcritical_mcp.models.screening import decision_of
 from deepcritical_mcp.text import clean_line
 
-ALWAYS = frozenset({"id", "source", "title", "status", "status_notices"})
-"""What every record keeps: what it is, what it is called, and that it was retracted."""
+ALWAYS = frozenset({"id", "source", "title", "status", "status_notices", "status_checked"})
+"""What every record keeps: what it is, what it is called, and that it was retracted, as of which day."""
 _ALONGSIDE: Mapping[str, tuple[str, ...]] = {
     "title": ("vernacular_title", "book_title"),
     "authors": ("editors",),
     "url": ("accessed",),
-    "date": ("issue_date", "electronic_date", "publication_stage", "book_years", "revised_date", "status_checked"),
+    "date": ("issue_date", "electronic_date", "publication_stage", "book_years", "revised_date"),
     "journal": ("issn",),
     "journal_abbreviation": ("medline_abbreviation",),
     "publisher": ("publisher_place", "isbn", "bookshelf_id"),
@@ -37,12 +37,13 @@ _READ: Mapping[str, Callable[[Reference], str]] = {
     "title": lambda one: one.title,
     "date": _date,
     "url": lambda one: one.url,
-    "status": lambda one: status_label(one.publication.status),
+    "status": lambda one: status_label(one.publication.status) or one.publication.status,
     "status_notices": lambda one: one.status_note,
     "abstract": lambda one: one.abstract or one.pasted,
     "notes": lambda one: one.user_notes,
     "reference": lambda one: vancouver(one.publication),
     "decision": lambda one: decision_of(one.publication),
+    "decisions": lambda one: "; ".join(one.publication.history),
 }
 LISTED_FIELDS = tuple(dict.fromkeys((*RECORD_FIELDS, *_READ, "tags")))
 """What can be chosen for a list or a table of values."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from deepcritical_mcp.export.distinct_search import DistinctSearch, distinct_searches
 from deepcritical_mcp.export.searched_sources import LOOK_UPS, UNLOGGED, SearchedSource
 from deepcritical_mcp.identifiers import normalize_doi
-from deepcritical_mcp.models import LoggedSearch, Publication
+from deepcritical_mcp.models import LoggedSearch, Publication, asked_on
 from deepcritical_mcp.text import clean_line
 
 NO_REASON = "no reason given"
@@ -52,6 +52,7 @@ class FlowNumbers:
         not_retrieved: of `records`, those whose full text was asked for in vain, and is not in the session.
         retracted: ids of the `records` that are retracted; `retracted_included` and `retracted_cited` of those that
             are marked so.
+        asked: when the status of the records was last asked; `unchecked` is how many nobody was asked about.
     """
 
     identified: tuple[IdentifiedRecords, ...]
@@ -69,6 +70,8 @@ class FlowNumbers:
     retracted: tuple[str, ...]
     retracted_included: tuple[str, ...]
     retracted_cited: tuple[str, ...]
+    asked: str
+    unchecked: int
 
     @property
     def total_identified(self) -> int:
@@ -115,6 +118,8 @@ def flow_numbers(log: Sequence[LoggedSearch], publications: Iterable[Publication
         retracted=_retracted(records),
         retracted_included=_retracted(one for one in records if one.screening == "included"),
         retracted_cited=_retracted(one for one in records if one.screening == "cited"),
+        asked=asked_on(*(one.status_checked for one in records)),
+        unchecked=sum(not one.status_checked for one in records),
     )
 
 

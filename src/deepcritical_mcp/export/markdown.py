@@ -63,6 +63,8 @@ def _links(reference: Reference) -> Iterator[str]:
     if reference.url and not pmid:
         target = _NOT_IN_TARGETS.sub(lambda match: quote(match[0], safe=""), reference.url)
         yield f"[{_text(reference.url)}]({target})"
+    if one.asked:
+        yield one.asked
 
 
 def _text(text: str) -> str:

@@ -132,8 +132,7 @@ class Reference:
         """On which day a web page or a trial's registration, which may change, was read; "" for all others, or if
         unknown."""
         one = self.publication
-        day = {"trial": one.status_checked, "page": one.accessed}.get(self.form, UNKNOWN_DATE)
-        return "" if day == UNKNOWN_DATE else day
+        return "" if self.form not in ("trial", "page") or one.accessed == UNKNOWN_DATE else one.accessed
 
     @property
     def data_note(self) -> str:

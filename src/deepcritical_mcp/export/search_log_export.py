@@ -182,8 +182,11 @@ def _steps(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
     yield "Full texts in the session", str(numbers.retrieved), "full texts, pages and whole registrations"
     if numbers.not_retrieved:
         yield "Full texts not retrieved", str(numbers.not_retrieved), "asked for, and not obtained; the remarks say why"
+    never = f"; nobody was asked about {numbers.unchecked:,} of them" if numbers.unchecked else ""
+    named = f": {_ids(numbers.retracted)}" if numbers.retracted else ""
+    if numbers.records:
+        yield "Retracted among the records", str(len(numbers.retracted)), f"{numbers.asked}{never}{named}"
     if numbers.retracted:
-        yield "Retracted among the records", str(len(numbers.retracted)), _ids(numbers.retracted)
         for what, ids in (("included", numbers.retracted_included), ("cited", numbers.retracted_cited)):
             if ids or what == "included":
                 yield f"Retracted among the {what}", str(len(ids)), _ids(ids)

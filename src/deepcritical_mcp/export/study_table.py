@@ -56,11 +56,6 @@ class _Study:
         more = f"; and {len(grants) - _MAX_GRANTS} more" if len(grants) > _MAX_GRANTS else ""
         return self.facts.get("Sponsor", "") or "; ".join(grants[:_MAX_GRANTS]) + more
 
-    @property
-    def status(self) -> str:
-        """ "not checked" if nobody has said that it is in order."""
-        return self.record.known_status or "not checked"
-
 
 _READ: Mapping[str, Callable[[_Study], str]] = {
     "id": lambda one: one.record.id,
@@ -81,9 +76,11 @@ _READ: Mapping[str, Callable[[_Study], str]] = {
     "funding": lambda one: one.funding,
     "conflict_of_interest": lambda one: clipped(clean_line(one.record.conflict_of_interest), _MAX_INTERESTS),
     "full_text": lambda one: "yes" if has_whole_text(one.record) else "no",
-    "status": lambda one: one.status,
+    "status": lambda one: one.record.status,
+    "status_checked": lambda one: one.record.status_checked,
     "decision": lambda one: one.record.screening,
     "reason": lambda one: one.record.screening_reason,
+    "decisions": lambda one: "; ".join(one.record.history),
     "tags": lambda one: "; ".join(one.record.tags),
 }
 TABLE_FIELDS = tuple(_READ)

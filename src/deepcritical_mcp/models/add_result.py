@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from deepcritical_mcp.models.publication import Value
 
@@ -53,11 +55,13 @@ class RejectedItem(Value):
 
 
 class DecidedItem(Value):
-    """What is decided, after item `index`, about the publication `id`: see `decision_line`; "" for nothing any more."""
+    """What is decided about the publication `id` after item `index`, see `decision_line`, and what that `replaced`, see
+    `decision_replaced`; "" for nothing."""
 
     index: int
     id: str
     decision: str = ""
+    replaced: Annotated[str, Field(exclude_if=lambda text: not text)] = ""
 
 
 class AddResult(Value):

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from deepcritical_mcp.models.publication import PublicationStatus, StatusNotice, Value
+from deepcritical_mcp.models.publication import PublicationStatus, StatusDay, StatusNotice, Value, with_day
 
 ReferenceVerdict = Literal["verified", "minor", "differs", "wrong_id", "ambiguous", "not_found", "outage", "unchecked"]
 QuotationVerdict = Literal["verbatim", "altered", "misattributed", "not_found"]
@@ -49,8 +49,11 @@ class CheckedRecord(Value):
     reference: Annotated[str, _LEFT_OUT] = ""
     pmid: Annotated[str, _LEFT_OUT] = ""
     doi: Annotated[str, _LEFT_OUT] = ""
-    status: PublicationStatus = "ok"
+    status: PublicationStatus = "unchecked"
     status_notices: Annotated[tuple[StatusNotice, ...], _LEFT_OUT] = ()
+    status_checked: Annotated[StatusDay, _LEFT_OUT] = ""
+
+    _with_day = model_validator(mode="before")(with_day)
 
 
 class CheckedReference(Value):
@@ -61,7 +64,7 @@ class CheckedReference(Value):
         label: how the draft cites it: "12", "smith2020"; "" if it has no label.
         written: as it is written, on one line.
         record: the record that it means; None if none is sure.
-        problems: what differs, the gravest first; also the record's status, if that is not "ok".
+        problems: what differs, the gravest first; also the record's status, if it is marked.
         reason: why there is no record or no sure verdict, and what to know besides; "" if nothing.
         corrected: the reference as it should be, in its own style, ready to be pasted; "" if nothing must change or
             no record is sure.
@@ -80,8 +83,8 @@ class CheckedReference(Value):
 
     @property
     def status(self) -> PublicationStatus:
-        """That of its record; "ok" without one."""
-        return self.record.status if self.record else "ok"
+        """That of its record; "unchecked" without one."""
+        return self.record.status if self.record else "unchecked"
 
 
 class CheckedQuotation(Value):

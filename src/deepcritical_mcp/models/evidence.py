@@ -9,7 +9,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.identifiers import normalize_doi
+from deepcritical_mcp.identifiers import (
+    RecordIds,
+    normalize_doi,
+    normalize_pmcid,
+    normalize_pmid,
+    normalize_trial,
+    record_ids,
+)
 from deepcritical_mcp.models.parts import Part
 from deepcritical_mcp.models.publication import (
     FINER_DATE,
@@ -29,6 +36,7 @@ from deepcritical_mcp.models.publication import (
     Screening,
     Url,
     Value,
+    as_of,
     merge_rules,
     united,
 )
@@ -48,6 +56,8 @@ PREPRINT = "Preprint"
 AHEAD_OF_PRINT = "aheadofprint"
 """PubMed's publication stage of an article without an issue yet."""
 PublicationForm = Literal["article", "preprint", "chapter", "book", "trial", "page", "other"]
+UTC_SECOND = "2026-11-23T05:00:00Z"
+"""How the time of a decision looks."""
 _TEXT_ID = re.compile(r"(.+)~([0-9]{1,4})", re.DOTALL)
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
@@ -61,6 +71,7 @@ class Text(Value):
         licence: as its source says it, e.g. "https://creativecommons.org/licenses/by/4.0/"; "" if unknown.
         url: where this copy was read, if that is not the publication's own address.
         is_ocr: whether it was read from scanned pages by a machine, so that it may contain errors.
+        remarks: what a reader of the text must know, e.g. what is missing of it.
     """
 
     kind: TextKind
@@ -70,6 +81,7 @@ class Text(Value):
     licence: Line = ""
     url: Url = ""
     is_ocr: bool = False
+    remarks: tuple[Line, ...] = ()
 
     @property
     def is_users(self) -> bool:
@@ -116,13 +128,13 @@ class Publication(Bibliography):
         bookshelf_id: NCBI Bookshelf's number, e.g. "NBK1403".
         revised_date: the last revision of a chapter.
         preprint_number: Europe PMC's of a preprint, e.g. "PPR1036674".
-        status_checked: the day (UTC) on which its status was read from its source.
-        accessed: the day (UTC) on which a web page, or a search result that leads to it, was last read.
+        accessed: the day (UTC) on which a web page, a search result that leads to it, or a registration was last read.
         similar: ids of nearly identical publications in its session; filled for exports.
         grants: number, agency and country of each.
         substances: MEDLINE's chemicals.
         screening: what the user decided about it; `screening_reason` in the user's words.
         screened: when that, or its tags, was last set or taken back (UTC), e.g. "2026-11-23T05:00:00Z".
+        decisions: each decision that was made or taken back, the oldest first, see `history`.
         tags: the user's.
     """
 
@@ -144,7 +156,6 @@ class Publication(Bibliography):
     bookshelf_id: Annotated[Line, FIRST_KNOWN] = ""
     revised_date: Annotated[PartialDate, FINER_DATE] = UNKNOWN_DATE
     preprint_number: Annotated[Line, FIRST_KNOWN] = ""
-    status_checked: Annotated[PartialDate, LATEST_DATE] = UNKNOWN_DATE
     accessed: Annotated[PartialDate, LATEST_DATE] = UNKNOWN_DATE
     similar: Annotated[tuple[str, ...], FIRST] = ()
     grants: Annotated[tuple[Line, ...], UNION] = ()
@@ -153,6 +164,7 @@ class Publication(Bibliography):
     screening: Annotated[Screening, LATEST_DECISION] = ""
     screening_reason: Annotated[Line, LATEST_DECISION] = ""
     screened: Annotated[Line, LATEST_DECISION] = ""
+    decisions: Annotated[tuple[Line, ...], UNION] = ()
     tags: Annotated[tuple[Line, ...], UNION] = ()
 
     @classmethod
@@ -183,15 +195,40 @@ class Publication(Bibliography):
         return any(text.kind in RECORD_KINDS and not text.is_users for text in self.texts)
 
     @property
-    def known_status(self) -> PublicationStatus | None:
-        """Its status; None if nobody has checked it, e.g. of a web page: that is not "ok"."""
-        return self.status if self.status != "ok" or self.status_checked != UNKNOWN_DATE else None
+    def own_ids(self) -> RecordIds:
+        """Its numbers; of a record, and of a note, which is about what it names, also those in its address."""
+        ids = RecordIds(self.pmid, self.pmcid, self.doi, self.nct)
+        return _completed(ids, record_ids(self.url)) if self.is_record or self.is_own_note else ids
+
+    @property
+    def claimed_ids(self) -> RecordIds:
+        """The numbers that it only claims, or that its address names; none of a record or note."""
+        if self.is_record or self.is_own_note:
+            return RecordIds()
+        found = RecordIds()
+        for one in self.claims:
+            doi = normalize_doi(one) if one.startswith("doi:") else ""
+            read = RecordIds(normalize_pmid(one), normalize_pmcid(one), doi, normalize_trial(one))
+            found = _completed(found, read)
+        return _completed(found, record_ids(self.url))
+
+    def as_claim(self) -> Self:
+        """The same with its numbers as claims: a page or text under its own address."""
+        ids = _completed(RecordIds(self.pmid, self.pmcid, self.doi, self.nct), record_ids(self.url))
+        named = (f"PMID {ids.pmid}", ids.pmcid, f"doi:{normalize_doi(ids.doi)}", ids.nct)
+        claims = tuple(one for one, number in zip(named, ids, strict=False) if number)
+        bare = self.model_copy(update={**RecordIds()._asdict(), "claims": united(self.claims, claims)})
+        return bare.model_copy(update={"id": publication_id(bare)})
 
     @property
     def awaits_pubmed(self) -> bool:
         """Whether it is a paper's record from elsewhere whose status nobody vouches for, as PubMed did not answer."""
         is_elsewhere = self.is_record and all(text.provider != "pubmed" for text in self.texts)
-        return is_elsewhere and self.status_checked == UNKNOWN_DATE and bool(self.pmid or self.pmcid or self.doi)
+        return is_elsewhere and not self.status_checked and bool(self.pmid or self.pmcid or self.doi)
+
+    def with_status(self, status: PublicationStatus, day: str, **changes: object) -> Self:
+        """The same with that status as of that day, "" if nobody was asked (see `as_of`)."""
+        return self.model_copy(update={"status": as_of(status, day), "status_checked": day, **changes})
 
     @property
     def form(self) -> PublicationForm:
@@ -202,9 +239,17 @@ class Publication(Bibliography):
             return "preprint"
         if self.source == "trial":
             return "trial"
-        if self.journal or self.journal_abbreviation:
+        is_claim = bool(self.claims) and not self.is_record
+        if (self.journal or self.journal_abbreviation) and not is_claim:
             return "article"
         return "page" if self.is_on_the_web and not (self.pmid or self.doi) else "other"
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """When, by whom (if the server knows) and what was decided, "2026-11-23T05:00:00Z: excluded: no controls", the
+        oldest first; version 0.2 kept the last decision only."""
+        last = ": ".join(filter(None, (self.screened, self.screening, self.screening_reason)))
+        return self.decisions or ((last,) if self.screening or self.screening_reason else ())
 
     @property
     def about(self) -> str:
@@ -244,6 +289,10 @@ class Publication(Bibliography):
         return self.is_users and self.source == "user" and not where
 
 
+def _completed(ids: RecordIds, others: RecordIds) -> RecordIds:
+    return RecordIds(*(own or other for own, other in zip(ids, others, strict=True)))
+
+
 def split_text_id(id: str) -> tuple[str, int]:
     """The publication's id and the number of the text in an id made by `Publication.id_of`."""
     match = _TEXT_ID.fullmatch(id)
@@ -254,22 +303,26 @@ def merged(kept: Publication, other: Publication) -> Publication:
     """Two descriptions of a publication, merged under the id of `kept`.
 
     A record counts more than a page, a page more than what the user pasted, and that more than the user's notes; of
-    equals, `kept` counts more. Of what the user added, others take only the texts: what the user claims never
-    completes what a source says. Of two decisions the later one holds; its reason says if the other was different.
+    equals, `kept` counts more. Of what the user added, and of what only claims the numbers of a record, others take
+    only the texts: what is claimed never completes what a source says. Of two decisions the later one holds; its reason
+    says if the other was different.
     """
     first, second = (other, kept) if authority(other) > authority(kept) else (kept, other)
     latest, earlier = (second, first) if _decided(second) > _decided(first) else (first, second)
     rules = merge_rules(Publication)
-    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) else rules.keys()
+    is_claim = bool(second.claims) and first.is_record
+    combined = {"texts", "tags"} if authority(second) < min(authority(first), 2) or is_claim else rules.keys()
     values = {
         name: rule.combine(getattr(first, name), getattr(second, name)) if name in combined else getattr(first, name)
         for name, rule in rules.items()
         if rule != LATEST_DECISION
     }
     values |= {name: getattr(latest, name) for name, rule in rules.items() if rule == LATEST_DECISION}
+    values["status"] = as_of(values["status"], values["status_checked"])
     if latest.screening and earlier.screening not in ("", latest.screening):
         also = f"merged with a description that was {earlier.screening}"
         values["screening_reason"] = "; ".join(filter(None, (latest.screening_reason, also)))
+    values["decisions"] = tuple(sorted(united(first.history, second.history), key=lambda made: made[: len(UTC_SECOND)]))
     return kept.model_copy(update={**values, "found_by": united(kept.found_by, other.found_by)})
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from deepcritical_mcp.text import clean_line, clipped
 
 CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
-PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice"]
+PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice", "unchecked"]
 Screening = Literal["", "included", "excluded", "cited"]
 """What the user decided about a publication; "" for nothing yet."""
 NoticeKind = Literal[
@@ -43,6 +44,7 @@ SOURCE_LABELS: Mapping[CitationSource, str] = {
 }
 """How each source is shown, in this order."""
 STATUSES: Mapping[PublicationStatus, str] = {
+    "unchecked": "UNCHECKED",
     "ok": "",
     "notice": "NOTICE",
     "superseded": "SUPERSEDED",
@@ -50,7 +52,8 @@ STATUSES: Mapping[PublicationStatus, str] = {
     "concern": "EXPRESSION OF CONCERN",
     "retracted": "RETRACTED",
 }
-"""Each status and its label, the mildest first."""
+"""Each status and its label, the mildest first. "ok" is what somebody who knows was asked about, on the day that
+`status_checked` names; "unchecked" is what nobody was asked about."""
 NOTICE_LABELS: Mapping[NoticeKind, str] = {
     "retraction": "Retraction",
     "partial_retraction": "Partial retraction",
@@ -81,15 +84,33 @@ NO_TITLE = "[No title]"
 UNKNOWN_DATE = "Unknown"
 
 
+def is_marked(status: PublicationStatus) -> bool:
+    """Whether something is known to have happened."""
+    return status not in ("ok", "unchecked")
+
+
 def status_label(status: PublicationStatus) -> str:
-    """E.g. "RETRACTED"; "" for "ok"."""
-    return STATUSES[status]
+    """The mark of a status, e.g. "RETRACTED"; "" where nothing is known to have happened."""
+    return STATUSES[status] if is_marked(status) else ""
 
 
 def gravest(statuses: Iterable[PublicationStatus]) -> PublicationStatus:
-    """The most severe of `statuses`; "ok" if there are none."""
-    known: list[PublicationStatus] = ["ok", *statuses]
+    """The most severe of `statuses`; "unchecked" if there are none."""
+    known: list[PublicationStatus] = ["unchecked", *statuses]
     return max(known, key=[*STATUSES].index)
+
+
+def as_of(status: PublicationStatus, day: str) -> PublicationStatus:
+    """`status`, which is "ok" only with the `day` on which somebody was asked, and "unchecked" only without one."""
+    return status if is_marked(status) else "ok" if day else "unchecked"
+
+
+def asked_on(*days: str) -> str:
+    """When the status of publications was last asked, in words: "status last asked 2026-11-18 to 2026-11-20"; "status
+    unchecked" where nobody was asked."""
+    if not (known := sorted({*filter(None, days)})):
+        return f"status {STATUSES['unchecked'].lower()}"
+    return f"status last asked {' to '.join(dict.fromkeys((known[0], known[-1])))}"
 
 
 _RETRACTION_MARK = re.compile(
@@ -130,6 +151,8 @@ Title = Annotated[str, _line(TITLE_LIMIT, NO_TITLE)]
 Paragraph = Annotated[str, _line(PARAGRAPH_LIMIT)]
 Url = Annotated[str, AfterValidator(_url)]
 PartialDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")]
+StatusDay = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
+"""The day (UTC) on which somebody who knows was last asked for a status; "" if nobody was."""
 
 
 class AuthorName(NamedTuple):
@@ -161,6 +184,7 @@ class AuthorName(NamedTuple):
 
 _INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
 _SUFFIX = re.compile(r"(?:Jr|Sr)\.?|I{2,3}|IV|[2-4](?:nd|rd|th)")
+_ET_AL = re.compile(r"[\s,;]{1,3}et al\.?$", re.IGNORECASE)
 _DEGREE = re.compile(r"(?:M\.?D|Ph\.?D|M\.?Sc|B\.?Sc|M\.?P\.?H|R\.?N|Dr\.?P\.?H)\.?", re.IGNORECASE)
 _FAMILY_AND_INITIALS = re.compile(rf"[^\W\d_].+ {_INITIALS.pattern}")
 _CAPITALIZED = re.compile(r"[^\W\d_][\w’'-]*[^\W\d_A-Z]|[A-Z]\.?")
@@ -183,6 +207,11 @@ _GIVEN_NAMES = frozenset(
     "robert ruth ryan samuel sara sarah scott sean seán simon sofia stephen steven susan thomas timothy".split()
 )
 """A name of two or three words that has none of these, and no initials, may be a company's."""
+
+
+def is_collective(name: AuthorName) -> bool:
+    """Whether a name that is only known as a whole has a word that marks an organization."""
+    return not name.given and _COLLECTIVE.search(name.family) is not None
 
 
 def split_name(name: str) -> AuthorName:
@@ -221,6 +250,7 @@ def _split_at_commas(parts: list[str]) -> AuthorName | None:
 
 def split_names(text: str) -> list[AuthorName]:
     """The names in a text that may list several: "Berg, Jan; Ruiz K", "Berg J, Ruiz K"."""
+    text = _ET_AL.sub("", text)
     names = [name.strip() for name in text.split(";") if name.strip()]
     listed = [name.strip() for name in text.split(",")]
     if len(names) == 1 and len(listed) > 1 and all(_FAMILY_AND_INITIALS.fullmatch(name) for name in listed):
@@ -255,6 +285,19 @@ GRAVER = MergeRule("graver", lambda first, second: gravest((first, second)))
 LATEST_DECISION = MergeRule("latest decision", lambda latest, earlier: latest)
 """`combine` gets the value of the description that the user decided about last,
 whatever is more reliable."""
+
+
+def with_day(values: Any) -> Any:
+    """The values of a model with a status that agrees with its day, see `as_of`; also those that version 0.2 kept,
+    which called the day of a registration, about which nobody is asked, that of its status."""
+    if not isinstance(values, dict):
+        return values
+    given: dict[str, Any] = cast("dict[str, Any]", values)
+    day = str(given.get("status_checked", "")).removeprefix(UNKNOWN_DATE)
+    if day and given.get("source") == "trial":
+        read = given.get("accessed", UNKNOWN_DATE)
+        given, day = {**given, "accessed": day if read == UNKNOWN_DATE else read}, ""
+    return {**given, "status": as_of(given.get("status", "unchecked"), day), "status_checked": day}
 
 
 def merge_rules(model: type[BaseModel]) -> dict[str, MergeRule]:
@@ -306,5 +349,18 @@ class Bibliography(Value):
     mesh_terms: Annotated[tuple[Line, ...], UNION] = ()
     keywords: Annotated[tuple[Line, ...], UNION] = ()
     registrations: Annotated[tuple[Line, ...], UNION] = ()
-    status: Annotated[PublicationStatus, GRAVER] = "ok"
+    claims: Annotated[SkipJsonSchema[tuple[Line, ...]], UNION] = ()
+    """Numbers that it gives itself, "PMID 1", which no record confirms."""
+    status: Annotated[PublicationStatus, GRAVER] = "unchecked"
     status_notices: Annotated[tuple[StatusNotice, ...], UNION] = ()
+    status_checked: Annotated[StatusDay, LATEST_DATE] = ""
+
+    _with_day = model_validator(mode="before")(with_day)
+
+    @property
+    def asked(self) -> str:
+        """When its status was last asked, in words; "" where nobody was of what is marked all the same, or of what has
+        no number of a paper, so that nobody can be."""
+        is_paper = self.source != "user" and (self.pmid or self.doi or self.pmcid)
+        is_open = is_paper and not is_marked(self.status)
+        return asked_on(self.status_checked) if self.status_checked or is_open else ""

@@ -110,7 +110,7 @@ def status_from_links(
 
 def status_told_by(notices: Iterable[StatusNotice]) -> PublicationStatus:
     """The status of a record about which a witness says no more than `notices`."""
-    return gravest(_STATUS_OF.get(notice.kind, "ok") for notice in notices)
+    return gravest(("ok", *(_STATUS_OF.get(notice.kind, "ok") for notice in notices)))
 
 
 def _meaning(kind: str, reference: str, types: set[str], journal: str) -> tuple[NoticeKind, PublicationStatus] | None:

@@ -11,11 +11,11 @@ from pydantic import AfterValidator, Field, PlainSerializer
 
 from deepcritical_mcp.models.evidence import Publication, Text, TextKind
 from deepcritical_mcp.models.publication import (
-    UNKNOWN_DATE,
     Bibliography,
     CitationSource,
     Line,
     PublicationStatus,
+    StatusDay,
     StatusNotice,
     Value,
     united,
@@ -264,7 +264,7 @@ class EvidenceSummary(Value):
     about: str = ""
     status: PublicationStatus
     status_notices: tuple[StatusNotice, ...] = ()
-    status_checked: str = UNKNOWN_DATE
+    status_checked: StatusDay = ""
     full_text: str = ""
     decision: str = ""
     tags: tuple[str, ...] = ()

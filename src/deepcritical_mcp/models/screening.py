@@ -17,6 +17,8 @@ Verdict = Literal["", "included", "excluded", "cited", "undecided"]
 MARKS = ("included", "excluded", "cited", "undecided", "decided")
 """What `marked` selects, apart from tags."""
 MAX_TAGS, MAX_TAG_LENGTH, MAX_REASON_LENGTH = 20, 60, 500
+MAX_DECISIONS = 100
+"""Of a publication's history, so many are kept, the latest."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,14 @@ class ScreeningMark:
         verdict: see `Verdict`.
         reason: the user's; "" keeps the reason of an unchanged verdict, and drops that of another one.
         tags: in place of the earlier ones; None leaves these.
+        by: who decides; "" if the server does not know.
     """
 
     id: str
     verdict: Verdict = ""
     reason: str = ""
     tags: tuple[str, ...] | None = None
+    by: str = ""
 
     def changes(self, publication: Publication) -> dict[str, Any]:
         """The fields of `publication` that it changes, with their new values; none if nothing is new."""
@@ -47,7 +51,14 @@ class ScreeningMark:
         if self.tags is not None:
             new["tags"] = self.tags
         new = {name: value for name, value in new.items() if value != getattr(publication, name)}
-        return new | {"screened": utc_second()} if new else {}
+        if not new:
+            return {}
+        new["screened"] = utc_second()
+        if not {"screening", "screening_reason"}.isdisjoint(new):
+            made = ", ".join(filter(None, (new["screened"], self.by)))
+            entry = f"{made}: {decision_of(publication.model_copy(update=new)) or 'undecided'}"
+            new["decisions"] = (*publication.history, entry)[-MAX_DECISIONS:]
+        return new
 
 
 def utc_second() -> str:
@@ -56,7 +67,7 @@ def utc_second() -> str:
 
 
 WITHOUT_DECISION: Mapping[str, object] = MappingProxyType(
-    {"screening": "", "screening_reason": "", "screened": "", "tags": ()}
+    {"screening": "", "screening_reason": "", "screened": "", "decisions": (), "tags": ()}
 )
 """The fields of a publication that the user has not decided about."""
 
@@ -70,6 +81,14 @@ def decision_line(publication: Publication) -> str:
     """The decision and the tags, "excluded: no control group; tags: rct, adults"; "" if there is neither."""
     tags = f"tags: {', '.join(publication.tags)}" if publication.tags else ""
     return "; ".join(filter(None, (decision_of(publication), tags)))
+
+
+def decision_replaced(before: Publication, after: Publication) -> str:
+    """What of an earlier decision and tags no longer holds, and since when it did; "" if that is nothing."""
+    lost = decision_of(before) if decision_of(before) != decision_of(after) else ""
+    tags = [tag for tag in before.tags if tag not in after.tags]
+    told = "; ".join(filter(None, (lost, f"tags: {', '.join(tags)}" if tags else "")))
+    return f"{told} ({before.screened})" if told and before.screened else told
 
 
 def decision_sentence(line: str) -> str:

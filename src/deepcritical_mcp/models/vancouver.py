@@ -70,7 +70,7 @@ def _book(publication: Publication) -> Iterator[str]:
 
 def _trial(publication: Publication) -> Iterator[str]:
     """With the last update of the registration, and the day on which it was read."""
-    changed = {"updated": publication.revised_date, "cited": publication.status_checked}
+    changed = {"updated": publication.revised_date, "cited": publication.accessed}
     known = "; ".join(f"{what} {written_date(day)}" for what, day in changed.items() if day != UNKNOWN_DATE)
     yield _people(publication.authors)
     yield _title(publication, " [Internet]")

@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 _GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # which of the two is read from the data
 ONE_DAY = 86_400.0
+MAX_EXPLANATION = 64 * 1024  # bytes of a response other than 2xx, read for what is wrong on the event loop
 PATIENCE = 0.5
 """Seconds that a caller waits for the same request of another to be sent before it enters the line, too."""
 USER_AGENT = f"deepcritical-mcp/{__version__}"
@@ -82,6 +83,7 @@ class ApiClient:
         explain: reads a response other than 2xx whose body says more than its status; returns the error it means, or
             None if the status says it all.
         follow_redirects: False where a redirect would carry a key elsewhere; None = as `http` is configured.
+        max_bytes: the largest response; 0 = as `retry` says.
         keyless: whether the provider has no keys at all, so that a refusal means that it has blocked this network.
     """
 
@@ -96,6 +98,7 @@ class ApiClient:
         explain: Callable[[httpx.Response], ProviderError | None] | None = None,
         follow_redirects: bool | None = None,
         keyless: bool = False,
+        max_bytes: int = 0,
     ) -> None:
         hide_keys_in_urls()
         self.provider = provider
@@ -105,6 +108,7 @@ class ApiClient:
         self._limiter = limiter
         self._explain = explain
         self._keyless = keyless
+        self._max_bytes = max_bytes or self._retry.max_response_bytes
         self._redirects = httpx.USE_CLIENT_DEFAULT if follow_redirects is None else follow_redirects
 
     async def request(
@@ -224,8 +228,8 @@ class ApiClient:
         finally:
             if self._limiter is not None:
                 self._limiter.release()
-        error = self._explain(response) if self._explain and not response.is_success else None
-        if error is not None:
+        is_explained = not response.is_success and len(response.content) <= MAX_EXPLANATION
+        if is_explained and self._explain and (error := self._explain(response)):
             raise error
         self.raise_for_status(response.status_code, response.headers)
         return response
@@ -252,7 +256,7 @@ class ApiClient:
                 self.provider, f"{self.title} sent a response in an encoding that was not asked for."
             )
         decoder = None if encoding == "identity" else zlib.decompressobj(_GZIP_OR_ZLIB)
-        limit, received = self._retry.max_response_bytes, bytearray()
+        limit, received = self._max_bytes, bytearray()
         assert isinstance(response.stream, httpx.AsyncByteStream)
         async for chunk in response.stream:
             received += decoder.decompress(chunk, limit + 1 - len(received)) if decoder else chunk

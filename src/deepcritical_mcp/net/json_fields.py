@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 200
 """Of a list that is joined to one text."""
+MAX_RECORDS, MAX_LISTED = 1_000, 20_000
+"""Rows that are read of an answer's records, and of any other list: more than any source sends."""
+MAX_VALUES = 500_000
+"""Of one answer: reading JSON keeps all threads waiting, and a value of two bytes takes tens of bytes in memory."""
 MAX_TEXT = 20_000
 """Characters of one field."""
 _TAG = re.compile(
@@ -28,7 +32,9 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8}\d?);", re.IGNOREC
 
 
 def json_answer(provider: str, title: str, response: httpx.Response) -> Mapping[str, object]:
-    """The JSON object in a response; ProviderResponseError if it is something else, or cut off."""
+    """The JSON object in a response; ProviderResponseError if it is something else, too large, or cut off."""
+    if sum(map(response.content.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise ProviderResponseError(provider, f"{title} sent a response that is too large.")
     try:
         payload = response.json()
     except (ValueError, RecursionError) as error:
@@ -73,8 +79,8 @@ def mapping_of(value: object) -> Mapping[str, object]:
 
 
 def list_of(value: object) -> list[object]:
-    """A list field of a payload; [] for anything else."""
-    return cast(list[object], value) if isinstance(value, list) else []
+    """A list field of a payload, at most `MAX_LISTED` of it; [] for anything else."""
+    return cast(list[object], value)[:MAX_LISTED] if isinstance(value, list) else []
 
 
 def texts_of(value: object) -> tuple[str, ...]:
@@ -86,6 +92,11 @@ def rows_of(value: object) -> list[Mapping[str, object]]:
     """The objects in a list field; a single object counts as a list of one."""
     rows = list_of(value) or [value]
     return [row for row in map(mapping_of, rows) if row]
+
+
+def first_records(value: object) -> list[Mapping[str, object]]:
+    """The objects among the first `MAX_RECORDS` in a list of records."""
+    return rows_of(list_of(value)[:MAX_RECORDS])
 
 
 def field_at(value: object, *path: str) -> object:

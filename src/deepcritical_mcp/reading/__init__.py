@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import TypeVar, cast
 
 from deepcritical_mcp.models import PARAGRAPH_BREAK, DocumentStatus, Part, PartKind
-from deepcritical_mcp.text import clean_text
+from deepcritical_mcp.text import clean_text, clipped
+
+MAX_CHARACTERS = 400_000
+"""Of one text, which may cost a session 8 MB with its vectors; the longest article recorded for tests has 190,780."""
+MAX_PARAGRAPHS = 9_999
+"""What an anchor can count; see `models.parts.ANCHOR`."""
+MAX_PARTS = 2_000
+MAX_TITLE = 300
+"""Characters of the title of a part."""
+MAX_ABSTRACT = 50_000
+MAX_FIELD = 5_000
+"""Characters of what a document says about itself, such as its title."""
+MAX_LIST = 100_000
+"""Characters of a list of such things, such as its authors."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,9 @@ class Reading:
     remarks: tuple[str, ...] = ()
 
 
+R = TypeVar("R", bound=Reading)
+
+
 @dataclass(frozen=True)
 class PageReading:
     """A web page, text file or PDF as it was read.
@@ -62,6 +80,43 @@ class PageReading:
     copies: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class RelatedArticle:
+    """A link to another article.
+
+    Attributes:
+        type: what that article is to this one, as the publisher says it: "corrected-article", "preprint", "companion".
+        id: its identifier; a DOI in lower case, a PMCID with "PMC".
+        id_type: "doi", "pmid", "pmcid", or another word of the publisher's; "" if unknown.
+    """
+
+    type: str
+    id: str
+    id_type: str = ""
+
+
+@dataclass(frozen=True)
+class JatsReading(Reading):
+    """An article in JATS. Its `fields` are ready for `Publication.of("full_text", content, provider=…, **fields)`.
+
+    Without a body it has no content, but fields and an abstract.
+
+    Attributes:
+        related: links to other articles: a preprint and its article, a correction, a retraction.
+        is_withheld: whether the publisher does not let the provider pass on the text.
+        is_complete: whether the XML was whole; if not, `remarks` say so.
+    """
+
+    related: tuple[RelatedArticle, ...] = ()
+    is_withheld: bool = False
+    is_complete: bool = True
+
+    @property
+    def has_body(self) -> bool:
+        """Whether it has a text, and not only an abstract."""
+        return bool(self.content)
+
+
 def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
     """The content and the parts of a document; sections without text of their own are kept if they have a title."""
     paragraphs: list[str] = []
@@ -71,9 +126,10 @@ def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
         own = [one for one in (_one_block(text) for text in section.paragraphs) if one]
         if not own and not any(section.path):
             continue
-        parts.append(
-            Part(anchor=section.anchor, kind=section.kind, path=section.path, start=position, parent=section.parent)
-        )
+        if len(parts) <= MAX_PARTS:  # `bounded` cuts the text where the next one begins
+            parts.append(
+                Part(anchor=section.anchor, kind=section.kind, path=section.path, start=position, parent=section.parent)
+            )
         paragraphs += own
         position += sum(len(one) + len(PARAGRAPH_BREAK) for one in own)
     content = PARAGRAPH_BREAK.join(paragraphs)
@@ -84,3 +140,56 @@ def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
 def _one_block(text: str) -> str:
     """A paragraph without blank lines inside."""
     return "\n".join(filter(None, (line.rstrip() for line in clean_text(text).split("\n"))))
+
+
+def bounded(reading: R) -> R:
+    """A reading that costs no more to keep and to search than a long document does; remarks say what was cut of it."""
+    parts = [
+        part.model_copy(update={"path": tuple(clipped(title, MAX_TITLE) for title in part.path)})
+        for part in reading.parts[: MAX_PARTS + 1]
+    ]
+    titles = accumulate(sum(map(len, part.path)) for part in parts)
+    most = next((n for n, length in enumerate(titles) if n == MAX_PARTS or length > MAX_CHARACTERS), len(parts))
+    end = _end(reading.content, min([MAX_CHARACTERS, *(part.start for part in parts[most : most + 1])]))
+    whole = {"abstract": reading.abstract, **reading.fields}
+    said = {name: _shortened(value, MAX_ABSTRACT if name == "abstract" else MAX_FIELD) for name, value in whole.items()}
+    remarks = [*reading.remarks]
+    if end < len(reading.content):
+        remarks.append(
+            f"This text is too long to be kept whole: the first {end:,} of its {len(reading.content):,} characters are."
+        )
+    if cut := [name for name, value in said.items() if value != whole[name]]:
+        remarks.append(f"What it says about itself is too long to be kept whole: {', '.join(cut)}.")
+    return replace(
+        reading,
+        content=reading.content[:end],
+        parts=tuple(part for part in parts[:most] if part.start < end or end == len(reading.content)),
+        abstract=str(said.pop("abstract")),
+        fields=said,
+        licence=clipped(reading.licence, MAX_FIELD),
+        remarks=tuple(remarks),
+    )
+
+
+def _end(content: str, most: int) -> int:
+    """Where a text of at most so many characters ends: with a paragraph if it can, else with a line or a word."""
+    end = -len(PARAGRAPH_BREAK)
+    for _ in range(MAX_PARAGRAPHS):
+        end = content.find(PARAGRAPH_BREAK, end + len(PARAGRAPH_BREAK))
+        if end < 0 or end > most:
+            break
+    most = most if end < 0 else min(end, most)
+    if len(content) <= most:
+        return len(content)
+    found = (content.rfind(mark, most - most // 10, most + 1) for mark in (PARAGRAPH_BREAK, "\n", " "))
+    return next((at for at in found if at >= 0), most)
+
+
+def _shortened(value: object, most: int) -> object:
+    if isinstance(value, str):
+        return clipped(value, most)
+    if not isinstance(value, tuple):
+        return value
+    values = cast("tuple[object, ...]", value)
+    lengths = accumulate(len(str(one)) for one in values)
+    return values[: next((n for n, length in enumerate(lengths) if length > MAX_LIST), len(values))]

@@ -6,14 +6,12 @@ Rules of the format: the Journal Article Tag Library of NISO Z39.96.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.models import language_names
-from deepcritical_mcp.reading import Reading, Section, assembled
+from deepcritical_mcp.reading import JatsReading, Section, assembled
 from deepcritical_mcp.reading.jats_flow import line_of
 from deepcritical_mcp.reading.jats_front import (
-    RelatedArticle,
     bibliography_of,
     front_of,
     licence_of,
@@ -24,7 +22,7 @@ from deepcritical_mcp.reading.jats_front import (
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
 from deepcritical_mcp.reading.jats_xml import DAMAGED, JatsError, attribute, parse_jats
 
-MAX_PARTS = 10_000
+__all__ = ["JatsError", "JatsReading", "read_jats"]
 _FORMULAS_ARE_IMAGES = "Some formulas are images: […] stands for each of them."
 _MAIN_TYPES = ("", "abstract", "standard", "structured", "main")
 _NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "highlights", "web-summary", "short")
@@ -51,28 +49,6 @@ _SUB_ARTICLES = {
 """What sub-articles are called by their types."""
 _MAX_PEOPLE = 3
 _ANCHORS = {"table": "t", "figure": "f", "references": "r"}
-
-
-@dataclass(frozen=True)
-class JatsReading(Reading):
-    """An article in JATS. Its `fields` are ready for `Publication.of("full_text", content, provider=…, **fields)`.
-
-    Without a body it has no content, but fields and an abstract.
-
-    Attributes:
-        related: links to other articles: a preprint and its article, a correction, a retraction.
-        is_withheld: whether the publisher does not let the provider pass on the text.
-        is_complete: whether the XML was whole; if not, `remarks` say so.
-    """
-
-    related: tuple[RelatedArticle, ...] = ()
-    is_withheld: bool = False
-    is_complete: bool = True
-
-    @property
-    def has_body(self) -> bool:
-        """Whether it has a text, and not only an abstract."""
-        return bool(self.content)
 
 
 def read_jats(data: bytes) -> list[JatsReading]:
@@ -180,8 +156,6 @@ class _Writer:
             self._append(one, f"{kind}{number}", (*path, one.title), parent)
 
     def _append(self, part: JatsPart, anchor: str, path: tuple[str, ...], parent: str) -> None:
-        if len(self.sections) >= MAX_PARTS:
-            raise JatsError(f"it has more than {MAX_PARTS:,} sections, tables and figures")
         kind = "sub_article" if self._inside else part.kind
         self.sections.append(Section(anchor, part.paragraphs, kind, path, parent))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.dates import readings
@@ -19,6 +18,7 @@ from deepcritical_mcp.models import (
     status_from_links,
     without_retraction_mark,
 )
+from deepcritical_mcp.reading import RelatedArticle
 from deepcritical_mcp.reading.jats_flow import line_of
 from deepcritical_mcp.reading.jats_xml import attribute
 
@@ -49,21 +49,6 @@ _DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
 """Whose date counts, best first: that of the issue, as in PubMed."""
 _PMC_DATES = ("pmc-release", "nihms-submitted", "pmc")
 _LICENCE_TEXT = 300
-
-
-@dataclass(frozen=True)
-class RelatedArticle:
-    """A link to another article.
-
-    Attributes:
-        type: what that article is to this one, as the publisher says it: "corrected-article", "preprint", "companion".
-        id: its identifier; a DOI in lower case, a PMCID with "PMC".
-        id_type: "doi", "pmid", "pmcid", or another word of the publisher's; "" if unknown.
-    """
-
-    type: str
-    id: str
-    id_type: str = ""
 
 
 def front_of(article: Element) -> Element:

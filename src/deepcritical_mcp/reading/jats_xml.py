@@ -15,6 +15,8 @@ from xml.etree.ElementTree import Element
 
 from lxml import etree  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]
 
+from deepcritical_mcp.errors import UnreadableDocumentError
+
 _LXML = cast("Any", etree)  # it has no types
 MAX_BYTES = 30_000_000
 """Several times the longest article with its formulas."""
@@ -33,7 +35,7 @@ _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
 
 
-class JatsError(ValueError):
+class JatsError(UnreadableDocumentError):
     """The document cannot be read as XML: the message says why."""
 
 

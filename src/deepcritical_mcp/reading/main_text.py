@@ -16,6 +16,7 @@ HAS_TRAFILATURA = importlib.util.find_spec("trafilatura") is not None
 _ENOUGH = 250
 _TELLING = 50
 _MOST_COMPARED = 200_000_000
+_UNREAD = ("script", "style", "nav")
 _PARAGRAPHS = ("p", "li", "td", "dd", "blockquote", "pre", "h2", "h3")
 
 
@@ -88,8 +89,12 @@ def _squeezed(text: str) -> str:
 
 
 def _length(element: Any) -> int:
-    texts = cast("list[str]", element.xpath(".//text()[not(ancestor::script or ancestor::style or ancestor::nav)]"))
-    return sum(len(text.strip()) for text in texts)
+    unread = (one for one in element.iter(*_UNREAD) if next(one.iterancestors(*_UNREAD), None) is None)
+    return _characters(element) - sum(map(_characters, unread))
+
+
+def _characters(element: Any) -> int:
+    return sum(len(text.strip()) for text in cast("Iterator[str]", element.itertext()))
 
 
 def _by_trafilatura(root: Any, url: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import urljoin
@@ -22,6 +23,12 @@ _LANGUAGE = ("citation_language", "dc.language", "dcterms.language", "og:locale"
 _LICENCE = ("dc.rights", "dcterms.license", "dcterms.rights", "citation_license")
 _DOI = ("citation_doi", "prism.doi", "dc.identifier.doi")
 _MOST_AUTHORS = 500
+_BYLINES = (
+    '//*[@rel="author" or @itemprop="author" or contains(@class, "byline") or contains(@class, "author") or '
+    'contains(@class, "contrib")]'
+)
+_AUTHOR_OF_SCRIPT = re.compile(r'"(?:author|creator)"\s{0,3}:\s{0,3}([^\]}]{1,500})')
+_MOST_BYLINES, _LONGEST_BYLINE = 20, 2_000
 
 
 def fields_of(root: Any, url: str) -> Mapping[str, object]:
@@ -49,6 +56,7 @@ def fields_of(root: Any, url: str) -> Mapping[str, object]:
         "publisher": _first(meta, ("citation_publisher", "dc.publisher", "og:site_name")),
         "language": (_first(meta, _LANGUAGE) or html_language).replace("_", "-").partition("-")[0].lower(),
         "url": canonical,
+        "byline": _byline(root),
     }
     return {name: value for name, value in fields.items() if value and value != UNKNOWN_DATE}
 
@@ -106,6 +114,15 @@ def _authors(meta: Mapping[str, Sequence[str]]) -> Iterator[AuthorName]:
     for name in names[:_MOST_AUTHORS]:
         if (plain := clean_line(name)) and not is_web_address(plain):
             yield split_name(plain)
+
+
+def _byline(root: Any) -> str:
+    """What stands where a page names its authors, as it is written; readers of the main text leave it out."""
+    shown = cast("list[Any]", root.xpath(_BYLINES))[:_MOST_BYLINES]
+    scripts = cast("list[str]", root.xpath('//script[@type="application/ld+json"]/text()'))
+    named = [clean_line(" ".join(one.itertext())) for one in shown]
+    named += [found[1] for script in scripts for found in _AUTHOR_OF_SCRIPT.finditer(script)]
+    return " ".join(named)[:_LONGEST_BYLINE]
 
 
 def _date(meta: Mapping[str, Sequence[str]]) -> str:

@@ -1,71 +1,119 @@
-"""The process that reads one document; see `reading.reader_process`.
+"""The process that reads documents; see `reading.reader_process`.
 
-On stdin a line of JSON and the document, on stdout a line of JSON.
+A request is its length in 8 bytes, a line of JSON, and the document. An answer is a byte that says whether this process
+goes on, its length, and JSON: `{"read": …}`, or `{"error": …}` with the attributes of an `UnreadableDocumentError`.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import importlib
 import json
+import os
 import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+import threading
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from deepcritical_mcp.errors import UnreadableDocumentError
-from deepcritical_mcp.reading import PageReading
+from deepcritical_mcp.reading import PageReading, Reading, bounded
 
-MEMORY = 2 * 1024**3
-PROCESSOR_SECONDS = 30
+MEMORY = 768 * 1024**2
+"""Bytes that this process may take."""
+MEMORY_AT_REST = 192 * 1024**2
+"""Bytes beyond which it ends with its present document."""
+SECONDS = 40
+"""Nothing is read for longer, even if nobody is left to end this process."""
+LENGTH = 8
+JATS = "application/jats+xml"
+MAX_ARTICLES = 100
+"""In one answer; nobody asks for as many."""
+TOO_MUCH_MEMORY = 77
+"""The exit code of a process that took more than `MEMORY`."""
+_WATCHED_EVERY = 0.05
 _READERS = {
+    JATS: "deepcritical_mcp.reading.jats:read_jats",
     "application/pdf": "deepcritical_mcp.reading.pdf:read_pdf",
     "text/plain": "deepcritical_mcp.reading.web_page:read_plain_text",
 }
 _PAGE = "deepcritical_mcp.reading.web_page:read_page"
 
 
-def _read(content: bytes, media_type: str, url: str, charset: str) -> PageReading:
+def _read(content: bytes, media_type: str, **how: str) -> PageReading | Sequence[Reading]:
     # By name, so that a page does not wait for PDFium to be loaded.
-    read: Callable[..., PageReading] = pkgutil.resolve_name(_READERS.get(media_type, _PAGE))
-    return read(content, url=url, charset=charset)
+    found = pkgutil.resolve_name(_READERS.get(media_type, _PAGE))(content, **how)
+    if isinstance(found, PageReading):
+        return replace(found, reading=bounded(found.reading))
+    return [bounded(one) for one in cast("Sequence[Reading]", found[:MAX_ARTICLES])]
+
+
+def _answer(request: bytes) -> bytes:
+    header, _, content = request.partition(b"\n")
+    try:
+        return to_json({"read": _read(content, **json.loads(header))})
+    except UnreadableDocumentError as error:
+        found: Mapping[str, object] = {
+            "error": error.message,
+            "is_protected": error.is_protected,
+            "is_too_slow": error.is_too_slow,
+        }
+    except RecursionError:
+        found = {"error": "This document cannot be read: its parts are nested too deeply."}
+    except MemoryError:
+        found = {"error": "This document cannot be read: it would take too much memory."}
+    except (PydanticSerializationError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        found = {"error": "This document cannot be read: it is damaged or too complex."}
+    return to_json(found)
 
 
 def _limit() -> None:
+    """Let the system refuse memory far beyond the limit, which `_watch` sees to, and write no core file."""
     with suppress(ImportError, ValueError, OSError):  # there is no such module on Windows
         resource: Any = importlib.import_module("resource")
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_SECONDS, PROCESSOR_SECONDS + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (2 * MEMORY, 2 * MEMORY))
 
 
-def _to_wire(page: PageReading) -> Mapping[str, object]:
-    reading = page.reading
-    return {
-        "content": reading.content,
-        "parts": [part.model_dump() for part in reading.parts],
-        "fields": reading.fields,
-        "abstract": reading.abstract,
-        "licence": reading.licence,
-        "remarks": reading.remarks,
-        "status": page.status,
-        "detail": page.detail,
-        "copies": page.copies,
-    }
+def _most_memory() -> int:
+    """Bytes that this process has taken at most; 0 where the system does not say so (Windows), so that a document has
+    a process of its own there, which only its time and its size limit."""
+    with suppress(OSError, ValueError, IndexError):  # getrusage counts what the parent had, on Linux
+        return int(Path("/proc/self/status").read_text(encoding="ascii").split("VmHWM:")[1].split()[0]) * 1024
+    with suppress(ImportError):
+        resource: Any = importlib.import_module("resource")
+        return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return 0
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        if _most_memory() > MEMORY:
+            os._exit(TOO_MUCH_MEMORY)
+        time.sleep(_WATCHED_EVERY)
+    os._exit(0)  # nobody waits for an answer
 
 
 def _main() -> None:
     _limit()
-    header, _, content = sys.stdin.buffer.read().partition(b"\n")
-    try:
-        answer = _to_wire(_read(content, **json.loads(header)))
-    except UnreadableDocumentError as error:
-        answer = {"error": error.message, "is_protected": error.is_protected, "is_too_slow": error.is_too_slow}
-    except RecursionError:
-        answer = {"error": "This document cannot be read: its parts are nested too deeply."}
-    except MemoryError:
-        answer = {"error": "This document cannot be read: it would take too much memory."}
-    sys.stdout.buffer.write(json.dumps(answer).encode())
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    goes_on = True
+    while goes_on and (length := requests.read(LENGTH)):
+        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        answer = _answer(requests.read(int.from_bytes(length, "big")))
+        faulthandler.cancel_dump_traceback_later()
+        goes_on = 0 < _most_memory() <= MEMORY_AT_REST
+        answers.write(bytes([goes_on]) + len(answer).to_bytes(LENGTH, "big") + answer)
+        answers.flush()
+        del answer
 
 
 if __name__ == "__main__":

@@ -1,41 +1,141 @@
-"""Reads pages and PDFs in a process of their own.
+"""Reads documents from outside (web pages, text files, PDFs, JATS) in processes of their own.
 
-What comes from the web may be made to crash or stall whoever reads it, and PDFium and libxml2 are C libraries: a crash
-would take every session with it, and a thread that hangs cannot be stopped. So each document is read by a child
-process that has no keys in its environment, at most so much memory and processor time, and is killed when its time is
-over. It costs about a third of a second, next to a fetch over the network.
+What comes from outside may be made to crash or stall whoever reads it, and PDFium and libxml2 are C libraries: a crash
+would take every session with it, and a thread that hangs cannot be stopped. So a child process reads it, which has no
+keys in its environment, may take so much time and memory, and gives back what `reading.assembled` lets through. It
+reads further documents until it has grown, has failed, or has had nothing to do for a while; it ends with its parent.
+
+There are two at most. Whoever comes waits for the first, callers by turns, and has it for `QUICK` seconds, which is
+many times what documents take; what takes longer is read again by the second. So nobody waits for slow ones but their
+like.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from typing import Any, cast
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 import anyio
 from anyio.lowlevel import RunVar
+from anyio.to_thread import run_sync
+from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import UnreadableDocumentError
-from deepcritical_mcp.models import AuthorName, Part
-from deepcritical_mcp.reading import PageReading, Reading
+from deepcritical_mcp.models import AuthorName, StatusNotice
+from deepcritical_mcp.net.turns import TurnLine
+from deepcritical_mcp.reading import JatsReading, PageReading, Reading
+from deepcritical_mcp.reading.reader_child import JATS, LENGTH, TOO_MUCH_MEMORY
 
 SECONDS = 25.0
+QUICK = 5.0
+IDLE_SECONDS = 60.0
+MAX_ANSWER = 64 * 1024**2
+"""Bytes; more than the longest set of articles that is asked for."""
+_COMMAND = (sys.executable, "-W", "ignore", "-m", "deepcritical_mcp.reading.reader_child")
+_UNREADABLE = "This document cannot be read: it is damaged or too complex."
+_TOO_LARGE = "This document cannot be read: it would take too much memory."
+_PAGE, _ARTICLES = TypeAdapter(PageReading), TypeAdapter(list[JatsReading])
+T = TypeVar("T")
+R = TypeVar("R", bound=Reading)
+_lines: RunVar[tuple[TurnLine, TurnLine]] = RunVar("reading_lines")
 
 
-_readers: RunVar[anyio.CapacityLimiter] = RunVar("readers")
+class _Child:
+    """A process that reads one document after the other."""
+
+    def __init__(self) -> None:
+        # Only what the interpreter needs: no keys.
+        environment = None if sys.platform == "win32" else {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self.process = subprocess.Popen(
+            _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        )
+        self.timer: threading.Timer | None = None  # ends it when it has had nothing to do; None if it is new
+
+    def ask(self, header: bytes, content: bytes) -> tuple[bytes, bool]:
+        """Its answer, and whether it can be asked again; if not, it is ended.
+
+        Raises:
+            UnreadableDocumentError: it ended, or was ended, without an answer.
+        """
+        requests, answers = cast("Any", self.process.stdin), cast("Any", self.process.stdout)
+        start = answer = b""
+        with suppress(OSError):  # it ended before it had read everything
+            requests.write((len(header) + len(content)).to_bytes(LENGTH, "big") + header)
+            requests.write(content)
+            requests.flush()
+            start = answers.read(1 + LENGTH)
+            length = int.from_bytes(start[1:], "big")
+            answer = answers.read(length) if length <= MAX_ANSWER else b""
+        if answer and start[0]:
+            return answer, True
+        if not answer:
+            with suppress(subprocess.TimeoutExpired):  # its pipes close before it has ended
+                self.process.wait(1)
+        code = self.end()
+        if not answer:
+            raise UnreadableDocumentError(_TOO_LARGE if code == TOO_MUCH_MEMORY else _UNREADABLE)
+        return answer, False
+
+    def end(self) -> int:
+        """End it; gives its exit code."""
+        self.process.kill()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(OSError):  # what could not be written
+                cast("Any", pipe).close()
+        return self.process.wait()
 
 
-def _turns() -> anyio.CapacityLimiter:
-    """How many documents are read at once: a process each would slow down all of them."""
-    limiter = _readers.get(None)
-    if limiter is None:
-        limiter = anyio.CapacityLimiter(max(2, os.cpu_count() or 2))
-        _readers.set(limiter)
-    return limiter
+_idle: list[_Child] = []
+_turn = threading.Lock()
+
+
+def _take() -> _Child:
+    while True:
+        with _turn:
+            child = _idle.pop() if _idle else None
+        if child is None:
+            return _Child()
+        if child.timer:
+            child.timer.cancel()
+        if child.process.poll() is None:
+            return child
+        child.end()
+
+
+def _put_back(child: _Child) -> None:
+    child.timer = threading.Timer(IDLE_SECONDS, _end_idle, (child,))
+    child.timer.daemon = True
+    with _turn:
+        _idle.append(child)
+        child.timer.start()
+
+
+def _end_idle(child: _Child) -> None:
+    with _turn:
+        is_idle = child in _idle
+        if is_idle:
+            _idle.remove(child)
+    if is_idle:
+        child.end()
+
+
+@atexit.register
+def end_readers() -> None:
+    """End the processes that have nothing to read; others begin when there is something."""
+    for child in [*_idle]:
+        if child.timer:
+            child.timer.cancel()
+        _end_idle(child)
 
 
 async def read_document(
@@ -47,43 +147,68 @@ async def read_document(
         UnreadableDocumentError: it is damaged or protected, or took longer than `seconds` or too much memory;
             retryable if the reason is not the document.
     """
-    header = json.dumps({"media_type": media_type, "url": url, "charset": charset}).encode()
-    # Only what the interpreter needs: no keys.
-    environment = None if sys.platform == "win32" else {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-W", "ignore", "-m", "deepcritical_mcp.reading.reader_child"]
-    async with _turns():
-        left = min(seconds, seconds_before(TO_KEEP_RESULTS))
-        try:
-            with anyio.fail_after(left):
-                done = await anyio.run_process(
-                    command, input=header + b"\n" + content, stderr=subprocess.DEVNULL, check=False, env=environment
-                )
-            answer = done.stdout
-        except TimeoutError as error:
-            raise UnreadableDocumentError(
-                "This document takes too long to read.", is_too_slow=True, retryable=left < seconds
-            ) from error
-        except OSError as error:
-            raise UnreadableDocumentError("No further process can be started to read it.", retryable=True) from error
-        except (anyio.BrokenResourceError, ExceptionGroup):  # the child ended before it had read everything
-            answer = b""
+    page = await _read(content, {"media_type": media_type, "url": url, "charset": charset}, _PAGE, seconds)
+    return replace(page, reading=_typed(page.reading))
+
+
+async def read_articles(content: bytes) -> Sequence[JatsReading]:
+    """The articles in an answer in JATS, read in a child process as by `read_jats`; raises as `read_document`."""
+    return [_typed(one) for one in await _read(content, {"media_type": JATS}, _ARTICLES, SECONDS)]
+
+
+async def _read(content: bytes, header: Mapping[str, str], adapter: TypeAdapter[T], seconds: float) -> T:
+    lines = _lines.get(None) or (TurnLine(), TurnLine())
+    _lines.set(lines)
+    line, too_slow = json.dumps(header).encode() + b"\n", "This document takes too long to read."
+    for turns, most in zip(lines, (min(QUICK, seconds), seconds), strict=True):
+        async with turns.turn():
+            left = min(most, seconds_before(TO_KEEP_RESULTS))
+            with anyio.move_on_after(left):
+                return await _read_once(line, content, adapter)
+            if left < most:
+                raise UnreadableDocumentError(too_slow, is_too_slow=True, retryable=True)
+            if most == seconds:
+                break
+    raise UnreadableDocumentError(too_slow, is_too_slow=True)
+
+
+async def _read_once(line: bytes, content: bytes, adapter: TypeAdapter[T]) -> T:
     try:
-        found = cast("dict[str, Any]", json.loads(answer))
-        if "error" not in found:
-            return _from_wire(found)
+        child = await run_sync(_take)
+    except OSError as error:
+        raise UnreadableDocumentError("No further process can be started to read it.", retryable=True) from error
+    try:
+        answer, goes_on = await run_sync(child.ask, line, content, abandon_on_cancel=True)
+    except anyio.get_cancelled_exc_class():
+        threading.Thread(target=child.end, daemon=True).start()
+        raise
+    except UnreadableDocumentError:
+        if child.timer is None:
+            raise
+        return await _read_once(line, content, adapter)  # perhaps it was ended while it had nothing to do
+    if goes_on:
+        _put_back(child)
+    return await run_sync(_parsed, answer, adapter)
+
+
+def _parsed(answer: bytes, adapter: TypeAdapter[T]) -> T:
+    try:
+        found = cast("dict[str, Any]", from_json(answer))
+        if "error" in found:
+            raise UnreadableDocumentError(found.pop("error"), **found)
+        return adapter.validate_python(found["read"])
     except (ValueError, KeyError, TypeError) as error:
-        raise UnreadableDocumentError("This document cannot be read: it is damaged or too complex.") from error
-    raise UnreadableDocumentError(
-        str(found["error"]), is_protected=bool(found.get("is_protected")), is_too_slow=bool(found.get("is_too_slow"))
-    )
+        raise UnreadableDocumentError(_UNREADABLE) from error
 
 
-def _from_wire(found: Mapping[str, Any]) -> PageReading:
-    fields = dict(found["fields"])
-    if "authors" in fields:
-        fields["authors"] = tuple(AuthorName(*name) for name in fields["authors"])
-    parts = tuple(Part.model_validate(part) for part in found["parts"])
-    reading = Reading(
-        found["content"], parts, fields, found["abstract"], found["licence"], remarks=tuple(found["remarks"])
-    )
-    return PageReading(reading, found["status"], found["detail"], tuple(found["copies"]))
+def _typed(reading: R) -> R:
+    """A reading whose fields are again what they were before they were JSON."""
+    kinds: Mapping[str, Callable[[Any], object]] = {
+        "authors": lambda name: AuthorName(*name),
+        "status_notices": StatusNotice.model_validate,
+    }
+    fields = {
+        name: tuple(map(kinds.get(name, str), cast("list[Any]", value))) if isinstance(value, list) else value
+        for name, value in reading.fields.items()
+    }
+    return replace(reading, fields=fields)

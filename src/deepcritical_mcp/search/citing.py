@@ -9,7 +9,7 @@ import anyio
 
 from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
-from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, status_label
+from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, is_marked, status_label
 from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 
@@ -149,7 +149,7 @@ def about_links(
 ) -> Iterator[str]:
     """Remarks on a record, which has that name, and its links: `count` are listed, of which the first `wanted` were
     fetched; `shown` of them are left after those that are missing or the same as others."""
-    if seed.status != "ok":
+    if is_marked(seed.status):
         yield f"{name} itself is marked {status_label(seed.status)}."
     answered = [one.title for one in asked if not one.error]
     if not count:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
-from deepcritical_mcp.models import Attempt, DocumentStatus, FetchVerdict, Publication, Text
+from deepcritical_mcp.models import (
+    Attempt,
+    AuthorName,
+    DocumentStatus,
+    FetchVerdict,
+    Publication,
+    Text,
+    is_marked,
+    status_label,
+)
 from deepcritical_mcp.sources import off_for
 from deepcritical_mcp.text import clean_line, clipped
 
 _SHOWN = 80
+_NOTICES = ("Retraction of Publication", "Published Erratum", "Expression of Concern", "Addendum")
+"""Types of publications that are about another one."""
 
 PUBMED_OFF = "PubMed is switched off on this server."
 """Why it could not be asked, where asking again cannot help."""
@@ -20,7 +31,8 @@ PUBMED_OFF = "PubMed is switched off on this server."
 class DocumentId:
     """A document as a caller named it: by an evidence id, by numbers, by an address, or as a `reference`, in any style.
 
-    `name` is what was written; a `title` besides a number must be that of the record.
+    `name` is what was written; a `title` besides a number must be that of the record, and the first of its `authors`
+    among `authors`. `text` is one that claims to be the document's.
     """
 
     name: str
@@ -29,6 +41,8 @@ class DocumentId:
     url: str = ""
     title: str = ""
     reference: str = ""
+    authors: tuple[AuthorName, ...] = ()
+    text: Publication | None = None
 
     def not_asked(self, ids: RecordIds, off: Collection[str]) -> str:
         """Why nobody can say that it does not exist: who could know it, by `ids` or as it is named, but is switched
@@ -88,5 +102,20 @@ class FoundText:
     warnings: tuple[str, ...] = ()
 
 
-_NOTICES = ("Retraction of Publication", "Published Erratum", "Expression of Concern", "Addendum")
-"""Types of publications that are about another one."""
+def told_first(publication: Publication) -> Iterator[str]:
+    """What must be known before a paper is used: its status, and whether a preprint was published since."""
+    if is_marked(publication.status):
+        yield f"This is marked {status_label(publication.status)}."
+    if what := ", ".join(one for one in publication.publication_types if one in _NOTICES):
+        about = [one for one in publication.status_notices if one.kind == "about"]
+        named = "; ".join(f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in about)
+        yield f"This is a notice ({what}) about {named or 'another paper'}: it is not that paper."
+    for notice in publication.status_notices:
+        if notice.kind == "about" and publication.source == "web":
+            told = f"It has the title of PMID {notice.pmid}, which is marked {status_label('retracted')}"
+            yield f"{told}: {notice.reference} It may be that paper."
+        if notice.kind == "published":
+            where = f"PMID {notice.pmid}" if notice.pmid else notice.doi or notice.reference
+            yield f"This is a preprint, published as {where}: read and cite that one."
+    if publication.form == "preprint" and not any(one.kind == "published" for one in publication.status_notices):
+        yield "This is a preprint, which was not peer reviewed."

@@ -9,7 +9,14 @@ from typing import Protocol
 
 import anyio
 
-from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, even_share, seconds_before
+from deepcritical_mcp.deadline import (
+    TO_ASK_WITNESS,
+    TO_FETCH_RECORDS,
+    TO_KEEP_RESULTS,
+    even_share,
+    seconds_before,
+    seconds_for,
+)
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     EvidenceStoreError,
@@ -18,6 +25,8 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionFullError,
 )
+from deepcritical_mcp.evidence.described import identity_of
+from deepcritical_mcp.evidence.identity import bears_out
 from deepcritical_mcp.evidence.outcomes import AddOutcome
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import (
@@ -29,12 +38,13 @@ from deepcritical_mcp.models import (
     Publication,
     Text,
     TextKind,
-    status_label,
 )
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.progress import Progress, no_progress
-from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of
-from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText
+from deepcritical_mcp.reading import bounded
+from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of, unconfirmed
+from deepcritical_mcp.search.copy_check import identity_of_page, page_as_claim
+from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText, told_first
 from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
 from deepcritical_mcp.search.recording import lookup_entry, recorded
@@ -43,6 +53,7 @@ from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.lookup import LookupService
 from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.urls import host_of
 
 PAGE = "page"
 """The provider that reads any address."""
@@ -52,8 +63,6 @@ MAX_ADDRESSES = 3
 """Addresses of copies that are tried."""
 READ_KINDS: tuple[TextKind, ...] = ("full_text", "registration", "page")
 _LEAST_SECONDS = 0.2
-_NOTICES = ("Retraction of Publication", "Published Erratum", "Expression of Concern", "Addendum")
-"""Types of publications that are about another one."""
 logger = logging.getLogger(__name__)
 
 
@@ -190,11 +199,13 @@ class FullTexts:
             async with limiter:
                 climb = Climb(Lookup(Wanted(RecordIds(), (url,))), [], [], [url])
                 await self._read_pages(climb, end)
+                await self._identify(climb, end)
                 told = [attempt.detail for attempt in climb.attempts if attempt.detail]
                 reason = " ".join(told) or "this address cannot be read"
                 verdict: FetchVerdict = "outage" if climb.failures else "not_found"
                 page = publication_of(climb)
-                found[number] = FoundRecord(page) if page else FoundRecord(None, verdict, reason)
+                remark = " ".join([*climb.remarks, *(told_first(page) if page and page.source == "web" else ())])
+                found[number] = FoundRecord(page, remark=remark) if page else FoundRecord(None, verdict, reason)
 
         async with anyio.create_task_group() as tasks:
             for number, url in urls.items():
@@ -208,17 +219,25 @@ class FullTexts:
         if not found and any(document.ids):
             known = await session.known([stub_of(document.ids)])
             found = await session.publications([id for id in known if id])
-        return next((one for one in found.values() if not one.is_note), None)
+        # What only claims to be the document is not what was asked for, but by its own id or address.
+        is_named = not any(document.ids)
+        return next((one for one in found.values() if not one.is_note and (is_named or not one.claims)), None)
 
     async def _climb(self, document: DocumentId, held: Publication | None, progress: Progress) -> Climb:
         urls = tuple(filter(None, (document.url or (held.url if held and not is_paper(ids_of(held)) else ""),)))
         if held and held.is_record and not held.awaits_pubmed:
             lookup = Lookup.of(held, urls)
         else:
-            ids = document.ids if any(document.ids) or held is None else ids_of(held)
+            ids = (
+                document.ids
+                if any(document.ids) or held is None
+                else next(filter(any, (held.own_ids, held.claimed_ids)), RecordIds())
+            )
             seconds = seconds_before(TO_FETCH_RECORDS, cap=self._seconds)
             (lookup,) = await self.records.find([Wanted(ids, urls)], seconds)
             lookup.record = lookup.record or (held if held and held.is_record else None)
+            if held and held.claims and lookup.record and not bears_out(identity_of(held), identity_of(lookup.record)):
+                lookup = Lookup(Wanted(RecordIds(), urls))
             if lookup.record and (problem := other_number(ids, lookup.record)):
                 attempt = Attempt(provider=lookup.record.text.provider, status="not_found", detail=f"{problem}.")
                 lookup = Lookup(Wanted(ids, urls), attempts=[*lookup.attempts, attempt], failures=lookup.failures)
@@ -233,6 +252,9 @@ class FullTexts:
                 await self._ask(provider, climb, lookup.wanted, even_share(end, len(others) - number + 1))
         if climb.copy is None:
             await self._read_pages(climb, end)
+        if climb.copy is None and climb.refused and document.url:
+            climb.copy, climb.lookup = climb.refused, Lookup(Wanted(RecordIds(), urls))
+        await self._identify(climb, end)
         for name in () if climb.copy else self.off:
             climb.note(name, "skipped", "switched off on this server")
         return climb
@@ -264,15 +286,40 @@ class FullTexts:
                 answer = climb.lookup.copies.get(provider.name) or await provider.read(wanted)
             if answer is None:
                 raise ProviderTimeoutError(provider.name, f"{provider.title} did not answer in time.")
+            answer = replace(answer, reading=answer.reading and bounded(answer.reading))
         except ProviderError as error:
             climb.failures.append(error)
             climb.note(provider.name, "failed", error.message)
             return None
         climb.addresses += answer.elsewhere
-        climb.note(provider.name, *judged(answer, climb.lookup, is_page=provider is self._page))
-        if climb.attempts[-1].status == "full_text":
-            climb.copy, climb.provider = answer, provider.name
+        is_page = provider is self._page or provider.has_browser
+        climb.note(provider.name, *judged(answer, climb.lookup, is_page=is_page))
+        is_text = climb.attempts[-1].status == "full_text"
+        is_own = is_page and answer.status == "full_text" and climb.attempts[-1].status == "not_found"
+        if is_text or (is_own and host_of(answer.url) in map(host_of, wanted.urls)):
+            climb.provider, climb.is_page = provider.name, is_page
+            climb.copy, climb.refused = (answer, None) if is_text else (None, answer)
         return answer
+
+    async def _identify(self, climb: Climb, end: float) -> None:
+        """Look up the record that a page claims to be the text of, and whether it has a retracted paper's title."""
+        reading = climb.copy.reading if climb.copy else None
+        if climb.copy is None or reading is None or not climb.is_page or climb.lookup.record:
+            return
+        asked, lookup = climb.lookup, climb.lookup
+        claim = page_as_claim(reading, ids=asked.given, provider=climb.provider, url=climb.copy.url)
+        page = identity_of_page(claim, reading)
+        seconds = max(0.0, end - anyio.current_time())
+        if any(claim.claimed_ids) and asked.given != claim.claimed_ids:
+            (lookup,) = await self.records.find([Wanted(claim.claimed_ids, asked.wanted.urls)], seconds)
+        found = [one for one in (lookup.record, *lookup.others) if one]
+        if record := next((one for one in found if bears_out(identity_of(one), page)), None):
+            climb.lookup = replace(Lookup.of(record, asked.wanted.urls), unasked=lookup.unasked)
+        elif claim.claims:
+            climb.remarks.append(unconfirmed(claim, found, lookup))
+        if not climb.lookup.record:
+            seconds = min(seconds, seconds_for(TO_ASK_WITNESS))
+            climb.namesakes = tuple(await self.references.retracted_namesakes(page, seconds))
 
     async def _kept(self, document: DocumentId, climb: Climb, session: ReadingSession) -> FoundText:
         """What was found, kept in the session; if that fails, it is returned all the same, with an error."""
@@ -298,8 +345,7 @@ class FullTexts:
         except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
             errors.append(f"The text was found, but could not be kept: {error.message}")
         detail = climb.attempts[-1].detail if climb.copy else ""
-        remarks = climb.copy.reading.remarks if climb.copy and climb.copy.reading else ()
-        warnings = (*told_first(publication), *_about_text(text, detail), *remarks)
+        warnings = (*told_first(publication), *climb.remarks, *_about_text(text, detail))
         return FoundText(status, publication, text, id, attempts, tuple(errors), warnings)
 
 
@@ -330,24 +376,9 @@ def stub_of(ids: RecordIds) -> Publication:
     return Publication.of("abstract", NO_ABSTRACT, provider="", source="pubmed", title=NO_TITLE, **ids._asdict())
 
 
-def told_first(publication: Publication) -> Iterator[str]:
-    """What must be known before a paper is used: its status, and whether a preprint was published since."""
-    if publication.status != "ok":
-        yield f"This is marked {status_label(publication.status)}."
-    if what := ", ".join(one for one in publication.publication_types if one in _NOTICES):
-        about = [one for one in publication.status_notices if one.kind == "about"]
-        named = "; ".join(f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in about)
-        yield f"This is a notice ({what}) about {named or 'another paper'}: it is not that paper."
-    for notice in publication.status_notices:
-        if notice.kind == "published":
-            where = f"PMID {notice.pmid}" if notice.pmid else notice.doi or notice.reference
-            yield f"This is a preprint, published as {where}: read and cite that one."
-    if publication.form == "preprint" and not any(one.kind == "published" for one in publication.status_notices):
-        yield "This is a preprint, which was not peer reviewed."
-
-
 def _about_text(text: Text | None, detail: str) -> Iterator[str]:
     if detail:
         yield detail
     if text and text.is_ocr:
         yield "This text was read from scanned pages by a machine (OCR): check figures and names against the original."
+    yield from text.remarks if text else ()

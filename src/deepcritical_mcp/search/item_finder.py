@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import anyio
 
+from deepcritical_mcp.evidence.described import identity_of
+from deepcritical_mcp.evidence.identity import bears_out
+from deepcritical_mcp.evidence.text_agreement import same_author
 from deepcritical_mcp.evidence.titles import bare_title, changes, tokens
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import Publication
@@ -113,6 +117,8 @@ def _item(document: DocumentId) -> _Item:
 def _is_open(item: _Item) -> bool:
     """Whether its reference or title must be looked for."""
     has_record = item.lookup is not None and item.lookup.record is not None
+    if item.document.text:
+        return False
     if item.wrong:
         return bool(item.reference or item.document.title)
     return item.reference is not None and not has_record
@@ -120,7 +126,8 @@ def _is_open(item: _Item) -> bool:
 
 def _choose(item: _Item) -> None:
     """Of several records with one DOI, keep those with the title that is written."""
-    lookup, title = item.lookup, item.document.title or (item.reference.says.title if item.reference else "")
+    lookup, text = item.lookup, item.document.text
+    title = item.document.title or (item.reference.says.title if item.reference else text.title if text else "")
     if lookup and lookup.record and lookup.others and title:
         several = (lookup.record, *lookup.others)
         if fitting := [one for one in several if title_agreement(title, one) != "differs"]:
@@ -132,11 +139,18 @@ def _contradiction(item: _Item) -> str:
     record = item.lookup.record if item.lookup else None
     if record is None:
         return ""
+    if text := item.document.text:
+        other = "its title or first author is another one"
+        return "" if bears_out(identity_of(record), identity_of(text)) else other
     if problem := other_number(item.ids, record):
         return problem
     title = bare_title(item.document.title, host_of(item.document.url))
     if title and title_agreement(title, record) == "differs":
         return f"its title is not {_quoted(title)}"
+    if (people := item.document.authors) and not any(
+        same_author(*pair) for pair in (*product(people, record.authors[:1]), *product(people[:1], record.authors))
+    ):
+        return f"its authors are not {_quoted(', '.join(map(str, people)))}" if record.authors else ""
     if item.reference and item.reference.says_more:
         agreement = compare(item.reference, record)
         if not agreement.is_accepted and "differs" in (agreement.verdict("title"), agreement.verdict("authors")):

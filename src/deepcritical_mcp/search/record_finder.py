@@ -11,7 +11,7 @@ import anyio
 from deepcritical_mcp.deadline import even_share
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
-from deepcritical_mcp.models import UNKNOWN_DATE, Attempt, Publication, publication_id
+from deepcritical_mcp.models import Attempt, Publication, publication_id
 from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
@@ -149,7 +149,7 @@ class RecordFinder:
         for one in lookups:
             if reason := self._why_unasked(one):
                 one.unasked = reason
-                one.record = one.record and one.record.model_copy(update={"status_checked": UNKNOWN_DATE})
+                one.record = one.record and one.record.with_status(one.record.status, "")
         return [replace(by_wanted[one]) for one in wanted]
 
     def _why_unasked(self, one: Lookup) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +12,13 @@ import anyio.to_thread
 
 from deepcritical_mcp.deadline import TO_READ_REFERENCES, seconds_for
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
-from deepcritical_mcp.evidence.titles import tokens
+from deepcritical_mcp.evidence.described import Identity, identity_of
+from deepcritical_mcp.evidence.identity import has_title_of
+from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import UNKNOWN_DATE, Publication
+from deepcritical_mcp.models import Publication, StatusNotice, vancouver
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
-from deepcritical_mcp.search.references import Agreement, WrittenReference, compare
+from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
 from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.sources.full_text import Wanted
 from deepcritical_mcp.sources.lookup import CitedPlace, LookupService, PlaceLookup, ReferenceLookup
@@ -36,6 +39,7 @@ _SHARE = 0.4
 _NO_TIME = "There was no time left to look for the reference: send it again in a call of its own."
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _FIRST_PAGE = re.compile(r"\w{1,12}")
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -107,6 +111,25 @@ class ReferenceFinder:
                 one.failures.append(ProviderTimeoutError("records", _NO_TIME))
         return [by_reference[one] for one in references]
 
+    async def retracted_namesakes(self, page: Identity, seconds: float) -> list[StatusNotice]:
+        """Notices of retracted papers with the title and the first author of a page. Costs one request, and another one
+        if PubMed has retracted papers with such a title; an outage says nothing."""
+        words = " ".join(page.title)
+        query = _title_query(read_reference(page.shown_title)) if identifies(page.title) else ""
+        found: Sequence[Publication] = ()
+        with anyio.move_on_after(seconds):
+            try:
+                if self._pubmed and query and not is_generic(page.title):
+                    asked = f"({query}) AND retracted publication[pt]"
+                    answer = await self._pubmed.ask(
+                        asked, self._pubmed.request(query=words), offset=0, limit=_HITS_EACH
+                    )
+                    found = [*(await self._pubmed.fetch(answer.ids)).records.values()] if answer.ids else ()
+            except ProviderError as error:
+                logger.info("no retracted papers looked for: %s", error.code)
+        same = [one for one in found if one.status == "retracted" and has_title_of(page, identity_of(one))]
+        return [StatusNotice(kind="about", pmid=one.pmid, reference=vancouver(one)) for one in same]
+
     async def _from_readers(self, matches: Sequence[ReferenceMatch], end: float) -> None:
         """Ask all services that read citations for a few references before the next few, as long as there is time."""
         stop = anyio.current_time() + seconds_for(TO_READ_REFERENCES)
@@ -166,9 +189,8 @@ class ReferenceFinder:
                     return
             one.asked.append(reader.title)
             # Unchecked, until PubMed is asked for them, too.
-            unchecked = {"status_checked": UNKNOWN_DATE}
             described = (candidate for candidate in candidates if isinstance(candidate, Publication))
-            records = [record.model_copy(update=unchecked) for record in described]
+            records = [record.with_status(record.status, "") for record in described]
             one.consider(records)
             named.update(dict.fromkeys(candidate for candidate in candidates if isinstance(candidate, RecordIds)))
             # What the service describes may have a fuller record elsewhere.

@@ -60,8 +60,9 @@ async def status_news(
 ) -> StatusNews:
     """Ask again for the status of publications that a session holds, however lately it was read. `told` has what was
     said about trials before, by number. Keeps nothing."""
-    checked, remarks, answered = await witness.checked_anew(held)
-    errors = [one for one in remarks if isinstance(one, OutageRemark)]
+    asked = await witness.rechecked(held)
+    answered = set(asked.answered)
+    errors = [one for one in asked.remarks if isinstance(one, OutageRemark)]
     numbers = [one.nct for one in held if one.nct and one.source == "trial" and one.is_record]
     trials: Mapping[str, Publication] = {}
     if registry and numbers:
@@ -70,7 +71,7 @@ async def status_news(
         except ProviderError as error:
             errors.append(OutageRemark(f"{registry.title} could not be asked about {len(numbers)} trials: {error}"))
     changed, items, says = list[Publication](), list[NewsItem](), dict[str, tuple[str, ...]]()
-    for place, (old, new) in enumerate(zip(held, checked, strict=True)):
+    for place, (old, new) in enumerate(zip(held, asked.publications, strict=True)):
         fresh = trials.get(old.nct) if old.source == "trial" else None
         if fresh:
             answered.add(place)
@@ -88,12 +89,7 @@ async def status_news(
 
 
 def _with_papers(trial: Publication, fresh: Publication) -> Publication:
-    return trial.model_copy(
-        update={
-            "status_notices": united(trial.status_notices, fresh.status_notices),
-            "status_checked": fresh.status_checked,
-        }
-    )
+    return trial.model_copy(update={"status_notices": united(trial.status_notices, fresh.status_notices)})
 
 
 def _news(old: Publication, new: Publication) -> Iterator[NewsItem]:

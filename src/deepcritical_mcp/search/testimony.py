@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import (
     NOTICE_LABELS,
@@ -23,20 +22,17 @@ _GRAVE = ("retracted", "concern")
 Notices = tuple[StatusNotice, ...]
 
 
-def testified(record: Publication, notices: Notices, title: str) -> tuple[Publication, str]:
-    """A record with what the witness of that title says about it, and a remark if the two contradict each other on a
-    retraction or concern."""
+def testified(record: Publication, notices: Notices, title: str, day: str) -> tuple[Publication, str]:
+    """A record with what the witness of that title said about it on that day, and a remark if the two contradict each
+    other on a retraction or concern. Of PubMed's records, PubMed says what is in order."""
     told, own = status_told_by(notices), record.status
     is_pubmeds = bool(record.pmid) and record.source == "pubmed"
     mark = NOT_IN_PUBMED if is_pubmeds else NOT_IN_RECORD
     new = (_signed(one, title, "" if _is_as_grave(own, one) else mark) for one in _new(record, notices))
-    changes: dict[str, object] = {
-        "status": gravest((own, told)),
-        "status_notices": _in_order((*record.status_notices, *new)),
-    }
-    if not is_pubmeds and not record.awaits_pubmed:
-        changes["status_checked"] = current_date().isoformat()
-    completed = record.model_copy(update=changes)
+    is_vouched = not is_pubmeds and not record.awaits_pubmed
+    checked = max(record.status_checked, day) if is_vouched else record.status_checked
+    in_order = _in_order((*record.status_notices, *new))
+    completed = record.with_status(gravest((own, told)), checked, status_notices=in_order)
     contested = [one for one in completed.status_notices if one.reference.endswith(mark)]
     named, theirs = (f"PMID {record.pmid}", "PubMed") if is_pubmeds else (record.doi, "its record")
     remark = ""
@@ -57,13 +53,8 @@ def with_status_of(fresh: Publication, kept: Publication) -> Publication:
         if (one.pmid or (one.kind, one.doi) not in known)
         and not (one.reference.endswith(NOT_IN_PUBMED) and _is_as_grave(fresh.status, one))
     ]
-    return kept.model_copy(
-        update={
-            "status": gravest((fresh.status, kept.status)),
-            "status_notices": _in_order((*fresh.status_notices, *others)),
-            "status_checked": fresh.status_checked,
-        }
-    )
+    in_order = _in_order((*fresh.status_notices, *others))
+    return kept.with_status(gravest((fresh.status, kept.status)), fresh.status_checked, status_notices=in_order)
 
 
 def with_article_pmids(publication: Publication, pmids: Mapping[str, str]) -> Publication:

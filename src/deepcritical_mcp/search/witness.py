@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import anyio
 
@@ -14,7 +13,7 @@ from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.deadline import TO_ASK_WITNESS, TO_READ_STATUS, seconds_for
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
-from deepcritical_mcp.models import UNKNOWN_DATE, Publication
+from deepcritical_mcp.models import Publication, asked_on
 from deepcritical_mcp.net.breaker import CircuitBreaker
 from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.search.testimony import Notices, testified, with_article_pmids, with_status_of
@@ -32,7 +31,9 @@ MAX_REMEMBERED = 20_000
 SKIPPED = 60.0
 """Seconds for which a witness that failed is not asked."""
 MAX_NAMED = 5
-"""Publications that remarks name, of those that the witness contradicts, and in one on an outage."""
+"""Publications that remarks name, of those that the witness contradicts, and in one on an outage; and days."""
+MAX_DATED = 30
+"""Publications that a remark names whose status could not be asked again."""
 _ONLY_RECORDS_SAY = "preprints may have been published: unpublished_only leaves out only those whose records say so."
 
 ASK_AGAIN = "add_evidence with the same number or reference asks it again."
@@ -51,12 +52,26 @@ class StatusSession(Protocol):
     async def set_statuses(self, publications: Sequence[Publication]) -> None: ...
 
 
+class Rechecked(NamedTuple):
+    """Publications with their status asked again, and remarks; `answered` are the places of those that somebody gave an
+    answer about, and `is_down` says that PubMed gave none."""
+
+    publications: Sequence[Publication]
+    remarks: tuple[str, ...]
+    answered: frozenset[int]
+    is_down: bool
+
+
+_Told = tuple[str, Notices | None]
+"""On which day a witness said what; None if it does not know the DOI."""
+
+
 @dataclass
 class _Testimony:
-    """What a witness says about DOIs: None for those that it does not know."""
+    """What a witness says about DOIs."""
 
     title: str
-    told: dict[str, Notices | None] = field(default_factory=dict[str, "Notices | None"])
+    told: dict[str, _Told] = field(default_factory=dict[str, _Told])
     remarks: list[str] = field(default_factory=list[str])
 
 
@@ -71,6 +86,7 @@ class Witness:
         pubmed: where the status of its records is read again.
         off: titles of witnesses that are switched off.
         clock: monotonic seconds.
+        today: the day (UTC).
     """
 
     def __init__(
@@ -80,13 +96,14 @@ class Witness:
         *,
         off: Sequence[str] = (),
         clock: Callable[[], float] = time.monotonic,
+        today: Callable[[], str] = lambda: current_date().isoformat(),
     ) -> None:
         self._witnesses = [one for one in lookups if isinstance(one, StatusLookup)]
         self._records = [one for one in lookups if isinstance(one, RecordLookup) and not isinstance(one, StatusLookup)]
         self._pubmed = pubmed
         self._off = off
-        self._clock = clock
-        self._remembered: dict[tuple[str, str], tuple[float, Notices | None]] = {}
+        self._clock, self._today = clock, today
+        self._remembered: dict[tuple[str, str], tuple[float, str, Notices | None]] = {}
         self._breakers = {
             one.name: CircuitBreaker(one.name, one.title, threshold=1, cooldown=SKIPPED, clock=clock)
             for one in self._witnesses
@@ -98,28 +115,27 @@ class Witness:
         return " and ".join(one.title for one in self._witnesses)
 
     async def completed(self, publications: Sequence[Publication]) -> tuple[list[Publication], tuple[str, ...]]:
-        """`publications` with what the witnesses say about those that have a DOI, and remarks.
+        """`publications` with what the witnesses say about those that have a DOI, or said of late, and remarks.
 
         Costs one request for 100 of them, and one that finds the PMIDs of preprints' articles.
         """
-        completed, remarks, _ = await self._completed(publications)
+        wanted = [n for n, one in enumerate(publications) if self._has_more_to_say(one)]
+        completed, remarks, _ = await self._completed(publications, wanted, within=REMEMBERED)
         return completed, remarks
 
     async def _completed(
-        self, publications: Sequence[Publication], *, anew: bool = False
+        self, publications: Sequence[Publication], wanted: Sequence[int], *, within: float
     ) -> tuple[list[Publication], tuple[str, ...], set[int]]:
-        """The same, and the places of those that a witness gave an answer about. With `anew` all that have a DOI are
-        asked about, whatever is remembered of them."""
+        """The same for the `wanted` places, and those of them that a witness knows."""
         completed, remarks, answered = list(publications), list[str](), set[int]()
-        wanted = [n for n, one in enumerate(completed) if (_doi_of(one) if anew else self._has_more_to_say(one))]
         for witness in self._witnesses if wanted else ():
-            testimony = await self._ask(witness, [completed[n] for n in wanted], anew=anew)
-            answered |= {n for n in wanted if _doi_of(completed[n]) in testimony.told}
+            testimony = await self._ask(witness, [completed[n] for n in wanted], within=within)
             contradictions = dict[str, None]()
             for n in wanted:
-                notices = testimony.told.get(_doi_of(completed[n]))
+                day, notices = testimony.told.get(_doi_of(completed[n]), ("", None))
                 if notices is not None:
-                    completed[n], remark = testified(completed[n], notices, testimony.title)
+                    answered.add(n)
+                    completed[n], remark = testified(completed[n], notices, testimony.title, day)
                     contradictions |= {remark: None} if remark else {}
             remarks += [*contradictions][:MAX_NAMED]
             if (more := len(contradictions) - MAX_NAMED) > 0:
@@ -141,89 +157,76 @@ class Witness:
 
     def _has_more_to_say(self, publication: Publication) -> bool:
         """Whether a witness may know of it, and has not just described it itself."""
-        described = {(one.name, _today()) for one in self._witnesses}
+        described = {(one.name, self._today()) for one in self._witnesses}
         return bool(_doi_of(publication)) and (publication.text.provider, publication.status_checked) not in described
 
-    async def rechecked(self, publications: Sequence[Publication]) -> tuple[list[Publication], tuple[str, ...]]:
-        """The same, for publications that a session holds: first PubMed is asked again for the status of its records
-        that were read before today, or for another search. Nothing but the status changes."""
-        checked, remarks, _ = await self._rechecked(publications, anew=False)
-        return checked, remarks
+    async def rechecked(self, publications: Sequence[Publication], *, within: float = 0.0) -> Rechecked:
+        """What is to be relied on, with its status asked again: of PubMed's records from PubMed, of all that have a DOI
+        from the witnesses, unless they said it within the last seconds. Nothing but the status changes.
 
-    async def checked_anew(
-        self, publications: Sequence[Publication]
-    ) -> tuple[list[Publication], tuple[str, ...], set[int]]:
-        """The same, whenever their status was last read; and the places of those that somebody gave an answer about."""
-        return await self._rechecked(publications, anew=True)
-
-    async def _rechecked(
-        self, publications: Sequence[Publication], *, anew: bool
-    ) -> tuple[list[Publication], tuple[str, ...], set[int]]:
-        stale = [n for n, one in enumerate(publications) if _is_pubmeds(one) and (anew or self._is_old(one))]
-        current, remarks, read = list(publications), list[str](), set[int]()
+        Costs one request for 200 of PubMed's records, besides those of the witnesses. The remarks name what could not
+        be asked about, and when its status was last asked.
+        """
+        current, remarks, read, is_down = list(publications), list[str](), set[int](), False
+        stale = [n for n, one in enumerate(publications) if _is_pubmeds(one)]
         if self._pubmed and stale:
-            fresh, remarks = await self._read_again(self._pubmed, [current[n].pmid for n in stale])
+            fresh, problem = await self._read_again(self._pubmed, [current[n].pmid for n in stale], within)
             for n in stale:
                 if record := fresh.get(current[n].pmid):
                     current[n] = with_status_of(record, current[n])
                     read.add(n)
-        completed, more, answered = await self._completed(current, anew=anew)
-        others = [one for n, one in enumerate(completed) if not (self._pubmed and n in stale)]
+            is_down = bool(problem)
+            if lost := [publications[n] for n in stale if n not in read]:
+                remarks.append(OutageRemark(_not_asked(lost, problem or f"{self._pubmed.title} sent no record.")))
+        elif stale:
+            remarks.append(_not_asked([publications[n] for n in stale], PUBMED_OFF))
+        wanted = [n for n, one in enumerate(current) if _doi_of(one)]
+        completed, more, answered = await self._completed(current, wanted, within=within)
         advice = ASK_AGAIN if self._pubmed else PUBMED_OFF
-        return completed, (*remarks, *_not_read_again(others, advice), *more), read | answered
+        others = [n for n in range(len(completed)) if n not in stale]
+        never = _never_read([completed[n] for n in others], advice)
+        silent = _not_known([completed[n] for n in others if n not in answered], self._today())
+        told = (*remarks, *never, *silent, *more)
+        return Rechecked(completed, told, frozenset(read | answered), is_down)
 
-    def _is_old(self, publication: Publication) -> bool:
-        """Whether the status of PubMed's record was read before today, or never, or for another search."""
-        read = publication.status_checked
-        return (
-            read in (UNKNOWN_DATE, "")
-            or read < _today()
-            or (self._pubmed is not None and self._pubmed.was_reused(publication.pmid))
-        )
-
-    async def refresh(self, session: StatusSession, ids: Sequence[str]) -> tuple[str, ...]:
-        """Recheck what a session holds under these ids, and keep what changed; gives the remarks.
+    async def refresh(self, session: StatusSession, ids: Sequence[str], *, within: float = 0.0) -> Rechecked:
+        """Recheck what a session holds under these ids, and keep what changed.
 
         Raises:
             EvidenceStoreError: the session cannot be read or written.
         """
         held = [*(await session.publications(ids)).values()]
-        checked, remarks = await self.rechecked(held)
-        changed = [new for new, old in zip(checked, held, strict=True) if status_fields(new) != status_fields(old)]
-        if changed:
+        checked = await self.rechecked(held, within=within)
+        pairs = zip(checked.publications, held, strict=True)
+        if changed := [new for new, old in pairs if status_fields(new) != status_fields(old)]:
             await session.set_statuses(changed)
-        return remarks
+        return checked
 
-    async def _read_again(self, pubmed: Source, pmids: Sequence[str]) -> tuple[dict[str, Publication], list[str]]:
+    async def _read_again(
+        self, pubmed: Source, pmids: Sequence[str], within: float
+    ) -> tuple[dict[str, Publication], str]:
+        """What PubMed sends of these, and why it does not send the rest; "" if it answered."""
         found: dict[str, Publication] = {}
-        asked = list(dict.fromkeys(pmids))
         problem = ""
-        for batch in _batches(asked, RECORDS_AT_A_TIME):
+        for batch in _batches(list(dict.fromkeys(pmids)), RECORDS_AT_A_TIME):
             with anyio.move_on_after(seconds_for(TO_READ_STATUS)) as scope:
                 try:
-                    found |= (await pubmed.fetch_anew(batch)).records
+                    found |= (await pubmed.fetch_anew(batch, within=within)).records
                 except ProviderError as error:
                     problem = error.message
             problem = f"{pubmed.title} did not answer in time." if scope.cancelled_caught else problem
             if problem:
                 break
-        missing = [f"PMID {pmid}" for pmid in asked if pmid not in found]
-        if not missing:
-            return found, []
-        text = problem or f"{pubmed.title} sent no record."
-        remark = f"The status of {_listed(missing)} could not be read again and may be out of date: {text}"
-        return found, [OutageRemark(remark)]
+        return found, problem
 
-    async def _ask(
-        self, witness: StatusLookup, publications: Sequence[Publication], *, anew: bool = False
-    ) -> _Testimony:
-        """What one witness says about publications with a DOI, now or, unless `anew`, of late."""
+    async def _ask(self, witness: StatusLookup, publications: Sequence[Publication], *, within: float) -> _Testimony:
+        """What one witness says about publications with a DOI, now or within the last seconds."""
         dois = [_doi_of(one) for one in publications]
         testimony, now = _Testimony(witness.title), self._clock()
         for doi in dois:
-            at, notices = self._remembered.get((witness.name, doi), (-REMEMBERED, None))
-            if not anew and now - at < REMEMBERED:
-                testimony.told[doi] = notices
+            at, day, notices = self._remembered.get((witness.name, doi), (-REMEMBERED, "", None))
+            if now - at < within:
+                testimony.told[doi] = day, notices
         missing = [doi for doi in dict.fromkeys(dois) if doi not in testimony.told]
         problem = ""
         for batch in _batches(missing, AT_A_TIME):
@@ -231,25 +234,26 @@ class Witness:
                 try:
                     with self._breakers[witness.name].guard():
                         told = await witness.notices(batch)
-                    answers = {doi: told.get(doi) for doi in batch}
+                    answers = {doi: (self._today(), told.get(doi)) for doi in batch}
                     testimony.told |= answers
                     self._remember(witness.name, answers)
                 except ProviderError as error:
                     problem = error.message
             problem = f"{witness.title} did not answer in time." if scope.cancelled_caught else problem
             if problem:
-                lost = [doi for doi in missing if doi not in testimony.told]
-                unsure = any(_may_be_published(one) and _doi_of(one) in lost for one in publications)
+                lost = [one for one in publications if _doi_of(one) not in testimony.told]
+                unsure = any(map(_may_be_published, lost))
                 what = f"of retractions{' and of published preprints' if unsure else ''}"
-                asked = f"{witness.title}, the second witness {what}, could not be asked about {_listed(lost)}"
-                testimony.remarks.append(OutageRemark(f"{asked}: {problem}"))
+                asked = f"{witness.title}, the second witness {what}, could not be asked about"
+                named = named_with_days(lost, _doi_of, MAX_NAMED)
+                testimony.remarks.append(OutageRemark(f"{asked} {named}: {problem}"))
                 testimony.remarks += [f"These {_ONLY_RECORDS_SAY}"] if unsure else []
                 break
         return testimony
 
-    def _remember(self, name: str, told: Mapping[str, Notices | None]) -> None:
+    def _remember(self, name: str, told: Mapping[str, _Told]) -> None:
         now = self._clock()
-        self._remembered |= {(name, doi): (now, notices) for doi, notices in told.items()}
+        self._remembered |= {(name, doi): (now, *one) for doi, one in told.items()}
         for oldest in list(self._remembered)[: max(0, len(self._remembered) - MAX_REMEMBERED)]:
             del self._remembered[oldest]
 
@@ -298,26 +302,46 @@ def _is_pubmeds(publication: Publication) -> bool:
     return bool(publication.pmid) and publication.source == "pubmed" and publication.is_record
 
 
-def _not_read_again(publications: Sequence[Publication], advice: str) -> Iterator[str]:
-    """What to know about records that PubMed is not asked for again."""
+def _not_asked(publications: Sequence[Publication], problem: str) -> str:
+    return f"The status of {named_with_days(publications)} could not be asked again and may be out of date: {problem}"
+
+
+def _never_read(publications: Sequence[Publication], advice: str) -> Iterator[str]:
+    """What to know about papers that PubMed may have, and could never be asked for."""
     if unread := [one.id for one in publications if one.awaits_pubmed]:
         yield (
             f"The status of {_listed(unread)} was never read from PubMed, so a retraction that only PubMed knows may "
             f"be missing. {advice}"
         )
-    yesterday = (current_date() - timedelta(days=1)).isoformat()
-    if old := [one for one in publications if one.is_record and one.status_checked < yesterday]:
-        since = min(one.status_checked for one in old)
-        named = _listed([one.id for one in old])
-        yield f"The status of {named} is as of {since} or later: only PubMed's records are read again."
 
 
-def _today() -> str:
-    return current_date().isoformat()
+def _not_known(publications: Sequence[Publication], today: str) -> Iterator[str]:
+    """What to know about records that nobody answered about."""
+    if old := [one for one in publications if one.is_record and "" < one.status_checked < today]:
+        yield f"The status of {named_with_days(old)} was not asked again: nobody who is asked here knows these records."
 
 
-def _listed(names: Sequence[str]) -> str:
-    if len(names) > MAX_NAMED:
+def named_with_days(
+    publications: Iterable[Publication], name: Callable[[Publication], str] | None = None, most: int = MAX_DATED
+) -> str:
+    """Publications by name, and when their status was last asked: "PMID 1, PMID 2 (status last asked 2026-11-20)"."""
+    days: dict[str, dict[str, None]] = {}
+    for one in publications:
+        days.setdefault(one.status_checked, {})[(name or _name_of)(one)] = None
+    ordered = sorted(days)
+    named = [f"{_listed([*days[day]], most)} ({asked_on(day)})" for day in ordered[:MAX_NAMED]]
+    if rest := ordered[MAX_NAMED:]:
+        count = counted(sum(len(days[day]) for day in rest), "more record")
+        named.append(f"{count} ({asked_on(*rest)})")
+    return "; ".join(named)
+
+
+def _name_of(publication: Publication) -> str:
+    return f"PMID {publication.pmid}" if _is_pubmeds(publication) else publication.doi or publication.id
+
+
+def _listed(names: Sequence[str], most: int = MAX_NAMED) -> str:
+    if len(names) > most:
         return counted(len(names), "record")
     return ", ".join(names)
 

@@ -1,4 +1,4 @@
-"""What of a session is exported, and its status asked for again before that."""
+"""What of a session is exported, and its status asked again before that."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_RECHECK_EXPORT, seconds_for
 from deepcritical_mcp.export import NOTES_IN, with_notes
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models import Publication, publication_id
 from deepcritical_mcp.models.screening import matches_mark
-from deepcritical_mcp.search.witness import OutageRemark
+from deepcritical_mcp.search.witness import has_askable_status, named_with_days
 from deepcritical_mcp.session_export.export_request import ExportRequest
 from deepcritical_mcp.text import counted
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 READ_AT_A_TIME = 200
 """Publications that are read, or rechecked, between two turns of other calls."""
 MAX_REMARKS = 12
+OF_ONE_EXPORT = 600.0
+"""Seconds within which a further part belongs to the export whose first part was asked for."""
 
 
 class ChosenRecords(NamedTuple):
@@ -45,26 +47,35 @@ async def chosen_records(store: EvidenceStore, request: ExportRequest) -> Chosen
     return ChosenRecords(listed, missing, notes, len(everything))
 
 
-async def recheck(store: EvidenceStore, witness: Witness, ids: Sequence[str]) -> tuple[str, ...]:
-    """Ask again for the status of what was read too long ago, within the time that a call has for it; gives remarks,
-    and says how many records were not reached."""
-    remarks, done = dict[str, None](), 0
+async def recheck(
+    store: EvidenceStore, witness: Witness, publications: Sequence[Publication], *, is_first_part: bool = True
+) -> tuple[str, ...]:
+    """Ask again for the status of what is exported, within the time that a call has for it; gives remarks, and says
+    which records were not reached. Those that were asked about longest ago come first. A further part of an export
+    counts what was said to the parts before."""
+    oldest_first = sorted(publications, key=lambda one: one.status_checked)
+    within, remarks, done = 0.0 if is_first_part else OF_ONE_EXPORT, dict[str, None](), 0
     with anyio.move_on_after(seconds_for(TO_RECHECK_EXPORT)):
-        for some in _batches(ids):
-            told = await witness.refresh(store, some)
-            remarks |= dict.fromkeys(told)
+        for some in _batches([*dict.fromkeys(map(_asked_about, oldest_first))]):
+            asked = await witness.refresh(store, some, within=within)
+            remarks |= dict.fromkeys(asked.remarks)
             done += len(some)
-            if any(isinstance(one, OutageRemark) for one in told):
+            if asked.is_down:
                 break
     shown = [*remarks][:MAX_REMARKS]
     if more := len(remarks) - len(shown):
         shown.append(f"And {counted(more, 'more remark')} on the status of records.")
-    if left := len(ids) - done:
+    if left := [one for one in oldest_first[done:] if has_askable_status(one)]:
         shown.append(
-            f"The status of {counted(left, 'more record')} was not asked for again, for lack of time or because a "
-            "service failed, and may be out of date. The next export continues there."
+            f"The status of {named_with_days(left)} was not asked again, for lack of time or because a service failed, "
+            "and may be out of date. The next export begins with these."
         )
     return tuple(shown)
+
+
+def _asked_about(publication: Publication) -> str:
+    """Its id; of a note, that of the paper whose status it is shown with."""
+    return publication_id(publication.model_copy(update={"source": "web"})) if publication.about else publication.id
 
 
 async def _all_of(store: EvidenceStore) -> dict[str, Publication]:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from anyio.to_thread import run_sync
 
+from deepcritical_mcp.checking.current_report import with_current_status
 from deepcritical_mcp.checking.report_parts import written_report
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.kept_log import search_log
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from deepcritical_mcp.export.bibliography import Bibliographies
     from deepcritical_mcp.search.witness import Witness
 
-NOTHING_YET = (
-    "This session has no evidence yet. If an earlier result names another session_id, pass that one: a new connection "
-    "starts with an empty session. Otherwise search first, or use add_evidence."
-)
 NO_SEARCHES = (
     "No search was logged in this session: pubmed_search, preprint_search, trial_search and web_search write the log. "
     "If an earlier result names another session_id, pass that one."
@@ -82,7 +79,7 @@ async def exported(
     Args:
         store: the session.
         request: see `checked_request`.
-        witness: asks again for statuses that were read too long ago.
+        witness: asks again for the status of all that is exported.
         report: of the last check of a draft, which Markdown of all records ends with.
         offset: where the part begins that is shown of it; -1 = it is needed once only.
 
@@ -91,12 +88,19 @@ async def exported(
         EvidenceStoreError: the session cannot be read or written.
     """
     chosen = await chosen_records(store, request)
-    if request.format == "search-log":
-        return await _log_export(store, request, chosen.publications)
-    if not chosen.publications:
+    log = await search_log(store) if request.format == "search-log" else ()
+    if request.format == "search-log" and not log:
+        raise InvalidInputError(f"There is nothing to export. {NO_SEARCHES}")
+    if not log and not chosen.publications:
         raise InvalidInputError(nothing_to_export(request, chosen))
-    remarks = await recheck(store, witness, [one.id for one in chosen.publications])
+    remarks = await recheck(store, witness, chosen.publications, is_first_part=offset <= 0)
     chosen = await chosen_records(store, request)
+    if log:
+        text = await run_sync(
+            _written_log, log, chosen.publications, request.output, store.title, abandon_on_cancel=True
+        )
+        return WholeExport(request, text.splitlines(keepends=True), len(log), remarks=remarks)
+    report = report and with_current_status(report, {one.id: one for one in chosen.publications})
     writing = _Writing(request, chosen.publications, report)
     last = _in_parts.get(store)
     chunks, more = await run_sync(writing.run, last if offset > 0 else None, abandon_on_cancel=True)
@@ -111,7 +115,7 @@ async def exported(
 def nothing_to_export(request: ExportRequest, chosen: ChosenRecords) -> str:
     """Why there is nothing to export, and what helps."""
     if not chosen.total:
-        return f"There is nothing to export. {NOTHING_YET}"
+        return "There is nothing to export: the session has no evidence."
     if chosen.notes:
         return (
             f"There is nothing to export as {request.format}: all that fits is {counted(chosen.notes, 'note')}, and "
@@ -130,14 +134,6 @@ def notes_left_out(count: int) -> str:
     if not count:
         return ""
     return f"Left out, because notes are not references: {counted(count, 'note')}. format=markdown and jsonl have them."
-
-
-async def _log_export(store: EvidenceStore, request: ExportRequest, publications: Sequence[Publication]) -> WholeExport:
-    log = await search_log(store)
-    if not log:
-        raise InvalidInputError(f"There is nothing to export. {NO_SEARCHES}")
-    text = await run_sync(_written_log, log, publications, request.output, store.title, abandon_on_cancel=True)
-    return WholeExport(request, text.splitlines(keepends=True), len(log))
 
 
 def _written_log(log: Sequence[LoggedSearch], publications: Sequence[Publication], output: str, title: str) -> str:

@@ -315,13 +315,9 @@ class Source(ABC):
         """The records of `ids`, for a source that answers in two steps; they may have been read earlier today."""
         raise NotImplementedError
 
-    async def fetch_anew(self, ids: Sequence[str]) -> Fetched:
-        """The records of `ids` as they are now."""
+    async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
+        """The records of `ids` as they are now, or were within the last seconds."""
         return await self.fetch(ids)
-
-    def was_reused(self, id: str) -> bool:
-        """Whether `fetch` gave this record today as it had been read before: its status may be some hours old."""
-        return False
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         """What `ask` sends for a variant, as in `Answer.sent`; "" if that depends on who answers."""

@@ -9,9 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from deepcritical_mcp import sources
+from deepcritical_mcp.errors import (
+    ProviderError,
+    ProviderResponseError,
+    ProviderTimeoutError,
+    ProviderUnavailableError,
+    UnreadableDocumentError,
+)
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import DocumentStatus, Publication
-from deepcritical_mcp.reading import Reading
+from deepcritical_mcp.reading import JatsReading, Reading
+from deepcritical_mcp.reading.reader_process import read_articles
 from deepcritical_mcp.sources.base import Net, SourceCheck
 
 if TYPE_CHECKING:
@@ -95,6 +103,22 @@ class FullTextSource(ABC):
     def checks(self) -> Sequence[SourceCheck]:
         """The checks for `doctor`."""
         return ()
+
+
+def outage_of(error: UnreadableDocumentError, provider: str) -> ProviderError | None:
+    """The outage that kept a document from being read; None if the reason is the document."""
+    if error.is_too_slow:
+        return ProviderTimeoutError(provider, error.message)
+    return ProviderUnavailableError(provider, error.message) if error.retryable else None
+
+
+async def articles_in(body: bytes, provider: str, title: str) -> Sequence[JatsReading]:
+    """The articles in a provider's answer in JATS; a ProviderError if it cannot be read."""
+    try:
+        return await read_articles(body)
+    except UnreadableDocumentError as error:
+        unread = f"{title} sent a full text that cannot be read. {error.message}"
+        raise outage_of(error, provider) or ProviderResponseError(provider, unread) from error
 
 
 def create_full_texts(settings: Settings, net: Net, rows: Sequence[SourceRow] | None = None) -> list[FullTextSource]:

@@ -12,7 +12,6 @@ from deepcritical_mcp.errors import (
     DocumentTooLargeError,
     DocumentTypeError,
     ProviderError,
-    ProviderTimeoutError,
     ProviderUnavailableError,
     TooManyRedirectsError,
     UnreadableDocumentError,
@@ -24,7 +23,7 @@ from deepcritical_mcp.reading import PageReading, Reading
 from deepcritical_mcp.reading.access import BROWSERS_ONLY, SCRIPTS_ONLY
 from deepcritical_mcp.reading.reader_process import read_document
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, outage_of
 
 if TYPE_CHECKING:
     from deepcritical_mcp.config import Settings
@@ -101,10 +100,8 @@ class PageSource(FullTextSource):
         except (DocumentTooLargeError, DocumentTypeError, TooManyRedirectsError) as error:
             return Copy("no_text", error.message, url=url)
         except UnreadableDocumentError as error:
-            if error.is_too_slow:
-                raise ProviderTimeoutError(self.name, error.message) from error
-            if error.retryable:
-                raise ProviderUnavailableError(self.name, error.message) from error
+            if outage := outage_of(error, self.name):
+                raise outage from error
             return Copy("not_allowed" if error.is_protected else "no_text", error.message, url=url)
         except ProviderError as error:
             if is_refusal(error):

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 from urllib.parse import unquote
 
+from anyio import to_thread
 from pydantic import Field
 
 from deepcritical_mcp.dates import readings
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import (
     BARE_DOI,
     RecordIds,
@@ -26,11 +26,14 @@ from deepcritical_mcp.models import (
     USER,
     AddedItem,
     AddResult,
+    AuthorName,
     DuplicateItem,
     Publication,
     RecordCandidate,
     RejectedItem,
     SimilarItem,
+    is_marked,
+    merged,
     split_names,
     status_label,
     vancouver,
@@ -45,7 +48,6 @@ from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 MAX_CONTENT_LENGTH = 100_000
-MAX_CALL_LENGTH = 1_000_000
 MAX_DOI_LENGTH = 200
 MAX_REFERENCE = 4_000
 
@@ -64,13 +66,9 @@ async def add_evidence(
     with pmid, doi, pmcid, nct, url or reference (a citation in any style) fetches that record or page, if it agrees
     with the reference or title given. Items that the session already has are recognized, not stored twice. An item with
     a decision (and reason) or tags marks what it adds, or what is kept under its id."""
-    if sum(len(item.content) + len(item.title) + sum(map(len, item.authors)) for item in items) > MAX_CALL_LENGTH:
-        raise InvalidInputError(
-            f"items: at most {MAX_CALL_LENGTH:,} characters in one call; nothing was added. Send them in several calls."
-        )
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
-    problems = {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
+    problems = await to_thread.run_sync(_problems, items)
     kept, unknown = await decidable(session.store, items)
     problems = unknown | problems
     marked = {index: id for index, id in kept.items() if index not in problems}
@@ -78,11 +76,13 @@ async def add_evidence(
     marked = {index: id for index, id in marked.items() if index not in problems}
     decisions = await decided(session.store, items, marked)
     new_items = [(index, one) for index, one in enumerate(items) if index not in problems and index not in marked]
-    wanted = {index: one for index, item in new_items if (one := _wanted(item))}
+    texts = await to_thread.run_sync(_publications, {index: one for index, one in new_items if not _wanted(one)})
+    wanted = {index: _wanted(item) or _claimed(texts[index]) for index, item in new_items}
+    wanted = {index: one for index, one in wanted.items() if one}
     reader = (await application(ctx).services()).full_texts
     fetched = await reader.fetch([*wanted.values()], session.store, progress=progress) if wanted else []
     found = dict(zip(wanted, fetched, strict=True))
-    problems |= {index: one.reason for index, one in found.items() if one.publication is None}
+    problems |= {index: one.reason for index, one in found.items() if one.publication is None and index not in texts}
     records = {index: one.publication for index, one in found.items() if one.publication}
     witness, told = (await application(ctx).services()).witness, list(_unasked(found))
     if _requests_for([one.ids for one in wanted.values()]) < MAX_REQUESTS:
@@ -94,11 +94,19 @@ async def add_evidence(
     valid = [index for index, _ in new_items if index not in problems]
     reread = [index for index in valid if clean_line(items[index].date).capitalize() not in ("", _date(items[index]))]
     await progress(0.1, f"keeping {counted(len(valid), 'item')}")
-    publications = {index: records.get(index) or _publication(items[index]) for index in valid}
+    both = {index: merged(one, texts[index]) for index, one in records.items() if index in texts}
+    known = texts | records | both
+    publications = {index: known[index] for index in valid}
     warnings = [
         f"Item {index}: its content is only an id, so that record was fetched."
         for index in records
-        if clean_text(items[index].content)
+        if clean_text(items[index].content) and index not in texts
+    ]
+    warnings += [
+        f"Item {index}: it claims to be {' and '.join(texts[index].claims)}, which is not confirmed: {one.reason}. It "
+        "is kept as itself, not as that paper."
+        for index, one in found.items()
+        if index in texts and one.publication is None
     ]
     warnings += [f"Item {index}: {one.remark}." for index, one in found.items() if one.remark]
     if claimed := [index for index, one in publications.items() if one.source == "pubmed" and index not in records]:
@@ -119,11 +127,6 @@ async def add_evidence(
     decisions += await decided(session.store, items, {at: id for at, id in marked.items() if at not in unheeded})
     new = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "added"}
     known = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "duplicate"}
-    cited = {index: one.evidence.citation for index, one in zip(valid, outcomes, strict=True) if index not in records}
-    if unchecked := [
-        f"item {index} (PMID {one.pmid})" for index, one in cited.items() if one.pmid and one.source == "web"
-    ]:
-        warnings.append(f"Not compared with PubMed: {', '.join(unchecked)}. pubmed_search by PMID fetches the records.")
     await progress(1.0, f"{len(new)} added, {len(known)} already known")
     rejected = tuple(_rejected(index, one, found.get(index)) for index, one in sorted(problems.items()))
     return AddResult(
@@ -155,7 +158,7 @@ async def add_evidence(
             *(
                 f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
                 for index, one in zip(valid, outcomes, strict=True)
-                if one.evidence.citation.status != "ok"
+                if is_marked(one.evidence.citation.status)
             ),
         ),
         total=await session.store.count(),
@@ -197,6 +200,10 @@ def _again(rejected: Sequence[RejectedItem]) -> str:
     late = sum(one.verdict == "outage" for one in rejected)
     correct = "Correct the rejected items and send them again." if late < len(rejected) else ""
     return f"{correct} {'Items with an outage can be sent again later as they are.' if late else ''}".strip()
+
+
+def _problems(items: Sequence[EvidenceItem]) -> dict[int, str]:
+    return {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
 
 
 def _problem(item: EvidenceItem) -> str:
@@ -248,7 +255,17 @@ def _wanted(item: EvidenceItem) -> DocumentId | None:
     reference = item.reference.strip()
     name = next(filter(None, (*ids, url, reference)))
     evidence = ids.pmid or ids.doi or ids.nct or url
-    return DocumentId(name, evidence and evidence_id(evidence), ids, url, clean_line(item.title), reference)
+    title, people = clean_line(item.title), _authors(item)
+    return DocumentId(name, evidence and evidence_id(evidence), ids, url, title, reference, people)
+
+
+def _claimed(text: Publication) -> DocumentId | None:
+    """The record that a text claims to be of; None if it does not."""
+    if not text.claims:
+        return None
+    ids = text.claimed_ids
+    name = next(filter(None, ids))
+    return DocumentId(name, evidence_id(name), ids, text=text)
 
 
 def _requests_for(documents: Sequence[RecordIds]) -> int:
@@ -281,7 +298,7 @@ def _title(content: str) -> str:
 def _publication(item: EvidenceItem) -> Publication:
     content, url = clean_text(item.content), clean_url(clean_line(item.url))
     ids = record_ids(url)
-    return Publication.of(
+    text = Publication.of(
         "note" if item.source == "user" else "page",
         content,
         provider=USER,
@@ -289,12 +306,21 @@ def _publication(item: EvidenceItem) -> Publication:
         title=clean_line(item.title) or _title(clean_line(content)),
         url=url,
         date=_date(item) or UNKNOWN_DATE,
-        authors=tuple(name for author in map(clean_line, item.authors) for name in split_names(author)),
+        authors=_authors(item),
         pmid=normalize_pmid(clean_line(item.pmid)) or ids.pmid,
         doi=normalize_doi(clean_line(item.doi)) or ids.doi,
         pmcid=normalize_pmcid(clean_line(item.pmcid)) or ids.pmcid,
         nct=normalize_trial(clean_line(item.nct)),
     )
+    return text.as_claim() if item.source == "web" else text
+
+
+def _authors(item: EvidenceItem) -> tuple[AuthorName, ...]:
+    return tuple(name for author in map(clean_line, item.authors) for name in split_names(author))
+
+
+def _publications(items: Mapping[int, EvidenceItem]) -> dict[int, Publication]:
+    return {index: _publication(item) for index, item in items.items()}
 
 
 def _as_note(claim: Publication) -> Publication:

@@ -16,11 +16,10 @@ from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools import pubmed_query
 from deepcritical_mcp.tools.argument_errors import MAX_NAME_LENGTH, MAX_PROBLEMS_LISTED, first_few, suggestion
 from deepcritical_mcp.tools.names import alias, argument_named, instead, is_ignorable, plain_name, switch
+from deepcritical_mcp.tools.sizes import MAX_EXTRA_FIELDS, check_size, check_sizes
 from deepcritical_mcp.tools.values import ONE_STATUS, coerced, is_nothing, is_url, understood
 
 _MAX_SHOWN = 80
-_MAX_UNKNOWN = 20
-"""Unknown names of one call that are looked up; more are no mistake."""
 _WRAPPERS = re.compile("param(eter)?s|arguments|args|kwargs|inputs?|filters?|options|payload|request")
 _PERIODS = re.compile(
     "(publication|pub|published)(date|year|range)?|pdat|(date|year)s?(range|filter)?|period|time(frame|period|range)"
@@ -45,10 +44,13 @@ def read_arguments(
         InvalidInputError: an argument is unknown or could mean several things; the message says what to pass instead.
     """
     reading, known = _Reading(tool, schema), schema["properties"]
-    if literal or len(arguments.keys() - known.keys()) > _MAX_UNKNOWN:
+    if literal or len(arguments.keys() - known.keys()) > MAX_EXTRA_FIELDS:
         given = {name: value for name, value in arguments.items() if value is not None}
         reading.refuse([name for name in given if name not in known])
-        return {name: coerced(value, known[name]) for name, value in given.items()}, []
+        values = {name: coerced(value, known[name]) for name, value in given.items()}
+        for name, value in values.items():
+            check_size(value, known[name], name)
+        return values, []
     later = [(name, value) for name, value in reading.flat(arguments).items() if not reading.takes(name, value)]
     reading.take_wishes()
     reading.refuse([name for name, value in later if not reading.takes_page(name, value)])
@@ -82,6 +84,8 @@ class _Reading:
             is_wrapper = name not in self._known and _WRAPPERS.fullmatch(plain_name(name)) is not None
             inner = coerced(value, {"type": "object", "properties": {}}) if is_wrapper or name == "query" else None
             is_call = isinstance(inner, dict) and (is_wrapper or "query" in inner)
+            if is_call:
+                check_sizes(cast("dict[str, object]", inner), {"properties": self._known})
             self._remarks += [f"Read what {name} contains as arguments."] if is_call else []
             flat |= cast("dict[str, object]", inner) if is_call else {name: value}
         self._decides = "items" in self._known and "decision" in flat
@@ -129,6 +133,7 @@ class _Reading:
         if is_nothing(value, self._known[name]) and name not in self._required:
             return True
         read = understood(name, value, self._known[name])
+        check_size(read, self._known[name], name)
         earlier = self.values.get(name, read)
         if earlier != read and name == "text":
             raise InvalidInputError('Pass one text: the draft, and its reference list at the end, headed "References".')
@@ -210,7 +215,10 @@ class _Reading:
         if not own or len(items) > 1 or items[0].get(own):
             return False
         self.values["items"] = understood("items", [{**items[0], own: value}], kind)
-        self._read.append(f"{_written(name, value)} as {own} of an item")
+        read = cast("list[dict[str, object]]", self.values["items"])[0].get(own, value)
+        self._read.append(
+            f"{_written(name, value)} as {own if read in (value, [value]) else _written(own, read)} of an item"
+        )
         return True
 
     def _read_pubmed(self, query: str) -> str:
@@ -265,7 +273,9 @@ def _items_of(value: object) -> list[object]:
 
 def _records(value: object) -> str:
     """The PMIDs in `value`, as a query; "" if it has anything else."""
-    ids = [*map(str, _items_of(understood("ids", value, {"type": "array", "items": {"type": "string"}})))]
+    ids = [
+        *map(str, _items_of(understood("ids", value, {"type": "array", "items": {"type": "string"}, "maxItems": 500})))
+    ]
     return ", ".join(ids) if all(one.startswith("pubmed:") for one in ids) else ""
 
 

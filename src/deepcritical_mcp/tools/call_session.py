@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -24,8 +24,8 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.progress import Progress
-from deepcritical_mcp.text import clipped
-from deepcritical_mcp.tools.session_titles import day, described, opens_new, same_title, unknown_title
+from deepcritical_mcp.text import clipped, inert
+from deepcritical_mcp.tools.session_titles import beginning_note, day, described, opens_new, same_title, unknown_title
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 SSE_MESSAGES_PATH = "/messages"
 CALLER_KEY = "caller:"
+ONE_USER = "one_user"
+"""The member of an HTTP request's state that says whether only this machine's user can have sent it."""
 MAX_TITLE_NOTED = 60
 BESIDE = "Calls without session_id continue another session."
 MAX_FOUND_BY = 3
@@ -47,15 +49,35 @@ ToolContext = Context[AppContext, Any]
 
 @dataclass(frozen=True)
 class CallSession:
-    """The session of a call: its store, and whether the client must pass the id to continue it (`announce`)."""
+    """The session of a call.
+
+    Attributes:
+        announce: whether the client must pass the id to continue it.
+        is_new: whether it was opened because the call named none.
+        is_empty: whether the call reads, and there is nothing to read.
+        others: if it is new or empty, that it is, and which other sessions there are.
+    """
 
     store: EvidenceStore
     announce: bool
+    is_new: bool = False
+    is_empty: bool = False
+    others: str = ""
 
     def next_step(self, *steps: str) -> str:
-        """What the model can do next: how to continue this session, if it must be told, then `steps`."""
+        """What the model can do next: how to continue this session, if it must be told, or others; then `steps`."""
         hint = f'Pass session_id="{self.store.session_id}" to continue in this session.' if self.announce else ""
-        return " ".join(filter(None, (hint, *steps)))
+        return " ".join(filter(None, (hint, self.others, *steps)))
+
+    @contextmanager
+    def reading(self) -> Generator[None]:
+        """Add to an error of what reads it that the session is empty."""
+        try:
+            yield
+        except InvalidInputError as error:
+            if self.is_empty:
+                error.add_note(inert(self.others))
+            raise
 
     async def with_queries(self, evidence: Iterable[Evidence]) -> tuple[tuple[Evidence, ...], tuple[QueryReport, ...]]:
         """`evidence` with the numbers of the latest queries that found it, and these queries."""
@@ -76,9 +98,9 @@ class CallSession:
 
 
 async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = True, about: str = "") -> CallSession:
-    """The session with that id or title, or a new one for "new" or "new: its title", else the connection's default
-    session, else a new one. The first session that a connection names or opens is its default. A session without a
-    title takes `about`, what the call is about, as its title.
+    """The session with that id or title, or a new one for "new" or "new: its title", else the default session, else a
+    new one. The last session that a call named or opened is the default for the next. A session without a title takes
+    `about`, what the call is about, as its title. A call that only reads has `may_open` False.
 
     Raises:
         SessionNotFoundError: `session_id` is unknown, expired or someone else's.
@@ -89,11 +111,22 @@ async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = Tru
     session = await (_named_session(ctx, session_id) if session_id else _default_session(ctx, may_open))
     if about:
         await session.store.set_title_if_none(about)
-    return session
+    is_empty = not may_open and not await session.store.count()
+    if not (is_empty or session.is_new):
+        return session
+    return replace(session, is_empty=is_empty, others=await _others(ctx, session, is_empty))
+
+
+async def continued(ctx: ToolContext, store: EvidenceStore) -> CallSession:
+    """That session, which the next call without an id continues."""
+    registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
+    if key:
+        registry.adopt(key, store.session_id, owner=caller())
+    return CallSession(store, announce=_must_be_named(registry, key))
 
 
 async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
-    """The session with that id or title, which does not become the default; raises as `session_for` does."""
+    """The session with that id or title, for what is no call of its own; raises as `session_for` does."""
     registry = (await application(ctx).services()).sessions
     if not session_id.startswith(ID_PREFIX):
         return await _titled(ctx, registry, session_id)
@@ -104,24 +137,34 @@ async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
 
 
 async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
-    registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
-    is_new = opens_new(session_id)
-    title = session_id.partition(":")[2].strip()
-    store = await (_opened(ctx, registry, title) if is_new else read_session(ctx, session_id))
-    if key:
-        registry.adopt(key, store.session_id, owner=caller())
-    return CallSession(store, announce=is_new)
+    if not opens_new(session_id):
+        return replace(await continued(ctx, await read_session(ctx, session_id)), announce=False)
+    registry = (await application(ctx).services()).sessions
+    return await continued(ctx, await _opened(ctx, registry, session_id.partition(":")[2].strip()))
 
 
 async def _default_session(ctx: ToolContext, may_open: bool) -> CallSession:
-    registry, owner = (await application(ctx).services()).sessions, caller()
-    if key := _default_key(ctx):
-        # The caller's next call may reach another replica, which has a default session of its own.
-        elsewhere = key.startswith(CALLER_KEY) and registry.remote
-        return CallSession(await registry.default(key, owner=owner), announce=elsewhere)
-    if not may_open:
+    registry, key = (await application(ctx).services()).sessions, _default_key(ctx)
+    if not key and not may_open:
         raise SessionRequiredError()
-    return CallSession(await registry.open(owner=owner), announce=True)
+    before = registry.default_id(key, owner=caller())
+    store = await (registry.default(key, owner=caller()) if key else registry.open(owner=caller()))
+    return CallSession(store, announce=_must_be_named(registry, key), is_new=store.session_id != before)
+
+
+def _must_be_named(registry: SessionRegistry, key: str) -> bool:
+    """Whether the next call must name its session: it may reach another replica, which has defaults of its own."""
+    return not key or (key.startswith(CALLER_KEY) and registry.remote)
+
+
+async def _others(ctx: ToolContext, session: CallSession, is_empty: bool) -> str:
+    others: list[KeptSession] = []
+    with suppress(DeepCriticalError):
+        own = await own_sessions(ctx) if finds_titles(ctx) else ()
+        others = [one for one in own if one.session_id != session.store.session_id and one.items]
+    # Not new is what was searched, or what everything was removed from: that is kept as documents.
+    is_new = session.is_new or not await session.store.documents("")
+    return beginning_note(others, is_new=is_new, is_empty=is_empty, finds_titles=finds_titles(ctx))
 
 
 async def _opened(ctx: ToolContext, registry: SessionRegistry, title: str) -> EvidenceStore:
@@ -163,8 +206,9 @@ def _unknown_id(registry: SessionRegistry) -> SessionNotFoundError:
 
 
 def finds_titles(ctx: ToolContext) -> bool:
-    """Whether it is known whose sessions the caller may see: on stdio, and of authenticated callers."""
-    return ctx.request_context.request is None or bool(caller())
+    """Whether it is known whose sessions the caller may see: on stdio, of authenticated callers, and where a server
+    without authentication is this machine's user's alone."""
+    return ctx.request_context.request is None or bool(caller()) or _is_users(ctx)
 
 
 async def own_sessions(ctx: ToolContext) -> list[KeptSession]:
@@ -262,4 +306,9 @@ def _default_key(ctx: ToolContext) -> str:
     if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
         header = request.headers.get("mcp-session-id", "")
         return f"http:{header}" if header else ""
-    return f"{CALLER_KEY}{caller()}" if caller() else ""
+    return f"{CALLER_KEY}{caller()}" if caller() or _is_users(ctx) else ""
+
+
+def _is_users(ctx: ToolContext) -> bool:
+    request: Request | None = ctx.request_context.request
+    return request is not None and bool(request.scope.get("state", {}).get(ONE_USER))

@@ -12,11 +12,16 @@ from deepcritical_mcp.models import CitationReport
 from deepcritical_mcp.text import clean_text, clipped, counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import OtherSession
+from deepcritical_mcp.tools.sizes import at_most
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.tools.values import is_url
 
 MAX_DRAFT = 200_000
 """Characters of a draft."""
+IN_PIECES = (
+    "Check it in pieces, each a few sections with the entries of the reference list that they cite, or the reference "
+    "list alone."
+)
 REPORT_URI = "report://{session_id}"
 """The resource that has the whole report on a session's draft."""
 
@@ -34,17 +39,17 @@ def _draft(text: str) -> str:
         raise ValueError(f'"{clipped(draft, 60)}" is an address: open it and pass what it contains')
     if _FILE_NAME.fullmatch(draft):
         raise ValueError(f'"{clipped(draft, 60)}" is the name of a file: read it and pass what it contains')
-    if len(draft) > MAX_DRAFT:
-        raise ValueError(
-            f"at most {MAX_DRAFT:,} characters, got {len(draft):,}: check it in pieces, each a few sections with the "
-            "entries of the reference list that they cite, or the reference list alone"
-        )
     return draft
 
 
 async def check_citations(
     ctx: ToolContext,
-    text: Annotated[str, AfterValidator(_draft), Field(description="all of it, not a file name")],
+    text: Annotated[
+        str,
+        AfterValidator(_draft),
+        at_most(MAX_DRAFT, else_told=IN_PIECES),
+        Field(description="all of it, not a file name"),
+    ],
     offset: Annotated[int, Field(ge=0)] = 0,
     read: Annotated[bool, Field(description="open full texts too")] = False,
     session_id: OtherSession = "",

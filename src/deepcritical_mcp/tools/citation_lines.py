@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from deepcritical_mcp.identifiers import normalize_trial
-from deepcritical_mcp.models import MAX_TRIAL_PAPERS, NOTICE_LABELS, Citation, NoticeKind, StatusNotice
-from deepcritical_mcp.text import counted
-from deepcritical_mcp.tools.quoting import inert
+from deepcritical_mcp.models import (
+    MAX_TRIAL_PAPERS,
+    NOTICE_LABELS,
+    STATUSES,
+    Citation,
+    EvidenceSummary,
+    NoticeKind,
+    StatusNotice,
+    asked_on,
+)
+from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.urls import is_web_address
 
 _TYPES_NOT_SHOWN = ("Journal Article", "Research Support")
@@ -46,7 +54,7 @@ def paper_lines(citation: Citation) -> Iterator[str]:
     papers = [notice for notice in citation.status_notices if notice.kind in TRIAL_PAPERS]
     for kind in TRIAL_PAPERS:
         if named := [_paper(notice) for notice in papers if notice.kind == kind]:
-            yield f"{NOTICE_LABELS[kind]}: {'; '.join(named)}"
+            yield f"{NOTICE_LABELS[kind]}: {'; '.join(map(inert, named))}"
     if len(papers) >= MAX_TRIAL_PAPERS:
         yield f'All of its papers: get_full_text(id="{citation.nct}", sections=["References"])'
 
@@ -58,35 +66,53 @@ def _paper(notice: StatusNotice) -> str:
 
 
 def source_lines(citation: Citation) -> Iterator[str]:
-    """The reference, and what it does not say: publication types, links to other versions, a page's URL."""
+    """As Markdown, the reference, and what it does not say: publication types, other versions, a page's URL."""
     if citation.source == "user":
         if citation.reference.startswith("Note on "):
-            yield citation.reference
+            yield inert(citation.reference)
         return
     published = [notice for notice in citation.status_notices if notice.kind == "published"]
-    yield from map(_published, published)
-    yield f"Reference: {citation.reference}"
+    yield from (f"{NOTICE_LABELS['published']} {_published(one)}" for one in published)
+    yield f"Reference: {inert(citation.reference)}"
     numbers = [*_numbers(citation, citation.registrations[:_MAX_REGISTRATIONS])]
     more = max(len(citation.registrations) - _MAX_REGISTRATIONS, 0)
     trial = "" if any(citation.nct in one for one in (citation.reference, *numbers)) else citation.nct
     types = (one for one in citation.publication_types if not one.startswith(_TYPES_NOT_SHOWN))
     unpublished = "its record names no published article" if citation.source == "preprint" and not published else ""
-    facts = (*types, unpublished, *numbers, trial, f"and {counted(more, 'more number')}" if more else "")
+    facts = (
+        *types,
+        unpublished,
+        *numbers,
+        trial,
+        f"and {counted(more, 'more number')}" if more else "",
+        citation.asked,
+    )
     if any(facts):
-        yield " · ".join(filter(None, facts))
+        yield " · ".join(inert(one) for one in facts if one)
     for notice in citation.status_notices:
         if notice.kind not in (*_IN_HEADING, "published", *TRIAL_PAPERS):
-            yield f"{NOTICE_LABELS[notice.kind]}: {_where(notice)}"
+            yield f"{NOTICE_LABELS[notice.kind]}: {inert(_where(notice))}"
     yield from paper_lines(citation)
+    own = (f"PMID {citation.pmid}", citation.pmcid, f"doi:{citation.doi.lower()}", citation.nct)
+    if claims := [one for one in citation.claims if one not in own]:
+        yield f"Claims to be {' and '.join(claims)}, which no record confirms: cite it as itself"
     if is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference:
-        yield citation.url
+        yield inert(citation.url)
 
 
 def _published(notice: StatusNotice) -> str:
     """The article that a preprint became, to be cited in its place."""
-    number = f"PMID {notice.pmid} https://pubmed.ncbi.nlm.nih.gov/{notice.pmid}/" if notice.pmid else notice.own_doi
-    place = f"({_place(notice)})" if number and notice.reference else _place(notice)
-    return " ".join(filter(None, (NOTICE_LABELS["published"], number, place)))
+    address = inert(f"https://pubmed.ncbi.nlm.nih.gov/{notice.pmid}/")
+    number = f"PMID {inert(notice.pmid)} {address}" if notice.pmid else inert(notice.own_doi)
+    place = f"({inert(_place(notice))})" if number and notice.reference else inert(_place(notice))
+    return " ".join(filter(None, (number, place)))
+
+
+def asked_line(items: Sequence[EvidenceSummary]) -> Iterator[str]:
+    """When the status of what is listed was last asked."""
+    if any(days := [item.status_checked for item in items if item.source != "user"]):
+        never = f"; {days.count(''):,} {STATUSES['unchecked'].lower()}" if not all(days) else ""
+        yield f"{asked_on(*days).capitalize()}{never}."
 
 
 def notices_in_heading(citation: Citation) -> str:

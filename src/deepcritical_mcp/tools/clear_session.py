@@ -12,11 +12,11 @@ from pydantic import AfterValidator, Field
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, folded_title
 from deepcritical_mcp.models import CitationSource, ClearResult, Publication, SourceCount, split_text_id
-from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.argument_errors import NO_ID
-from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, caller, read_session
+from deepcritical_mcp.tools.call_session import ToolContext, application, caller, continued, read_session
 from deepcritical_mcp.tools.list_evidence import page_of
-from deepcritical_mcp.tools.params import evidence_id
+from deepcritical_mcp.tools.params import GivenId, OtherSession, evidence_id
 from deepcritical_mcp.tools.session_titles import opens_new
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -39,9 +39,11 @@ def _some_ids(ids: list[str]) -> list[str]:
 
 async def clear_session(
     ctx: ToolContext,
-    session_id: Annotated[str, AfterValidator(clean_line), Field(max_length=200, description="as a result shows it")],
+    session_id: Annotated[OtherSession, Field(description="as a result shows it")],
     ids: Annotated[
-        list[str], AfterValidator(_some_ids), Field(description="remove only these; the session stays")
+        list[GivenId],
+        AfterValidator(_some_ids),
+        Field(max_length=10_000, description="remove only these; the session stays"),
     ] = [],  # noqa: B006  # pydantic copies it
     undo: Annotated[bool, Field(description="bring back what was deleted or removed within a day")] = False,
 ) -> ClearResult:
@@ -56,9 +58,9 @@ async def clear_session(
     if not session_id.startswith(ID_PREFIX):
         session_id = await _titled(ctx, session_id, may_delete=not (ids or undo))
     if ids:
-        store = await registry.get(session_id, owner=caller())
+        store = (await continued(ctx, await registry.get(session_id, owner=caller()))).store
         return await (_restored(store, ids) if undo else _removed(store, ids))
-    return await (_session_restored if undo else _session_deleted)(registry, session_id)
+    return await (_session_restored(ctx, registry, session_id) if undo else _session_deleted(registry, session_id))
 
 
 async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearResult:
@@ -76,11 +78,11 @@ async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearR
     return ClearResult(session_id=session_id, removed=total, damaged=is_damaged, sources=sources, next_step=step)
 
 
-async def _session_restored(registry: SessionRegistry, session_id: str) -> ClearResult:
+async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:
     """A deleted session or, if it was not deleted, what was removed from it."""
     with suppress(SessionNotFoundError):
         store = await registry.get(session_id, owner=caller())
-        if back := await store.restore():
+        if back := await (await continued(ctx, store)).store.restore():
             return _brought_back(store, back)
         raise InvalidInputError(
             "There is nothing to undo: this session is not deleted, and nothing was removed from it within a day. "
@@ -88,12 +90,13 @@ async def _session_restored(registry: SessionRegistry, session_id: str) -> Clear
         )
     if not registry.undo_seconds:
         raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
-    restored = await registry.restore(session_id, owner=caller())
+    session = await continued(ctx, await registry.restore(session_id, owner=caller()))
+    restored = session.store
     title = folded_title(restored.title)
     others = [one for one in await registry.sessions(owner=caller()) if one.session_id != session_id]
     is_shared = title and any(folded_title(one.title) == title for one in others)
     named = f'Another session has the title "{restored.title}" too: name this one by its id.' if is_shared else ""
-    held, step = await page_of(restored, 0, 0), CallSession(restored, announce=True).next_step(named)
+    held, step = await page_of(restored, 0, 0), session.next_step(named)
     return ClearResult(session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=step)
 
 

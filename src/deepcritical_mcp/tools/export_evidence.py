@@ -33,7 +33,7 @@ from deepcritical_mcp.tools.call_session import (
 )
 from deepcritical_mcp.tools.export_parts import fits, record_part, text_part
 from deepcritical_mcp.tools.export_resources import export_link, export_uri
-from deepcritical_mcp.tools.params import Marked, OtherSession, evidence_id, split_place
+from deepcritical_mcp.tools.params import GivenId, Marked, OtherSession, Word, evidence_id, split_place
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
@@ -49,31 +49,36 @@ Gather = Callable[..., Awaitable[News]]
 async def export_evidence(
     ctx: ToolContext,
     format: AnyFormat,
-    ids: Annotated[list[str], Field(max_length=10_000, description="[] = all")] = [],  # noqa: B006
+    ids: Annotated[list[GivenId], Field(max_length=10_000, description="[] = all")] = [],  # noqa: B006
     offset: Annotated[int, Field(ge=0)] = 0,
     session_id: OtherSession = "",
     style: Annotated[str, Field(max_length=400, description="of a bibliography")] = "",
     output: Annotated[str, Field(max_length=40, description="text, markdown, html, csv or json")] = "",
-    fields: list[str] = [],  # noqa: B006
+    fields: Annotated[list[Word], Field(max_length=200)] = [],  # noqa: B006
     abstracts: bool = False,
     marked: Marked = "",
     save: Annotated[bool, Field(description="in a file")] = False,
 ) -> ExportResult:
     """Export the session's evidence as text for Zotero, EndNote, pandoc or a program. A long export comes in parts:
     continue with offset=next_offset."""
-    wanted = tuple(dict.fromkeys(evidence_id(split_place(one)[0]) for one in ids))
+    wanted = await to_thread.run_sync(_ids_of_texts, ids)
     styles = application(ctx).settings.styles_folder if is_local(ctx) else None
     asked = ExportRequest(format, wanted, style, output, tuple(fields), abstracts, marked, own_styles=styles)
     request = await to_thread.run_sync(checked_request, asked)
     session = await session_for(ctx, session_id, may_open=False)
-    if request.format == "news":
-        return await _news(ctx, session, request, offset, save=save)
-    if save:
-        return await _saved(ctx, session, request)
-    if request.format in RECORD_FORMATS:
-        return await _records(ctx, session, request, request.format, offset)
-    whole = await _whole(ctx, session, request, offset)
-    return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
+    with session.reading():
+        if request.format == "news":
+            return await _news(ctx, session, request, offset, save=save)
+        if save:
+            return await _saved(ctx, session, request)
+        if request.format in RECORD_FORMATS:
+            return await _records(ctx, session, request, request.format, offset)
+        whole = await _whole(ctx, session, request, offset)
+        return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
+
+
+def _ids_of_texts(given: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(evidence_id(split_place(one)[0]) for one in given))
 
 
 async def _news(
@@ -172,7 +177,7 @@ async def _records(
     """As many records as an answer holds; after the last one in Markdown, the report on the draft."""
     store, witness = session.store, (await application(ctx).services()).witness
     part = (await chosen_records(store, request)).publications[offset : offset + MAX_RECHECKED]
-    remarks = await recheck(store, witness, [one.id for one in part])
+    remarks = await recheck(store, witness, part, is_first_part=not offset)
     chosen = await chosen_records(store, request)
     publications = chosen.publications
     report = await _report(ctx, session, request)

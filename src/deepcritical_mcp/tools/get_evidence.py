@@ -24,8 +24,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
-from deepcritical_mcp.tools.list_evidence import NOTHING_YET
-from deepcritical_mcp.tools.params import MAX_IDS_READ, OtherSession, evidence_id, split_place
+from deepcritical_mcp.tools.params import MAX_IDS_READ, GivenId, OtherSession, evidence_id, split_place
 from deepcritical_mcp.tools.sections import ABSTRACT
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
 ANSWER_LENGTH = 1_000
 """Characters quoted of each text that answers `about`."""
+MAX_DECISIONS_SHOWN = 10
 _DETAILS = (
     "vernacular_title book_title editors publisher_place book_years revised_date isbn bookshelf_id issn issue_date "
     "electronic_date publication_stage substances grants conflict_of_interest preprint_number"
@@ -44,7 +44,7 @@ _DETAILS = (
 async def get_evidence(
     ctx: ToolContext,
     ids: Annotated[
-        list[str],
+        list[GivenId],
         Field(
             min_length=1,
             max_length=MAX_IDS_READ,
@@ -191,6 +191,7 @@ def _details(record: Publication, shown: str) -> tuple[str, ...]:
     licence = next((_licence(text) for text in record.texts if record.id_of(text) == shown), ())
     return (
         *licence,
+        *(f"Decided {one}" for one in record.history[-MAX_DECISIONS_SHOWN:] if record.history[1:]),
         *(f"{labels[name]}: {text}" for name, text in texts.items() if text not in ("", UNKNOWN_DATE)),
         *(
             f'Another text, {text.kind} ({len(text.content):,} characters): get_evidence ids=["{record.id_of(text)}"]'
@@ -211,14 +212,12 @@ async def _listed(
 ) -> EvidenceList:
     evidence, queries = await session.with_queries(items)
     lost = "The missing ids are not in this session: search for it again, or look for its id with list_evidence."
-    if not await session.store.count():
-        lost = NOTHING_YET
     return EvidenceList(
         session_id=session.store.session_id,
         evidence=evidence,
         queries=queries,
         missing=(*missing, *wrong),
-        next_step=session.next_step(*steps, lost if missing else ""),
+        next_step=session.next_step(*steps, lost if missing and not session.is_empty else ""),
     )
 
 

@@ -20,10 +20,10 @@ from deepcritical_mcp.models import (
     split_paragraph_anchor,
 )
 from deepcritical_mcp.search.documents import DocumentId, FoundText
-from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.text import clean_line, clean_text, counted
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.document_ids import read_document_id
-from deepcritical_mcp.tools.params import OtherSession
+from deepcritical_mcp.tools.params import GivenId, OtherSession
 from deepcritical_mcp.tools.sections import (
     ABSTRACT,
     ALL,
@@ -80,7 +80,7 @@ async def get_full_text(
         Field(max_length=QUERY_LIMIT, description="returns the passages that answer it"),
     ] = "",
     sections: Annotated[
-        list[str],
+        list[GivenId],
         Field(max_length=50, description='from the outline: "Methods", "s3", "t1"; ["all"] = the whole text'),
     ] = [],  # noqa: B006  # pydantic copies it
     offset: Annotated[int, Field(ge=0)] = 0,
@@ -89,7 +89,7 @@ async def get_full_text(
     """Read a paper, trial record, web page or PDF, not only its abstract. The first answer is its outline; then ask a
     question, or read sections."""
     document, anchor = read_document_id(id)
-    names = [one for one in (*map(clean_line, sections), *([anchor] if anchor and not sections else [])) if one]
+    names = [one for one in (*map(clean_text, sections), *([anchor] if anchor and not sections else [])) if one]
     session = await session_for(ctx, session_id, about=question)
     reader = (await application(ctx).services()).full_texts
     found = await reader.read(document, session.store, progress=progress_of(ctx))
@@ -117,7 +117,8 @@ class _DocumentAnswer:
             return self._in_order(head, pieces, [ABSTRACT], offset, step)
         if [one.casefold() for one in names] == [OUTLINE]:
             return self._outline(head, offset)
-        chosen = selected(self._pieces, names) if names else []
+        chosen, remarks = selected(self._pieces, names) if names else ([], [])
+        head = head.model_copy(update={"warnings": (*head.warnings, *remarks)})
         if question:
             passages, problem = await self._best(question, chosen)
             if passages:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -17,9 +19,12 @@ from deepcritical_mcp.models import (
     ScreeningMark,
     Verdict,
     decision_line,
+    decision_replaced,
 )
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.params import evidence_id, identifier_field, is_findable, split_place
+from deepcritical_mcp.tools.call_session import caller
+from deepcritical_mcp.tools.params import GivenId, Word, evidence_id, identifier_field, is_findable, split_place
+from deepcritical_mcp.tools.sizes import at_most
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -36,26 +41,30 @@ NO_TAGS = "none"
 """The tag that takes all tags away; an empty list means that none were given."""
 
 
+ShortText = Annotated[str, at_most(10_000)]
+"""More than any item needs: which of its texts is too long to keep is told for each item."""
+
+
 class EvidenceItem(BaseModel):
     """One item as the client's model writes it: evidence to keep, or a decision about what is kept under `id`."""
 
     model_config = ConfigDict(extra="forbid")
 
-    content: str = ""
-    title: str = ""
-    url: str = ""
+    content: Annotated[str, at_most(200_000)] = ""
+    title: ShortText = ""
+    url: ShortText = ""
     source: Literal["pubmed", "web", "user"] = "user"
-    date: Annotated[str, Field(description="YYYY[-MM[-DD]]")] = ""
-    authors: list[str] = []
-    pmid: str = ""
-    doi: str = ""
-    pmcid: str = ""
-    nct: str = ""
-    reference: str = ""
-    id: str = ""
-    decision: Verdict = ""
-    reason: str = ""
-    tags: list[str] = []
+    date: Annotated[Word, Field(description="YYYY[-MM[-DD]]")] = ""
+    authors: Annotated[list[ShortText], Field(max_length=10_000)] = []
+    pmid: GivenId = ""
+    doi: GivenId = ""
+    pmcid: GivenId = ""
+    nct: GivenId = ""
+    reference: ShortText = ""
+    id: GivenId = ""
+    decision: Literal["unchanged", "included", "excluded", "cited", "undecided"] = "unchanged"
+    reason: ShortText = ""
+    tags: Annotated[list[ShortText], Field(max_length=200)] = []
 
     @model_validator(mode="before")
     @classmethod
@@ -68,14 +77,19 @@ class EvidenceItem(BaseModel):
         decision = _INCLUDE.get(include)
         if decision is None:
             raise ValueError('include is true or false; or pass decision="included", "excluded" or "cited"')
-        if given.setdefault("decision", decision) != decision:
+        if given.setdefault("decision", decision) not in (decision, "unchanged", ""):
             raise ValueError(f'include={include} and decision="{given["decision"]}" do not agree: pass only decision')
-        return given
+        return {**given, "decision": decision}
+
+    @property
+    def verdict(self) -> Verdict:
+        """Its decision; "" if that is unchanged."""
+        return "" if self.decision == "unchanged" else self.decision
 
     @property
     def decides(self) -> bool:
         """Whether it says anything about a decision or tags."""
-        return bool(self.decision or clean_line(self.reason) or self.clean_tags)
+        return bool(self.verdict or clean_line(self.reason) or self.clean_tags)
 
     @property
     def numbers(self) -> list[str]:
@@ -87,18 +101,17 @@ class EvidenceItem(BaseModel):
         """Whether it says only what was decided about something that others know by its identifiers."""
         return self.decides and bool(self.numbers) and not any((self.content, self.title, self.reference))
 
-    @property
+    @cached_property
     def clean_tags(self) -> tuple[str, ...]:
-        """The tags, each once, whatever its case; several in one text are several."""
-        tags = [clean_line(tag) for text in self.tags for tag in re.split("[,;]", text)]
-        tags = [NO_TAGS if tag.casefold() == NO_TAGS else tag for tag in tags]
+        """The tags, each once, whatever its case."""
+        tags = [NO_TAGS if tag.casefold() == NO_TAGS else tag for tag in map(clean_line, self.tags)]
         return tuple({tag.casefold(): tag for tag in reversed(tags) if tag}.values())[::-1]
 
     def mark(self, id: str) -> ScreeningMark:
         """Its decision about the publication `id`."""
         tags = self.clean_tags
         new = None if not tags else () if tags == (NO_TAGS,) else tags
-        return ScreeningMark(id, self.decision, clean_line(self.reason), new)
+        return ScreeningMark(id, self.verdict, clean_line(self.reason), new)
 
 
 def decision_problem(item: EvidenceItem) -> str:
@@ -161,11 +174,13 @@ async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tupl
 
 async def decided(store: EvidenceStore, items: Sequence[EvidenceItem], ids: Mapping[int, str]) -> list[DecidedItem]:
     """Write the decisions of items about the publications `ids`, and give what is decided then."""
-    found = await store.decide([items[index].mark(id) for index, id in ids.items()]) if ids else []
+    found = (
+        await store.decide([replace(items[index].mark(id), by=caller()) for index, id in ids.items()]) if ids else []
+    )
     return [
-        DecidedItem(index=index, id=one.id, decision=_told(one))
+        DecidedItem(index=index, id=one[1].id, decision=_told(one[1]), replaced=decision_replaced(*one))
         for index, one in zip(ids, found, strict=True)
-        if one is not None
+        if one
     ]
 
 

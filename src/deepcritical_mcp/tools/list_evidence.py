@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from deepcritical_mcp.models import (
-    UNKNOWN_DATE,
     CitationSource,
     EvidencePage,
     EvidenceSummary,
@@ -22,7 +21,6 @@ from deepcritical_mcp.models import (
     matches_mark,
 )
 from deepcritical_mcp.models.screening import MARKS
-from deepcritical_mcp.session_export.whole_export import NOTHING_YET as NOTHING_YET
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
 from deepcritical_mcp.tools.params import Marked, OtherSession, StatusFilter
@@ -45,7 +43,8 @@ async def list_evidence(
     """Page through what the session holds, in order of arrival: ids, titles, how many of each source and status."""
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
-    return await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
+    page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
+    return page.model_copy(update={"next_step": session.next_step("" if session.is_empty else page.next_step)})
 
 
 async def page_of(
@@ -66,7 +65,7 @@ async def page_of(
     tags = Counter(tag for item in everything for tag in item.tags)
     selected = [item for item in everything if matches_mark(item, marked)]
     matching = [item for item in selected if status in ("any", _own_status(item))]
-    unknown = [item for item in selected if _own_status(item) is None] if status == "ok" else []
+    unknown = [item for item in selected if _own_status(item) == "unchecked"] if status == "ok" else []
     unread = sum(item.awaits_pubmed for item in unknown)
     others = len(unknown) - unread
     never = [f"Never checked and left out (web pages, notes): {counted(others, 'item')}."] if others else []
@@ -91,9 +90,9 @@ async def page_of(
     )
 
 
-def _own_status(item: Publication) -> PublicationStatus | None:
-    """Its status, if it was checked; a note, which is shown with that of its paper, has none."""
-    return None if item.source == "user" else item.known_status
+def _own_status(item: Publication) -> PublicationStatus:
+    """Its status; nobody is asked about a note, which is shown with that of its paper."""
+    return "unchecked" if item.source == "user" else item.status
 
 
 def _next_step(
@@ -104,7 +103,7 @@ def _next_step(
     witness: str,
 ) -> str:
     if not everything:
-        return NOTHING_YET
+        return "This session has no evidence yet."
     if not selected:
         return "Leave marked out to list everything."
     return WHAT_TO_DO if matching else _none(selected, status, witness)
@@ -125,7 +124,7 @@ def no_such_mark(marked: str, everything: Collection[Publication]) -> tuple[str,
 
 def _none(everything: Sequence[Publication], status: str, witness: str) -> str:
     """That nothing has this status, who said so and when, and whom an export also asks."""
-    days = [item.status_checked for item in everything if item.status_checked != UNKNOWN_DATE]
+    days = [item.status_checked for item in everything if item.status_checked]
     unknown = len(everything) - len(days)
     checked = f" That is what the records of their own sources said on {min(days)} or later." if days else ""
     asks = f" export_evidence also asks {witness}, the second witness of retractions." if witness else ""

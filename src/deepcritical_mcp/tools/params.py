@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field
 
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import (
     arxiv_doi,
     normalize_doi,
@@ -18,6 +20,8 @@ from deepcritical_mcp.identifiers import (
 from deepcritical_mcp.models import (
     ANCHOR,
     MAX_VARIANTS,
+    QUERY_LIMIT,
+    URL_LIMIT,
     Publication,
     PublicationStatus,
     publication_id,
@@ -26,6 +30,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.screening import MARKS
 from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.sizes import MAX_WORD, at_most
 from deepcritical_mcp.urls import is_web_address
 
 _LINK = re.compile(r"\[([^\[\]]*)\]\((\S*)\)")
@@ -42,6 +47,13 @@ _MARK_WORDS = {
     "decided": ("screened", "reviewed", "marked"),
     "undecided": ("unscreened", "not screened", "not decided", "unmarked", "pending"),
 }
+_NEXT_ID = r"(?=\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4})"
+_ID_SEPARATOR = re.compile(rf" ?[,;|] | ?[,;|]{_NEXT_ID}| (?:and )?{_NEXT_ID}", re.IGNORECASE)
+_ID_LABEL = re.compile(
+    r"(?<![^\s,;|\"'(\[])(?:(pmid|pubmed|doi)(?: ?[:=] ?| (?=\d))|(?:evidence )?ids? ?[:=] ?)", re.IGNORECASE
+)
+_LEAST_DIGITS = 5
+"""Of a number without a label that can only be a PMID where a note could stand."""
 _NEGATION = re.compile(r"(?:not|no|non|without) |[!-] ?")
 _PUBMED_LABEL = re.compile(r"\A(?:pubmed|pmid) ?[/_=#] ?(?=[0-9])", re.IGNORECASE)
 
@@ -91,6 +103,8 @@ def evidence_id(given: str) -> str:
     return f"doi:{doi}" if doi.startswith("10.") else id
 
 
+MAX_LIST_LENGTH = 10_000
+"""Characters of a text that is read as a list."""
 MAX_IDS_READ = 50
 """Ids that one call of `get_evidence` takes."""
 
@@ -106,6 +120,39 @@ def identifier_field(text: str) -> tuple[str, str]:
     if kind == "doi" and not (_ONLY_DOI.fullmatch(bare) or arxiv_doi(bare)):
         return "", ""
     return (_FIELDS[kind], value) if value and kind in _FIELDS else ("", "")
+
+
+def id_parts(text: str) -> list[str]:
+    """The ids in `text`, each with its label."""
+    line = clean_line(text.replace("\n", ", ")) if len(text) <= MAX_LIST_LENGTH else text
+    return [
+        part
+        for part in _ID_SEPARATOR.split(_ID_LABEL.sub(lambda label: f"{label[1]}:" if label[1] else "", line))
+        if part
+    ]
+
+
+def identified_items(value: object) -> list[object]:
+    """The items whose records a text, or the only text of an item, names by identifiers and nothing else; [] for any
+    other. Short numbers without a label may be anything."""
+    if type(value) is int:
+        return [{"pmid": str(value)}]
+    given = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    text = given["content"] if [*given] == ["content"] else cast("object", value)
+    if not isinstance(text, str) or len(text) > MAX_LIST_LENGTH:
+        return []
+    parts = id_parts(text)
+    found = [identifier_field(part) for part in parts]
+    if not parts or not all(kind for kind, _ in found) or (given and len(parts) == 1):
+        return []
+    if all(part.isdecimal() and len(part) < _LEAST_DIGITS for part in parts):
+        if len(parts) == 1:
+            return []
+        note, record = (json.dumps([one]) for one in ({"content": text}, {"pmid": parts[0]}))
+        raise InvalidInputError(
+            f"items: {json.dumps(text)} can be a note, items={note}, or PMIDs, items={record} first."
+        )
+    return [{kind: number} for kind, number in found]
 
 
 def _marked(value: str) -> str:
@@ -133,17 +180,23 @@ def is_findable(tag: str) -> bool:
         return False
 
 
-Query = Annotated[str, AfterValidator(_query)]
-MoreVariants = Annotated[list[str], AfterValidator(_variants), Field(max_length=MAX_VARIANTS)]
+Word = Annotated[str, at_most(MAX_WORD)]
+"""A name, a date, a word to filter by."""
+GivenId = Annotated[str, at_most(URL_LIMIT)]
+"""An id, in whatever it is wrapped, or several in one text."""
+Query = Annotated[str, AfterValidator(_query), at_most(QUERY_LIMIT)]
+MoreVariants = Annotated[
+    list[Annotated[str, at_most(QUERY_LIMIT)]], AfterValidator(_variants), Field(max_length=MAX_VARIANTS)
+]
 """`Variants` without a description, for tools next to one that has it."""
 StatusFilter = Annotated[
     Literal["any", PublicationStatus],
-    Field(description='what was never checked is not "ok"'),
+    Field(description='"ok" = asked, no mark'),
 ]
-Marked = Annotated[str, AfterValidator(_marked)]
+Marked = Annotated[Word, AfterValidator(_marked)]
 """A decision or a tag to filter by, see `matches_mark`."""
 Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too and merged")]
-OtherSession = Annotated[str, AfterValidator(clean_line), Field(max_length=200)]
+OtherSession = Annotated[Word, AfterValidator(clean_line)]
 """`DescribedSession` without its description, for tools next to one that has it."""
 SessionId = OtherSession
 DescribedSession = Annotated[

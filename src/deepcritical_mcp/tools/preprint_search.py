@@ -10,7 +10,7 @@ from pydantic import Field
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import MoreVariants, OtherSession, Query
+from deepcritical_mcp.tools.params import MoreVariants, OtherSession, Query, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 
@@ -20,9 +20,9 @@ async def preprint_search(
     variants: MoreVariants = [],  # noqa: B006  # pydantic copies it
     max_results: Annotated[int, Field(ge=1, le=PreprintRequest.MAX_RESULTS)] = 10,
     offset: Annotated[int, Field(ge=0)] = 0,
-    min_date: str = "",
-    max_date: str = "",
-    servers: list[str] = [],  # noqa: B006
+    min_date: Word = "",
+    max_date: Word = "",
+    servers: Annotated[list[Word], Field(max_length=20)] = [],  # noqa: B006
     unpublished_only: bool = False,
     only_new: bool = False,
     session_id: OtherSession = "",

@@ -10,10 +10,10 @@ from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest, Sort
 from deepcritical_mcp.sources.pubmed.search_filters import AgeGroup, StudyFilter
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import DescribedSession, Query, Variants
+from deepcritical_mcp.tools.params import DescribedSession, Query, Variants, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
-DateLimit = Annotated[str, Field(description="YYYY[-MM[-DD]]")]
+DateLimit = Annotated[Word, Field(description="YYYY[-MM[-DD]]")]
 
 
 async def pubmed_search(
@@ -24,17 +24,17 @@ async def pubmed_search(
     offset: Annotated[int, Field(ge=0)] = 0,
     sort: Sort = "relevance",
     min_date: DateLimit = "",
-    max_date: str = "",
+    max_date: Word = "",
     publication_types: Annotated[
-        list[str], Field(max_length=20, description='e.g. "Randomized Controlled Trial"')
+        list[Word], Field(max_length=20, description='e.g. "Randomized Controlled Trial"')
     ] = [],  # noqa: B006
     has_abstract: bool = False,
-    study_filter: StudyFilter = "",
-    age_group: AgeGroup = "",
+    study_filter: StudyFilter = "none",
+    age_group: AgeGroup = "any",
     humans_only: bool = False,
-    author: Annotated[str, Field(description='"Smith J"')] = "",
-    journal: str = "",
-    language: str = "",
+    author: Annotated[Word, Field(description='"Smith J"')] = "",
+    journal: Word = "",
+    language: Word = "",
     include_retracted: bool = True,
     only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
     session_id: DescribedSession = "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deepcritical_mcp.models import PARAGRAPH_BREAK
-from deepcritical_mcp.text import inert
+from deepcritical_mcp.text import as_code, is_active, quoted_lines
 
 _DELIMITERS = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
 _CELL_END = re.compile(r"(?<!\\)\|")
@@ -13,29 +13,24 @@ GAP = "[…]"
 """Marks what is left out of a passage."""
 
 
-def quote_lines(text: str, indent: str = "") -> list[str]:
-    """The lines of a text, each quoted."""
-    return [f"{indent}> {line}" for line in inert(text).split("\n")]
-
-
 def quoted_passage(text: str) -> list[str]:
-    """The lines of a text with parts: its paragraphs, and its tables as tables."""
-    paragraphs = [_table(one) or quote_lines(one) for one in text.split(PARAGRAPH_BREAK) if one]
+    """The lines of a text with parts, as they are: its paragraphs, and its tables as tables."""
+    paragraphs = [_table(one) or quoted_lines(one) for one in text.split(PARAGRAPH_BREAK) if one]
     return [line for number, lines in enumerate(paragraphs) for line in ([">"] if number else []) + lines]
 
 
 def _table(paragraph: str) -> list[str]:
-    """A quoted table; [] if the paragraph is not one. A row stands for what was left out, or the table would end."""
+    """A quoted table, with what is active in it as code; [] if the paragraph is not one. A row stands for what was left
+    out, or the table would end."""
     rows = paragraph.split("\n")
     if len(rows) < 2 or not _DELIMITERS.fullmatch(rows[1]):
         return []
     if not all(row.startswith("|") or row == GAP for row in rows):
         return []
-    width = len(_cells(rows[1]))
-    cells = ([GAP, *[""] * (width - 1)] if row == GAP else _cells(row) for row in rows)
-    shown = (" | ".join(_CELL_END.sub(r"\\|", inert(cell.replace("\\|", "|"))) for cell in row) for row in cells)
-    return [f"> {rows[1].strip()}" if number == 1 else f"> | {row} |" for number, row in enumerate(shown)]
+    gap = f"| {GAP} {'| ' * (len(_CELL_END.findall(rows[1])) - 1)}"
+    shown = (gap if row == GAP else "|".join(map(_cell, _CELL_END.split(row))) for row in rows)
+    return [f"> {row}".rstrip() for row in shown]
 
 
-def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in _CELL_END.split(row.strip().removeprefix("|").removesuffix("|"))]
+def _cell(cell: str) -> str:
+    return f" {as_code(cell.strip())} " if is_active(cell.replace("\\|", "|")) else cell

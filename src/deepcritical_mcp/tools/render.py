@@ -5,7 +5,6 @@ External text appears only in block quotes or in a one-line field of its own, ne
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from pydantic import BaseModel
 from deepcritical_mcp.checking.report_text import report_form
 from deepcritical_mcp.models import (
     SOURCE_LABELS,
-    UNKNOWN_DATE,
     USER,
     AddResult,
     CitationReport,
@@ -33,14 +31,16 @@ from deepcritical_mcp.models import (
     SearchResult,
     SessionList,
     SourceCount,
+    asked_on,
     decision_sentence,
+    is_marked,
     split_text_id,
     status_label,
 )
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
-from deepcritical_mcp.text import clipped, counted, inert
-from deepcritical_mcp.tools.citation_lines import notice_line, notices_in_heading, source_lines
-from deepcritical_mcp.tools.quoting import quote_lines, quoted_passage
+from deepcritical_mcp.text import clipped, counted, inert, longer_code_marks, quoted_lines
+from deepcritical_mcp.tools.citation_lines import asked_line, notice_line, notices_in_heading, source_lines
+from deepcritical_mcp.tools.quoting import quoted_passage
 
 MAX_SIMILAR = 10
 MAX_QUERY_SHOWN = 500
@@ -59,11 +59,7 @@ def to_markdown(result: Any) -> str:
 def _search(result: SearchResult) -> tuple[str, list[str]]:
     shown, total, many = len(result.evidence), result.total_found, len(result.queries)
     # Without providers it is the session that was searched, and `total` is all that it holds.
-    of = (
-        f"of {counted(total, 'result')}"
-        if result.providers or not total
-        else f"of the session's {_evidence_count(total)}"
-    )
+    of = f"of {counted(total, 'result')}" if result.providers else f"of the session's {_evidence_count(total)}"
     lines = [
         f"Query translation: {inert(result.query_translation)}" if result.query_translation else "",
         "From cached results of an earlier search." if result.from_cache else "",
@@ -81,7 +77,7 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         lines += ["", "## Already in this session, close in meaning"]
     for related in result.related:
         lines.append(f"- {inert(related.title)} ({inert(related.id)}, relevance {related.relevance:.3f})")
-        lines += quote_lines(related.snippet, "  ")
+        lines += quoted_lines(related.snippet, "  ")
     what = counted(shown, "passage") if any(item.anchor for item in result.evidence) else f"{shown}"
     return f"{what} {of} for: {inert(clipped(result.query, MAX_QUERY_SHOWN))}", lines
 
@@ -134,7 +130,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     """An item of evidence; `of` is the number of queries to which its `found_by` refers, `same_as` that of the item
     which has shown its citation already."""
     citation = item.citation
-    status = f"**{status_label(citation.status)}{notices_in_heading(citation)}**" if citation.status != "ok" else ""
+    status = f"**{status_label(citation.status)}{notices_in_heading(citation)}**" if is_marked(citation.status) else ""
     mark = f"{status} " if status and citation.source != "user" else ""
     facts = [
         inert(item.id),
@@ -149,7 +145,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         f"cited by {item.cited_by:,}" if item.cited_by >= 0 else "",
         f"from character {start:,}" if start and not item.anchor else "",
     ]
-    lines = [f"## {number}. {mark}{inert(citation.title)}", *map(inert, source_lines(citation))]
+    lines = [f"## {number}. {mark}{inert(citation.title)}", *source_lines(citation)]
     if status and not mark:
         lines.append(f"The paper that this note is on is marked {status}.")
     if 0 < same_as < number:
@@ -160,13 +156,13 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         listed = ", ".join(map(inert, item.similar[:MAX_SIMILAR]))
         lines.append(f"Says nearly the same, or is another version: {listed}{more}")
     lines += [
-        *(quoted_passage if item.anchor else quote_lines)(item.content),
+        *(quoted_passage if item.anchor else quoted_lines)(item.content),
         *(f"- {inert(line)}" for line in item.details),
     ]
     if item.decision and not 0 < same_as < number:
         lines.append(inert(decision_sentence(item.decision)))
     for note in () if 0 < same_as < number else item.notes:
-        lines += ["The user's note:", *quote_lines(note)]
+        lines += ["The user's note:", *quoted_lines(note)]
     return lines
 
 
@@ -223,6 +219,7 @@ def _added(result: AddResult) -> tuple[str, list[str]]:
         ),
         *(
             f"- item {item.index}: {inert(item.id)} is now {inert(item.decision or 'undecided, without tags')}"
+            f"{f', no longer {inert(item.replaced)}' if item.replaced else ''}"
             for item in result.decided
         ),
     ]
@@ -240,13 +237,13 @@ def _cited(reference: str) -> str:
 
 
 def _page(result: EvidencePage) -> tuple[str, list[str]]:
-    marks = [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if count.status != "ok"]
-    lines = [f"Marked: {', '.join(marks)}."] if marks else []
+    marks = [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if is_marked(count.status)]
+    lines = [*([f"Marked: {', '.join(marks)}."] if marks else []), *asked_line(result.items)]
     counts = [f"{count.mark} ({count.count:,})" for count in result.marks]
     lines += [f"Decisions and tags: {inert(', '.join(counts))}."] if counts else []
     lines += _problems((), result.warnings)
     for item in result.items:
-        status = f"**{status_label(item.status)}**" if item.status != "ok" else ""
+        status = f"**{status_label(item.status)}**" if is_marked(item.status) else ""
         mark = f"{status} " if status and item.source != "user" else ""
         about = f", note on {inert(item.about)}" if item.about else ""
         about += f", a paper marked {status}" if status and not mark else ""
@@ -256,9 +253,9 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
         named = filter(None, (f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in articles))
         what += "".join(f"{' and' if n else ', published as'} {inert(one)}" for n, one in enumerate(named))
         lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)} ({item.date}){what}{about}{read}")
-        if item.status != "ok":
+        if is_marked(item.status):
             lines += [f"  {inert(notice_line(notice))}" for notice in item.status_notices]
-            lines += [f"  checked: {item.status_checked}"] if item.status_checked != UNKNOWN_DATE else []
+            lines += [f"  {asked_on(item.status_checked)}"] if item.status_checked else []
         tags = f"tags: {', '.join(item.tags)}" if item.tags else ""
         lines += [f"  {inert('; '.join(filter(None, (item.decision, tags))))}"] if item.decision or tags else []
     if result.next_offset >= 0:
@@ -303,10 +300,10 @@ def _counts(sources: Iterable[SourceCount]) -> str:
 
 def _export(result: ExportResult) -> tuple[str, list[str]]:
     lines = [*_missing(result.missing), *_problems((), result.warnings)]
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", result.text))])
+    fence = longer_code_marks(result.text, 3)
     if result.file:
         what = "search" if result.format == "search-log" else "record"
-        mark = "`" * (1 + max(map(len, re.findall("`+", result.file)), default=0))
+        mark = longer_code_marks(result.file, 1)
         lines = [f"File: {mark}{result.file}{mark} ({result.bytes:,} bytes)", *lines]
     else:
         what = "record" if result.format in RECORD_FORMATS else "line"
@@ -327,7 +324,7 @@ def _document(result: Document) -> tuple[str, list[str]]:
     citation, heading = result.citation, _DOCUMENT_HEADINGS[result.status]
     if result.status != "full_text" and any(one.status == "failed" for one in result.attempts):
         heading = "No full text yet, not every provider answered"
-    mark = f"{status_label(citation.status)}{notices_in_heading(citation)}: " if citation.status != "ok" else ""
+    mark = f"{status_label(citation.status)}{notices_in_heading(citation)}: " if is_marked(citation.status) else ""
     is_whole = result.status == "full_text"
     facts = [
         inert(result.id),
@@ -339,7 +336,7 @@ def _document(result: Document) -> tuple[str, list[str]]:
     asked = [one for one in result.attempts if one.status == "failed" or not is_whole]
     lines = [
         *_problems(result.errors, result.warnings),
-        *(map(inert, source_lines(citation)) if citation.title and citation.reference else ()),
+        *(source_lines(citation) if citation.title and citation.reference else ()),
         " · ".join(filter(None, facts)),
         *(f"Asked {inert(one.provider)}: {one.status.replace('_', ' ')}{_detail(one.detail)}" for one in asked),
     ]

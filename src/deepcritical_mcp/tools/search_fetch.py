@@ -42,6 +42,7 @@ class DocumentMetadata(Value):
 
     citation: str
     status: str
+    status_checked: str
     source: str
     date: str
     pmid: str
@@ -93,7 +94,7 @@ async def fetch(ctx: ToolContext, id: Annotated[str, Field(min_length=1, max_len
         metadata=DocumentMetadata(
             citation=citation.reference,
             notices=tuple(map(_notice_line, citation.status_notices[:MAX_NOTICES])),
-            **citation.model_dump(include={"status", "source", "date", "pmid", "doi", "nct"}),
+            **citation.model_dump(include={"status", "status_checked", "source", "date", "pmid", "doi", "nct"}),
         ),
     )
 

@@ -11,6 +11,7 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.anchors import no_paragraphs
 from deepcritical_mcp.evidence.passage_quotes import paragraphs_read
 from deepcritical_mcp.models import (
+    ANCHOR,
     NO_ABSTRACT,
     NOT_OWN,
     PARAGRAPH_BREAK,
@@ -34,10 +35,12 @@ MAX_NAMED = 25
 """Titles that an error names."""
 _NUMBERING = re.compile(r"^(?:[0-9]{1,3}(?:\.[0-9]{1,3}){0,5}\.?|[ivx]{1,6}\.|[a-z]\)) ", re.IGNORECASE)
 _PATH = re.compile(r" ?[>›»/|] ?")
+_BETWEEN_NAMES = re.compile(rf"[,;/|\n]| and | & |(?<=[0-9]) (?={ANCHOR}\b)", re.IGNORECASE)
+_ID_BEFORE = re.compile(r"\A[^\s,;]+@")
 _KINDS: dict[str, PartKind] = {"table": "table", "figure": "figure", "reference": "references"}
 # What a section is called where it has not the name that was asked for.
 _OTHER_NAMES = (
-    "method methodology procedure experimental protocol",
+    "method material methodology procedure experimental protocol",
     "result finding",
     "introduction background",
     "conclusion concluding summary interpretation",
@@ -117,24 +120,42 @@ def tables_of(pieces: Sequence[Piece]) -> tuple[TableEntry, ...]:
     )
 
 
-def selected(pieces: Sequence[Piece], names: Sequence[str]) -> list[Piece]:
-    """The parts that `names` mean, with their sub-parts, each once, in the order of the text.
+def selected(pieces: Sequence[Piece], names: Sequence[str]) -> tuple[list[Piece], list[str]]:
+    """The parts that `names` mean, with their sub-parts, each once, in the order of the text; and remarks on names that
+    are read as others, or that no part has.
 
     Raises:
-        InvalidInputError: there is no such part; the message names those that there are.
+        InvalidInputError: there are none of these; the message names those that there are.
     """
     chosen: dict[str, Piece] = {}
-    for name in names:
-        found = _meant(pieces, name) or [piece for one in re.split("[,;]", name) for piece in _meant(pieces, one)]
-        if not found:
-            raise InvalidInputError(f"sections: there is no {json.dumps(name[:80])}. {_listed(pieces)}")
+    remarks, missing = list[str](), list[str]()
+    for name in (part for one in names for part in _parts(pieces, one)):
+        found = _meant(pieces, name)
+        if not found and (found := _alike(pieces, name)):
+            outer = [one for one in found if one.parent not in {piece.anchor for piece in found}]
+            remarks.append(f"Read sections={_shown(name)} as {_named(outer)}.")
+        missing += [] if found else [_shown(name)]
         chosen.update((piece.anchor, piece) for piece in found)
+    told = f"sections: there is no {', '.join(missing)}. {_listed(pieces)}" if missing else ""
+    if not chosen:
+        raise InvalidInputError(told)
     order = {piece.anchor: number for number, piece in enumerate(pieces)}
-    return sorted(chosen.values(), key=lambda piece: (order[split_paragraph_anchor(piece.anchor)[0]], piece.anchor))
+    ordered = sorted(chosen.values(), key=lambda piece: (order[split_paragraph_anchor(piece.anchor)[0]], piece.anchor))
+    return ordered, [*filter(None, (told,)), *remarks]
+
+
+def _parts(pieces: Sequence[Piece], name: str) -> list[str]:
+    """The names in one text: itself, if a part is called that or nothing separates names in it."""
+    parts = [one.strip() for one in _BETWEEN_NAMES.split(name) if one.strip()]
+    return parts if len(parts) > 1 and not _meant(pieces, name) else [name.strip()]
+
+
+def _shown(name: str) -> str:
+    return json.dumps(name[:80], ensure_ascii=False)
 
 
 def _meant(pieces: Sequence[Piece], name: str) -> list[Piece]:
-    plain = name.strip().strip("\"'").rpartition("@")[2].strip()
+    plain = _ID_BEFORE.sub("", name.strip().strip("\"'[]")).strip()
     if plain.casefold() == ALL:
         return own_pieces(pieces)
     anchor = split_paragraph_anchor(plain.casefold())
@@ -161,18 +182,31 @@ def _with_inner(pieces: Sequence[Piece], anchors: set[str]) -> list[Piece]:
 
 
 def _titled(pieces: Sequence[Piece], name: str) -> list[Piece]:
-    """The parts with that title or, if there are none, with one that has all its words, or means the same."""
-    path = [_words(one) for one in _PATH.split(name) if _words(one)]
+    """The parts with that title or, if there are none, with one that has all its words."""
+    path, titles = _path(name), _titles(pieces)
     if not path:
         return []
-    titles = [(piece, [_words(title) for title in piece.path]) for piece in pieces if piece.path]
     exact = {piece.anchor for piece, own in titles if own[-len(path) :] == path}
     kind = _KINDS.get(" ".join(path[-1])) if len(path) == 1 else None
     exact = exact or {piece.anchor for piece in pieces if kind and piece.kind == kind}
-    alike = exact or {piece.anchor for piece, own in titles if _follows(path, own)}
-    others = [set(row.split()) for row in _OTHER_NAMES if set(path[-1]) & set(row.split())]
-    alike = alike or {piece.anchor for piece, own in titles for row in others if row & set(own[-1])}
-    return _with_inner(pieces, alike)
+    if not exact and not all("".join(words).isdecimal() for words in path):  # not "1", which may be any
+        exact = {piece.anchor for piece, own in titles if _follows(path, own)}
+    return _with_inner(pieces, exact)
+
+
+def _alike(pieces: Sequence[Piece], name: str) -> list[Piece]:
+    """The parts whose title may mean the same as one that no part has."""
+    named = set(_path(name)[-1]) if _path(name) else set[str]()
+    others = [set(row.split()) for row in _OTHER_NAMES if named & set(row.split())]
+    return _with_inner(pieces, {piece.anchor for piece, own in _titles(pieces) for row in others if row & set(own[-1])})
+
+
+def _path(name: str) -> list[tuple[str, ...]]:
+    return [_words(one) for one in _PATH.split(name) if _words(one)]
+
+
+def _titles(pieces: Sequence[Piece]) -> list[tuple[Piece, list[tuple[str, ...]]]]:
+    return [(piece, [_words(title) for title in piece.path]) for piece in pieces if piece.path]
 
 
 def _follows(path: Sequence[tuple[str, ...]], own: Sequence[tuple[str, ...]]) -> bool:
@@ -189,9 +223,13 @@ def _words(title: str) -> tuple[str, ...]:
 
 def _listed(pieces: Sequence[Piece]) -> str:
     outer = [piece for piece in pieces if not piece.parent and piece.kind != "table"]
-    named = [f"{one.anchor} {clipped(one.title, 60)}".strip() for one in outer[:MAX_NAMED]]
-    more = f", and {len(outer) - MAX_NAMED} more" if len(outer) > MAX_NAMED else ""
-    return f'There are {", ".join(named)}{more}; sections=["{OUTLINE}"] lists all.'
+    return f'There are {_named(outer)}; sections=["{OUTLINE}"] lists all.'
+
+
+def _named(pieces: Sequence[Piece]) -> str:
+    named = [f"{one.anchor} {clipped(one.title, 60)}".strip() for one in pieces[:MAX_NAMED]]
+    more = f", and {len(pieces) - MAX_NAMED} more" if len(pieces) > MAX_NAMED else ""
+    return f"{', '.join(named)}{more}"
 
 
 def shortened_outline(pieces: Sequence[Piece], most: int) -> tuple[OutlineEntry, ...]:

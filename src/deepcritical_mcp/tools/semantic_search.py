@@ -11,7 +11,7 @@ from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
-from deepcritical_mcp.tools.list_evidence import NOTHING_YET, no_such_mark
+from deepcritical_mcp.tools.list_evidence import no_such_mark
 from deepcritical_mcp.tools.params import Marked, MoreVariants, Query, SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -63,7 +63,8 @@ async def semantic_search(
     relevances = [item.relevance for item in evidence]
     total = await store.count()
     everything = (await store.publications(await store.ids())).values() if marked and not evidence else ()
-    problems = no_such_mark(marked, everything) or (() if found.close else (far if evidence else NOTHING_CLOSE,))
+    distant = () if found.close or session.is_empty else (far if evidence else NOTHING_CLOSE,)
+    problems = no_such_mark(marked, everything) or distant
     await progress(1.0, f"{len(evidence)} of {counted(total, 'item')} of evidence")
     return SearchResult(
         session_id=store.session_id,
@@ -86,7 +87,7 @@ def _room(item: Evidence) -> int:
 
 def _next_steps(total: int, evidence: Sequence[Evidence], close: bool) -> tuple[str, ...]:
     if not total:
-        return (NOTHING_YET,)
+        return ()
     if not evidence:
         return ("Nothing fits: lower min_relevance, drop the filters, or search PubMed and the web for more.",)
     if not close:

@@ -7,10 +7,13 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from deepcritical_mcp.evidence.kept_sessions import MAX_TITLE, KeptSession, folded_title
-from deepcritical_mcp.text import counted
+from deepcritical_mcp.text import clipped, counted
 
 NEW = "new"
 MAX_NAMED = 5
+MAX_LATEST = 3
+MAX_TITLE_SHOWN = 60
+NOT_KNOWN = "If an earlier result names another session_id, pass that one."
 _CLOSE = 0.6
 _SHORTEST_WORD = 3
 
@@ -42,6 +45,24 @@ def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
     near = [f'"{one.title}" ({described(one)})' for one in _like(title, sessions)]
     meant = f" Did you mean {'; '.join(near)}?" if near else ""
     return f'You have no session whose title is or begins with "{title}".{meant} session_id="new: {title}" opens one.'
+
+
+def beginning_note(others: Sequence[KeptSession], *, is_new: bool, is_empty: bool, finds_titles: bool) -> str:
+    """That a session is new or empty, and how to continue one of the caller's `others`, the last used first; "" of one
+    that gets its first evidence, if there is no other."""
+    state = " and ".join(word for word, holds in (("new", is_new), ("empty", is_empty)) if holds)
+    fill = "Search first, or use add_evidence." if is_empty else ""
+    if not others:
+        known = "" if finds_titles else f"{NOT_KNOWN} "
+        return f"This session is {state}. {known}{fill}" if is_empty else ""
+    latest = others[: MAX_LATEST if is_empty else 1]
+    titles = (f'"{clipped(one.title, MAX_TITLE_SHOWN)}", ' if one.title else "" for one in latest)
+    named = "; ".join(f"{title}{described(one)}" for title, one in zip(titles, latest, strict=True))
+    more = " list_sessions lists all." if len(others) > len(latest) else ""
+    return (
+        f"This session is {state}. Kept before, last used first: {named}.{more} To continue the first of these, pass "
+        f'session_id="{latest[0].session_id}". {f"To stay in this one: {fill.lower()}" if is_empty else ""}'
+    ).strip()
 
 
 def with_words(words: str, sessions: Sequence[KeptSession]) -> list[KeptSession]:

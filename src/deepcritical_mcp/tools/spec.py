@@ -17,9 +17,12 @@ from deepcritical_mcp.tools.render import to_markdown
 BOARD_URI = "ui://deepcritical/board.html"
 FIND_AGAIN = "semantic_search finds these again by meaning."
 
-# Gemini's converter fails on additionalProperties; the server refuses unknown names itself. An error names the limit of
-# a text's length; no model counts characters.
-_NOT_IN_INPUT = frozenset({"$defs", "title", "additionalProperties", "maxLength", "minLength"})
+# Gemini's converter fails on additionalProperties; the server refuses unknown names itself.
+_NOT_IN_MEASURES = frozenset({"$defs", "title", "additionalProperties"})
+# An error names the limit of a text's length; no model counts characters, and strict modes know no lengths.
+_NOT_IN_INPUT = _NOT_IN_MEASURES | {"maxLength", "minLength", "ifTooLong"}
+MAX_ITEMS_SHOWN = 100
+"""A higher limit of a list is told by an error, too."""
 _NOT_IN_OUTPUT = _NOT_IN_INPUT | set(
     "description default minLength maxLength minimum maximum pattern required enum".split()
 )
@@ -69,9 +72,9 @@ def hints(*, read_only: bool = False, destructive: bool = False, open_world: boo
     )
 
 
-def input_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool's parameters: references inlined, titles dropped."""
-    return _plain(schema, schema.get("$defs", {}), _NOT_IN_INPUT)
+def input_schema(schema: Mapping[str, Any], *, with_lengths: bool = False) -> dict[str, Any]:
+    """A tool's parameters: references inlined, titles dropped; `with_lengths` for us, without them for models."""
+    return _plain(schema, schema.get("$defs", {}), _NOT_IN_MEASURES if with_lengths else _NOT_IN_INPUT)
 
 
 @cache  # some tools return the same
@@ -102,6 +105,8 @@ def _plain(
         plain["properties"] = {name: _plain(one, definitions, noise, lists=lists) for name, one in named}
     if "items" in plain:
         plain["items"] = _plain(plain["items"], definitions, noise, lists=lists - 1)
+    if noise is _NOT_IN_INPUT and plain.get("maxItems", 0) > MAX_ITEMS_SHOWN:
+        del plain["maxItems"]
     if "properties" in plain:  # what the code says of an object is for its readers
         plain.pop("description", None)
     if not lists or (noise is _NOT_IN_OUTPUT and "properties" not in plain.get("items", {})):

@@ -6,13 +6,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.models import SearchResult
+from deepcritical_mcp.models import QUERY_LIMIT, SearchResult
 from deepcritical_mcp.sources.trials.trial_request import StudyType, TrialPhase, TrialRequest, TrialStatus
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.params import OtherSession, Word
+from deepcritical_mcp.tools.sizes import at_most
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
-OneLine = Annotated[str, AfterValidator(clean_line)]
+OneLine = Annotated[str, AfterValidator(clean_line), at_most(QUERY_LIMIT)]
+
+MAX_WORDS = 20
+"""Of a filter that takes several."""
 
 
 async def trial_search(
@@ -20,15 +25,15 @@ async def trial_search(
     query: OneLine = "",
     condition: OneLine = "",
     intervention: OneLine = "",
-    status: list[TrialStatus] = [],  # noqa: B006  # pydantic copies it
-    phase: list[TrialPhase] = [],  # noqa: B006
-    study_type: StudyType = "",
+    status: Annotated[list[TrialStatus], Field(max_length=MAX_WORDS)] = [],  # noqa: B006  # pydantic copies it
+    phase: Annotated[list[TrialPhase], Field(max_length=MAX_WORDS)] = [],  # noqa: B006
+    study_type: StudyType = "any",
     has_results: bool = False,
-    country: str = "",
+    country: Word = "",
     max_results: Annotated[int, Field(ge=1, le=TrialRequest.MAX_RESULTS)] = 10,
     offset: Annotated[int, Field(ge=0)] = 0,
     only_new: bool = False,
-    session_id: OneLine = "",
+    session_id: OtherSession = "",
 ) -> SearchResult:
     """Search ClinicalTrials.gov by query, condition or intervention; get_full_text reads all of one
     registration, with results."""

@@ -8,22 +8,26 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import cast
 
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, understood_publication_types
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.names import alias, plain_name, rows
-from deepcritical_mcp.tools.params import evidence_id, identifier_field, unwrapped
+from deepcritical_mcp.tools.params import (
+    MAX_LIST_LENGTH,
+    evidence_id,
+    id_parts,
+    identified_items,
+    identifier_field,
+    unwrapped,
+)
 from deepcritical_mcp.tools.pubmed_query import read_request
+from deepcritical_mcp.tools.sizes import Schema, check_size
 from deepcritical_mcp.urls import is_web_address
 
-Schema = Mapping[str, Any]
-
-_MAX_LIST_LENGTH = 10_000
-"""Characters of a text that is read as a list."""
 _FILLERS = frozenset(
     "the a my only first last past this most papers articles results file desc descending pub publication".split()
 )
@@ -39,7 +43,7 @@ _ENUM_ALIASES = rows(
     concern: expression of concern; corrected: corrections|erratum|errata; passages: snippets|excerpts|short|brief;
     full: complete|whole|full text; basic: shallow|quick|fast; advanced: deep|thorough; general: web; day:
     1d|d|24h|24 hours|today; week: 7d|1w|w|7 days; month: 30d|1m|m|30 days; year: 365d|1y|y|12 months; any:
-    all|everything|both|anytime|any time|no filter|all ages|any age; therapy:
+    all|everything|both|anytime|any time|no filter|all ages|any age; none: any|all|no filter|no; therapy:
     therapeutic|treatment|intervention|therapy narrow; therapy_broad: broad therapy; diagnosis: diagnostic|diagnostic
     accuracy|diagnosis narrow; prognosis: prognostic|prognosis narrow; etiology: aetiology|causation|harm|etiology
     narrow; prediction: clinical prediction guides|prediction model; rct: randomised|randomized|randomized
@@ -82,11 +86,12 @@ ONE_STATUS = (
 _MOST = frozenset({"all", "max", "maximum", "unlimited"})
 _ENUM_SEPARATOR = re.compile(r"[|;]|/(?!(?<=\bn/)a\b)|,(?! ?not (?!yet)) ?| (?:or|and) ", re.IGNORECASE)
 """Between words of an enum in one text; not within "active, not recruiting" and "n/a"."""
-_NEXT_ID = r"(?=\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4})"
-_ID_SEPARATOR = re.compile(rf" ?[,;|] | ?[,;|]{_NEXT_ID}| (?:and )?{_NEXT_ID}", re.IGNORECASE)
-_ID_LABEL = re.compile(
-    r"(?<![^\s,;|\"'(\[])(?:(pmid|pubmed|doi)(?: ?[:=] ?| (?=\d))|(?:evidence )?ids? ?[:=] ?)", re.IGNORECASE
-)
+_NAMES_BETWEEN = {
+    "tags": re.compile("[,;|\n]"),
+    **dict.fromkeys(("fields", "servers"), re.compile("[,;|\n]| and | or ", re.IGNORECASE)),
+    **dict.fromkeys(("include_domains", "exclude_domains"), re.compile(r"[,;|\s]+(?:and\s|or\s)?", re.IGNORECASE)),
+}
+"""What stands between the names of a list in one text, where no name has it in itself."""
 
 
 def coerced(value: object, schema: Schema) -> object:
@@ -96,21 +101,26 @@ def coerced(value: object, schema: Schema) -> object:
     list, if it is a list) and the case of an enum word, and drops nulls inside objects. Anything else is returned
     unchanged, for validation to refuse.
     """
-    kind, item = schema.get("type"), schema.get("items", {})
+    kind, item, given = schema.get("type"), schema.get("items", {}), value
     if kind in ("array", "object"):
         value = _parsed(value, "[{" if kind == "array" and item.get("type") == "object" else "[" if item else "{")
     if kind == "object" and isinstance(value, dict):
         fields, kinds = cast("dict[str, object]", value), schema["properties"]
+        if kinds and value is not given:
+            check_size(fields, schema)
         return {name: coerced(field, kinds.get(name, {})) for name, field in fields.items() if field is not None}
     if kind == "array":
-        is_one = isinstance(value, str | int | float if item.get("type") == "string" else dict)
+        is_one = isinstance(value, str | int | float if item.get("type") == "string" else dict | int)
         if value == "" or (is_one and not isinstance(value, bool)):
             value = cast("list[object]", [value] if value else [])
         if not isinstance(value, list):
             return value
         items = cast("list[object]", value)
         within = _parsed(items[0], "[") if len(items) == 1 else None
-        return [coerced(one, item) for one in (cast("list[object]", within) if isinstance(within, list) else items)]
+        items = cast("list[object]", within) if isinstance(within, list) else items
+        if items is not given and not (isinstance(given, str) and items == [given]):
+            check_size(items, schema)
+        return [coerced(one, item) for one in items]
     if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(int(value)) if float(value).is_integer() else str(value)
     if kind == "string" and isinstance(value, str):
@@ -143,7 +153,11 @@ def understood(name: str, value: object, schema: Schema) -> object:
     if kind == "array" and (items or isinstance(plain, str)):
         if isinstance(value, str) and (not items or items == [value]):
             items = _split(name, value)
-        found = [one for item in items for one in _items(name, item, schema["items"])]
+        found: list[object] = []
+        for item in items:
+            found += _items(name, item, schema["items"])
+            if len(found) > schema.get("maxItems", len(found)):
+                raise InvalidInputError(f"{name}: at most {counted(schema['maxItems'], 'item')}, got more.")
         if name == "ids" and not found and schema.get("minItems"):
             raise InvalidInputError("ids: name the items to read. list_evidence lists the ids of all in the session.")
         return found
@@ -196,10 +210,10 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
     """One of `words`, from another spelling or another name for it."""
     if name == "format" and _key(value) == "json":
         raise InvalidInputError('format="json" can mean format="csl-json" (citations) or format="jsonl" (all fields).')
-    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one or "any", one).split("|")}
-    found = (known | {_key(one or "any"): one for one in words}).get(_key(value), value)
+    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one, one).split("|")}
+    found = (known | {_key(one): one for one in words}).get(_key(value), value)
     if found not in words and name in _NO_WORD and not _NEGATED.match(value):
-        listed = f"{_NO_WORD[name]} {', '.join(filter(None, words))}."
+        listed = f"{_NO_WORD[name]} {', '.join(words)}."
         raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {listed}')
     if name == "sort" or not (negated := _NEGATED.match(value)) or (value[0].isalpha() and found in words):
         return found
@@ -207,7 +221,7 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
         raise InvalidInputError(ONE_STATUS)
     if _key(negated[0]) in known:
         return found  # "exclude it" leaves nothing out; the refusal lists the words
-    meant = [one for one in words if one and one not in ("any", known.get(_key(value[negated.end() :])))]
+    meant = [one for one in words if one not in ("any", "none", "unchanged", known.get(_key(value[negated.end() :])))]
     raise InvalidInputError(f'{name} cannot express "not": pass one of {", ".join(meant)}.')
 
 
@@ -220,7 +234,7 @@ def _key(text: str) -> str:
 def _items(name: str, value: object, schema: Schema) -> list[object]:
     """The items that one item of a list stands for: several, if it contains several."""
     if schema.get("type") == "object":
-        return [_object(value, schema)]
+        return identified_items(value) or [_object(value, schema)]
     if isinstance(value, dict) and name == "ids":
         value = cast("dict[str, object]", value).get("id", cast("object", value))
     if not isinstance(value, str):
@@ -234,7 +248,9 @@ def _items(name: str, value: object, schema: Schema) -> list[object]:
     if words := schema.get("enum"):
         return [_word(name, one, words) for one in _ENUM_SEPARATOR.split(value) if one.strip()]
     if name == "ids":
-        return [] if value.strip("\"'[]() ").casefold() in ("*", "all") else [*map(evidence_id, _id_parts(value))]
+        return [] if value.strip("\"'[]() ").casefold() in ("*", "all") else [*map(evidence_id, id_parts(value))]
+    if name in _NAMES_BETWEEN:
+        return [one.strip() for one in _NAMES_BETWEEN[name].split(value) if one.strip()]
     return [_READERS[name](name, value) if name in _READERS else value]
 
 
@@ -280,23 +296,13 @@ def _by_kind(own: str, value: object, free: Collection[str], *, is_named: bool) 
 
 
 def _split(name: str, text: str) -> list[object]:
-    """The items of a list in a single text: in lines, with semicolons or commas."""
-    if name not in ("variants", "servers", "include_domains", "exclude_domains") or len(text) > _MAX_LIST_LENGTH:
+    """The variants in a single text: in lines, with semicolons or commas."""
+    if name != "variants" or len(text) > MAX_LIST_LENGTH:
         return [text] if text.strip() else []
     lines = text.strip().splitlines()
     if len(lines) == 1 and not re.search(r'["(\[]', text):
-        lines = re.split(r"[,;\s]+" if name.endswith("domains") else ";" if ";" in text else ", ", text)
+        lines = text.split(";" if ";" in text else ", ")
     return [line.strip() for line in lines if line.strip()]
-
-
-def _id_parts(text: str) -> list[str]:
-    """The ids in `text`, each with its label."""
-    line = clean_line(text.replace("\n", ", ")) if len(text) <= _MAX_LIST_LENGTH else text
-    return [
-        part
-        for part in _ID_SEPARATOR.split(_ID_LABEL.sub(lambda label: f"{label[1]}:" if label[1] else "", line))
-        if part
-    ]
 
 
 def _variant(_: str, value: str) -> str:
@@ -339,7 +345,7 @@ def _unquoted(value: str) -> str:
 
 
 def _pmid(name: str, value: str) -> str:
-    found = [evidence_id(one).removeprefix("pubmed:") for one in _id_parts(value)]
+    found = [evidence_id(one).removeprefix("pubmed:") for one in id_parts(value)]
     if len(found) > 1 and all(one.isdecimal() for one in found):
         first = f'{name}="{found[0]}"'
         raise InvalidInputError(f"{name} is one PMID, got {len(found)}: make one call for each, e.g. {first}.")
@@ -363,5 +369,5 @@ def _parsed(value: object, opening: str) -> object:
     with suppress(ValueError, RecursionError):
         return json.loads(value)
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-        return ast.literal_eval(value.strip()) if len(value) <= _MAX_LIST_LENGTH else value
+        return ast.literal_eval(value.strip()) if len(value) <= MAX_LIST_LENGTH else value
     return value

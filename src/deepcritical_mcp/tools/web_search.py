@@ -9,10 +9,10 @@ from pydantic import Field
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.web.web_request import Recency, SearchDepth, WebRequest, WebTopic
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import MoreVariants, OtherSession, Query
+from deepcritical_mcp.tools.params import MoreVariants, OtherSession, Query, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
-DomainList = Annotated[list[str], Field(max_length=50)]
+DomainList = Annotated[list[Word], Field(max_length=50)]
 
 
 async def web_search(

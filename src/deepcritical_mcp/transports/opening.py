@@ -42,7 +42,7 @@ _STDIN, _STDOUT = 0, 1
 logger = logging.getLogger(__name__)
 
 
-class _Input(io.RawIOBase):
+class ClientInput(io.RawIOBase):
     """Stdin, with what was read from it and not answered in front.
 
     It reads from a descriptor of its own, and number 0 leads nowhere, as where the SDK opens stdin: what else the
@@ -90,7 +90,7 @@ def answer_opening() -> dict[int | str, str]:
         method = _answer(line, answers, results)
         read += b"" if method == "tools/list" else line  # for the SDK it would change nothing
     if read or rest:
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(_Input(read + rest)), encoding="utf-8", errors="replace")
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(ClientInput(read + rest)), encoding="utf-8", errors="replace")
     return answers
 
 

@@ -3,67 +3,86 @@
 from __future__ import annotations
 
 import contextvars
-import json
+import io
 import logging
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, Self, cast
 
 import anyio
+import anyio.to_thread
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
-from pydantic import ValidationError
+from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 
 from deepcritical_mcp.transports import exit_now, exit_within
+from deepcritical_mcp.transports.messages import (
+    MAX_VALUES,
+    UnusableMessageError,
+    has_too_many_values,
+    read_message,
+    unread,
+)
+from deepcritical_mcp.transports.opening import ClientInput
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
-    from mcp.shared._context_streams import ContextReceiveStream, ContextSendStream
+    from mcp.shared._context_streams import ContextSendStream
 
     from deepcritical_mcp.context import AppContext
 
 logger = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS = 2.0
+_PART = 64_000
 
 
-class RepairedMessages:
-    """The SDK's stream of stdin messages, with messages repaired that the SDK rejects for broken surrogate pairs.
+class ClientMessages:
+    """The messages on stdin, as the SDK's stream of them; what cannot be used is answered by its id.
 
-    JavaScript and Python clients escape half a character that a model broke off ("\\ud83e"). The SDK rejects and drops
-    such a message, so the client would never get a response.
+    The SDK reads lines of any length, parses them on the event loop, and drops what it cannot use without an answer.
     """
 
     end_process = False
     """Whether the process ends soon after the stream, even if a call's thread is blocked."""
 
-    def __init__(self, messages: ContextReceiveStream[SessionMessage | Exception]) -> None:
-        self._messages = messages
-
-    @property
-    def last_context(self) -> contextvars.Context | None:
-        """The sender's context of the last message."""
-        return self._messages.last_context
+    def __init__(self, answers: ContextSendStream[SessionMessage], *, max_length: int) -> None:
+        self._answers = answers
+        self._max_length = max_length
+        self._stdin = _own_stdin()
+        self._thread = anyio.CapacityLimiter(1)
+        self.last_context: contextvars.Context | None = None
+        """The context in which the last message is handled."""
 
     async def receive(self) -> SessionMessage | Exception:
-        """The next message, or the reason why a line is not one."""
-        return _repaired(await self._messages.receive())
+        """The next message."""
+        while True:
+            try:
+                message = await anyio.to_thread.run_sync(self._next, abandon_on_cancel=True, limiter=self._thread)
+            except UnusableMessageError as error:
+                for answer in error.answers:
+                    await self._answers.send(SessionMessage(answer))
+                continue
+            if message is None:
+                raise anyio.EndOfStream
+            self.last_context = contextvars.copy_context()
+            return SessionMessage(message)
 
     async def aclose(self) -> None:
-        await self._messages.aclose()
+        """Nothing to close: a thread may be blocked in a read until the process ends."""
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
         try:
-            return _repaired(await anext(self._messages))
-        except StopAsyncIteration:
+            return await self.receive()
+        except anyio.EndOfStream as end:
             if self.end_process:
                 exit_within(SHUTDOWN_SECONDS)
-            raise
+            raise StopAsyncIteration from end
 
     async def __aenter__(self) -> Self:
         return self
@@ -71,7 +90,23 @@ class RepairedMessages:
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
     ) -> bool | None:
-        return await self._messages.__aexit__(exc_type, exc_val, exc_tb)
+        return None
+
+    def _next(self) -> JSONRPCMessage | None:
+        """The message in the next line that is not blank; None at the end."""
+        while line := self._stdin.readline(self._max_length + 1):
+            end = line
+            while len(line) > self._max_length and not end.endswith(b"\n"):
+                if not (more := self._stdin.readline(_PART)):
+                    break
+                end = end[-_PART:] + more
+            if len(line) > self._max_length:
+                raise unread(line, end, f"The message is longer than {self._max_length:,} bytes.")
+            if has_too_many_values(line):
+                raise unread(line, line, f"The message has more than {MAX_VALUES:,} values.")
+            if line.strip():
+                return read_message(line)[0]
+        return None
 
 
 class RemainingAnswers:
@@ -107,7 +142,7 @@ def run_stdio(server: MCPServer[AppContext], app: AppContext) -> NoReturn:
     The process ends with `os._exit`, because a thread blocked in a read of stdin cannot be woken and would prevent a
     normal exit. Nothing is lost: evidence is written before it is acknowledged.
     """
-    RepairedMessages.end_process = True
+    ClientMessages.end_process = True
     anyio.run(_serve, server, app)
     exit_now(0)
 
@@ -138,15 +173,10 @@ async def _close(app: AppContext) -> None:
         logger.exception("shutdown failed")
 
 
-def _repaired(item: SessionMessage | Exception) -> SessionMessage | Exception:
-    """The message without lone surrogates if they are what made it invalid; anything else unchanged."""
-    if not isinstance(item, ValidationError):
-        return item
-    line: object = item.errors(include_url=False)[0]["input"]
-    if not isinstance(line, str):
-        return item
-    try:
-        repaired = json.dumps(json.loads(line), ensure_ascii=False).encode(errors="ignore")
-        return SessionMessage(jsonrpc_message_adapter.validate_json(repaired, by_name=False))
-    except (ValueError, RecursionError):
-        return item
+def _own_stdin() -> BinaryIO:
+    """Stdin for us alone: what else the process runs cannot take the client's messages."""
+    stdin = cast("BinaryIO", sys.stdin.buffer)
+    with suppress(OSError):  # what is no file has no number
+        if sys.platform != "win32" and stdin.fileno() == 0:
+            return cast("BinaryIO", io.BufferedReader(ClientInput(b"")))
+    return stdin

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName
 from deepcritical_mcp.sources.crossref.crossref_work import plain_jats, read_work
 from tests.publications import export
@@ -47,8 +48,7 @@ def test_an_article_is_read_whole():
     assert record.text.licence == "https://creativecommons.org/licenses/by/4.0/"
     assert record.text.content == NO_ABSTRACT
     assert (record.publisher, record.language) == ("Example Press", "en")
-    assert record.status == "ok"
-    assert record.known_status == "ok"
+    assert (record.status, record.status_checked) == ("ok", current_date().isoformat())
 
 
 def test_a_preprint_names_its_server_and_its_article():

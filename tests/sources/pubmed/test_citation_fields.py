@@ -183,17 +183,17 @@ COCHRANE = "Cochrane Database Syst Rev. 2004;(1):CD002020"
         ((), "PartialRetractionOf", "J. 2020", "notice", "about"),
         (("Corrected and Republished Article",), "CorrectedandRepublishedFrom", "J. 2020", "corrected", "earlier"),
         (("Corrected and Republished Article",), "RepublishedFrom", "J. 2020", "corrected", "earlier"),
-        ((), "RepublishedIn", "J. 2020", "ok", "republished"),
+        ((), "RepublishedIn", "J. 2020", "unchecked", "republished"),
         ((), "RetractedandRepublishedIn", "J. 2020", "retracted", "retraction"),
         (("Review",), "UpdateIn", COCHRANE, "superseded", "update"),
         (("Practice Guideline",), "UpdateIn", "Chest. 2021 Aug;160(2)", "superseded", "update"),
         (("Journal Article",), "UpdateIn", "J. Made-up Res 2022;1:2", "superseded", "update"),
-        (("Randomized Controlled Trial",), "UpdateIn", "Lancet. 2022;1:2", "ok", "update"),
-        (("Review",), "UpdateIn", BIORXIV, "ok", "update"),
-        (("Preprint",), "UpdateIn", CELL, "ok", "published"),
+        (("Randomized Controlled Trial",), "UpdateIn", "Lancet. 2022;1:2", "unchecked", "update"),
+        (("Review",), "UpdateIn", BIORXIV, "unchecked", "update"),
+        (("Preprint",), "UpdateIn", CELL, "unchecked", "published"),
         (("Preprint",), "UpdateIn", BIORXIV, "superseded", "update"),
-        ((), "UpdateOf", BIORXIV, "ok", "preprint"),
-        ((), "UpdateOf", COCHRANE, "ok", "earlier"),
+        ((), "UpdateOf", BIORXIV, "unchecked", "preprint"),
+        ((), "UpdateOf", COCHRANE, "unchecked", "earlier"),
     ],
 )
 def test_what_a_record_is_and_what_became_of_it(
@@ -207,7 +207,7 @@ def test_what_a_record_is_and_what_became_of_it(
 @pytest.mark.parametrize("link", ["Cites", "CommentIn", "SummaryForPatientsIn", "OriginalReportIn", "Unheard"])
 def test_other_links_say_nothing_about_the_status(link: str) -> None:
     found = read(article("1", citation=notice(link, "J. 2020", "5")))
-    assert (found.status, found.status_notices) == ("ok", ())
+    assert (found.status, found.status_notices) == ("unchecked", ())
 
 
 def test_a_preprint_and_its_article_name_each_other() -> None:

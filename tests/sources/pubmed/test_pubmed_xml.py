@@ -51,7 +51,7 @@ def test_a_complete_record():
     assert evidence.mesh_terms == ("Wound Healing", "Zinc")
     assert (evidence.keywords, evidence.substances) == (("repair", "Zn²⁺"), ("Zinc",))
     assert (evidence.volume, evidence.issue, evidence.pages) == ("9", "2", "11-9")
-    assert (evidence.status, evidence.status_notices) == ("ok", ())
+    assert (evidence.status, evidence.status_notices) == ("unchecked", ())
 
 
 MATH = (
@@ -204,7 +204,7 @@ STATUSES: Statuses = [
     ((), notice("ErratumIn", "J. 2024"), "corrected", [("erratum", "", "J. 2024")]),
     ((), notice("PartialRetractionIn", "J. 2024", "80"), "corrected", [("partial_retraction", "80", "J. 2024")]),
     ((), notice("CorrectedandRepublishedIn", "J. 2025", "81"), "corrected", [("erratum", "81", "J. 2025")]),
-    ((), notice("CommentIn", "J. 2020", "5"), "ok", []),
+    ((), notice("CommentIn", "J. 2020", "5"), "unchecked", []),
 ]
 
 

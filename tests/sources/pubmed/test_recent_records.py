@@ -69,13 +69,23 @@ async def test_what_the_status_is_now_is_asked_now_and_counts_from_then_on(http:
         retracted = notice("RetractionIn", "J Made-up Res. 2026", "99")
         played.records["11"] = article("11", types=("Journal Article", "Retracted Publication"), citation=retracted)
         assert (await source.fetch(["11"])).records["11"].status == "ok"
-        checked, _, answered = await Witness(pubmed=source).checked_anew([held])
-        assert (checked[0].status, answered) == ("retracted", {0})
-        yesterday = held.model_copy(update={"status_checked": "2020-01-01"})
-        rechecked, _ = await Witness(pubmed=source).rechecked([yesterday])
-        assert rechecked[0].status == "retracted"
+        checked = await Witness(pubmed=source).rechecked([held])
+        assert (checked.publications[0].status, checked.answered) == ("retracted", {0})
         assert (await source.fetch(["11"])).records["11"].status == "retracted"
-    assert fetched_by(played) == ["11"] * 3
+    assert fetched_by(played) == ["11"] * 2
+
+
+async def test_what_was_sent_within_the_last_seconds_is_not_asked_again_and_all_else_in_one_request(
+    http: httpx.AsyncClient,
+):
+    async with ncbi(THREE) as played:
+        source = pubmed(played.url, http)
+        await source.fetch(["11"])
+        found = await source.fetch_anew(["11", "12", "13"], within=600)
+        assert found.records.keys() == {"11", "12", "13"}
+        await source.fetch_anew(["11", "12", "13"], within=600)
+        await source.fetch_anew(["11", "12", "13"])
+    assert fetched_by(played) == ["11", "12,13", "11,12,13"]
 
 
 async def test_the_status_of_a_record_read_for_another_search_is_asked_before_it_is_relied_on(http: httpx.AsyncClient):
@@ -88,9 +98,9 @@ async def test_the_status_of_a_record_read_for_another_search_is_asked_before_it
         held = (await source.fetch(["11", "13"])).records  # 11 as it was, 13 as it is
         assert held["11"].status == "ok"
         for _ in range(2):  # another session may hold it as it was, too
-            checked, _ = await witness.rechecked([held["11"], held["13"]])
-            assert [one.status for one in checked] == ["retracted", "ok"]
-    assert fetched_by(played) == ["11,12", "13", "11", "11"]
+            checked = await witness.rechecked([held["11"], held["13"]])
+            assert [one.status for one in checked.publications] == ["retracted", "ok"]
+    assert fetched_by(played) == ["11,12", "13", "11,13", "11,13"]
 
 
 async def test_a_record_that_pubmed_has_no_more_is_forgotten(http: httpx.AsyncClient):
@@ -236,8 +246,8 @@ async def test_recorded_records_come_back_as_they_were():
             records = {one.pmid: one for one in read_records(path.read_bytes()).publications}
         except ProviderError:
             continue
-        today = {"status_checked": recent_records.current_date().isoformat()}
-        records = {pmid: one.model_copy(update=today) for pmid, one in records.items()}
+        today = recent_records.current_date().isoformat()
+        records = {pmid: one.with_status(one.status, today) for pmid, one in records.items()}
         recent = RecentRecords()
         await recent.keep([*records], records)
         back = (await recent.fetch([*records], Records(error=ProviderUnavailableError("pubmed", "No.")))).records

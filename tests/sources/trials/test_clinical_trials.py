@@ -83,7 +83,7 @@ async def test_it_says_what_to_cite(http: httpx.AsyncClient):
         "registrations": ("NCT00000009",),
         "revised_date": "Unknown",
         "version": "2026-10-09",
-        "status_checked": current_date().isoformat(),
+        "accessed": current_date().isoformat(),
     }
     assert found.remarks == (
         "Source: ClinicalTrials.gov, U.S. National Library of Medicine, data of 2026-10-09. The text is the sponsor's; "

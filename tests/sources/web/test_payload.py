@@ -78,16 +78,17 @@ def test_a_result_says_on_which_day_it_was_read():
     assert hit.publication.accessed == current_date().isoformat()
 
 
-def test_a_publications_page_carries_its_ids_and_its_own_title():
+def test_a_publications_page_claims_its_number_and_has_its_own_title():
     title, url = "Metformin in older adults - PubMed", "https://pubmed.ncbi.nlm.nih.gov/123/"
     record = hit_of("brave", title=title, url=url, content="Text.")
     title = "A page about PubMed - PubMed"
     page = hit_of("brave", title=title, url="https://blog.example/pubmed", content="Text.")
     assert record
     assert page
-    assert record.id == "pubmed:123"
-    assert (record.publication.pmid, record.publication.title) == ("123", "Metformin in older adults")
-    assert (page.publication.pmid, page.publication.title) == ("", "A page about PubMed - PubMed")
+    assert record.id.startswith("url:")
+    assert (record.publication.pmid, record.publication.claims) == ("", ("PMID 123",))
+    assert record.publication.title == "Metformin in older adults"
+    assert (page.publication.claims, page.publication.title) == ((), "A page about PubMed - PubMed")
 
 
 @given(JSON)

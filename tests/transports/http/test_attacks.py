@@ -82,7 +82,7 @@ async def test_huge_fields_do_not_make_huge_answers(serving: Serving) -> None:
 async def test_guessed_sessions_are_all_the_same_error(serving: Serving) -> None:
     guesses = ["rs_" + "0" * 32, "rs_" + "f" * 32, "rs_", "../../etc/passwd", "process", "rs_%00", "1"]
     not_given = ["default", "*"]
-    async with serving() as server, server.client() as client:
+    async with serving(public_url="https://mcp.example.org") as server, server.client() as client:
         await client.call_tool("add_evidence", {"items": [{"content": "a secret"}]})
         answers = [
             error(await client.call_tool("semantic_search", {"query": "secret", "session_id": guess}))

@@ -6,7 +6,10 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import pytest
+
 from tests.transports.conftest import RunningServer, Serving
+from tests.transports.odd_messages import ODD_MESSAGES
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
@@ -38,9 +41,34 @@ async def test_a_body_over_the_limit_is_refused_declared_or_not(serving: Serving
 async def test_deeply_nested_json_is_refused_before_it_is_read(serving: Serving) -> None:
     async with serving() as server:
         for depth in (300, 100_000):
-            assert await refused(server, b"[" * depth + b"]" * depth) == (400, "too_deep")
+            status, answer = await post(server, b"[" * depth + b"]" * depth)
+            assert (status, answer["id"], answer["error"]["code"]) == (400, None, -32600)
         status, _ = await post(server, b'{"a":' * 100_000)
         assert status == 400
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_every_message_that_has_an_id_gets_an_answer(serving: Serving, version: str) -> None:
+    hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    async with serving() as server, server.http() as http:
+        headers = {**HEADERS, "mcp-protocol-version": version}
+        if version != "2026-07-28":
+            greeted = await http.post("/mcp", headers=HEADERS, json=greeting)
+            headers["mcp-session-id"] = greeted.headers["mcp-session-id"]
+        for case, (sent, number) in ODD_MESSAGES.items():
+            answer = await http.post("/mcp", headers=headers, content=sent)
+            if answer.status_code == 413:
+                assert case.startswith("too ")
+                continue
+            told = (
+                answer.text.rpartition("data: ")[2] if "event-stream" in answer.headers["content-type"] else answer.text
+            )
+            assert json.loads(told)["id"] == number, case
+        batch = [{"jsonrpc": "2.0", "id": one, "method": "ping"} for one in (7, "eight")]
+        answer = await http.post("/mcp", headers=headers, json=batch)
+        assert [one["id"] for one in answer.json()] == [7, "eight"]
+        assert all("send each by itself" in one["error"]["message"] for one in answer.json())
 
 
 async def test_a_body_of_countless_values_is_refused_but_not_a_text_of_countless_commas(serving: Serving) -> None:
@@ -62,7 +90,7 @@ async def test_what_is_no_json_gets_the_protocols_own_error(serving: Serving) ->
 
 async def test_what_is_no_message_gets_an_error_in_plain_words(serving: Serving) -> None:
     async with serving() as server:
-        for body in (b"[]", b'"x"', b"{}", b'{"jsonrpc": "2.0", "id": 1}', b'{"jsonrpc": "2.0", "id": 1, "method": 5}'):
+        for body in (b'"x"', b"{}", b'{"jsonrpc": "2.0", "id": 1}', b'{"jsonrpc": "2.0", "id": 1, "method": 5}'):
             status, answer = await post(server, body)
             assert (status, answer["error"]["code"]) == (400, -32600), body
             assert "not a JSON-RPC 2.0 message" in answer["error"]["message"]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.transports.http.security import serves_one_user
 from tests.transports.conftest import Serving
 
 PATHS = ("/health", "/ready", "/metrics", "/mcp", "/sse", "/messages/", "/nowhere")
@@ -94,3 +98,33 @@ async def test_pages_named_in_the_settings_may_call_and_read_the_answer(serving:
     assert "mcp-param-query" in asked.headers["access-control-allow-headers"]
     assert answer.headers["access-control-allow-origin"] == origin
     assert "Mcp-Session-Id" in answer.headers["access-control-expose-headers"]
+
+
+@pytest.mark.parametrize(
+    ("host", "settings", "insecure", "is_users"),
+    [
+        ("127.0.0.1", {}, False, True),
+        ("localhost", {}, False, True),
+        ("::1", {}, False, True),
+        ("127.0.0.1", {"public_url": "http://localhost:8000", "allowed_hosts": "localhost [::1]:8000"}, False, True),
+        ("127.0.0.1", {"cors_origins": "http://localhost:6274, http://127.0.0.1"}, False, True),
+        ("127.0.0.1", {"public_url": "http://127.0.0.1:8000/base"}, False, True),
+        ("127.0.0.1", {"public_url": "http://localhost@mcp.example.org"}, False, False),
+        ("0.0.0.0", {"public_url": "http://127.0.0.1:8000"}, True, False),
+        ("::", {}, True, False),
+        ("127.0.0.1", {}, True, False),
+        ("127.0.0.1", {"auth_tokens": "alice:0123456789"}, False, False),
+        ("127.0.0.1", {"oauth_issuer": "https://login.example.org"}, False, False),
+        ("127.0.0.1", {"public_url": "https://mcp.example.org"}, False, False),
+        ("127.0.0.1", {"public_url": "http://localhost.example.org"}, False, False),
+        ("127.0.0.1", {"allowed_hosts": "localhost *.example.org"}, False, False),
+        ("127.0.0.1", {"allowed_hosts": "*"}, False, False),
+        ("127.0.0.1", {"cors_origins": "*"}, False, False),
+        ("127.0.0.1", {"cors_origins": "http://localhost:6274 https://app.example.org"}, False, False),
+        ("127.0.0.1", {"trusted_proxies": "127.0.0.1"}, False, False),
+    ],
+)
+def test_a_server_serves_one_user_if_nothing_lets_in_anybody_else(
+    host: str, settings: dict[str, str], insecure: bool, is_users: bool
+) -> None:
+    assert serves_one_user(Settings.model_validate(settings), host, insecure=insecure) is is_users

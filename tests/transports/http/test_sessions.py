@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult
 
 from tests.transports.conftest import Serving, content, error, text
+from tests.transports.processes import serving_process
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
+REQUIRED = "session_required"
 TOKENS = {"auth_tokens": "alice:alice-token-0123456789,bob:bob-token-0123456789"}
 ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
 NOTE = "Metformin lowers hepatic glucose production"
+READING: dict[str, dict[str, object]] = {
+    "semantic_search": {"query": "glucose"},
+    "list_evidence": {},
+    "get_evidence": {"ids": ["text:1"]},
+    "export_evidence": {"format": "bibtex"},
+}
+BEYOND = pytest.mark.parametrize(
+    "beyond",
+    [
+        {"public_url": "https://mcp.example.org"},
+        {"allowed_hosts": "mcp.example.org"},
+        {"allowed_hosts": "*"},
+        {"cors_origins": "https://app.example.org"},
+        {"trusted_proxies": "127.0.0.1"},
+    ],
+    ids=str,
+)
+"""Settings of a server that listens on loopback, from where a proxy opens it to others."""
 
 
 async def add(client: Client, note: str = NOTE, **arguments: Any) -> dict[str, Any]:
@@ -41,10 +63,12 @@ async def test_a_connection_has_one_default_session_of_its_own(
     assert "session_id=" not in first["next_step"]
 
 
-async def test_a_modern_call_over_http_without_authentication_opens_a_session_and_says_how_to_go_on(
+@BEYOND
+async def test_a_modern_call_of_an_open_server_beyond_loopback_opens_a_session_and_says_how_to_go_on(
     serving: Serving,
+    beyond: dict[str, str],
 ) -> None:
-    async with serving() as server, server.client("http", MODERN) as client:
+    async with serving(**beyond) as server, server.client("http", MODERN) as client:
         result = await client.call_tool("add_evidence", {"items": [{"content": NOTE}]})
         session_id = content(result)["session_id"]
         assert f'session_id="{session_id}"' in content(result)["next_step"]
@@ -54,16 +78,18 @@ async def test_a_modern_call_over_http_without_authentication_opens_a_session_an
         assert (continued["session_id"], continued["total"]) == (session_id, 2)
 
 
-async def test_a_modern_semantic_search_over_http_without_a_session_is_an_error_that_says_what_to_pass(
+@BEYOND
+async def test_a_modern_semantic_search_of_an_open_server_beyond_loopback_is_an_error_that_says_what_to_pass(
     serving: Serving,
+    beyond: dict[str, str],
 ) -> None:
-    async with serving() as server, server.client("http", MODERN) as client:
+    async with serving(**beyond) as server, server.client("http", MODERN) as client:
         problem = error(await client.call_tool("semantic_search", {"query": "glucose"}))
         assert problem["code"] == "session_required"
         assert "session_id" in problem["message"]
 
 
-async def test_a_client_that_connects_for_each_call_is_told_to_pass_the_session(serving: Serving) -> None:
+async def test_a_client_that_connects_for_each_call_is_told_of_the_session_before(serving: Serving) -> None:
     """As LangChain's `get_tools()` does."""
     async with serving() as server:
 
@@ -72,21 +98,44 @@ async def test_a_client_that_connects_for_each_call_is_told_to_pass_the_session(
                 return await client.call_tool(tool, arguments)
 
         session_id = content(await call("add_evidence", items=[{"content": NOTE}]))["session_id"]
-        hint = "If an earlier result names another session_id, pass that one"
-        for tool, arguments in (
-            ("semantic_search", {"query": "glucose"}),
-            ("list_evidence", {}),
-            ("get_evidence", {"ids": ["text:1"]}),
-            ("export_evidence", {"format": "bibtex"}),
-        ):
-            assert hint in text(await call(tool, **arguments)), tool
+        for tool, arguments in READING.items():
+            told = text(await call(tool, **arguments))
+            assert "This session is new and empty." in told, tool
+            assert f'To continue the first of these, pass session_id="{session_id}"' in told, tool
+        searched = await call("web_search", query="metformin")
+        assert "This session is new. Kept before" in text(searched)
+        assert f'pass session_id="{session_id}"' in text(searched)
         found = await call("semantic_search", query="glucose", session_id=session_id)
         assert content(found)["total_found"] == 1
-        assert hint not in text(found)
+        assert "This session is new" not in text(found)
+
+
+@pytest.mark.parametrize("mode", ["legacy", MODERN])
+async def test_on_stdio_a_client_that_starts_a_process_for_each_call_is_told_of_the_session_before(
+    tmp_path: Path, mode: str
+) -> None:
+    environment = {"PATH": "", "HOME": str(tmp_path), "DEEPCRITICAL_CACHE_DIR": str(tmp_path / "cache")}
+    command = StdioServerParameters(command=sys.executable, args=["-m", "deepcritical_mcp"], env=environment)
+
+    async def call(tool: str, **arguments: object) -> CallToolResult:
+        async with Client(command, mode=mode) as client:
+            return await client.call_tool(tool, arguments)
+
+    opened = content(await call("add_evidence", items=[{"content": NOTE}], session_id="new: liver and sugar"))
+    told = await call("semantic_search", query="glucose")
+    other = text(await call("add_evidence", items=[{"content": "Aspirin thins the blood"}]))
+    assert "This session is new. Kept before, last used first: " in other
+    assert f'pass session_id="{opened["session_id"]}"' in other
+    assert content(told)["session_id"] != opened["session_id"]
+    for form in (text(told), content(told)["next_step"]):
+        assert "This session is new and empty." in form
+        assert f'"liver and sugar", {opened["session_id"]}, 1 item, last used ' in form
+    found = content(await call("semantic_search", query="glucose", session_id="liver and sugar"))
+    assert found["total_found"] == 1
 
 
 async def test_a_search_of_the_web_opens_a_session_too(serving: Serving) -> None:
-    async with serving() as server, server.client("http", MODERN) as client:
+    async with serving(public_url="https://mcp.example.org") as server, server.client("http", MODERN) as client:
         result = content(await client.call_tool("web_search", {"query": "metformin"}))
         assert f'session_id="{result["session_id"]}"' in result["next_step"]
 
@@ -118,29 +167,32 @@ async def test_a_session_of_one_caller_does_not_exist_for_another(serving: Servi
     assert foreign["code"] == "session_not_found"
 
 
-async def test_the_word_new_opens_a_fresh_session_on_a_connection_that_has_one(serving: Serving) -> None:
-    async with serving() as server, server.client("http", "legacy") as client:
-        default, fresh = await add(client), await add(client, session_id="new")
-        assert fresh["session_id"] != default["session_id"]
-        assert f'session_id="{fresh["session_id"]}"' in fresh["next_step"]
-        assert (await add(client))["session_id"] == default["session_id"]
+@pytest.mark.parametrize("token", ["", ALICE], ids=["open", "authenticated"])
+@pytest.mark.parametrize(
+    ("transport", "mode"), [("http", "legacy"), ("http", MODERN), ("sse", "legacy"), ("sse", MODERN)]
+)
+async def test_the_session_that_a_call_names_is_the_one_that_the_next_call_continues(
+    serving: Serving, transport: str, mode: str, token: str
+) -> None:
+    async with serving(**(TOKENS if token else {})) as server, server.client(transport, mode, token) as client:
+        default = await add(client)
+        fresh = await add(client, session_id="new")
+        titled = await add(client, session_id="new: zinc")
+        assert len({default["session_id"], fresh["session_id"], titled["session_id"]}) == 3
+        assert (await add(client))["session_id"] == titled["session_id"]
+        assert (await add(client, session_id=fresh["session_id"]))["session_id"] == fresh["session_id"]
+        assert (await add(client))["session_id"] == fresh["session_id"]
+        for one in (default, fresh, titled):
+            assert "Calls without session_id" not in one["next_step"]
+            assert "to continue in this session" not in one["next_step"]
 
 
 async def test_a_forged_connection_header_means_nothing_to_the_modern_protocol(serving: Serving) -> None:
-    async with serving() as server, server.client("http", "legacy") as client:
+    beyond = {"public_url": "https://mcp.example.org"}
+    async with serving(**beyond) as server, server.client("http", "legacy") as client, server.http() as http:
         await add(client)
-        async with server.http() as http:
-            answer = await http.post(
-                "/mcp",
-                headers={
-                    "accept": "application/json, text/event-stream",
-                    "mcp-protocol-version": MODERN,
-                    "mcp-method": "tools/call",
-                    "mcp-name": "semantic_search",
-                    "mcp-session-id": "0" * 32,
-                },
-                json=modern_call("semantic_search", {"query": "glucose"}),
-            )
+        headers = {**modern_headers("semantic_search"), "mcp-session-id": "0" * 32}
+        answer = await http.post("/mcp", headers=headers, json=modern_call("semantic_search", {"query": "glucose"}))
     assert answer.json()["result"]["structuredContent"]["error"]["code"] == "session_required"
 
 
@@ -167,6 +219,15 @@ async def test_on_stdio_the_process_has_one_default_session(tmp_path: Path, mode
     assert second["total"] == 2
     assert found["evidence"][0]["content"].startswith("The heart attack")
     assert "session_id=" not in first["next_step"]
+
+
+def modern_headers(tool: str) -> dict[str, str]:
+    return {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": MODERN,
+        "mcp-method": "tools/call",
+        "mcp-name": tool,
+    }
 
 
 def modern_call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -198,11 +259,12 @@ async def test_an_idle_connection_does_not_keep_its_last_call_in_memory(serving:
         assert kept() == 101, "only the test's own"
 
 
-async def test_without_authentication_a_title_finds_no_session_and_only_the_connections_own_is_listed(
-    serving: Serving,
+@BEYOND
+async def test_of_an_open_server_beyond_loopback_a_title_finds_no_session_and_only_the_connections_own_is_listed(
+    serving: Serving, beyond: dict[str, str]
 ) -> None:
     async with (
-        serving() as server,
+        serving(**beyond) as server,
         server.client("http", "legacy") as one,
         server.client("http", "legacy") as two,
     ):
@@ -216,8 +278,88 @@ async def test_without_authentication_a_title_finds_no_session_and_only_the_conn
     assert (listed["total"], "does not ask who calls" in listed["warnings"][-1]) == (1, True)
 
 
+async def test_of_an_open_server_beyond_loopback_an_empty_session_names_no_other(serving: Serving) -> None:
+    async with (
+        serving(public_url="https://mcp.example.org") as server,
+        server.client("http", "legacy") as one,
+        server.client("http", "legacy") as two,
+    ):
+        secret = await add(one, session_id="new: secret plans")
+        for tool, arguments in READING.items():
+            told = (await two.call_tool(tool, arguments)).model_dump_json()
+            assert "This session is new and empty. If an earlier result names another session_id, pass that" in told
+            assert "secret" not in told, tool
+            assert secret["session_id"] not in told, tool
+
+
+@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via", "cf-connecting-ip", "x-real-ip"])
+async def test_what_a_proxy_passes_on_is_not_taken_for_this_machines_user(serving: Serving, header: str) -> None:
+    async with serving() as server, server.client("http", MODERN) as user:
+        await add(user, session_id="new: secret plans")
+        for name in ("semantic_search", "list_evidence", "list_sessions"):
+            arguments = {"query": "glucose"} if name == "semantic_search" else {}
+            async with server.http() as http:
+                headers = {**modern_headers(name), header: "127.0.0.1"}
+                answer = await http.post("/mcp", headers=headers, json=modern_call(name, arguments))
+            assert "secret plans" not in answer.text
+            if name != "list_sessions":
+                assert answer.json()["result"]["structuredContent"]["error"]["code"] == "session_required"
+
+
+async def test_on_loopback_all_clients_of_the_modern_protocol_share_one_default_session(serving: Serving) -> None:
+    async with serving() as server, server.client("http", MODERN) as one, server.client("http", MODERN) as two:
+        first, second = await add(one), await add(two, "Aspirin thins the blood")
+        assert first["session_id"] == second["session_id"]
+        found = content(await one.call_tool("semantic_search", {"query": "aspirin"}))
+        assert (found["session_id"], found["total_found"]) == (first["session_id"], 2)
+        opened = await add(one, session_id="new: zinc")
+        assert (await add(two, "Zinc heals"))["session_id"] == opened["session_id"]
+        assert (await add(two, session_id=first["session_id"]))["session_id"] == first["session_id"]
+        again = content(await one.call_tool("list_evidence", {"session_id": "Zinc"}))
+        assert (again["session_id"], again["total"]) == (opened["session_id"], 2)
+        listed = content(await two.call_tool("list_sessions", {}))
+    assert {one["session_id"] for one in listed["sessions"]} == {first["session_id"], opened["session_id"]}
+    assert listed["session_id"] == opened["session_id"]
+
+
+async def test_on_loopback_calls_of_many_clients_at_once_open_one_session(serving: Serving) -> None:
+    opened: set[str] = set()
+
+    async def research(client: Client, number: int) -> None:
+        opened.add((await add(client, f"Finding number {number}"))["session_id"])
+        opened.add(content(await client.call_tool("web_search", {"query": f"metformin {number}"}))["session_id"])
+
+    async with serving() as server, contextlib.AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(server.client("http", MODERN)) for _ in range(6)]
+        async with anyio.create_task_group() as calls:
+            for number, client in enumerate(clients):
+                calls.start_soon(research, client, number)
+    assert len(opened) == 1
+
+
+async def test_on_loopback_a_title_finds_its_session_over_every_transport(serving: Serving) -> None:
+    async with serving() as server:
+        async with server.client("http", MODERN) as client:
+            opened = await add(client, session_id="new: long covid")
+        for transport, mode in (("http", MODERN), ("http", "legacy"), ("sse", MODERN), ("sse", "legacy")):
+            async with server.client(transport, mode) as client:
+                found = content(await client.call_tool("list_evidence", {"session_id": "long cov"}))
+                assert found["session_id"] == opened["session_id"]
+                assert (await add(client))["session_id"] == opened["session_id"], (transport, mode)
+
+
+async def test_an_authenticated_callers_named_session_is_continued_on_its_next_connection(serving: Serving) -> None:
+    async with serving(**TOKENS) as server:
+        async with server.client("http", MODERN, ALICE) as one, server.client("http", MODERN, BOB) as other:
+            await add(one)
+            named, foreign = await add(one, session_id="new: zinc"), await add(other)
+        async with server.client("http", MODERN, ALICE) as two, server.client("http", MODERN, BOB) as other:
+            assert (await add(two))["session_id"] == named["session_id"]
+            assert (await add(other))["session_id"] == foreign["session_id"] != named["session_id"]
+
+
 async def test_a_list_that_can_hold_no_session_does_not_say_that_there_is_none(serving: Serving) -> None:
-    async with serving() as server, server.client("http", MODERN) as client:
+    async with serving(public_url="https://mcp.example.org") as server, server.client("http", MODERN) as client:
         await add(client)
         listed = content(await client.call_tool("list_sessions", {}))
     assert listed["sessions"] == []
@@ -237,3 +379,18 @@ async def test_an_authenticated_caller_finds_and_lists_only_sessions_of_its_own(
     assert found["session_id"] == opened["session_id"]
     assert (refused["code"], opened["session_id"] in refused["message"]) == ("session_not_found", False)
     assert listed["sessions"] == []
+
+
+@pytest.mark.parametrize(("options", "names", "code"), [((), "title or id", ""), (("--insecure",), "id", REQUIRED)])
+def test_a_process_on_loopback_tells_its_clients_how_to_name_sessions(
+    tmp_path: Path, options: tuple[str, ...], names: str, code: str
+) -> None:
+    async def told(url: str) -> tuple[str, str]:
+        async with Client(f"{url}/mcp") as client:
+            answer: dict[str, Any] = (await client.call_tool("list_evidence", {})).structured_content or {}
+            return client.instructions or "", answer.get("error", {}).get("code", "")
+
+    with serving_process(tmp_path, *options) as (_, url):
+        instructions, refused = anyio.run(told, url)
+    assert f"its {names} finds it again" in instructions
+    assert refused == code

@@ -25,11 +25,12 @@ function card(record) {
 }
 
 function facts(record) {
-  const badge = record.status === "ok" ? null : element("strong", { class: `badge ${record.status}` }, STATUSES[record.status]);
-  const paper = record.paperStatus === "ok" ? null : element("span", {}, `note on a paper marked ${STATUSES[record.paperStatus]}`);
+  const badge = !isMarked(record.status) ? null : element("strong", { class: `badge ${record.status}` }, STATUSES[record.status]);
+  const paper = !isMarked(record.paperStatus) ? null : element("span", {}, `note on a paper marked ${STATUSES[record.paperStatus]}`);
   const source = element("span", { class: `source ${record.source}` }, SOURCES[record.source]);
   const date = element("span", {}, record.date || "no date");
-  return element("p", { class: "facts" }, badge, source, paper, date, relevance(record));
+  const asked = record.asked ? element("span", {}, `status last asked ${record.asked}`) : null;
+  return element("p", { class: "facts" }, badge, source, paper, date, asked, relevance(record));
 }
 
 function relevance(record) {

@@ -21,7 +21,7 @@ function readRecord(value, queries = new Map()) {
   const citation = isObject(value.citation) ? value.citation : value;
   const date = clean(citation.date);
   const source = Object.hasOwn(SOURCES, citation.source) ? citation.source : "other";
-  const status = clean(citation.status) || "ok";
+  const status = clean(citation.status) || "unchecked";
   return {
     id: clean(value.id),
     title: short(citation.title) || "[No title]",
@@ -29,8 +29,9 @@ function readRecord(value, queries = new Map()) {
     date: /^\d{4}/.test(date) ? date : "",
     year: /^\d{4}/.test(date) ? Number(date.slice(0, 4)) : 0,
     // A note has the status of its paper, and no own.
-    status: source === "user" ? "ok" : knownStatus(status),
-    paperStatus: source === "user" ? knownStatus(status) : "ok",
+    status: source === "user" ? "unchecked" : knownStatus(status),
+    paperStatus: source === "user" ? knownStatus(status) : "unchecked",
+    asked: clean(citation.status_checked),
     notices: list(citation.status_notices).filter(isObject),
     authors: texts(citation.authors).map((name) => short(name, 200)),
     journal: short(citation.journal),
@@ -52,6 +53,8 @@ function readRecord(value, queries = new Map()) {
   };
 }
 
+// Whether something is known to have happened.
+const isMarked = (status) => status !== "ok" && status !== "unchecked";
 const knownStatus = (status) => (Object.hasOwn(STATUSES, status) ? status : "other");
 
 // Whether it is only what the user wrote, which nobody screens.

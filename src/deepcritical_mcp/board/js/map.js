@@ -77,7 +77,7 @@ function mark(source, size) {
 }
 
 function describe(record) {
-  const status = record.status === "ok" ? "" : `${STATUSES[record.status]}: `;
+  const status = !isMarked(record.status) ? "" : `${STATUSES[record.status]}: `;
   return `${status}${record.title.slice(0, 200).replace(/\.$/, "")}, ${SOURCES[record.source]}, ${record.date || "no date"}`;
 }
 

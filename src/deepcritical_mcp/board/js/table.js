@@ -10,7 +10,7 @@ const COLUMNS = {
   year: ["Date", (record) => record.date],
   source: ["Source", (record) => SOURCES[record.source]],
   type: ["Type", typeOf],
-  status: ["Status", (record) => (record.status === "ok" ? "" : sentence(STATUSES[record.status]))],
+  status: ["Status", (record) => (isMarked(record.status) ? sentence(STATUSES[record.status]) : "")],
   decision: ["Decision", (record) => [DECISIONS[markOf(record).decision], markOf(record).reason].filter(Boolean).join(": ")],
   tags: ["Tags", (record) => markOf(record).tags.join(", ")],
   relevance: ["Relevance", (record) => (record.relevance ? record.relevance.toFixed(2) : ""), (record) => record.relevance],

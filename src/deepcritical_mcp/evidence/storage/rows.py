@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.identifiers import SESSION_ID
-from deepcritical_mcp.models import AuthorName, Part, Publication, StatusNotice, Text
+from deepcritical_mcp.models import AuthorName, Part, Publication, StatusNotice, Text, with_day
 
 Vector = Sequence[float] | NDArray[np.float32]
 
@@ -47,8 +47,9 @@ def restored(text: str) -> Publication:
     return _publication(json.loads(text))
 
 
-def _publication(row: dict[str, Any]) -> Publication:
+def _publication(written: dict[str, Any]) -> Publication:
     try:
+        row = cast("dict[str, Any]", with_day(written))
         nested = {
             "texts": tuple(_text(one) for one in row.pop("texts")),
             "authors": tuple(AuthorName(*one) for one in row.pop("authors", ())),
@@ -63,7 +64,7 @@ def _publication(row: dict[str, Any]) -> Publication:
 
 def _text(row: dict[str, Any]) -> Text:
     parts = (_BLANK_PART.model_copy(update={**one, "path": tuple(one.get("path", ()))}) for one in row.pop("parts", ()))
-    return _BLANK_TEXT.model_copy(update={**row, "parts": tuple(parts)})
+    return _BLANK_TEXT.model_copy(update={**row, "parts": tuple(parts), "remarks": tuple(row.pop("remarks", ()))})
 
 
 # Copying takes a tenth of the time of constructing, which looks up the default of every field.

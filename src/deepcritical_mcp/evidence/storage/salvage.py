@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from deepcritical_mcp.evidence.storage.rows import SessionInfo
-from deepcritical_mcp.evidence.storage.session_file import COUNTED, DamagedFileError, Kind, Row, own_row_of
+from deepcritical_mcp.evidence.storage.session_file import COUNTED, DamagedFileError, Row, RowKind, own_row_of
 
 PAGE_SIZE = 4_096
 """Bytes; SQLite's default, with which all our files are made."""
@@ -146,7 +146,7 @@ def _row(record: Sequence[Value]) -> Row | None:
         return None
     if not (isinstance(value, bytes) and isinstance(change, int) and isinstance(checksum, int)):
         return None
-    return Row(cast("Kind", named[0]), named[1], change, checksum, value)
+    return Row(cast("RowKind", named[0]), named[1], change, checksum, value)
 
 
 def _key(record: Sequence[Value]) -> tuple[str, str] | None:

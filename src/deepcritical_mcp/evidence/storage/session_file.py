@@ -22,7 +22,7 @@ from deepcritical_mcp.evidence.storage.rows import SessionInfo
 
 logger = logging.getLogger(__name__)
 
-Kind = Literal["session", "item", "vectors", "document", "index"]
+RowKind = Literal["session", "item", "vectors", "document", "index"]
 
 FORMAT = 3
 """Written with each session; versions 0.1 and 0.2 kept sessions in folders."""
@@ -30,7 +30,7 @@ BUSY_SECONDS = 15.0
 """How long to wait for another process that is writing."""
 PAGE = 200
 """Rows read at once."""
-COUNTED: tuple[Kind, ...] = ("item", "document")
+COUNTED: tuple[RowKind, ...] = ("item", "document")
 """The kinds whose rows are counted; the others can be made again."""
 DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
 
@@ -63,7 +63,7 @@ _COUNT = f"SELECT count(*) FROM rows WHERE kind IN {COUNTED}"
 class Row(NamedTuple):
     """A row, with the number of the change that wrote it."""
 
-    kind: Kind
+    kind: RowKind
     key: str
     change: int
     checksum: int
@@ -212,7 +212,7 @@ class SessionFile:
         with self.writing():
             self.info, self._has_written = info, True
 
-    def put(self, kind: Kind, rows: Iterable[tuple[str, bytes]], change: int = 0) -> None:
+    def put(self, kind: RowKind, rows: Iterable[tuple[str, bytes]], change: int = 0) -> None:
         """Write values by key, in place of earlier ones."""
         with self._changing():
             owner = self.info.owner
@@ -220,24 +220,24 @@ class SessionFile:
             self._connection.executemany(_PUT, values)
             self.change = max(self.change, change)
 
-    def mark(self, kind: Kind, key: str, change: int) -> None:
+    def mark(self, kind: RowKind, key: str, change: int) -> None:
         """Let a row count as changed, so that other processes look at it again."""
         with self._changing():
             self._connection.execute("UPDATE rows SET change = ? WHERE kind = ? AND key = ?", (change, kind, key))
             self.change = max(self.change, change)
 
-    def delete(self, kind: Kind, keys: Iterable[str]) -> None:
+    def delete(self, kind: RowKind, keys: Iterable[str]) -> None:
         """Delete rows, and overwrite what they said."""
         with self._changing():
             self._connection.executemany("DELETE FROM rows WHERE kind = ? AND key = ?", [(kind, key) for key in keys])
 
-    def value(self, kind: Kind, key: str) -> bytes | None:
+    def value(self, kind: RowKind, key: str) -> bytes | None:
         """The value with that key."""
         with self.lock, failures("read the session"):
             found = self._connection.execute(_ONE, (kind, key)).fetchone()
             return self._intact(Row(*found[1:])).value if found else None
 
-    def keys(self, kind: Kind, prefix: str = "") -> list[str]:
+    def keys(self, kind: RowKind, prefix: str = "") -> list[str]:
         """The keys that begin so, in order."""
         with self.lock, failures("read the session"):
             query = "SELECT key FROM rows WHERE kind = ? AND key >= ? AND key < ? ORDER BY key"
@@ -247,7 +247,7 @@ class SessionFile:
         """All rows, damaged ones too."""
         return self._pages(_ALL)
 
-    def changed(self, kind: Kind, since: int = -1) -> Iterator[Row]:
+    def changed(self, kind: RowKind, since: int = -1) -> Iterator[Row]:
         """The rows of a kind which changes after number `since` have written."""
         return map(self._intact, self._pages(_SINCE, kind, since))
 

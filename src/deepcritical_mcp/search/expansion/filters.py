@@ -203,7 +203,7 @@ def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: in
                 if is_said or (is_of_animals and "NOT humans" in one.pubmed):
                     continue
                 yield FittingFilter(one, words, mark, is_best=place == 0, is_early=place == 0, is_wide=is_wide)
-    if group := "" if topic.ages else _age_group(topic.affirmed):
+    if (group := "any" if topic.ages else _age_group(topic.affirmed)) != "any":
         name = AGE_GROUPS[group].name.lower()
         mark = "[mh]" if topic.syntax else name
         yield FittingFilter(AGE_GROUPS[group], name, mark, is_of_question=False, is_wide=True)
@@ -259,7 +259,7 @@ def _age_groups(first: int, last: int) -> list[str]:
 
 
 def _age_group(text: str) -> AgeGroup:
-    """The age group that a topic names; of several, all children, or none if some are not children."""
+    """The age group that a topic names; of several, all children, or "any" if some are not children."""
     found: list[AgeGroup] = []
     for group, words in _AGE_WORDS.items():
         rest = words.sub(" ", text)  # "preterm infants" are newborns
@@ -267,5 +267,5 @@ def _age_group(text: str) -> AgeGroup:
             found.append(group)
         text = rest
     if len(found) > 1:
-        return "" if {"over_80", "aged"} & {*found} else "under_18"
-    return found[0] if found else ""
+        return "any" if {"over_80", "aged"} & {*found} else "under_18"
+    return found[0] if found else "any"

@@ -12,7 +12,15 @@ import httpx
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
-from deepcritical_mcp.net.json_fields import field_at, json_answer, list_of, mapping_of, number_of, rows_of, text_of
+from deepcritical_mcp.net.json_fields import (
+    field_at,
+    first_records,
+    json_answer,
+    mapping_of,
+    number_of,
+    rows_of,
+    text_of,
+)
 from deepcritical_mcp.net.turns import Slots
 from deepcritical_mcp.text import clean_line
 
@@ -153,7 +161,7 @@ def _items(response: httpx.Response) -> list[Work]:
     message = _message(response)
     if not isinstance(message.get("items"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a list of works.")
-    return [row for row in map(mapping_of, list_of(message["items"])) if text_of(row.get("DOI"))]
+    return [row for row in first_records(message["items"]) if text_of(row.get("DOI"))]
 
 
 def _message(response: httpx.Response) -> Work:

@@ -11,8 +11,6 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
 from deepcritical_mcp.reading import Reading
-from deepcritical_mcp.reading.jats import read_jats
-from deepcritical_mcp.reading.jats_xml import JatsError
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.europepmc.europe_pmc_client import TITLE, EuropePMCClient, NoOpenTextError
 from deepcritical_mcp.sources.europepmc.europe_pmc_lookup import identifier_terms, shared_identifiers
@@ -23,7 +21,7 @@ from deepcritical_mcp.sources.europepmc.europe_pmc_record import (
     articles_first,
     europe_pmc_page,
 )
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
 
 
 class EuropePMC(FullTextSource):
@@ -59,7 +57,7 @@ class EuropePMC(FullTextSource):
             detail = f"{TITLE} has the record, and says that the text is open access, but has no text of its own."
             return _without_text(record, "abstract_only", detail, remark)
         try:
-            reading = await self._client.full_text(record.full_text_id, lambda body: _reading(body, record))
+            reading = await _reading(await self._client.full_text(record.full_text_id), record)
         except NoOpenTextError:
             detail = f"{TITLE} has the record, but no open text of it."
             return _without_text(record, "abstract_only", detail, remark)
@@ -127,13 +125,10 @@ def _fields(record: EuropePMCRecord) -> dict[str, object]:
     return {name: getattr(known, name) for name in known.model_dump(exclude={"id", "texts"}, exclude_defaults=True)}
 
 
-def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
+async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
     """The article in an answer, described by its record, which knows its status; ProviderResponseError if it is
     another one."""
-    try:
-        articles = read_jats(body)
-    except JatsError as error:
-        raise ProviderResponseError(PROVIDER, f"{TITLE} sent a full text that is not XML.") from error
+    articles = await articles_in(body, PROVIDER, TITLE)
     named = str(articles[0].fields.get("pmcid", "")) if articles else ""
     if not articles or (named and record.publication.pmcid and named != record.publication.pmcid):
         raise ProviderResponseError(PROVIDER, f"{TITLE} was asked for {record.full_text_id} and sent something else.")

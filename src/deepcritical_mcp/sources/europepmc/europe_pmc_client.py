@@ -18,7 +18,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
-from deepcritical_mcp.net.json_fields import json_answer, mapping_of, number_of, rows_of, text_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.europepmc.europe_pmc_record import PROVIDER, EuropePMCRecord, read_record
 from deepcritical_mcp.sources.europepmc.europe_pmc_settings import EuropePMCSettings
@@ -135,14 +135,14 @@ class EuropePMCClient:
         sent = {"page": "1", "pageSize": str(page_size), "format": "json"}
         return await self._ask("GET", f"{source}/{id}/citations", _citing_page, params=sent)
 
-    async def full_text(self, id: str, read: Callable[[bytes], T]) -> T:
-        """What `read` makes of the JATS of "PMC3040717" or "PPR1036674".
+    async def full_text(self, id: str) -> bytes:
+        """The JATS of "PMC3040717" or "PPR1036674".
 
         Raises:
             NoOpenTextError: there is none that may be passed on.
         """
 
-        def checked(response: httpx.Response) -> T:
+        def checked(response: httpx.Response) -> bytes:
             body = response.content
             if found := _ERROR_BEAN.search(body[:2_000]):
                 raise _error_of(int(found[1]), found[2].decode("utf-8", "replace"))
@@ -150,7 +150,7 @@ class EuropePMCClient:
                 raise ProviderResponseError(
                     PROVIDER, f"{TITLE} sent a full text that is cut off, or something else. Try again in a minute."
                 )
-            return read(body)
+            return body
 
         return await self._ask("GET", f"{id}/fullTextXML", checked)
 
@@ -206,7 +206,7 @@ def _listed(
     total, listed = number_of(payload.get("hitCount")), mapping_of(payload.get(place))
     if total is None or name not in listed:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON without a {place}.")
-    return payload, int(total), rows_of(listed[name])
+    return payload, int(total), first_records(listed[name])
 
 
 def _citing_page(response: httpx.Response) -> CitingPage:

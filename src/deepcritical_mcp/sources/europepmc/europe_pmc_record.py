@@ -26,6 +26,8 @@ from deepcritical_mcp.urls import is_web_address
 PROVIDER = "europepmc"
 PREPRINTS = "PPR"
 """The source code of preprints."""
+_WITH_STATUS = ("MED", "PMC", PREPRINTS)
+"""Source codes of records that have links to retractions and the like; patents and theses have none."""
 _HEADING = re.compile(r"<h[1-6]>([^<>]{0,200})</h[1-6]>", re.IGNORECASE)
 _BREAK = re.compile(r"</?(?:p|br|li|ul|ol)\s*/?>", re.IGNORECASE)
 _FREE = ("OA", "F")
@@ -125,7 +127,7 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         grants=tuple(dict.fromkeys(_grants(row))),
         status=status,
         status_notices=notices,
-        status_checked=current_date().isoformat(),
+        status_checked=current_date().isoformat() if source in _WITH_STATUS else "",
     )
     text = found.text.model_copy(update={"licence": clean_line(text_of(row.get("license")))})
     return found.model_copy(update={"texts": (text,)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Self, cast
 
 import httpx
 
@@ -11,7 +11,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient
-from deepcritical_mcp.net.json_fields import json_answer, list_of, mapping_of, number_of, text_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_of
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.icite.icite_settings import ICiteSettings
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
@@ -88,7 +88,7 @@ def _rows(response: httpx.Response) -> Mapping[str, Mapping[str, object]]:
     payload = json_answer(NAME, TITLE, response)
     if not isinstance(payload.get("data"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a list of papers.")
-    rows = [mapping_of(row) for row in list_of(payload["data"])]
+    rows = first_records(payload["data"])
     found = {pmid: row for row in rows if (pmid := normalize_pmid(text_of(row.get("pmid"))))}
     if len(found) < len(rows):
         raise ProviderResponseError(NAME, f"{TITLE} sent papers without PMIDs.")
@@ -97,5 +97,6 @@ def _rows(response: httpx.Response) -> Mapping[str, Mapping[str, object]]:
 
 def _pmids(value: object) -> set[str]:
     """The PMIDs in a list, or in a text with spaces between them, as older answers have it."""
-    listed = value.split() if isinstance(value, str) else map(text_of, list_of(value))
-    return {pmid for pmid in map(normalize_pmid, listed) if pmid}
+    given = value.split() if isinstance(value, str) else value
+    listed = cast("list[object]", given) if isinstance(given, list) else []  # all of them: their number is told
+    return {pmid for pmid in map(normalize_pmid, map(text_of, listed)) if pmid}

@@ -13,7 +13,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
-from deepcritical_mcp.net.json_fields import field_at, json_answer, list_of, mapping_of, rows_of, text_of
+from deepcritical_mcp.net.json_fields import field_at, first_records, json_answer, list_of, mapping_of, text_of
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.pubmed.eutils import TOOL
 from deepcritical_mcp.sources.pubmed.ncbi import in_batches, ncbi_client
@@ -150,7 +150,7 @@ def _read(payload: Mapping[str, object], kind: IdKind, batch: Sequence[str]) -> 
         raise ProviderResponseError(NAME, f"{TITLE} sent an answer without records.")
     wanted = {value.lower(): value for value in batch}
     found: dict[str, RecordIds] = {}
-    for row in rows_of(payload["records"]):
+    for row in first_records(payload["records"]):
         ids = RecordIds(
             pmid=normalize_pmid(text_of(row.get("pmid"))),
             pmcid=text_of(row.get("pmcid")).upper(),

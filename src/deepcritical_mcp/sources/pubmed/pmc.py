@@ -12,10 +12,9 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.reading.jats import JatsReading, read_jats
-from deepcritical_mcp.reading.jats_xml import JatsError
+from deepcritical_mcp.reading import JatsReading
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     NoPossibleIdError,
@@ -55,17 +54,11 @@ class PMC(FullTextSource):
 
     async def read(self, wanted: Wanted) -> Copy:
         pmcid = _pmcid(wanted.ids.pmcid)
-
-        def read(body: bytes) -> Copy:
-            try:
-                return _copy(body, pmcid)
-            except ProviderError as error:
-                raise _of_pmc(error) from error
-
         try:
-            return await self._eutils.efetch_pmc([pmcid], read)
+            body = await self._eutils.efetch_pmc([pmcid], _checked)
         except NoPossibleIdError:
             return _unknown(pmcid)
+        return _copy(await articles_in(body, NAME, TITLE), body, pmcid)
 
     async def record(self, wanted: Wanted) -> Publication | None:
         """What the article says about itself; PubMed knows more of those that it has."""
@@ -80,15 +73,9 @@ class PMC(FullTextSource):
         asked = list(dict.fromkeys(pmcids))
         if len(asked) == 1:
             return [await self.record_and_copy(wanted[0])] * len(wanted)
-
-        def read(body: bytes) -> dict[str, Copy]:
-            try:
-                return _copies(body, asked)
-            except ProviderError as error:
-                raise _of_pmc(error) from error
-
         try:
-            copies = await self._eutils.efetch_pmc(asked, read)
+            body = await self._eutils.efetch_pmc(asked, _checked)
+            copies = _copies(await articles_in(body, NAME, TITLE), body, asked)
         except NoPossibleIdError:
             copies = {pmcid: _unknown(pmcid) for pmcid in asked}
         return [(_record(copies[pmcid]), copies[pmcid]) for pmcid in pmcids]
@@ -127,17 +114,16 @@ def _record(copy: Copy) -> Publication | None:
     return Publication.of("abstract", reading.abstract or NO_ABSTRACT, provider=NAME, **fields)
 
 
-def _copies(body: bytes, pmcids: Sequence[str]) -> dict[str, Copy]:
+def _copies(found: Sequence[JatsReading], body: bytes, pmcids: Sequence[str]) -> dict[str, Copy]:
     """What an answer of efetch says about several articles."""
-    articles = {_pmcid(str(one.fields.get("pmcid", ""))): one for one in _articles(body)}
+    articles = {_pmcid(str(one.fields.get("pmcid", ""))): one for one in found}
     missing = [pmcid for pmcid in pmcids if pmcid not in articles]
     copies = {one: _copy_of(articles[one], body, one) for one in pmcids if one in articles}
     return copies | {one: _without_article(body, one) for one in missing}
 
 
-def _copy(body: bytes, pmcid: str) -> Copy:
+def _copy(articles: Sequence[JatsReading], body: bytes, pmcid: str) -> Copy:
     """What an answer of efetch says about the article; a ProviderError if it does not say anything about it."""
-    articles = _articles(body)
     if not articles:
         return _without_article(body, pmcid)
     named = [_pmcid(str(one.fields.get("pmcid", ""))) for one in articles]
@@ -148,16 +134,16 @@ def _copy(body: bytes, pmcid: str) -> Copy:
     raise ProviderResponseError(NAME, f"{TITLE} was asked for {pmcid} and sent {', '.join(filter(None, named))}.")
 
 
-def _articles(body: bytes) -> Sequence[JatsReading]:
-    """The articles in an answer; a ProviderError if it is not a set of articles."""
-    refuse_other_data(body)
-    if not body.rstrip().endswith((_SET_END, _ARTICLE_END)):
-        refuse_xml_errors(body)
-        raise unreadable("it is cut off, or is not a set of articles")
+def _checked(body: bytes) -> bytes:
+    """An answer; a ProviderError if it is not a set of articles."""
     try:
-        return read_jats(body)
-    except JatsError as error:
-        raise unreadable(str(error)) from error
+        refuse_other_data(body)
+        if not body.rstrip().endswith((_SET_END, _ARTICLE_END)):
+            refuse_xml_errors(body)
+            raise unreadable("it is cut off, or is not a set of articles")
+    except ProviderError as error:
+        raise _of_pmc(error) from error
+    return body
 
 
 def _copy_of(reading: JatsReading, body: bytes, pmcid: str) -> Copy:

@@ -81,7 +81,11 @@ def publication_type(name: str) -> str:
 def understood_publication_types(text: str) -> list[str]:
     """PubMed's names for types in plural, in British spelling, under a common name or several in one text; what is
     not known stays as it is."""
-    parts = [part for part in re.split(r"[,;|/]| (?:and|or|AND|OR|&) ", " ".join(text[:400].split())) if part.strip()]
+    parts = [
+        part
+        for part in re.split(r"[,;|/]| (?:and|or|AND|OR|&) ", " ".join(text[:400].replace("\n", ";").split()))
+        if part.strip()
+    ]
     whole, several = _understood(text), [*map(_understood, parts)]
     return [whole] if whole else several if len(several) > 1 and all(several) else [text]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import language_names
+from deepcritical_mcp.models import SearchFilter, language_names
 from deepcritical_mcp.sources.base import Hit, SearchRequest
 from deepcritical_mcp.sources.date_limits import checked_limits, dates_in_words
 from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, publication_type
@@ -65,6 +65,11 @@ def _unknown_type(name: str) -> str:
     return f'publication_types: PubMed has no type "{name[:60]}". {hint}'
 
 
+def _filter_term(filters: Mapping[Any, SearchFilter], key: str) -> str:
+    """The term of one of `filters`; "" for the word that means none of them."""
+    return filters[key].pubmed if key in filters else ""
+
+
 class PubMedRequest(SearchRequest):
     """The arguments of `pubmed_search`.
 
@@ -85,8 +90,8 @@ class PubMedRequest(SearchRequest):
     max_date: str = ""
     publication_types: Annotated[tuple[str, ...], Term(_types_term)] = ()
     has_abstract: Annotated[bool, Term(lambda wanted: "hasabstract" if wanted else "")] = False
-    study_filter: Annotated[StudyFilter, Term(lambda key: STUDY_FILTERS[key].pubmed if key else "")] = ""
-    age_group: Annotated[AgeGroup, Term(lambda key: AGE_GROUPS[key].pubmed if key else "")] = ""
+    study_filter: Annotated[StudyFilter, Term(lambda key: _filter_term(STUDY_FILTERS, key))] = "none"
+    age_group: Annotated[AgeGroup, Term(lambda key: _filter_term(AGE_GROUPS, key))] = "any"
     humans_only: Annotated[bool, Term(lambda wanted: HUMANS.pubmed if wanted else "")] = False
     author: Annotated[str, Term(lambda name: _tagged(name, "Author"))] = ""
     journal: Annotated[str, Term(lambda name: _tagged(name, "Journal"))] = ""
@@ -119,9 +124,9 @@ class PubMedRequest(SearchRequest):
         yield from dates_in_words(self.min_date, self.max_date)
         if self.publication_types:
             yield f"publication type {' or '.join(map(publication_type, self.publication_types))}"
-        if self.study_filter:
+        if self.study_filter != "none":
             yield f"study filter {STUDY_FILTERS[self.study_filter].name}"
-        if self.age_group:
+        if self.age_group != "any":
             yield f"age group {AGE_GROUPS[self.age_group].name}"
         yield from (words for words, is_on in self._switches() if is_on)
         names = {"author": self.author, "journal": self.journal, "language": ", ".join(language_names(self.language))}

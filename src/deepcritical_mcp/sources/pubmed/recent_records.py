@@ -59,12 +59,7 @@ class RecentRecords:
         self._max_bytes, self._clock = max_bytes, clock
         self._entries: dict[str, _KeptRecord] = {}  # the last one used is the last one
         self._under_way: dict[str, _UnderWay] = {}
-        self._reused, self._reused_on = set[str](), ""
         self.size = 0
-
-    def was_reused(self, id: str) -> bool:
-        """Whether somebody was given this record today as it had been sent before, so that its status may be old."""
-        return id in self._reused and self._reused_on == current_date().isoformat()
 
     async def fetch(self, ids: Sequence[str], fetch: Fetch) -> Fetched:
         """The records of `ids`; `fetch` is called once, for those that are neither recent nor under way.
@@ -74,7 +69,7 @@ class RecentRecords:
         """
         wanted, found, losses, unnamed = set(ids), dict[str, Publication](), dict[str, str](), dict[str, None]()
         while wanted:
-            recent = await self._recent(wanted)
+            recent = await self.recent(wanted)
             found |= recent
             wanted -= recent.keys()
             shared = {id: self._under_way[id] for id in wanted if id in self._under_way}
@@ -131,18 +126,17 @@ class RecentRecords:
         for id in ids:
             self._drop(id)
 
-    async def _recent(self, ids: set[str]) -> dict[str, Publication]:
-        oldest, today = self._clock() - KEPT, current_date().isoformat()
+    async def recent(self, ids: set[str], *, within: float = KEPT) -> dict[str, Publication]:
+        """Those that were sent within the last seconds, and today."""
+        now, today = self._clock(), current_date().isoformat()
         known = {id: self._entries[id] for id in ids if id in self._entries}
-        good = {id: one for id, one in known.items() if one.kept > oldest and one.status_checked == today}
-        if self._reused_on != today:
-            self._reused, self._reused_on = set[str](), today
-        self._reused |= good.keys()
+        fresh = {id: one for id, one in known.items() if now - one.kept < KEPT and one.status_checked == today}
         for id in known:
-            if id in good:
+            if id in fresh:
                 self._entries[id] = self._entries.pop(id)
             else:
                 self._drop(id)
+        good = {id: one for id, one in fresh.items() if now - one.kept < within}
         records = await anyio.to_thread.run_sync(_unpacked, [one.packed for one in good.values()]) if good else []
         return dict(zip(good, records, strict=True))
 

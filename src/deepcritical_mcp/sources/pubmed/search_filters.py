@@ -7,7 +7,7 @@ from typing import Literal, cast
 from deepcritical_mcp.models import SearchFilter
 
 StudyFilter = Literal[
-    "",
+    "none",
     "therapy",
     "therapy_broad",
     "diagnosis",
@@ -22,7 +22,17 @@ StudyFilter = Literal[
     "systematic_review",
 ]
 AgeGroup = Literal[
-    "", "newborn", "infant", "preschool", "child", "adolescent", "under_18", "adult", "middle_aged", "aged", "over_80"
+    "any",
+    "newborn",
+    "infant",
+    "preschool",
+    "child",
+    "adolescent",
+    "under_18",
+    "adult",
+    "middle_aged",
+    "aged",
+    "over_80",
 ]
 
 

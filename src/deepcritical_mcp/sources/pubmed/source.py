@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Self
 
@@ -117,12 +118,15 @@ class PubMed(Source):
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
         """The records of PMIDs, those that were sent of late as they were then."""
-        return await self._recent.fetch(ids, self.fetch_anew)
+        return await self._recent.fetch(ids, self._sent_now)
 
-    def was_reused(self, id: str) -> bool:
-        return self._recent.was_reused(id)
+    async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
+        recent = await self._recent.recent({*ids}, within=within) if within else {}
+        missing = [id for id in ids if id not in recent]
+        sent = await self._sent_now(missing) if missing else Fetched({})
+        return replace(sent, records={**recent, **sent.records})
 
-    async def fetch_anew(self, ids: Sequence[str]) -> Fetched:
+    async def _sent_now(self, ids: Sequence[str]) -> Fetched:
         """The records of PMIDs. If parts of the answer are still not XML after all retries, returns the rest."""
         is_whole = True
         try:
@@ -131,8 +135,8 @@ class PubMed(Source):
             found, is_whole = error.records, False
         except NoPossibleIdError:
             return Fetched({})
-        checked = {"status_checked": datetime.now(UTC).date().isoformat()}
-        records = {one.pmid: one.model_copy(update=checked) for one in found.publications}
+        today = datetime.now(UTC).date().isoformat()
+        records = {one.pmid: one.with_status(one.status, today) for one in found.publications}
         if is_whole:
             await self._recent.keep(ids, records)
         return Fetched(records, found.losses, found.unnamed)

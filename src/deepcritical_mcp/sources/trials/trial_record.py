@@ -100,7 +100,7 @@ def trial_fields(study: Study) -> dict[str, object]:
         "registrations": tuple(dict.fromkeys(filter(None, (*former_numbers(study), *secondary)))),
         "revised_date": updated or UNKNOWN_DATE,
         "version": data_date(study),
-        "status_checked": current_date().isoformat(),
+        "accessed": current_date().isoformat(),
     }
 
 

@@ -26,7 +26,7 @@ TrialStatus = Literal[
     "unknown",
 ]
 TrialPhase = Literal["early_phase1", "phase1", "phase2", "phase3", "phase4", "na"]
-StudyType = Literal["", "interventional", "observational", "expanded_access"]
+StudyType = Literal["any", "interventional", "observational", "expanded_access"]
 _NUMBERS_ONLY = re.compile(r"\(?NCT[0-9]{8}(?:(?:[\s,()]|\bOR\b)+NCT[0-9]{8})*\)?", re.IGNORECASE)
 _SPECIAL = '[]{}()"'
 MAX_COUNTRY = 200
@@ -50,7 +50,7 @@ class TrialRequest(SearchRequest):
     intervention: str = ""
     status: tuple[TrialStatus, ...] = ()
     phase: tuple[TrialPhase, ...] = ()
-    study_type: StudyType = ""
+    study_type: StudyType = "any"
     has_results: bool = False
     country: str = ""
     since: str = ""
@@ -89,7 +89,7 @@ class TrialRequest(SearchRequest):
 
     def _areas(self) -> Iterable[str]:
         yield _either(f"AREA[Phase]{one.upper()}" for one in dict.fromkeys(self.phase))
-        yield f"AREA[StudyType]{self.study_type.upper()}" if self.study_type else ""
+        yield f"AREA[StudyType]{self.study_type.upper()}" if self.study_type != "any" else ""
         yield f"AREA[StudyFirstPostDate]RANGE[{self.since},MAX]" if self.since else ""
         # "Guinea" must not find Papua New Guinea.
         names = country_names(self.country)[0]
@@ -101,7 +101,7 @@ class TrialRequest(SearchRequest):
         for name, values in (("status", self.status), ("phase", self.phase)):
             if values:
                 yield f"{name} {' or '.join(one.replace('_', ' ') for one in values)}"
-        if self.study_type:
+        if self.study_type != "any":
             yield f"study type {self.study_type.replace('_', ' ')}"
         if self.has_results:
             yield "only with posted results"
@@ -113,7 +113,7 @@ class TrialRequest(SearchRequest):
         """What is not searched as it was asked for."""
         yield from country_names(self.country)[1]
         filters = ("status", "phase", "study_type", "has_results", "country")
-        given = [name for name in filters if getattr(self, name)]
+        given = [name for name in filters if getattr(self, name) != type(self).model_fields[name].default]
         if given and _NUMBERS_ONLY.fullmatch(variant):
             named = ", ".join(given)
             yield f"ClinicalTrials.gov ignores filters where the query has only NCT numbers: {named} had no effect."

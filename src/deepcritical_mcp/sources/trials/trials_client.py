@@ -12,7 +12,7 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
-from deepcritical_mcp.net.json_fields import json_answer, number_of, rows_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.paced_client import paced_client
 from deepcritical_mcp.sources.trials.trial_record import (
@@ -138,7 +138,7 @@ def _page(response: httpx.Response) -> StudyPage:
     payload = json_answer(NAME, TITLE, response)
     if not isinstance(payload.get("studies"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a search result.")
-    studies = tuple(rows_of(payload["studies"]))
+    studies = tuple(first_records(payload["studies"]))
     if not all(map(nct_of, studies)):
         raise ProviderResponseError(NAME, f"{TITLE} sent studies without numbers.")
     return StudyPage(studies, max(int(number_of(payload.get("totalCount")) or 0), len(studies)))

@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.net.client import retry_after_seconds
-from deepcritical_mcp.net.json_fields import list_of, mapping_of, number_of, text_of, without_markup
+from deepcritical_mcp.net.json_fields import MAX_ROWS, list_of, mapping_of, number_of, text_of, without_markup
 from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.web_request import WebOptions
@@ -66,7 +66,7 @@ class BraveTool(KeyedTool):
         return replace(await self.get(path, self._read, parameters), sent=as_sent(parameters))
 
     def content(self, row: Mapping[str, object]) -> str:
-        texts = [row.get("description"), *list_of(row.get("extra_snippets"))]
+        texts = [row.get("description"), *list_of(row.get("extra_snippets"))[:MAX_ROWS]]
         return "\n".join(dict.fromkeys(filter(None, (without_markup(text_of(text)) for text in texts))))
 
     def _read(self, payload: Mapping[str, object]) -> WebPage:

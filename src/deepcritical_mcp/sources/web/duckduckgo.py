@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
+from itertools import chain, islice
 from typing import Any, Self
 from urllib.parse import urljoin
 
@@ -15,6 +16,7 @@ import anyio.to_thread
 
 from deepcritical_mcp.errors import BlockedError, ProviderResponseError, ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.net.json_fields import MAX_ROWS, MAX_TEXT
 from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck, as_sent
 from deepcritical_mcp.sources.web.payload import UNKNOWN_DATE, hit_of
@@ -24,7 +26,9 @@ from deepcritical_mcp.sources.web.web_settings import WebSettings
 from deepcritical_mcp.urls import host_of
 
 _WORLDWIDE = "wt-wt"
-_MAX_PAGE_LENGTH = 4_000_000
+_MAX_PAGE_LENGTH = 500_000
+MAX_LINKS, MAX_ELEMENTS = 2 * MAX_ROWS, 200
+"""Links of a page that may be results, with the advertisements among them; elements of one result."""
 _CHALLENGE = ("anomaly-modal", "anomaly.js", "challenge-form", "bots use duckduckgo", "error-lite@duckduckgo.com")
 _NOTHING_FOUND = re.compile(
     r"class=[\"'][^\"'>]*\bno-results?\b|>\s*no\s+(?:more\s+)?results\b|id=[\"']?links\b", re.IGNORECASE
@@ -116,7 +120,7 @@ class DuckDuckGoTool(WebTool):
     def _read(self, status: int, headers: dict[str, str], text: str) -> WebPage:
         text = text[:_MAX_PAGE_LENGTH]
         lower = text.lower()
-        hits = list(self._hits(text))
+        hits = [*islice(self._hits(text), MAX_ROWS)]
         is_cut_off = "<html" in lower and "</html>" not in lower
         if status == 200 and hits:
             warning = "DuckDuckGo's page was cut off: some results may be missing."
@@ -142,7 +146,7 @@ class DuckDuckGoTool(WebTool):
             tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=html.HTMLParser(encoding="utf-8"))
         except (html.etree.LxmlError, ValueError):
             return
-        for link, snippet, date in (*_html_rows(tree), *_lite_rows(tree)):
+        for link, snippet, date in chain(_html_rows(tree), _lite_rows(tree)):
             url = urljoin("https://duckduckgo.com/", link.get("href", ""))
             hit = hit_of(self.name, title=_words(link), url=url, content=snippet, date=date)
             # Links that still lead to DuckDuckGo are advertisements or its own pages.
@@ -152,16 +156,18 @@ class DuckDuckGoTool(WebTool):
 
 def _html_rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
     # Also match links in headings, in case the class name changes.
-    for link in tree.xpath("//a[contains(@class, 'result__a')] | //div[contains(@class, 'body')]//h2//a"):
+    links = tree.xpath("//a[contains(@class, 'result__a')] | //div[contains(@class, 'body')]//h2//a")
+    for link in links[:MAX_LINKS]:
         result = next(iter(link.xpath("ancestor::div[contains(@class, 'result__body')]")), link.getparent())
         if not result.xpath("ancestor-or-self::div[contains(@class, 'result--ad')]"):
-            snippet = result.xpath(".//*[contains(@class, 'result__snippet')]")
+            within = islice(result.iter("*"), MAX_ELEMENTS)
+            snippet = [one for one in within if "result__snippet" in one.get("class", "")]
             yield link, _words(*snippet[:1]), _date(result)
 
 
 def _lite_rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
-    for link in tree.xpath("//a[contains(@class, 'result-link')]"):
-        rows = link.xpath("ancestor::tr[1]/following-sibling::tr[position() < 3]")
+    for link in tree.xpath("//a[contains(@class, 'result-link')]")[:MAX_LINKS]:
+        rows = [*islice((row for own in islice(link.iterancestors("tr"), 1) for row in own.itersiblings("tr")), 2)]
         sponsored = link.xpath("ancestor::tr[contains(@class, 'sponsored')]")
         if not sponsored:
             snippet = [cell for row in rows[:1] for cell in row.xpath(".//td[contains(@class, 'result-snippet')]")]
@@ -169,7 +175,7 @@ def _lite_rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
 
 
 def _words(*elements: Any) -> str:
-    return " ".join(" ".join(element.text_content().split()) for element in elements)
+    return " ".join(" ".join(element.text_content()[:MAX_TEXT].split()) for element in elements)
 
 
 def _date(*elements: Any) -> str:

@@ -59,9 +59,9 @@ def hit_of(
     url = clean_url(url)
     title, ids = clean_line(title) or clean_line(host_of(url)), record_ids(url)
     own_title = _SITE_SUFFIX.sub("", title) if any(ids) else title
-    fields = {"title": own_title, "url": url, "date": date, **ids._asdict()}
+    fields = {"title": own_title, "url": url, "date": date}
     fields["accessed"] = current_date().isoformat()
-    page = Publication.of("page", clean_text(content) or title, provider=provider, source="web", **fields)
+    page = Publication.of("page", clean_text(content) or title, provider=provider, source="web", **fields).as_claim()
     if score is None or math.isnan(score):
         return Hit(publication=page, ranked=True)
     return Hit(publication=page, score=min(1.0, max(0.0, score)))

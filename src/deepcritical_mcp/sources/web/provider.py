@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MAX_ANSWER = 2 * 1024 * 1024
+"""Bytes of an answer; a page of results has a tenth of it."""
+
 
 @dataclass(frozen=True)
 class WebPage:
@@ -164,6 +167,7 @@ class KeyedTool(WebTool):
             limiter=Pacing(max(settings.web_delay, cls.spacing(settings))),
             explain=cls.explain,
             follow_redirects=False,
+            max_bytes=MAX_ANSWER,
         )
         base_url, api_key = getattr(settings, f"{cls.name}_base_url"), getattr(settings, f"{cls.name}_api_key")
         return cls(client, base_url=base_url, api_key=api_key)

@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
-from deepcritical_mcp.net.json_fields import json_answer, list_of, mapping_of, without_markup
+from deepcritical_mcp.net.json_fields import first_records, json_answer, without_markup
 from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.reading import Reading, Section, assembled
 from deepcritical_mcp.reading.access import shown
@@ -79,7 +79,7 @@ class TavilyExtract(FullTextSource):
 
     def _copy(self, response: httpx.Response, url: str) -> Copy:
         payload = json_answer(self.name, self.title, response)
-        rows = [mapping_of(row) for row in list_of(payload.get("results"))]
+        rows = first_records(payload.get("results"))
         text = next((value for row in rows if isinstance(value := row.get("raw_content"), str) and value.strip()), "")
         if not text:
             return Copy("no_text", "Tavily could not read this page either.", url=url)

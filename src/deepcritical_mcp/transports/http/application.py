@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
@@ -28,7 +29,7 @@ from deepcritical_mcp.transports.http.call_limits import CallLimits, RequestLimi
 from deepcritical_mcp.transports.http.caller_context import CallerMiddleware
 from deepcritical_mcp.transports.http.draining import CLOSE_SECONDS, OpenStreams, RunningCalls
 from deepcritical_mcp.transports.http.monitoring import CallObserver, Health, Metrics, ResponseCounter
-from deepcritical_mcp.transports.http.security import HostAndOriginCheck
+from deepcritical_mcp.transports.http.security import HostAndOriginCheck, serves_one_user
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -79,20 +80,31 @@ class HttpApplication:
 
     Args:
         calls: the value whose `admit` and `observer` `app` and `server` were given.
-        public_url: scheme, host and port under which clients reach the server.
+        address: scheme, host and port on which the server listens.
+        insecure: whether other machines are accepted without authentication.
     """
 
-    def __init__(self, server: MCPServer[AppContext], app: AppContext, calls: CallControl, public_url: str) -> None:
+    def __init__(
+        self,
+        server: MCPServer[AppContext],
+        app: AppContext,
+        calls: CallControl,
+        address: str,
+        *,
+        insecure: bool = False,
+    ) -> None:
         settings = app.settings
         self._server = server
         self._app = app
         self._calls = calls
-        self._auth = Authentication(settings, public_url)
+        self._auth = Authentication(settings, settings.public_url or address)
         self._registry: SessionRegistry | None = None
         calls.metrics.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
         self._health = Health(app, calls.metrics, closing=lambda: calls.running.closing)
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
-        guarded = Turnstile(self._auth.require(CallerMiddleware(RequestLimits(self._streams, settings))))
+        of_one_user = serves_one_user(settings, urlsplit(address).hostname or "", insecure=insecure)
+        callers = CallerMiddleware(RequestLimits(self._streams, settings), of_one_user=of_one_user)
+        guarded = Turnstile(self._auth.require(callers))
         checked = HostAndOriginCheck(_cors(self._routes(guarded), settings), settings)
         self.asgi = ResponseCounter(checked, calls.metrics, _PATHS)
 

@@ -258,7 +258,7 @@ class Authentication:
 
     def require(self, app: ASGIApp) -> ASGIApp:
         """`app` for authenticated callers only: others get 401 (with OAuth, also where to log in) or 429."""
-        if not (self._settings.token_pairs or self._oauth):
+        if not self._settings.is_authenticated:
             return app
         metadata = build_resource_metadata_url(self._resource) if self._oauth else None
         required = RequireAuthMiddleware(AuthContextMiddleware(app), list(self._settings.oauth_scopes), metadata)

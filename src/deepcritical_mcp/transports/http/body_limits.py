@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 import anyio
-import pydantic_core
-from mcp_types import INVALID_REQUEST, jsonrpc_message_adapter
+import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.transports.http.security import refusal
+from deepcritical_mcp.transports.messages import MAX_VALUES, UnusableMessageError, has_too_many_values, read_message
 
-# A JSON value of two bytes takes tens of bytes in memory. No tool needs nearly as many values as this.
-MAX_VALUES = 250_000
-NOT_A_MESSAGE = (
-    'The body is not a JSON-RPC 2.0 message. Send one object with "jsonrpc": "2.0", "method" and, for a request, "id" '
-    "(a number or a text); several messages in a list are not supported."
-)
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*"?', re.DOTALL)  # matches an unterminated string too, to stay linear
-_DEPTH_ERROR = "recursion limit exceeded"  # raised by pydantic_core at 200 levels
+READ_AT_ONCE = 100_000
+"""Bytes of a body that are read on the event loop; more are read in a thread."""
 
 
 class BodyLimits:
@@ -47,7 +39,12 @@ class BodyLimits:
             text = f"The request body did not arrive within {self._timeout:g} seconds. Send it again."
             await refusal(408, "slow_request", text, retry_after=1)(scope, receive, send)
         elif body is not None:  # else the client has disconnected
-            await (self._problem(body) or self._app)(scope, _replay(body, receive), send)
+            is_long = len(body) > READ_AT_ONCE
+            found = await anyio.to_thread.run_sync(self._read_body, body) if is_long else self._read_body(body)
+            if isinstance(found, bytes):
+                await self._app(scope, _replay(found, receive), send)
+            else:
+                await found(scope, receive, send)
 
     async def _read(self, receive: Receive) -> bytes | None:
         """The body, cut off above the limit; None if the client disconnects before its end."""
@@ -61,30 +58,23 @@ class BodyLimits:
                 break
         return bytes(body)
 
-    def _problem(self, body: bytes) -> Response | None:
+    def _read_body(self, body: bytes) -> bytes | Response:
+        """The message as plain JSON, or the response to what cannot be used."""
         if len(body) > self._max_body:
             return self._too_large()
-        if _separators(body) > MAX_VALUES and _separators(_STRING.sub(b"", body)) > MAX_VALUES:
+        if has_too_many_values(body):
             return refusal(
                 413, "too_many_values", f"The request has more than {MAX_VALUES:,} values. Send fewer items per call."
             )
         try:
-            jsonrpc_message_adapter.validate_python(pydantic_core.from_json(body), by_name=False)
-        except pydantic_core.ValidationError:
-            error = {"code": INVALID_REQUEST, "message": NOT_A_MESSAGE}
-            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=400)
-        except ValueError as error:
-            if _DEPTH_ERROR in str(error):
-                return refusal(400, "too_deep", "The request's JSON is nested too deeply.")
-        return None  # for anything that is not JSON the protocol has an error of its own
+            return read_message(body)[1]
+        except UnusableMessageError as error:
+            answers = [one.model_dump(mode="json", by_alias=True, exclude_unset=True) for one in error.answers]
+            return JSONResponse(answers[0] if len(answers) == 1 else answers, status_code=400)
 
     def _too_large(self) -> Response:
         text = f"The request is larger than {self._max_body:,} bytes. Send fewer or shorter items per call."
         return refusal(413, "too_large", text)
-
-
-def _separators(text: bytes) -> int:
-    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

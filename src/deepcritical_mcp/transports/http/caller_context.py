@@ -12,8 +12,8 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deepcritical_mcp.tools.call_session import caller_of
-from deepcritical_mcp.transports.http.security import is_loopback
+from deepcritical_mcp.tools.call_session import ONE_USER, caller_of
+from deepcritical_mcp.transports.http.security import is_forwarded, is_loopback
 
 _OVERLOAD_RETRY_AFTER = "30"  # seconds
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -63,14 +63,16 @@ current_caller = _current.get
 
 class CallerMiddleware:
     """ASGI middleware behind authentication: sets `current_caller()`, returns the request id to the client, and cancels
-    the request's calls when the client closes the connection.
+    the request's calls when the client closes the connection. If the server is `of_one_user`, it marks the requests
+    that came from this machine and through no proxy as this user's.
 
     Cancelling is not in the protocol before 2026-07-28, but without it the sources go on working for nobody: a response
     cannot be fetched later.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, of_one_user: bool = False) -> None:
         self._app = app
+        self._of_one_user = of_one_user
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         user, headers = scope.get("user"), Headers(scope=scope)
@@ -83,6 +85,8 @@ class CallerMiddleware:
             connection=headers.get("mcp-session-id", ""),
         )
 
+        is_users = self._of_one_user and caller.is_local and not is_forwarded(headers)
+        scope.setdefault("state", {})[ONE_USER] = is_users
         complete = False
 
         async def receive_until_gone() -> Message:

@@ -20,6 +20,21 @@ from deepcritical_mcp.config import Settings
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(:(?P<port>\d{1,5}))?")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_FORWARDED = frozenset(("forwarded", "via", "x-real-ip", "x-client-ip", "x-original-host", "true-client-ip"))
+
+
+def serves_one_user(settings: Settings, host: str, *, insecure: bool = False) -> bool:
+    """Whether everybody who reaches a server that listens on `host` is this machine's user: it asks for no
+    authentication, and nothing in its settings lets in other machines, a proxy, or pages of other origins."""
+    opened = insecure or settings.is_authenticated or settings.trusted_proxies
+    addresses = [urlsplit(url).netloc for url in (settings.public_url, *settings.cors_origins) if url]
+    named = all(map(_is_loopback_name, (*settings.allowed_hosts, *addresses)))
+    return named and not opened and listens_on_loopback_only(host)
+
+
+def is_forwarded(headers: Headers) -> bool:
+    """Whether a proxy or a tunnel passed the request on. Who adds such a header can only lose by it."""
+    return any(name in _FORWARDED or name.startswith(("x-forwarded-", "cf-")) for name in headers)
 
 
 class HostAndOriginCheck:
@@ -64,8 +79,7 @@ class HostAndOriginCheck:
         if "*" in self._origins or value.lower() in self._origins:
             return True
         scheme, _, host = value.partition("://")
-        match = _HOST.fullmatch(host)
-        return scheme in ("http", "https") and bool(match) and match["name"].strip("[]").lower() in _LOOPBACK_NAMES
+        return scheme in ("http", "https") and _is_loopback_name(host)
 
 
 def refusal(status: int, code: str, message: str, *, retry_after: float = 0) -> JSONResponse:
@@ -91,6 +105,11 @@ def listens_on_loopback_only(host: str) -> bool:
     except OSError:
         return False
     return all(is_loopback(str(address[0])) for *_, address in found)
+
+
+def _is_loopback_name(host: str) -> bool:
+    match = _HOST.fullmatch(host)
+    return bool(match) and match["name"].strip("[]").lower() in _LOOPBACK_NAMES
 
 
 def _matches(name: str, value: str, allowed: str) -> bool:

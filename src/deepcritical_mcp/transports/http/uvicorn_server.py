@@ -256,7 +256,7 @@ def run_http(
     listener = listen(host, port)
     name, number = listener.getsockname()[:2]
     url = f"http://[{name}]:{number}" if ":" in name else f"http://{name}:{number}"
-    application = HttpApplication(server, app, calls, settings.public_url or url)
+    application = HttpApplication(server, app, calls, url, insecure=insecure)
     for caller in weak_tokens(settings):
         logger.warning("the token of %s is short enough to be guessed; use 32 random characters", caller)
     path = SSE_PATH if transport == "sse" else MCP_PATH
@@ -298,7 +298,7 @@ def _check_exposure(settings: Settings, host: str, *, insecure: bool) -> None:
             "OAuth on a public interface needs DEEPCRITICAL_PUBLIC_URL: the address that clients use, for which tokens "
             "are issued."
         )
-    if not (settings.token_pairs or settings.oauth_issuer or insecure):
+    if not (settings.is_authenticated or insecure):
         raise ConfigurationError(
             f'host "{host}" is reachable from other machines, but no authentication is configured. Set '
             "DEEPCRITICAL_AUTH_TOKENS to name:token pairs (or set DEEPCRITICAL_OAUTH_ISSUER), or pass --insecure if a "

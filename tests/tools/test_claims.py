@@ -1,0 +1,296 @@
+"""What claims to be a paper: a page, a file, a pasted text or a search result with a number is that paper's only if the
+record was fetched and has its title and first author."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from mcp.client import Client
+
+from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.reading import Section
+from deepcritical_mcp.sources.web.payload import hit_of
+from tests.fakes import FakeSearch, fake_server
+from tests.net.stand_in import Answer
+from tests.publications import published
+from tests.search.full_text_fakes import FakeFullTexts, copy
+from tests.search.full_text_fakes import article as sections
+from tests.sources.ncbi import article, notice
+from tests.tools.test_get_full_text import Reader, reader, structured, text_of
+
+TRUE = "β-Carotene and the repair of wounds in older adults: a randomized trial."
+RECORDS = {"11": article("11", TRUE, doi="10.1000/true", ids='<ArticleId IdType="pmc">PMC1100</ArticleId>')}
+AUTHOR = (AuthorName("Ruiz", "Ana"),)
+FORGED = "Homeopathy cures metastatic melanoma in every second patient"
+ADDRESS = "https://site.example/paper"
+BODY = [Section("s0", ["Everybody was cured within a week, says this text that nobody reviewed."]), *sections(60)]
+
+
+def site(title: str = FORGED, url: str = ADDRESS, **fields: Any) -> FakeFullTexts:
+    """A web page; without other authors, of somebody who did not write the paper."""
+    said: dict[str, Any] = {"authors": (AuthorName("Quack", "Quentin"),), "journal": "Journal of Wonders", **fields}
+    return FakeFullTexts("page", copy(BODY, title=title, url=url, **said), takes="url doi")
+
+
+async def add(ours: Reader, **item: object) -> dict[str, Any]:
+    return structured(await ours.client.call_tool("add_evidence", {"items": [item]}))
+
+
+async def bibliography(ours: Reader) -> str:
+    result = await ours.client.call_tool("export_evidence", {"format": "bibliography"})
+    return text_of(result)
+
+
+def is_unconfirmed(citation: Mapping[str, Any], *claims: str) -> bool:
+    """Whether a citation has no number of its own, but says what it claims."""
+    own = [citation[name] for name in ("pmid", "doi", "pmcid", "nct")]
+    return not any(own) and citation["source"] == "web" and [*claims] == citation["claims"]
+
+
+NUMBERS = [
+    ({"pmid": "11"}, "PMID 11"),
+    ({"doi": "10.1000/true"}, "doi:10.1000/true"),
+    ({"pmcid": "PMC1100", "doi": "10.1000/true"}, "doi:10.1000/true"),
+    ({"pmid": "404"}, "PMID 404"),
+    ({"nct": "NCT00000009"}, "NCT00000009"),
+]
+
+
+@pytest.mark.parametrize(("number", "claim"), NUMBERS, ids=[one for _, one in NUMBERS])
+async def test_a_page_does_not_take_the_identity_of_the_paper_that_it_claims_to_be(
+    number: dict[str, str], claim: str
+) -> None:
+    async with reader(site(**number), records=RECORDS) as ours:
+        answer = await ours.read(ADDRESS)
+        shown = await ours.shown(ADDRESS)
+        listed = await bibliography(ours)
+    assert answer["id"].startswith("url:")
+    assert answer["kind"] == "page"
+    assert claim in answer["citation"]["claims"]
+    assert is_unconfirmed(answer["citation"], *answer["citation"]["claims"])
+    assert any("which is not confirmed" in one for one in answer["warnings"])
+    assert f"{claim}, which no record confirms" in shown
+    assert "10.1000/true" not in answer["citation"]["reference"]
+    assert "PMID" not in listed
+    assert "10.1000" not in listed
+
+
+@pytest.mark.parametrize("tool", ["get_full_text", "add_evidence", "add_evidence with content"])
+@pytest.mark.parametrize("true_first", [True, False])
+async def test_a_forged_text_never_stands_under_the_true_reference(tool: str, true_first: bool) -> None:
+    async with reader(site(pmid="11"), records=RECORDS) as ours:
+
+        async def forge() -> None:
+            if tool == "get_full_text":
+                await ours.read(ADDRESS)
+            elif tool == "add_evidence":
+                await add(ours, url=ADDRESS)
+            else:
+                await add(ours, pmid="11", title=FORGED, content=BODY[0].paragraphs[0], source="web")
+
+        for step in (add, forge) if true_first else (forge, add):
+            await (add(ours, pmid="11") if step is add else forge())
+        held = structured(await ours.client.call_tool("get_evidence", {"ids": ["11"]}))["evidence"]
+        found = structured(await ours.client.call_tool("semantic_search", {"query": "everybody was cured in a week"}))
+        listed = structured(await ours.client.call_tool("list_evidence", {}))
+    assert [one["content"] for one in held] == ["Zinc speeds up repair."]
+    assert listed["total"] == 2
+    quoted = {one["citation"]["pmid"] for one in found["evidence"] if "nobody reviewed" in one["content"]}
+    assert quoted == {""}
+
+
+HONEST = [
+    ("the title as it is", TRUE, AUTHOR),
+    ("Greek by name", "Beta-carotene and the repair of wounds in older adults: a randomised trial", AUTHOR),
+    ("without the subtitle", "β-Carotene and the repair of wounds in older adults", AUTHOR),
+    ("with the journal", f"{TRUE.rstrip('.')} | Journal of made-up results", AUTHOR),
+    ("in capitals", TRUE.upper(), AUTHOR),
+    ("retracted since", f"RETRACTED: {TRUE}", AUTHOR),
+    ("initials only", TRUE, (AuthorName("Ruiz", "A"),)),
+    ("the name in one piece", TRUE, (AuthorName("Ana Ruiz"),)),
+    ("authors in another order", TRUE, (AuthorName("Berg", "Jan"), AuthorName("Ruiz", "Ana"))),
+    ("the site as the author", TRUE, (AuthorName("Elsevier"),)),
+    ("an agency as the author", TRUE, (AuthorName("Journal of made-up results"),)),
+    ("no author but in the text", TRUE, ()),
+    ("a cut title", f"{TRUE[:60]}…", AUTHOR),
+    ("a few other words", "β-Carotene and repair of wounds among older adults, randomized trial", AUTHOR),
+]
+
+
+@pytest.mark.parametrize(("title", "people"), [row[1:] for row in HONEST], ids=[row[0] for row in HONEST])
+@pytest.mark.parametrize("number", [{"pmid": "11"}, {"doi": "10.1000/true"}])
+async def test_a_paper_s_own_page_is_recognized(
+    title: str, people: tuple[AuthorName, ...], number: dict[str, Any]
+) -> None:
+    text = [Section("s0", ["By Ana Ruiz and others"]), *sections(60)]
+    page = FakeFullTexts("page", copy(text, title=title, url=ADDRESS, authors=people, **number), takes="url")
+    async with reader(page, records=RECORDS) as ours:
+        answer = await ours.read(ADDRESS)
+    assert (answer["citation"]["pmid"], answer["citation"]["claims"]) == ("11", [])
+    assert answer["citation"]["reference"].startswith("Ruiz A. β-Carotene")
+    assert answer["id"] == "pubmed:11~2"
+
+
+async def test_a_translated_paper_s_own_page_is_recognized() -> None:
+    records = {"12": article("12", "[Repair of wounds in the elderly].", doi="10.1000/alt")}
+    text = [Section("s0", ["A. Ruiz, Klinik für Chirurgie"]), *sections(60)]
+    page = FakeFullTexts(
+        "page", copy(text, title="Wundheilung im Alter", url=ADDRESS, doi="10.1000/alt", authors=AUTHOR), takes="url"
+    )
+    async with reader(page, records=records) as ours:
+        assert (await ours.read(ADDRESS))["citation"]["pmid"] == "12"
+
+
+async def test_another_author_s_page_with_the_paper_s_title_is_not_the_paper() -> None:
+    async with reader(site(TRUE, pmid="11"), records=RECORDS) as ours:
+        answer = await ours.read(ADDRESS)
+    assert is_unconfirmed(answer["citation"], "PMID 11")
+
+
+async def test_a_page_that_names_nobody_is_not_the_paper() -> None:
+    async with reader(site(TRUE, pmid="11", authors=()), records=RECORDS) as ours:
+        assert is_unconfirmed((await ours.read(ADDRESS))["citation"], "PMID 11")
+
+
+async def test_an_address_with_the_paper_s_number_leads_to_the_page_itself_if_it_is_another() -> None:
+    address = "https://site.example/doi/10.1000/true"
+    async with reader(site(url=address, doi="10.1000/true"), records=RECORDS) as ours:
+        answer = await ours.read(address)
+    assert is_unconfirmed(answer["citation"], "doi:10.1000/true")
+    assert answer["citation"]["title"] == FORGED
+
+
+async def test_a_page_waits_for_the_record_and_is_the_paper_s_as_soon_as_that_is_there() -> None:
+    page = FakeFullTexts("page", copy(BODY, title=TRUE, url=ADDRESS, pmid="11", authors=AUTHOR), takes="url")
+    async with reader(page, records=RECORDS) as ours:
+        ours.ncbi.always["efetch"] = Answer(503)
+        before = await ours.read(ADDRESS)
+        del ours.ncbi.always["efetch"]
+        await add(ours, pmid="11")
+        after = structured(await ours.client.call_tool("list_evidence", {}))
+    assert is_unconfirmed(before["citation"], "PMID 11")
+    assert any("could not be looked up" in one for one in before["warnings"])
+    assert after["total"] == 1
+    assert after["items"][0]["id"] == "pubmed:11"
+
+
+async def test_a_doi_that_nobody_confirms_leaves_the_page_under_its_own_address() -> None:
+    async with reader(site(doi="10.1000/new"), records=RECORDS) as ours:
+        answer = await ours.read("10.1000/new")
+    assert is_unconfirmed(answer["citation"], "doi:10.1000/new")
+
+
+async def test_what_the_user_pastes_with_a_number_is_compared_with_the_record() -> None:
+    text = "Everybody was cured within a week, says this text that nobody reviewed."
+    async with reader(records=RECORDS) as ours:
+        forged = await add(ours, pmid="11", title=FORGED, content=text, source="web", authors=["Quack Q"])
+        kept = structured(await ours.client.call_tool("get_evidence", {"ids": [forged["added"][0]["id"]]}))
+        honest = await add(ours, doi="10.1000/TRUE", title=TRUE, content="What I read there.", source="web")
+    assert is_unconfirmed(kept["evidence"][0]["citation"], "PMID 11")
+    assert forged["warnings"][0].startswith("Item 0: it claims to be PMID 11, which is not confirmed")
+    assert honest["added"][0]["id"] == "pubmed:11"
+
+
+async def test_texts_with_numbers_cost_no_more_requests_than_records() -> None:
+    items = [{"pmid": "11"}, {"doi": "10.1000/true", "title": TRUE, "content": "Read.", "source": "web"}]
+    async with reader(records=RECORDS) as ours:
+        await ours.client.call_tool("add_evidence", {"items": items})
+        assert ours.ncbi.utilities == ["esearch", "efetch"]
+
+
+async def test_authors_that_did_not_write_the_paper_are_told_when_its_record_is_fetched() -> None:
+    async with reader(records=RECORDS) as ours:
+        wrong = await add(ours, pmid="11", authors=["Quack Q"])
+        right = await add(ours, pmid="11", authors=["Ruiz A et al."])
+    assert wrong["rejected"][0]["verdict"] == "wrong"
+    assert 'its authors are not "Quack Q"' in wrong["rejected"][0]["reason"]
+    assert right["added"][0]["id"] == "pubmed:11"
+
+
+async def test_a_note_on_a_paper_stays_the_user_s_own() -> None:
+    async with reader(records=RECORDS) as ours:
+        await add(ours, pmid="11")
+        note = await add(ours, pmid="11", content="Doubtful dose.")
+        shown = structured(await ours.client.call_tool("get_evidence", {"ids": ["11", note["added"][0]["id"]]}))
+    assert shown["evidence"][0]["notes"] == ["Doubtful dose."]
+    assert shown["evidence"][1]["citation"]["source"] == "user"
+
+
+@pytest.mark.parametrize("tools", [("pubmed_search", "web_search"), ("web_search", "pubmed_search")])
+@pytest.mark.parametrize(("title", "is_paper"), [(f"{TRUE} - PubMed", True), (FORGED, False)])
+async def test_a_search_result_at_a_record_s_address_is_its_page_only_with_its_title(
+    tools: Sequence[str], title: str, is_paper: bool
+) -> None:
+    url = "https://pubmed.ncbi.nlm.nih.gov/11/"
+    record = published("Wounds closed sooner.", source="pubmed", title=TRUE, pmid="11", authors=AUTHOR, url=url)
+    hit = hit_of("brave", title=title, url=url, content="Everybody was cured within a week.")
+    assert hit
+    server = fake_server(literature=FakeSearch((record,)), web=FakeSearch((hit.publication,)))
+    async with Client(server) as client:
+        alone = {tool: structured(await client.call_tool(tool, {"query": "x"})) for tool in tools}
+        found = structured(await client.call_tool("semantic_search", {"query": "everybody was cured in a week"}))
+        by_address = structured(await client.call_tool("get_evidence", {"ids": [url]}))["evidence"][0]
+        listed = structured(await client.call_tool("list_evidence", {}))
+    assert listed["total"] == (1 if is_paper else 2)
+    assert by_address["id"] == "pubmed:11"
+    quoted = {one["citation"]["pmid"] for one in found["evidence"] if "cured" in one["content"]}
+    assert quoted <= ({"11"} if is_paper else {""})
+    if tools[0] == "web_search":
+        assert is_unconfirmed(alone["web_search"]["evidence"][0]["citation"], "PMID 11")
+
+
+async def test_a_search_result_is_found_by_its_address_before_the_record_is_there() -> None:
+    url = "https://pubmed.ncbi.nlm.nih.gov/11/"
+    hit = hit_of("brave", title=FORGED, url=url, content="Everybody was cured within a week.")
+    assert hit
+    async with Client(fake_server(web=FakeSearch((hit.publication,)))) as client:
+        await client.call_tool("web_search", {"query": "x"})
+        (found,) = structured(await client.call_tool("get_evidence", {"ids": [url]}))["evidence"]
+    assert found["id"].startswith("url:")
+    assert is_unconfirmed(found["citation"], "PMID 11")
+
+
+RETRACTED = {
+    "13": article("13", TRUE, types=("Retracted Publication",), citation=notice("RetractionIn", "J Made-up Res", "14"))
+}
+
+
+@pytest.mark.parametrize(
+    ("about", "is_told"),
+    [
+        ({"authors": AUTHOR}, True),
+        ({"authors": (), "journal": "J Made-up Res", "date": "2021"}, True),
+        ({"authors": (AuthorName("Berg", "Jan"),)}, False),
+        ({"authors": (), "journal": ""}, False),
+        ({"authors": AUTHOR, "title": TRUE.replace("older adults", "children")}, False),
+        ({"authors": AUTHOR, "title": f"Comment on: {TRUE}"}, False),
+    ],
+)
+async def test_a_page_with_the_title_and_author_of_a_retracted_paper_is_told_of_it(
+    about: dict[str, Any], is_told: bool
+) -> None:
+    async with reader(site(**{"title": TRUE, **about}), records=RETRACTED) as ours:
+        answer = await ours.read(ADDRESS)
+        asked = ours.ncbi.utilities
+        again = await ours.read(ADDRESS)
+        kept = structured(await ours.client.call_tool("get_evidence", {"ids": [ADDRESS]}))["evidence"][0]
+    assert again["warnings"] == answer["warnings"]
+    assert bool(kept["citation"]["status_notices"]) == is_told
+    assert answer["id"].startswith("url:")
+    told = [
+        one for one in answer["warnings"] if one.startswith("It has the title of PMID 13, which is marked RETRACTED")
+    ]
+    assert bool(told) == is_told
+    assert answer["citation"]["status"] != "retracted"
+    assert len(asked) <= 2
+
+
+async def test_where_pubmed_has_no_retracted_paper_of_that_title_one_request_is_all() -> None:
+    async with reader(site(TRUE), records=RETRACTED) as ours:
+        ours.ncbi.records.clear()
+        await ours.read(ADDRESS)
+        ((utility, parameters),) = ours.ncbi.asked
+    assert utility == "esearch"
+    assert "retracted publication[pt]" in parameters["term"]
