@@ -250,8 +250,8 @@ def test_a_pipe_in_place_of_a_file_blocks_no_call(tmp_path: Path) -> None:
     os.mkfifo(data / "idle.json")
     with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(data)) as process:
         greet(process)
-        assert "unknown" in told(process, 2, "semantic_search", query="warts", session_id=session.stem)
-        assert "Zinc" in told(process, 3, "add_evidence", **NOTE, session_id="new")
+        assert "This session is damaged" in told(process, 2, "semantic_search", query="warts", session_id=session.stem)
+        assert "1 added" in told(process, 3, "add_evidence", **NOTE, session_id="new")
         assert "how much evidence it held is unknown" in told(process, 4, "clear_session", session_id=session.stem)
     assert not session.exists()
 

@@ -64,7 +64,7 @@ def old_info(folder: Path) -> SessionInfo:
     """What can be said of the session without opening its database. The time of its last use is not known."""
     row: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        read: object = json.loads((folder / "session.json").read_bytes()[:65_536])
+        read: object = json.loads(_beginning(folder / "session.json", 65_536))
         row = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
     title, created = row.get("title"), row.get("created")
     counts = [value if isinstance(value := row.get(name), int) and value >= 0 else -1 for name in ("items", "searches")]
@@ -107,7 +107,7 @@ def _read(folder: Path) -> OldSession:
     connection = sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)
     try:
         connection.execute("PRAGMA query_only = ON")
-        reading = _Reading(connection)
+        reading = _OldDatabase(connection)
         reading.is_whole = [*reading.rows("PRAGMA integrity_check(1)")] == [("ok",)]  # its index has the texts too
         found = [_records(reading, *place) for place in [*reading.rows(_COLLECTIONS)]]
         formats = {version for (version,) in reading.rows(_FORMATS)}
@@ -132,7 +132,7 @@ def _read(folder: Path) -> OldSession:
     return OldSession(old_info(folder), items, documents, reading.is_whole)
 
 
-class _Reading:
+class _OldDatabase:
     """Queries of a database, as far as it can be read."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -148,7 +148,7 @@ class _Reading:
             self.is_whole = False
 
 
-def _records(reading: _Reading, name: str, segment: str, topic: str) -> dict[str, dict[str, Any]]:
+def _records(reading: _OldDatabase, name: str, segment: str, topic: str) -> dict[str, dict[str, Any]]:
     """The metadata of a collection's records by id, with what the log has beyond it."""
     rows: dict[str, dict[str, Any]] = {}
     for id, key, value in reading.rows(_METADATA, segment):
@@ -167,5 +167,13 @@ def _records(reading: _Reading, name: str, segment: str, topic: str) -> dict[str
 def _owner(folder: Path) -> str:
     """The session's owner; "" without authentication, or if the file is missing, which a backup may drop if empty."""
     with contextlib.suppress(OSError):
-        return (folder / "used").read_bytes()[:256].decode("utf-8", "replace").strip()
+        return _beginning(folder / "used", 256).decode("utf-8", "replace").strip()
     return ""
+
+
+def _beginning(path: Path, size: int) -> bytes:
+    """What a file begins with; b"" if it is none, e.g. a pipe, or of another place. Raises OSError."""
+    if path.is_symlink() or not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(size)
