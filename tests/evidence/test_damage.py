@@ -190,6 +190,26 @@ async def test_damaged_times_expire_nothing(seed: int, kept: tuple[str, Kept], t
         assert await (await registry.restore(before.other_id, owner=owner)).count() == 3
 
 
+async def test_no_digit_of_the_times_that_is_another_one_deletes_anything(tmp_path: Path) -> None:
+    clock, file = Clock(), tmp_path / "idle.json"
+    async with registry_of(tmp_path, HashingModel(), clock) as registry:
+        store = await registry.open()
+        await store.add_evidence(ITEMS[:1])
+        await registry.drop(store.session_id)
+    async with registry_of(tmp_path, HashingModel(), clock) as registry:
+        await registry.sweep()
+    clock.now += 60
+    async with registry_of(tmp_path, HashingModel(), clock) as registry:
+        await registry.sweep()
+    whole = file.read_text()
+    for place in [at for at, one in enumerate(whole) if one in "0123456789.]"]:
+        for other in ("9", "e9"):
+            file.write_text(whole[:place] + other + whole[place + 1 :])
+            async with registry_of(tmp_path, HashingModel(), clock) as registry:
+                await registry.sweep()
+            assert (tmp_path / "trash" / f"{store.session_id}.sqlite3").exists(), place
+
+
 def test_of_damaged_cached_vectors_none_is_used_that_is_not_as_it_was(tmp_path: Path) -> None:
     vectors = {cache_key(str(n)): random.Random(n).randbytes(1_536) for n in range(30)}
     file = tmp_path / CACHE_FILE

@@ -294,8 +294,6 @@ class FolderBackend(Backend):
             if target.is_dir():
                 shutil.rmtree(target)
             self._idle.begin_anew(f"{place}/{path.name}")
-            with contextlib.suppress(DeepCriticalError):  # undoes what a killed process had not finished
-                SessionFile.open(path, patience=LISTING_PATIENCE).close()
             path.replace(target)
             if (journal := _journal(path)).exists():
                 journal.replace(_journal(target))
