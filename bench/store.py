@@ -31,7 +31,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import chromadb
-import chromadb.api.client
+import chromadb.api.shared_system_client
 import chromadb.config
 import numpy as np
 from numpy.typing import NDArray
@@ -304,7 +304,7 @@ def read_vectors(folder: Path, count: int) -> float:
     for start in range(0, count, 1_000):
         ids = [str(number) for number in range(start, min(start + 1_000, count))]
         filled.add(ids=ids, embeddings=np.random.default_rng(start).standard_normal((len(ids), 384), np.float32))
-    chromadb.api.client.SharedSystemClient.clear_system_cache()
+    chromadb.api.shared_system_client.SharedSystemClient.clear_system_cache()
     begun = time.process_time()
     collection = chromadb.PersistentClient(folder, settings).get_collection("bench", embedding_function=None)
     for start in range(0, collection.count(), 1_000):
