@@ -66,7 +66,7 @@ def run(place: str, pause: float) -> list[float]:
                 result = ask(server, number, "tools/call", {"name": "add_evidence", "arguments": call})
                 times.append(time.perf_counter() - began)
                 assert not result.get("isError"), result
-            kept = len(list(Path(home).glob("data/deepcritical-mcp/sessions/*/used")))
+            kept = len(list(Path(home).glob("data/deepcritical-mcp/sessions/*.sqlite3")))
             assert kept == (2 if place == "folder" else 0), kept
             server.stdin.close()
     return [1000 * one for one in times]

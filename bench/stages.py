@@ -75,11 +75,11 @@ STAGES: dict[str, tuple[str, ...]] = {
         f"{OURS}evidence.embedding.service:EmbeddingService._vectors",
         f"{OURS}evidence.embedding.service:EmbeddingService._find",
     ),
-    "Chroma": tuple(
+    "storage": tuple(
         f"{OURS}evidence.storage.{place}.{name}"
         for place, names in (
-            ("chroma_space:ChromaSpace", ("write", "extend", "rewrite", "remove_parts", "nearest", "vectors")),
-            ("in_memory:MemorySpace", ("_start", "rest", "read")),
+            ("sqlite_space:SqliteSpace", ("write", "extend", "rewrite", "remove_parts", "nearest", "vectors", "read")),
+            ("collection_index:CollectionIndex", ("_work",)),
         )
         for name in names
     ),

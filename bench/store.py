@@ -31,6 +31,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import chromadb
+import chromadb.api.shared_system_client
 import chromadb.config
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ from deepcritical_mcp.evidence.embedding.calibration import MINILM
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.folder_space import INDEX
+from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, Text
 from deepcritical_mcp.reading import Section, assembled
@@ -287,13 +288,25 @@ async def answer(settings: Settings, session_id: str, *, search: bool) -> float:
     return spent * 1_000
 
 
-def read_vectors(folder: Path, session_id: str) -> float:
-    """Milliseconds of processor time in which Chroma opens the same collection and reads its vectors."""
-    begun = time.process_time()
+def without_index(path: Path) -> int:
+    """Remove the kept index of a closed session; returns the number of its vectors."""
+    file = SessionFile.open(path)
+    file.delete("index", [""])
+    count = sum(int.from_bytes(row.value[:4]) for row in file.changed("vectors"))
+    file.close()
+    return count
+
+
+def read_vectors(folder: Path, count: int) -> float:
+    """Milliseconds of processor time in which Chroma opens a collection of as many vectors and reads them."""
     settings = chromadb.config.Settings(anonymized_telemetry=False)
-    collection = chromadb.PersistentClient(folder / "sessions" / session_id / "chroma", settings).get_collection(
-        session_id, embedding_function=None
-    )
+    filled = chromadb.PersistentClient(folder, settings).create_collection("bench", embedding_function=None)
+    for start in range(0, count, 1_000):
+        ids = [str(number) for number in range(start, min(start + 1_000, count))]
+        filled.add(ids=ids, embeddings=np.random.default_rng(start).standard_normal((len(ids), 384), np.float32))
+    chromadb.api.shared_system_client.SharedSystemClient.clear_system_cache()
+    begun = time.process_time()
+    collection = chromadb.PersistentClient(folder, settings).get_collection("bench", embedding_function=None)
     for start in range(0, collection.count(), 1_000):
         collection.get(include=["embeddings"], limit=1_000, offset=start)
     return (time.process_time() - begun) * 1_000
@@ -314,9 +327,9 @@ async def reopening(folder: Path, sizes: Sequence[int]) -> None:
             await registry.aclose()
             listed = [await answer(settings, store.session_id, search=False) for _ in range(3)]
             found = [await answer(settings, store.session_id, search=True) for _ in range(3)]
-            (place / "sessions" / store.session_id / INDEX).unlink(missing_ok=True)
+            count = without_index(place / "sessions" / f"{store.session_id}.sqlite3")
             anew = await answer(settings, store.session_id, search=True)
-            bare = read_vectors(place, store.session_id)
+            bare = read_vectors(place / "bare", count)
             lists, searches = map(statistics.median, (listed, found))
             print(
                 f"{name:>15}{size:9,}{lists:7.0f}{searches:8.0f}{anew:19.0f}{bare:13.0f}{searches / bare:7.2f}",

@@ -12,9 +12,10 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage import open_backend, session_file
 from deepcritical_mcp.export import read_jsonl
 from tests.cli.conftest import Command
+from tests.evidence.locker import locked
 from tests.publications import published
 
 NOTES = {"Warts and zinc": ["Zinc heals warts.", "Zinc is a metal."], "Warts and iron": ["Iron does not."]}
@@ -150,26 +151,18 @@ def test_a_session_is_also_exported_as_bibliography_table_and_search_log(session
 
 
 def test_advice_of_the_commands_is_for_the_shell(
-    kept: dict[str, str], sessions: Sessions, command: Command, tmp_path: Path
+    kept: dict[str, str], sessions: Sessions, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(session_file, "BUSY_SECONDS", 0.1)
     place = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
     lost = command("refresh", "nosuch", **place).stderr
     assert "deepcritical-mcp sessions lists" in lost
     assert "list_evidence" not in lost
 
-    async def while_open() -> str:
-        settings = Settings(data_dir=tmp_path / "data")
-        registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
-        await registry.get(kept["Warts and zinc"])
-        try:
-            listed = json.loads(sessions("--json")[1])
-            assert {row["title"]: row["is_open"] for row in listed} == {"Warts and zinc": True, "Warts and iron": False}
-            return sessions("export", "Warts and zinc")[2]
-        finally:
-            await registry.aclose()
-
-    busy = anyio.run(while_open)
-    assert "Close that, then try again." in busy
+    with locked(tmp_path / "data" / "sessions" / f"{kept['Warts and zinc']}.sqlite3"):
+        assert "Warts and iron" in sessions()[1], "the others are listed"
+        busy = sessions("export", kept["Warts and zinc"])[2]
+    assert "Try again when it has finished." in busy
     assert "session_id" not in busy
 
 

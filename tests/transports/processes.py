@@ -108,13 +108,13 @@ def hanging_source() -> Generator[tuple[str, threading.Event]]:
 
 HUNG_DISK = """
 import os, pathlib, time
-rename = os.rename
+replace = os.replace
 def hang(old, new, **options):
     if "trash" in str(new):
         pathlib.Path({mark!r}).touch()
         time.sleep(600)
-    rename(old, new, **options)
-os.rename = hang
+    replace(old, new, **options)
+os.replace = hang
 """
 
 

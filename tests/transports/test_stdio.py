@@ -213,9 +213,10 @@ def test_a_call_that_hangs_does_not_keep_the_process(tmp_path: Path, end: str) -
 NOTE = {"items": [{"content": "Zinc heals warts."}]}
 
 
-def written(data: Path) -> list[Path]:
-    """The folders of sessions in which something is kept: another one may be prepared."""
-    return [folder for folder in (data / "sessions").iterdir() if os.path.lexists(folder / "used")]
+def written(data: Path) -> Path:
+    """The file of the only session in which something is kept."""
+    [file] = data.glob("sessions/*.sqlite3")
+    return file
 
 
 @pytest.mark.parametrize("end", ["end of input", "signal"])
@@ -224,8 +225,8 @@ def test_a_blocked_thread_does_not_keep_the_process(tmp_path: Path, end: str) ->
     with server(tmp_path, **environment) as process:
         greet(process)
         told(process, 2, "add_evidence", **NOTE, session_id="new")
-        [session] = written(tmp_path / "data")
-        clearing = {"name": "clear_session", "arguments": {"session_id": session.name}}
+        session = written(tmp_path / "data")
+        clearing = {"name": "clear_session", "arguments": {"session_id": session.stem}}
         tell(process, {"id": 3, "method": "tools/call", "params": clearing})
         until(hangs.exists)
         assert process.stdin
@@ -242,20 +243,16 @@ def test_a_pipe_in_place_of_a_file_blocks_no_call(tmp_path: Path) -> None:
     with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(data)) as process:
         greet(process)
         told(process, 2, "add_evidence", **NOTE, session_id="new")
-        [session] = written(data)
-        (session / "used").unlink()
-        os.mkfifo(session / "used")
-        assert "Zinc heals warts" in told(process, 3, "semantic_search", query="warts", session_id=session.name)
-        assert "Deleted: 1 item" in told(process, 4, "clear_session", session_id=session.name)
-        assert not session.exists()
-        told(process, 5, "add_evidence", **NOTE, session_id="new")
-        [session] = written(data)
-    (session / "chroma" / "chroma.sqlite3").unlink()
-    os.mkfifo(session / "chroma" / "chroma.sqlite3")
+        session = written(data)
+    session.unlink()
+    os.mkfifo(session)
+    (data / "idle.json").unlink(missing_ok=True)
+    os.mkfifo(data / "idle.json")
     with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(data)) as process:
         greet(process)
-        assert "This session is damaged" in told(process, 2, "semantic_search", query="warts", session_id=session.name)
-        assert "how much evidence it held is unknown" in told(process, 3, "clear_session", session_id=session.name)
+        assert "This session is damaged" in told(process, 2, "semantic_search", query="warts", session_id=session.stem)
+        assert "1 added" in told(process, 3, "add_evidence", **NOTE, session_id="new")
+        assert "how much evidence it held is unknown" in told(process, 4, "clear_session", session_id=session.stem)
     assert not session.exists()
 
 
@@ -266,8 +263,7 @@ def test_a_session_whose_database_is_locked_does_not_hold_up_a_ping(tmp_path: Pa
     with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(tmp_path / "data")) as process:
         greet(process)
         told(process, 2, "add_evidence", **note)
-        session = next(tmp_path.glob("data/sessions/*/used")).parent  # not one that is only prepared
-        with locked(session / "chroma/chroma.sqlite3"):
+        with locked(written(tmp_path / "data")):
             other = {"items": [{"content": "Iron is taken up in the gut."}]}
             tell(process, {"id": 3, "method": "tools/call", "params": {"name": "add_evidence", "arguments": other}})
             tell(process, {"id": 4, "method": "ping"})
@@ -328,7 +324,7 @@ def test_sessions_are_kept_by_default_and_in_memory_if_asked_for(tmp_path: Path)
     with server(tmp_path, **home) as process:
         greet(process)
         told(process, 2, "add_evidence", **NOTE)
-        [session] = [used.parent for used in tmp_path.rglob("sessions/*/used")]
+        [session] = tmp_path.rglob("sessions/*.sqlite3")
     with server(tmp_path, **home) as process:  # the first one was killed
         greet(process)
-        assert "Zinc heals warts" in told(process, 2, "semantic_search", query="warts", session_id=session.name)
+        assert "Zinc heals warts" in told(process, 2, "semantic_search", query="warts", session_id=session.stem)

@@ -64,7 +64,7 @@ async def export_session(
 
     Raises:
         ConfigurationError: there is no such format, or it cannot do what is asked.
-        InvalidInputError: there is no such session, it is empty or open elsewhere, or the file exists and must not be
+        InvalidInputError: there is no such session, it is empty or locked, or the file exists and must not be
             overwritten.
     """
     if output is not None and not force and await anyio.Path(output).exists():
@@ -145,8 +145,10 @@ async def opened_session(registry: SessionRegistry, session: str) -> EvidenceSto
     found = await kept_session(registry, session)
     try:
         return await registry.get(found.session_id)
-    except SessionBusyError as error:
-        raise InvalidInputError(error.message) from None
+    except SessionBusyError:
+        raise InvalidInputError(
+            "Another program has locked the file of this session, which is safe. Try again when it has finished."
+        ) from None
 
 
 async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:

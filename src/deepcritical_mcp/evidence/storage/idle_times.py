@@ -51,6 +51,8 @@ class IdleTimes:
 
     def _read(self) -> tuple[float, dict[str, tuple[float, float]]]:
         try:
+            if not self._path.is_file():  # a pipe would be waited for
+                return float("inf"), {}
             file = cast("dict[str, Any]", json.loads(self._path.read_bytes()))
             if file["checksum"] != zlib.crc32(file["times"].encode()):
                 raise ValueError("damaged")

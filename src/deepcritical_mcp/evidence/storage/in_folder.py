@@ -24,7 +24,7 @@ from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.idle_times import IdleTimes
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, packed
 from deepcritical_mcp.evidence.storage.salvage import Salvaged, salvaged
-from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, SessionFile, failures
+from deepcritical_mcp.evidence.storage.session_file import NOTHING_LEFT, DamagedFileError, SessionFile, failures
 from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
 from deepcritical_mcp.evidence.storage.version_0_2 import OldSession, is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
@@ -254,10 +254,7 @@ class FolderBackend(Backend):
         """Put what can be read of a damaged file in its place, and a copy of the damaged one aside."""
         found = salvaged(path.read_bytes())
         if found.info is None and not found.rows:
-            raise EvidenceStoreError(
-                "This session is damaged: nothing of it can be read. Delete it with clear_session, and pass "
-                'session_id="new" to continue in a fresh one.'
-            )
+            raise EvidenceStoreError(NOTHING_LEFT)
         damage = _damage(found)
         logger.warning("session %s: %s", path.stem, damage)
         self._make_folders()
@@ -297,8 +294,6 @@ class FolderBackend(Backend):
             if target.is_dir():
                 shutil.rmtree(target)
             self._idle.begin_anew(f"{place}/{path.name}")
-            with contextlib.suppress(DeepCriticalError):  # undoes what a killed process had not finished
-                SessionFile.open(path, patience=LISTING_PATIENCE).close()
             path.replace(target)
             if (journal := _journal(path)).exists():
                 journal.replace(_journal(target))

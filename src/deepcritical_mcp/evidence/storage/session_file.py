@@ -33,6 +33,10 @@ PAGE = 200
 COUNTED: tuple[RowKind, ...] = ("item", "document")
 """The kinds whose rows are counted; the others can be made again."""
 DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
+NOTHING_LEFT = (
+    "This session is damaged: nothing of it can be read. Delete it with clear_session, and pass "
+    'session_id="new" to continue in a fresh one.'
+)
 
 _SCHEMA = """
 CREATE TABLE rows (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, change INTEGER NOT NULL,
@@ -129,12 +133,14 @@ class SessionFile:
         return file
 
     @classmethod
-    def open(cls, path: Path, *, patience: float = BUSY_SECONDS) -> Self:
+    def open(cls, path: Path, *, patience: float | None = None) -> Self:
         """The session in that file, of which only what it says of itself has been read; see `check`. `patience` are
         the seconds to wait for another process that is writing."""
         with failures("open the session"):
-            if not path.is_file() or path.is_symlink():
+            if not path.exists() or path.is_symlink():
                 raise SessionNotFoundError()
+            if not path.is_file():  # a pipe would be waited for
+                raise EvidenceStoreError(NOTHING_LEFT)
             connection = _connected(f"{path.absolute().as_uri()}?mode=rw", patience)
         try:
             file = cls(connection, SessionInfo("", ""))
@@ -372,10 +378,10 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "replace")  # what is damaged does not fit its checksum
 
 
-def _connected(address: str, patience: float = BUSY_SECONDS) -> sqlite3.Connection:
+def _connected(address: str, patience: float | None = None) -> sqlite3.Connection:
     connection = sqlite3.connect(
         address,
-        timeout=patience,
+        timeout=BUSY_SECONDS if patience is None else patience,
         isolation_level=None,
         check_same_thread=False,
         uri=address.startswith("file:"),

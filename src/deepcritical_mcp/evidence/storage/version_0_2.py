@@ -64,7 +64,7 @@ def old_info(folder: Path) -> SessionInfo:
     """What can be said of the session without opening its database. The time of its last use is not known."""
     row: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError, RecursionError):
-        read: object = json.loads((folder / "session.json").read_bytes()[:65_536])
+        read: object = json.loads(_beginning(folder / "session.json", 65_536))
         row = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
     title, created = row.get("title"), row.get("created")
     counts = [value if isinstance(value := row.get(name), int) and value >= 0 else -1 for name in ("items", "searches")]
@@ -167,5 +167,13 @@ def _records(reading: _OldDatabase, name: str, segment: str, topic: str) -> dict
 def _owner(folder: Path) -> str:
     """The session's owner; "" without authentication, or if the file is missing, which a backup may drop if empty."""
     with contextlib.suppress(OSError):
-        return (folder / "used").read_bytes()[:256].decode("utf-8", "replace").strip()
+        return _beginning(folder / "used", 256).decode("utf-8", "replace").strip()
     return ""
+
+
+def _beginning(path: Path, size: int) -> bytes:
+    """What a file begins with; b"" if it is none, e.g. a pipe, or of another place. Raises OSError."""
+    if path.is_symlink() or not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(size)
