@@ -115,7 +115,7 @@ class SessionRequiredError(SessionError, code="session_required"):
 
 
 class SessionBusyError(SessionError, code="session_busy", retryable=True):
-    """Another process has this session open."""
+    """Another process has locked this session, or has it open with an earlier version."""
 
 
 class SessionFullError(SessionError, code="session_full"):

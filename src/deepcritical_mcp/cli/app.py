@@ -215,8 +215,8 @@ def refresh(
 
     Exit code 2: a session is unknown or cannot be read, or the command failed.
 
-    Exit code 3: nothing is new so far, but a service was down, there was no time for everything, or another window has
-    a session open. Run it again.
+    Exit code 3: nothing is new so far, but a service was down, there was no time for everything, or another program had
+    locked a session. Run it again.
     """
     with error_boundary(debug=bool(ctx.obj), failed=USAGE_ERROR):
         from deepcritical_mcp.cli.refresh import refresh_sessions

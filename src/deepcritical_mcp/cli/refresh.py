@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 NOTHING_NEW, SOMETHING_NEW, FAILED, INCOMPLETE = 0, 1, 2, 3
-"""Exit codes, the last for nothing new so far, while a service was down, another window has a session open, or there
-was no time for everything."""
+"""Exit codes, the last for nothing new so far, while a service was down, another program had locked a session, or
+there was no time for everything."""
 _MAX_NAME = 60
 
 
@@ -63,8 +63,8 @@ async def _refresh_one(name: str, services: Services, *, web: bool, as_json: boo
         registry = services.sessions
         store = await registry.get((await kept_session(registry, name)).session_id)
         news = await gather_news(store, services.searches, services.witness, web=web)
-    except SessionBusyError:
-        _fail(name, "another window has this session open; refresh it there, or when that is closed.", as_json=as_json)
+    except SessionBusyError as error:
+        _fail(name, error.message, as_json=as_json)
         return INCOMPLETE
     except DeepCriticalError as error:
         _fail(name, error.message, as_json=as_json)
