@@ -92,9 +92,11 @@ async def test_a_forged_text_never_stands_under_the_true_reference(tool: str, tr
 
         for step in (add, forge) if true_first else (forge, add):
             await (add(ours, pmid="11") if step is add else forge())
+        warnings = (await add(ours, url=ADDRESS))["warnings"]
         held = structured(await ours.client.call_tool("get_evidence", {"ids": ["11"]}))["evidence"]
         found = structured(await ours.client.call_tool("semantic_search", {"query": "everybody was cured in a week"}))
         listed = structured(await ours.client.call_tool("list_evidence", {}))
+    assert not any(one.endswith("..") for one in warnings)
     assert [one["content"] for one in held] == ["Zinc speeds up repair."]
     assert listed["total"] == 2
     quoted = {one["citation"]["pmid"] for one in found["evidence"] if "nobody reviewed" in one["content"]}
