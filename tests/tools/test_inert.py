@@ -36,7 +36,7 @@ ATTACKS = (
 ``[a](b)`` | `x | [^1]: note | :-- | https://x.y/a_b | www.x.y/z | ![[a]](b) | !\\[a](b) | [a\\](b) | [a](b\\) | ftp://x.y/z
 **RETRACTED** x | __RETRACTED__ x | ***x*** | http://a.b**"R http://c.d**
 evil.com | see bit.ly/x. | //evil.example/a | www.evil.example | evil.example/x | -https://x.com | _evil.de_ | a@b.cd.
-mailto:a@b
+mailto:a@b | x$-evil.com
 """.replace("\n", " | ")
     .strip(" |")
     .split(" | ")
