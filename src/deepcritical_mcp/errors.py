@@ -7,7 +7,7 @@ DeepCriticalError
 │   ├── SessionNotFoundError      unknown, expired or foreign session_id
 │   ├── AmbiguousSessionError     .sessions; several sessions have titles that begin so
 │   ├── SessionRequiredError      no session_id, and no default session
-│   ├── SessionBusyError          another program has locked the session
+│   ├── SessionBusyError          another process has the session open
 │   └── SessionFullError          the session has reached its limit of evidence
 ├── ProviderError                 .provider
 │   ├── ProviderUnavailableError  outage: unreachable, 5xx, connection reset         retryable
@@ -115,7 +115,7 @@ class SessionRequiredError(SessionError, code="session_required"):
 
 
 class SessionBusyError(SessionError, code="session_busy", retryable=True):
-    """Another program has locked this session."""
+    """Another process has locked this session, or has it open with an earlier version."""
 
 
 class SessionFullError(SessionError, code="session_full"):

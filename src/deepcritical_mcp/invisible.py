@@ -32,9 +32,10 @@ _JOINING = (
 )
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _NEEDED = (
-    rf"(?<=[{_JOINING}])[\u200c\u200d](?=[\w{_JOINING}])|(?<=[\w{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
+    # U+200D also at the end of a word: the Persian abbreviation of the Hijri era
+    rf"(?<=[{_JOINING}])(?:\u200d|\u200c(?=[\w{_JOINING}]))|(?<=[\w{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
     # after a virama: forms of Malayalam, Bengali and Sinhala at the end of a word
-    r"|(?<=[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca])[\u200c\u200d]"
+    r"|(?<=[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca])\u200c"
     r"|(?<=[\u1820-\u18aa])[\u180b-\u180f]"
     rf"|(?<=[{_HAN}])[\ufe00-\ufe02\U000e0100-\U000e010f]"
     r"|(?<=[#*0-9])\ufe0f(?=\u20e3)"

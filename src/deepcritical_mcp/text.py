@@ -154,15 +154,16 @@ _TLD = r"""(?: com | org | net | edu | gov | biz | info | name | pro | web | xxx
 # No group is possessive, here or elsewhere: Python before 3.11.5 may then miss a match.
 _ACTIVE = re.compile(
     rf"""
-      (?<![a-z])(?:https?|ftp)://{_ADDRESS_PART}
+      (?<![a-z])(?:(?:https?|ftp)://|mailto:){_ADDRESS_PART}
     | (?<![^\W_])(?:www\.|(?<![:/])//(?=[^\W_])){_ADDRESS_PART}
     | (?<![\w.+-])[\w.+-]++@(?:[\w-]{{1,63}}+\.(?=[\w-]))+[\w-]{{1,63}}+
         (?<=[^\W\d_])                            # not an anchor, "pubmed:1~2@s3.2"
-    | (?<![^\W_])(?<![.:/@-])(?![0-9]\.[0-9]\.CO;2-)(?!ClinicalTrials\.gov(?![/?\#\w-]|[.:]\w))
+    | (?<![^\W_])(?<![.:/@])(?<!\w-)(?![0-9]\.[0-9]\.CO;2-)(?!ClinicalTrials\.gov(?![/?\#\w-]|[.:]\w))
         (?:[^\W_](?:[^\W_]|-){{0,62}}\.(?=[^\W_]))+{_TLD}(?![^\W_]|-|\.[^\W_])
     | [\\`]                                      # an escape, a code span
     | <(?=[A-Za-z/!?])                           # a tag, a comment, an autolink
     | &(?=\#?\w{{1,32}};)                          # a character
+    | (?<=\s)\#+$                                 # the end of a heading
     | !(?=\[) | (?<=\])[(\[:]                     # an image, a link, a reference, a definition
     | (?<![^\W_])_ | _(?![^\W_]) | ~~ | ~(?=[^\s~])[^~]*(?<=\S)~       # emphasis, strikethrough
     """,

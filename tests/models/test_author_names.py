@@ -14,6 +14,8 @@ from deepcritical_mcp.models import AuthorName, split_name, split_names
         ("Berg JA", AuthorName("Berg", "JA")),
         ("Berg J.-A.", AuthorName("Berg", "J.-A.")),
         ("van der Berg J Jr", AuthorName("van der Berg", "J", "Jr")),
+        ("Berg J A", AuthorName("Berg", "J A")),
+        ("van der Berg J. A. Jr", AuthorName("van der Berg", "J. A.", "Jr")),
         ("LI Q", AuthorName("LI", "Q")),
         ("Jan Berg", AuthorName("Berg", "Jan")),
         ("Martin Luther King Jr.", AuthorName("King", "Martin Luther", "Jr.")),

@@ -173,3 +173,10 @@ def test_a_list_of_names_in_one_text_is_a_list_with_a_note(name: str, written: o
     values, notes = read_arguments("t", {name: written}, {"properties": {name: WORDS}})
     assert values == {name: ["a.b", "c.d"]}
     assert f'as {name}=["a.b", "c.d"]' in notes[0]
+
+
+@pytest.mark.parametrize("name", ["tags", "fields", "servers"])
+def test_a_name_in_quotes_keeps_its_comma(name: str) -> None:
+    for written in ('"in vitro", "tumor, primary"', "in vitro; “tumor, primary”", ["in vitro", '"tumor, primary"']):
+        values, _ = read_arguments("t", {name: written}, {"properties": {name: WORDS}})
+        assert values == {name: ["in vitro", "tumor, primary"]}

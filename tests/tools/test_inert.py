@@ -36,6 +36,7 @@ ATTACKS = (
 ``[a](b)`` | `x | [^1]: note | :-- | https://x.y/a_b | www.x.y/z | ![[a]](b) | !\\[a](b) | [a\\](b) | [a](b\\) | ftp://x.y/z
 **RETRACTED** x | __RETRACTED__ x | ***x*** | http://a.b**"R http://c.d**
 evil.com | see bit.ly/x. | //evil.example/a | www.evil.example | evil.example/x | -https://x.com | _evil.de_ | a@b.cd.
+mailto:a@b | x$-evil.com
 """.replace("\n", " | ")
     .strip(" |")
     .split(" | ")
@@ -208,9 +209,12 @@ def test_a_quotation_is_the_source_s_text_as_it_is_read_and_as_it_is_copied(text
 
 
 @given(anything())
+@example("Vitamin C #")
 def test_a_line_is_the_source_s_text_as_it_is_read_and_as_it_is_copied(text: str) -> None:
     line = clean_line(text)
     assert line in inert(line)
+    heading = [token.content for token in PARSERS[0].parse(f"# 1. {inert(line)}") if token.type == "inline"]
+    assert heading == [f"1. {inert(line)}".rstrip()]
     for parser in PARSERS:
         assert shown(parser, f"# {inert(line)}") == line
         assert shown(parser, f"- {inert(line)}") == line

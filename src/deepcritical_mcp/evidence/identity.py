@@ -25,6 +25,7 @@ from deepcritical_mcp.evidence.titles import (
     begins_with,
     continues,
     identifies,
+    is_english,
     is_generic,
     is_notice,
     is_subtitle,
@@ -308,13 +309,13 @@ def names_author(claim: Identity, record: Identity) -> bool | None:
 
 
 def has_title_of(one: Identity, record: Identity) -> bool:
-    """Whether a description without a number has the title of a record, its first author or else its journal and year,
-    and nothing that speaks against it."""
+    """Whether a description without a number has the title of a record, and nothing that speaks against it: no other
+    author, nor, where it names none, another journal or year."""
     if not identifies(record.title) or not one.title or is_notice(one.title) or _titles_alike(one, record) == "other":
         return False
     is_author = names_author(one, record)
-    is_place = same_journal(one.journal, record.journal) is True and bool(one.date and record.date)
-    return is_author is True or (is_author is None and is_place and _dates_agree(one, record))
+    is_place = same_journal(one.journal, record.journal) is not False and _dates_agree(one, record)
+    return is_author is True or (is_author is None and is_place)
 
 
 def _has_title(claim: Identity, record: Identity, *, is_sure: bool) -> bool:
@@ -322,10 +323,11 @@ def _has_title(claim: Identity, record: Identity, *, is_sure: bool) -> bool:
     be missing, a few words may differ, and the title may be in another language."""
     if not record.title:
         return is_sure
+    # What is in English has the English title of a translated paper.
+    is_foreign = is_sure and record.shown_title[:1] == "[" and not is_english(claim.shown_title or claim.beginning)
     if not claim.title:
         texts = [claim.beginning, *claim.contents]
         is_copy = max(map(len, texts)) >= MIN_COMPARED and _contents_agree(claim, record) == "same"
-        is_foreign = is_sure and record.shown_title[:1] == "["
         return is_copy or is_foreign or any(begins_with(text, record.shown_title) for text in texts)
     if is_notice(claim.title) != is_notice(record.title):
         return False
@@ -333,7 +335,7 @@ def _has_title(claim: Identity, record: Identity, *, is_sure: bool) -> bool:
         return True
     if adds_a_site(claim.shown_title, record.title, (claim.journal, record.journal), is_sure):
         return True
-    if is_sure and (record.shown_title[:1] == "[" or is_translation(claim.shown_title, record.shown_title)):
+    if is_foreign or (is_sure and is_translation(claim.shown_title, record.shown_title)):
         return True
     short, long = sorted((claim, record), key=lambda one: len(one.title))
     rest = long.title[len(short.title) :]

@@ -183,6 +183,7 @@ class AuthorName(NamedTuple):
 
 
 _INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
+_INITIAL = re.compile(r"[A-Z]\.?")
 _SUFFIX = re.compile(r"(?:Jr|Sr)\.?|I{2,3}|IV|[2-4](?:nd|rd|th)")
 _ET_AL = re.compile(r"[\s,;]{1,3}et al\.?$", re.IGNORECASE)
 _DEGREE = re.compile(r"(?:M\.?D|Ph\.?D|M\.?Sc|B\.?Sc|M\.?P\.?H|R\.?N|Dr\.?P\.?H)\.?", re.IGNORECASE)
@@ -217,8 +218,8 @@ def is_collective(name: AuthorName) -> bool:
 def split_name(name: str) -> AuthorName:
     """The parts of a name that is only known as a whole.
 
-    "Berg, Jan", "Berg JA", "Jan Berg" and "Berg Jan" are split. An organization's name stays whole as the family name,
-    and so does anything that could be one ("Novo Nordisk").
+    "Berg, Jan", "Berg JA", "Berg J A", "Jan Berg" and "Berg Jan" are split. An organization's name stays whole as the
+    family name, and so does anything that could be one ("Novo Nordisk").
     """
     whole, words = AuthorName(name), name.split()
     if _COLLECTIVE.search(name):
@@ -227,7 +228,8 @@ def split_name(name: str) -> AuthorName:
         return _split_at_commas([part.strip() for part in name.split(",")]) or whole
     suffix = words.pop() if len(words) > 2 and _SUFFIX.fullmatch(words[-1]) else ""
     if len(words) > 1 and _INITIALS.fullmatch(words[-1]) and (not name.isupper() or len(words[-1]) == 1):
-        return AuthorName(" ".join(words[:-1]), words[-1], suffix)
+        at = next(at for at in range(len(words) - 1, 0, -1) if at == 1 or not _INITIAL.fullmatch(words[at - 1]))
+        return AuthorName(" ".join(words[:at]), " ".join(words[at:]), suffix)
     if not (2 <= len(words) <= 3 and words[-1][:1].isupper() and all(map(_CAPITALIZED.fullmatch, words))):
         return whole
     first, last = (words[at].lower() in _GIVEN_NAMES for at in (0, -1))

@@ -112,8 +112,8 @@ class ReferenceFinder:
         return [by_reference[one] for one in references]
 
     async def retracted_namesakes(self, page: Identity, seconds: float) -> list[StatusNotice]:
-        """Notices of retracted papers with the title and the first author of a page. Costs one request, and another one
-        if PubMed has retracted papers with such a title; an outage says nothing."""
+        """Notices of retracted papers with the title of a page, where nothing speaks against it. Costs one request, and
+        another one if PubMed has retracted papers with such a title; an outage says nothing."""
         words = " ".join(page.title)
         query = _title_query(read_reference(page.shown_title)) if identifies(page.title) else ""
         found: Sequence[Publication] = ()

@@ -108,7 +108,7 @@ async def add_evidence(
         for index, one in found.items()
         if index in texts and one.publication is None
     ]
-    warnings += [f"Item {index}: {one.remark}." for index, one in found.items() if one.remark]
+    warnings += [f"Item {index}: {one.remark.rstrip('.')}." for index, one in found.items() if one.remark]
     if claimed := [index for index, one in publications.items() if one.source == "pubmed" and index not in records]:
         pubmed = (await application(ctx).services()).searches.get("pubmed")
         claims = [(publications[index].pmid, publications[index]) for index in claimed]

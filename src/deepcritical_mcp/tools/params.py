@@ -47,7 +47,7 @@ _MARK_WORDS = {
     "decided": ("screened", "reviewed", "marked"),
     "undecided": ("unscreened", "not screened", "not decided", "unmarked", "pending"),
 }
-_NEXT_ID = r"(?=\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4})"
+_NEXT_ID = r"(?=[\"']?(?:\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4}))"
 _ID_SEPARATOR = re.compile(rf" ?[,;|] | ?[,;|]{_NEXT_ID}| (?:and )?{_NEXT_ID}", re.IGNORECASE)
 _ID_LABEL = re.compile(
     r"(?<![^\s,;|\"'(\[])(?:(pmid|pubmed|doi)(?: ?[:=] ?| (?=\d))|(?:evidence )?ids? ?[:=] ?)", re.IGNORECASE

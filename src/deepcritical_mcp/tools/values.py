@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import cast
 
 from deepcritical_mcp import dates
@@ -86,6 +87,7 @@ ONE_STATUS = (
 _MOST = frozenset({"all", "max", "maximum", "unlimited"})
 _ENUM_SEPARATOR = re.compile(r"[|;]|/(?!(?<=\bn/)a\b)|,(?! ?not (?!yet)) ?| (?:or|and) ", re.IGNORECASE)
 """Between words of an enum in one text; not within "active, not recruiting" and "n/a"."""
+_QUOTED = re.compile('["“”]([^"“”]*)["“”]').split
 _NAMES_BETWEEN = {
     "tags": re.compile("[,;|\n]"),
     **dict.fromkeys(("fields", "servers"), re.compile("[,;|\n]| and | or ", re.IGNORECASE)),
@@ -250,7 +252,9 @@ def _items(name: str, value: object, schema: Schema) -> list[object]:
     if name == "ids":
         return [] if value.strip("\"'[]() ").casefold() in ("*", "all") else [*map(evidence_id, id_parts(value))]
     if name in _NAMES_BETWEEN:
-        return [one.strip() for one in _NAMES_BETWEEN[name].split(value) if one.strip()]
+        # What stands between double quotes is one name.
+        split = [_NAMES_BETWEEN[name].split(part) if at % 2 == 0 else [part] for at, part in enumerate(_QUOTED(value))]
+        return [one.strip() for one in chain.from_iterable(split) if one.strip()]
     return [_READERS[name](name, value) if name in _READERS else value]
 
 
