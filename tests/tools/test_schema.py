@@ -13,6 +13,7 @@ from mcp.client import Client
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import Profile
+from deepcritical_mcp.tools.arguments import read_arguments
 
 FIVE = {"pubmed_search", "web_search", "expand_queries", "semantic_search", "add_evidence"}
 
@@ -112,3 +113,20 @@ async def test_the_converters_of_other_vendors_take_every_schema(profile: Profil
             assert isinstance(node["type"], str)
             assert set(node) <= STRICT
             assert all(isinstance(word, str) and word.strip() for word in node.get("enum", ()))
+
+
+async def test_what_is_empty_or_says_that_nothing_is_wished_is_not_given_for_any_argument(
+    tools: list[dict[str, Any]],
+) -> None:
+    for tool in tools:
+        if tool["annotations"]["destructiveHint"]:
+            continue  # read to the letter
+        schema = tool["inputSchema"]
+        required = {name: "kept" for name in schema.get("required", ()) if name not in ("items", "format")}
+        for name in schema["properties"].keys() - set(schema.get("required", ())):
+            kind = schema["properties"][name]
+            words = kind.get("enum") or kind.get("items", {}).get("enum") or kind["type"] not in ("string", "array")
+            empty: tuple[object, ...] = (None, "", " ", [], {})
+            for nothing in (*empty, *(("any", "Unspecified", "unchanged") if words else ())):
+                read = read_arguments(tool["name"], {**required, name: nothing}, schema)[0].get(name)
+                assert read in (None, kind["default"]), (tool["name"], name, nothing)

@@ -19,6 +19,7 @@ ODD_MESSAGES: dict[str, tuple[str | bytes, object]] = {
     "nested 100,000 deep, id at the end": (DEEP % f"{'[' * 100_000}{']' * 100_000}", 5),
     "too long": (CALL % f'"{"x" * 9_000_000}"', 5),
     "too long, id at the end": (DEEP % f'"{"x" * 9_000_000}"', 5),
+    "too long, with a byte order mark": (b"\xef\xbb\xbf" + (CALL % f'"{"x" * 9_000_000}"').encode(), 5),
     "too many values": (CALL % f"[{'[],' * 300_000}[]]", 5),
     "not a number, infinity": (CALL % "[NaN, Infinity, -Infinity, 1e999]", 5),
     "huge number": (CALL % f"1{'0' * 5_000}", 5),

@@ -104,7 +104,7 @@ class _Reading:
                 return self._set_period(name, value, ends)
             return self._set(name, value, name, value)
         own = argument_named(name, known.keys())
-        if is_nothing(value, known.get(own)) or value in ([], {}):
+        if is_nothing(value, known.get(own)):
             return True
         is_on = _SWITCH_WORDS.get(str(value).strip().lower())
         # For other tools, and as a number, "results" is how many.

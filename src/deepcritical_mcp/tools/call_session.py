@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,9 @@ SSE_MESSAGES_PATH = "/messages"
 CALLER_KEY = "caller:"
 ONE_USER = "one_user"
 """The member of an HTTP request's state that says whether only this machine's user can have sent it."""
+STRANGER = "(through a proxy)"
+"""The owner of what callers open through a proxy on a server that is otherwise this machine's user's alone."""
+is_stranger: ContextVar[bool] = ContextVar("is_stranger", default=False)
 MAX_TITLE_NOTED = 60
 BESIDE = "Calls without session_id continue another session."
 MAX_FOUND_BY = 3
@@ -208,7 +212,7 @@ def _unknown_id(registry: SessionRegistry) -> SessionNotFoundError:
 def finds_titles(ctx: ToolContext) -> bool:
     """Whether it is known whose sessions the caller may see: on stdio, of authenticated callers, and where a server
     without authentication is this machine's user's alone."""
-    return ctx.request_context.request is None or bool(caller()) or _is_users(ctx)
+    return ctx.request_context.request is None or get_access_token() is not None or _is_users(ctx)
 
 
 async def own_sessions(ctx: ToolContext) -> list[KeptSession]:
@@ -285,9 +289,10 @@ def progress_of(ctx: ToolContext) -> Progress:
 
 
 def caller() -> str:
-    """The name of the authenticated caller; "" without authentication."""
+    """The name of the authenticated caller, whose sessions are found by nobody else; without authentication "", or
+    `STRANGER`."""
     token = get_access_token()
-    return caller_of(token) if token else ""
+    return caller_of(token) if token else STRANGER if is_stranger.get() else ""
 
 
 def caller_of(token: AccessToken) -> str:
@@ -306,7 +311,7 @@ def _default_key(ctx: ToolContext) -> str:
     if ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
         header = request.headers.get("mcp-session-id", "")
         return f"http:{header}" if header else ""
-    return f"{CALLER_KEY}{caller()}" if caller() or _is_users(ctx) else ""
+    return f"{CALLER_KEY}{caller()}" if get_access_token() or _is_users(ctx) else ""
 
 
 def _is_users(ctx: ToolContext) -> bool:

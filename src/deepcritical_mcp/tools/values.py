@@ -70,6 +70,8 @@ _NO_WORD = {
 _DECIDING = ("decision", "include", "reason", "tags")
 """Fields of an item that say something about evidence that is kept under its id."""
 _NOTHING = frozenset({"null", "none", "undefined", "nil", "n/a", "*"})
+_BARE = ("integer", "number", "boolean")
+_NO_WISH = frozenset({"any", "unchanged", "unspecified", "not given", "not specified"})
 _CURRENT_SESSION = frozenset({"current", "default", "string", "id", "active", "same", "auto", ""})
 _NEW_SESSION = frozenset({"new", "create", "createnew", "startnew", "anew"})
 _QUOTES = " \"'`“”„‘’«»"
@@ -131,12 +133,15 @@ def coerced(value: object, schema: Schema) -> object:
 
 
 def is_nothing(value: object, schema: Schema | None = None) -> bool:
-    """Whether a value for an optional argument means that it is not given; not if it is a word of its own ("n/a")."""
-    words = (schema or {}).get("enum") or (schema or {}).get("items", {}).get("enum", ())
+    """Whether a value for an optional argument means that it is not given; not if it is a word of its own ("n/a"), or
+    if there could be such a text ("any")."""
+    kind = schema or {}
+    words = kind.get("enum") or kind.get("items", {}).get("enum", ())
     if isinstance(value, str) and value.strip():
         text = value.strip().casefold()
-        return text in _NOTHING and text.replace("/", "") not in words
-    return value is None or isinstance(value, str)
+        is_word = text in _NOTHING or (text in _NO_WISH and (words or kind.get("type") in _BARE))
+        return bool(is_word) and text.replace("/", "") not in words
+    return value is None or value in ([], {}) or isinstance(value, str)
 
 
 def is_url(text: str) -> bool:
@@ -277,7 +282,9 @@ def _object(value: object, schema: Schema) -> object:
             own, field = found
         own, field = _by_kind(own, field, kinds.keys() - fields.keys() - ours.keys(), is_named=name == own)
         if own and own not in ours:
-            ours |= {} if is_nothing(field) and own != "content" else {own: understood(own, field, kinds[own])}
+            ours |= (
+                {} if is_nothing(field, kinds[own]) and own != "content" else {own: understood(own, field, kinds[own])}
+            )
         else:
             ours[name] = field
     return ours

@@ -79,6 +79,7 @@ def has_too_many_values(raw: bytes) -> bool:
 
 def unread(start: bytes, end: bytes, problem: str) -> UnusableMessageError:
     """The error for a message that is too large to be read, from its first and last bytes."""
+    start = start.removeprefix(codecs.BOM_UTF8)
     found = _ID_AT_START.match(start[:_END_LENGTH]) or _ID_AT_END.search(end[-_END_LENGTH:])
     return UnusableMessageError([_error(json.loads(found[1]) if found else None, problem)])
 

@@ -306,6 +306,25 @@ async def test_what_a_proxy_passes_on_is_not_taken_for_this_machines_user(servin
                 assert answer.json()["result"]["structuredContent"]["error"]["code"] == "session_required"
 
 
+async def test_what_a_stranger_opens_through_a_proxy_is_none_of_the_users_sessions(serving: Serving) -> None:
+    """The user who named it by its title, or wanted to open one, was led into a session whose id the stranger knows."""
+
+    async with serving() as server, server.client("http", MODERN) as user, server.http() as stranger:
+
+        async def answer(tool: str, **arguments: Any) -> dict[str, Any]:
+            headers = {**modern_headers(tool), "x-forwarded-for": "192.0.2.1"}
+            posted = await stranger.post("/mcp", headers=headers, json=modern_call(tool, arguments))
+            return posted.json()["result"]["structuredContent"]
+
+        items = [{"content": "Zinc heals"}]
+        bait = (await answer("add_evidence", items=items, session_id="new: zinc"))["session_id"]
+        named = await user.call_tool("add_evidence", {"items": items, "session_id": "zinc"})
+        assert error(named)["code"] == "session_not_found"
+        assert (await add(user, session_id="new: zinc"))["session_id"] != bait
+        assert bait not in (await user.call_tool("list_sessions", {})).model_dump_json()
+        assert (await answer("list_evidence", session_id=bait))["total"] == 1
+
+
 async def test_on_loopback_all_clients_of_the_modern_protocol_share_one_default_session(serving: Serving) -> None:
     async with serving() as server, server.client("http", MODERN) as one, server.client("http", MODERN) as two:
         first, second = await add(one), await add(two, "Aspirin thins the blood")

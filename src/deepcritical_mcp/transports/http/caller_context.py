@@ -12,7 +12,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deepcritical_mcp.tools.call_session import ONE_USER, caller_of
+from deepcritical_mcp.tools.call_session import ONE_USER, caller_of, is_stranger
 from deepcritical_mcp.transports.http.security import is_forwarded, is_loopback
 
 _OVERLOAD_RETRY_AFTER = "30"  # seconds
@@ -106,11 +106,12 @@ class CallerMiddleware:
                     answered.setdefault("retry-after", _OVERLOAD_RETRY_AFTER)
             await send(message)
 
-        token = _current.set(caller)
+        token, stranger = _current.set(caller), is_stranger.set(self._of_one_user and not is_users)
         try:
             await self._app(scope, receive_until_gone, send_with_id)
         finally:
             _current.reset(token)
+            is_stranger.reset(stranger)
 
 
 def client_address(scope: Scope) -> str:
