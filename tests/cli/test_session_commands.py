@@ -162,15 +162,11 @@ def test_advice_of_the_commands_is_for_the_shell(
         registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
         await registry.get(kept["Warts and zinc"])
         try:
-            listed = json.loads(sessions("--json")[1])
-            assert {row["title"]: row["is_open"] for row in listed} == {"Warts and zinc": True, "Warts and iron": False}
-            return sessions("export", "Warts and zinc")[2]
+            return sessions("export", "Warts and zinc")[1]
         finally:
             await registry.aclose()
 
-    busy = anyio.run(while_open)
-    assert "Close that, then try again." in busy
-    assert "session_id" not in busy
+    assert "Zinc heals warts" in anyio.run(while_open)
 
 
 @pytest.mark.usefixtures("kept")

@@ -242,23 +242,19 @@ async def test_an_empty_list_of_ids_is_no_obstacle_to_undoing_a_deletion(tmp_pat
         assert (await call(client, "clear_session", session_id=session, ids=[], undo=True))["undone"]
 
 
-async def test_what_is_open_in_another_window_is_listed_as_such(tmp_path: Path) -> None:
+async def test_a_window_brings_back_what_another_one_has_deleted(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client, client_of(tmp_path) as other:
-        await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
-        free = (await call(client, "add_evidence", items=NOTE, session_id="new: iron"))["session_id"]
-        await call(other, "add_evidence", items=NOTE, session_id="new: copper")
-        own = await call(client, "list_sessions")
-        listed = (await client.call_tool("list_sessions", {})).content
-        only = await call(client, "list_sessions", query="copper")
-    assert {one["title"]: one["open_elsewhere"] for one in own["sessions"]} == {
-        "zinc": False,
-        "iron": False,
-        "copper": True,
-    }
-    assert f'session_id="{free}" shows what it has' in own["next_step"]
-    assert getattr(listed[0], "text", "").count("UTC, kept until") == 3
-    assert getattr(listed[0], "text", "").count(", open in another window\n") == 1
-    assert only["next_step"] == "What is open in another window can be continued here once that is closed."
+        session = (await call(client, "add_evidence", items=NOTE, session_id="new: zinc"))["session_id"]
+        assert (await call(other, "list_evidence", session_id=session))["total"] == 1
+        await call(client, "clear_session", session_id=session)
+        gone = await refusal(other, "list_evidence", session_id=session)
+        assert "clear_session with undo=true" in gone["message"]
+        await call(client, "clear_session", session_id=session, undo=True)
+        assert (await call(other, "list_evidence", session_id=session))["total"] == 1
+        await call(client, "clear_session", session_id=session)
+        assert (await call(other, "clear_session", session_id=session, undo=True))["removed"] == 1
+        for one in (client, other):
+            assert (await call(one, "list_evidence", session_id=session))["total"] == 1
 
 
 async def test_an_empty_session_is_given_no_date(tmp_path: Path) -> None:
