@@ -229,6 +229,40 @@ async def test_a_copy_that_is_taken_while_a_session_is_written_has_all_that_was_
             assert {one.session_id for one in await registry.sessions()} == original.kept
 
 
+@pytest.mark.parametrize("action", ["repaired", "deleted"])
+@pytest.mark.anyio
+async def test_what_another_window_writes_until_a_session_is_taken_from_it_is_there(
+    action: str, original: Original, tmp_path: Path, clock: Clock
+) -> None:
+    session_id = min(one for one in original.kept if (original.folder / "sessions" / f"{one}.sqlite3").exists())
+    for number in range(5):
+        folder = tmp_path / str(number)
+        shutil.copytree(original.folder, folder)
+        command = [sys.executable, "-c", WRITING, str(folder), session_id]
+        with subprocess.Popen(  # noqa: ASYNC220
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=RUN["cwd"]
+        ) as writer:
+            assert writer.stdout
+            known = IDS | {writer.stdout.readline().strip() for _ in range(3)}
+            if action == "repaired":
+                with (folder / "sessions" / f"{session_id}.sqlite3").open("r+b") as file:
+                    file.seek(file.read().index(b"Zinc in case 7. Zinc"))
+                    file.write(b"Lead")
+            async with registry_of(folder, clock) as registry:
+                store = await registry.get(session_id)
+                if action == "deleted":
+                    await store.count()
+                    await registry.drop(session_id)
+                    await registry.restore(session_id)
+            writer.kill()
+            known |= {line.strip() for line in writer.stdout}
+        async with registry_of(folder, clock) as registry:
+            store = await registry.get(session_id)
+            missing = known - set(await store.ids())
+            assert missing <= ({"pubmed:7"} if action == "repaired" else set())  # the writer may have written it anew
+            assert len(missing) <= named_as_lost(store.warnings), store.warnings
+
+
 CRASHING = """
 import os, signal, sys
 from pathlib import Path

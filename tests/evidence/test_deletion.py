@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import sqlite3
@@ -108,6 +109,45 @@ async def test_what_is_removed_from_a_session_is_not_left_in_its_file(registries
     await store.remove(["pubmed:77"])
     await store.keep_document("removed", "[]")  # as after a day
     assert traces(tmp_path, "uokkaine") == []
+
+
+async def test_after_a_day_a_removed_record_is_forgotten_when_its_session_is_opened(
+    registries: Registries, tmp_path: Path
+) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    store = await registry.get(await kept(registry))
+    await store.add_evidence([piece("Quokkaine does not.", "Other", pmid="77")])
+    await store.remove(["pubmed:77"])
+    removed = json.loads(await store.document("removed"))
+    yesterday = [{**row, "at": row["at"] - 25 * HOUR * 1_000} for row in removed]
+    await store.keep_document("removed", json.dumps(yesterday))
+    assert traces(tmp_path, "uokkaine")
+    assert await (await registries(Settings(data_dir=tmp_path)).get(store.session_id)).count() == 10
+    assert traces(tmp_path, "uokkaine") == []
+
+
+async def test_what_another_window_has_deleted_stops_no_other_call(
+    registries: Registries, tmp_path: Path, clock: Clock
+) -> None:
+    first, second = (
+        SessionRegistry(s, HashingModel(), open_backend(s), clock=clock) for s in [Settings(data_dir=tmp_path)] * 2
+    )
+    session_id, other = await kept(first), await kept(second)
+    await (await second.get(session_id)).count()
+    clock.now += 10
+    await second.get(session_id)  # this use is recorded when it is closed
+    await first.drop(session_id)
+    clock.now += 91 * DAY
+    assert await (await second.get(other)).count() == 10
+    assert await (await first.restore(session_id)).count() == 10
+    await (await second.get(session_id)).count()
+    await first.drop(session_id)
+    assert await (await second.restore(session_id)).count() == 10
+    clock.now += 10
+    await second.get(session_id)
+    await first.drop(session_id)
+    await second.aclose()
+    await first.aclose()
 
 
 async def test_where_nothing_is_kept_nothing_can_be_restored(registries: Registries) -> None:
@@ -284,6 +324,24 @@ async def test_a_clock_that_is_wrong_once_expires_nothing(registries: Registries
     await later.drop(deleted)
     await sweep_for(registries, tmp_path, clock, -365 * DAY)
     assert await (await later.restore(deleted)).count() == 10
+
+
+@pytest.mark.parametrize("years", [1, -1])
+async def test_a_clock_that_is_wrong_again_and_again_expires_nothing(
+    registries: Registries, tmp_path: Path, clock: Clock, years: int
+) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    session_id = await kept(registry)
+    await registry.aclose()
+    for _ in range(20):
+        clock.now += years * 365 * DAY
+        await sweep_for(registries, tmp_path, clock, HOUR)
+        clock.now -= years * 365 * DAY
+        await sweep_for(registries, tmp_path, clock, HOUR)
+    clock.now += 365 * DAY
+    later = registries(Settings(data_dir=tmp_path))
+    await later.sweep()
+    assert [one.session_id for one in await later.sessions()] == [session_id]
 
 
 async def test_what_nobody_uses_for_its_time_can_be_taken_back_for_a_month(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -140,3 +141,28 @@ async def test_of_a_damaged_folder_of_0_2_what_can_be_read_is_kept_and_the_rest_
     assert await (await registry.open()).count() == 0
     await registry.drop(folder.name)
     assert await registry.sessions() == []
+
+
+async def test_an_earlier_state_of_0_2_that_is_there_too_neither_outlives_its_session_nor_takes_its_place(
+    registries: Registries, tmp_path: Path, clock: Clock
+) -> None:
+    """As a process leaves it that is killed while it upgrades, or a merged backup."""
+    folder = kept_by_0_2(tmp_path, ITEMS)
+    shutil.copytree(folder, tmp_path / "backup")
+    registry = registries(Settings(data_dir=tmp_path))
+    await (await registry.get(folder.name)).add_evidence([piece("Manganese.", "Manganese", pmid="5")])
+    shutil.copytree(tmp_path / "backup", folder)
+
+    await registry.drop(folder.name)
+
+    assert await registry.sessions() == []
+    with pytest.raises(SessionNotFoundError):
+        await registry.get(folder.name)
+    assert await (await registry.restore(folder.name)).count() == len(ITEMS) + 1
+    await registry.aclose()
+    shutil.copytree(tmp_path / "backup", folder)
+    for _ in range(14):
+        await sweep_for(registries, tmp_path, clock, 6.9 * DAY)
+    later = registries(Settings(data_dir=tmp_path))
+    assert await later.sessions() == []
+    assert await (await later.restore(folder.name)).count() == len(ITEMS) + 1

@@ -252,6 +252,21 @@ async def test_two_windows_continue_the_same_session(tmp_path: Path) -> None:
         assert (one["title"], one["evidence"]) == ("zinc", 2)
 
 
+async def test_a_window_brings_back_what_another_one_has_deleted(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client, client_of(tmp_path) as other:
+        session = (await call(client, "add_evidence", items=NOTE, session_id="new: zinc"))["session_id"]
+        assert (await call(other, "list_evidence", session_id=session))["total"] == 1
+        await call(client, "clear_session", session_id=session)
+        gone = await refusal(other, "list_evidence", session_id=session)
+        assert "clear_session with undo=true" in gone["message"]
+        await call(client, "clear_session", session_id=session, undo=True)
+        assert (await call(other, "list_evidence", session_id=session))["total"] == 1
+        await call(client, "clear_session", session_id=session)
+        assert (await call(other, "clear_session", session_id=session, undo=True))["removed"] == 1
+        for one in (client, other):
+            assert (await call(one, "list_evidence", session_id=session))["total"] == 1
+
+
 async def test_an_empty_session_is_given_no_date(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         opened = await call(client, "list_evidence", session_id="new: zinc")

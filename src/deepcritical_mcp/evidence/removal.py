@@ -45,6 +45,13 @@ def forget_removed(space: Space, items: Collection[RemovedItem]) -> None:
     keep_removed(space, [one for one in removed_items(space) if one not in items])
 
 
+def forget_old(space: Space) -> None:
+    """Keep what can no longer be brought back no longer."""
+    if len(removed_items(space)) < len(json.loads(space.document(REMOVED) or "[]")):
+        with space.turn():
+            keep_removed(space, removed_items(space))
+
+
 def to_restore(items: Sequence[RemovedItem], ids: Collection[str]) -> list[RemovedItem]:
     """Those with these ids, under any id that they had; without ids, those of the latest removal."""
     if ids:

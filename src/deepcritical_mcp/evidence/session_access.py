@@ -10,8 +10,9 @@ from typing import TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionError, SessionNotFoundError
 from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.removal import forget_old
 from deepcritical_mcp.evidence.session_record import SessionRecord
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
@@ -67,14 +68,14 @@ class SessionAccess:
                 self._mutex.release()
                 self._size = self.size
                 catalogue, self._catalogue, self.awake = self._catalogue, None, False
-                with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError, SessionBusyError):
+                with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError, SessionError):
                     await run_sync(_kept, space, catalogue)
                     await run_sync(self._alone, space.rest)
 
     async def keep_index(self) -> None:
         """Keep what makes the next opening quick, before the space is closed; nothing is lost if that fails."""
         if self._space is not None and not self.lost:
-            with contextlib.suppress(EvidenceStoreError, SessionBusyError):
+            with contextlib.suppress(EvidenceStoreError, SessionError):
                 await run_sync(_kept, self._space, self._catalogue)
 
     @property
@@ -164,6 +165,8 @@ class SessionAccess:
                 self.awake = True
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
                 await self._record.read(space)
+                with contextlib.suppress(EvidenceStoreError, SessionError):
+                    await run_sync(self._alone, lambda: forget_old(space), abandon_on_cancel=True)
 
     async def _write(self, work: Callable[[], T]) -> T:
         """Do `work` in a worker thread, which finishes even if the call is cancelled, on the latest state of a session

@@ -15,7 +15,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionFullError, SessionNotFoundError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionError, SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, with_title
 from deepcritical_mcp.evidence.resting import OpenSession, Resting
 from deepcritical_mcp.evidence.session_access import SessionAccess
@@ -195,8 +195,7 @@ class SessionRegistry:
         if not is_session_id(session_id):
             raise SessionNotFoundError()
         async with self._lock(session_id):
-            if session_id not in self._sessions:
-                await run_sync(self._backend.restore, session_id, _digest(owner))
+            await run_sync(self._backend.restore, session_id, _digest(owner))
             session = await self._find(session_id, _digest(owner))
             await run_sync(session.space.touch, session.used)
             return session.store
@@ -248,8 +247,9 @@ class SessionRegistry:
         if session is not None and state == "gone":
             await self._close(session)
             raise EvidenceStoreError(
-                "The files of this session have been deleted, and its evidence with them. Search again: the next call "
-                "without session_id opens a new session."
+                "The files of this session have been deleted or moved. If it was cleared, perhaps in another window, "
+                "clear_session with undo=true brings it back within a day. The next call without session_id opens a "
+                "new session."
             )
         was_open = session is not None
         session = session or await self._reopen(session_id)
@@ -306,7 +306,7 @@ class SessionRegistry:
         self._rest_others()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
             session.recorded = now
-            with contextlib.suppress(EvidenceStoreError, SessionBusyError):  # who only reads can do so without
+            with contextlib.suppress(EvidenceStoreError, SessionError):  # who only reads can do so without
                 await run_sync(session.space.touch, now)
 
     def _mark_used(self, session: OpenSession, now: float) -> None:
@@ -380,7 +380,7 @@ class SessionRegistry:
 
     async def _close(self, session: OpenSession) -> None:
         if session.used > session.recorded and self.lasting and not self._backend.remote:
-            with contextlib.suppress(EvidenceStoreError, SessionBusyError):
+            with contextlib.suppress(EvidenceStoreError, SessionError):
                 await run_sync(session.space.touch, session.used)
         await self._detach(session, self._backend.release)
 

@@ -80,7 +80,7 @@ async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearR
 
 async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:
     """A deleted session or, if it was not deleted, what was removed from it."""
-    with suppress(SessionNotFoundError):
+    with suppress(SessionNotFoundError, EvidenceStoreError):  # another process may have deleted it
         store = await registry.get(session_id, owner=caller())
         if back := await (await continued(ctx, store)).store.restore():
             return _brought_back(store, back)

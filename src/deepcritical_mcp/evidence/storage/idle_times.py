@@ -1,7 +1,8 @@
 """For how long files have not been used, as far as servers have seen it.
 
 Neither the dates of files nor one look at the clock tell: a restored backup has old dates, a clock may be wrong once.
-So time counts only while servers look, and of a pause between two looks at most a week.
+So time counts only while servers look, and of a pause between two looks at most a week. It counts down when the clock
+was set back: as much as counted when it was set forward.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class IdleTimes:
             OSError: the file cannot be written.
         """
         then, known = self._read()
-        passed = min(max(now - then, 0.0), LONGEST_PAUSE)
+        passed = min(max(now - then, -LONGEST_PAUSE), LONGEST_PAUSE)
         idle = {
             name: known[name][1] + passed if known.get(name, (None,))[0] == stamp else 0.0
             for name, stamp in stamps.items()
@@ -58,7 +59,7 @@ class IdleTimes:
                 raise ValueError("damaged")
             row = cast("dict[str, Any]", json.loads(file["times"]))
             idle = {name: (float(stamp), float(seconds)) for name, (stamp, seconds) in row["idle"].items()}
-            return float(row["at"]), {name: one for name, one in idle.items() if one[1] >= 0.0}
+            return float(row["at"]), idle
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return float("inf"), {}
 

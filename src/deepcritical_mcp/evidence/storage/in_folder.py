@@ -22,6 +22,7 @@ from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, Sessi
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.idle_times import IdleTimes
+from deepcritical_mcp.evidence.storage.moving import without_writers
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, packed
 from deepcritical_mcp.evidence.storage.salvage import Salvaged, salvaged
 from deepcritical_mcp.evidence.storage.session_file import NOTHING_LEFT, DamagedFileError, SessionFile, failures
@@ -96,10 +97,10 @@ class FolderBackend(Backend):
                 with file.writing():
                     file.delete("vectors", file.keys("vectors"))
                     file.set_info(replace(file.info, model=model))
+            self._opened[session_id] = _number(path)
         except BaseException:
             file.close()
             raise
-        self._opened[session_id] = _number(path)
         return SqliteSpace(session_id, file.info, file=file)
 
     def release(self, space: Space) -> None:
@@ -109,11 +110,11 @@ class FolderBackend(Backend):
     def delete(self, space: Space) -> None:
         self.release(space)
         if self._unwritten.pop(space.session_id, None) is None:
-            self._move(self._path(space.session_id), "trash")
+            self._move_all(space.session_id, "trash")
 
     def discard(self, session_id: str, owner: str) -> bool:
         found = [path for path in self._paths(session_id, "sessions") if self._info(path).owner == owner]
-        for path in found:
+        for path in reversed(found):
             self._move(path, "trash")
         return bool(found)
 
@@ -130,7 +131,7 @@ class FolderBackend(Backend):
         if session_id in self._unwritten:
             return "here"
         path = self._path(session_id)
-        with failures("open the session"), contextlib.suppress(FileNotFoundError):
+        with failures("open the session"), contextlib.suppress(SessionNotFoundError):
             return "here" if self._opened.get(session_id, _number(path)) == _number(path) else "replaced"
         return "here" if is_old_session(path.with_suffix("")) else "gone"
 
@@ -159,11 +160,11 @@ class FolderBackend(Backend):
             name = f"{place}/{path.name}"
             if idle[name] < limits[place] or used[path] > now - limits[place] or path.stem in self._opened:
                 continue
-            with contextlib.suppress(EvidenceStoreError):  # the next look tries again
+            with contextlib.suppress(DeepCriticalError):  # the next look tries again
                 if place != "sessions" or path.suffix == ".new":
                     self._purge(path)
                 elif path.suffix == SUFFIX:  # what an earlier version has kept stays until it is opened
-                    self._move(path, "expired")
+                    self._move_all(path.stem, "expired")
                     days = (ttl / 86_400, EXPIRED_SECONDS / 86_400)
                     logger.warning(
                         "session %s has not been used for %.3g days; it is deleted in %.3g", path.stem, *days
@@ -246,20 +247,21 @@ class FolderBackend(Backend):
             try:
                 return _sound(path)  # another process may have repaired it
             except DamagedFileError:
-                with failures("open the session"):
-                    self._repair(path)
+                with failures("open the session"), without_writers(path), path.open("rb") as damaged:
+                    self._repair(path, damaged.read())  # closed before, it would give the lock back
         return _sound(path)
 
-    def _repair(self, path: Path) -> None:
+    def _repair(self, path: Path, data: bytes) -> None:
         """Put what can be read of a damaged file in its place, and a copy of the damaged one aside."""
-        found = salvaged(path.read_bytes())
+        found = salvaged(data)
         if found.info is None and not found.rows:
             raise EvidenceStoreError(NOTHING_LEFT)
         damage = _damage(found)
         logger.warning("session %s: %s", path.stem, damage)
         self._make_folders()
         aside = self.data_dir / "damaged" / f"{path.stem}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}{SUFFIX}"
-        shutil.copy(path, aside)
+        aside.touch(0o600)
+        aside.write_bytes(data)
         info = found.info or SessionInfo("", "", title="(recovered)")
         with _new_file(path, replace(info, damage=damage)) as file, file.writing():
             for row in found.rows.values():
@@ -287,6 +289,11 @@ class FolderBackend(Backend):
         except Timeout:
             raise SessionBusyError("Another process is repairing a session. Try again in a minute.") from None
 
+    def _move_all(self, session_id: str, place: Place) -> None:
+        """Move a session, its file last: what version 0.2 has kept of it would count again without."""
+        for path in reversed(self._paths(session_id, "sessions")):
+            self._move(path, place)
+
     def _move(self, path: Path, place: Place) -> None:
         with failures("move the session"):
             self._make_folders()
@@ -294,9 +301,13 @@ class FolderBackend(Backend):
             if target.is_dir():
                 shutil.rmtree(target)
             self._idle.begin_anew(f"{place}/{path.name}")
-            path.replace(target)
-            if (journal := _journal(path)).exists():
-                journal.replace(_journal(target))
+            with without_writers(path) if path.is_file() else contextlib.nullcontext():
+                try:
+                    path.replace(target)
+                except FileNotFoundError:  # another process has moved it
+                    raise SessionNotFoundError() from None
+                if (journal := _journal(path)).exists():
+                    journal.replace(_journal(target))
 
     def _purge(self, path: Path) -> None:
         """Delete what nobody can take back, after the cache of vectors, which has those of its texts too; if another
@@ -304,16 +315,18 @@ class FolderBackend(Backend):
         with failures("delete an old session"):
             if self._vectors.clear() is not None:
                 is_last = not self._paths(path.stem, "sessions")
-                aside = [one for one in self._all("damaged") if is_last and one.name.partition(".")[0] == path.stem]
+                places: tuple[Place, ...] = ("damaged", "sessions") if is_last else ()
+                others = (one for place in places for one in self._all(place))
+                aside = [one for one in others if one.name.partition(".")[0] == path.stem]
                 for one in (_journal(path), path, *aside):
                     shutil.rmtree(one) if one.is_dir() else one.unlink(missing_ok=True)
         self._vectors.close()
 
     def _make_folders(self) -> None:
         for name in ("sessions", "trash", "expired", "damaged"):
-            make_private_folder(self.data_dir / name)
-            with contextlib.suppress(OSError):  # a copy may be open to others
-                (self.data_dir / name).chmod(0o700)
+            make_private_folder(folder := self.data_dir / name)
+            with contextlib.suppress(OSError):  # a copy may be open to others, or read-only for all
+                folder.chmod(folder.stat().st_mode & 0o700)
         if self.data_dir == user_data_folder():  # a folder that the user names is the user's to open
             with contextlib.suppress(PermissionError):
                 self.data_dir.chmod(0o700)
@@ -352,7 +365,10 @@ def _journal(path: Path) -> Path:
 
 
 def _number(path: Path) -> tuple[int, int]:
-    stat = path.stat()
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        raise SessionNotFoundError() from None
     return stat.st_dev, stat.st_ino
 
 
