@@ -240,7 +240,7 @@ async def test_what_another_window_writes_until_a_session_is_taken_from_it_is_th
         shutil.copytree(original.folder, folder)
         command = [sys.executable, "-c", WRITING, str(folder), session_id]
         with subprocess.Popen(  # noqa: ASYNC220
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=RUN["cwd"]
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=HERE
         ) as writer:
             assert writer.stdout
             known = IDS | {writer.stdout.readline().strip() for _ in range(3)}
