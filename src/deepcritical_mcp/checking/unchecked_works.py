@@ -5,16 +5,12 @@ Every regular expression here is linear in the length of the text.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import NamedTuple
 
-from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
 from deepcritical_mcp.search.references import MAX_REFERENCE, WrittenReference
 from deepcritical_mcp.text import clean_line
 
-_BIBTEX_TYPE = re.compile(r"\s{0,20}@(\w{1,30})\s{0,20}\{")
-_RIS_TYPE = re.compile(r"\s{0,20}TY {1,3}- ?([A-Z]{2,6})")
 _LABELLED_TYPES = {
     "book": "a book",
     "inbook": "a chapter of a book",
@@ -232,8 +228,8 @@ class UncheckedWork(NamedTuple):
 def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork | None:
     """What else than an article a reference is to; None if it is to an article, as far as one can tell."""
     says = reference.says
-    if reference.is_labelled:
-        type_ = _labelled_type(written)
+    if reference.entry:
+        type_ = reference.entry.type
         kind = _LABELLED_TYPES.get(type_, "")
         if kind or says.journal or any(reference.ids):
             return UncheckedWork(kind, True) if kind and not (says.journal and says.volume) else None
@@ -252,13 +248,3 @@ def _by_sign(line: str, *, is_article: bool) -> UncheckedWork | None:
         if (is_certain or not is_article) and pattern.search(line):
             return UncheckedWork(kind, is_certain)
     return None
-
-
-def _labelled_type(written: str) -> str:
-    if found := _BIBTEX_TYPE.match(written) or _RIS_TYPE.match(written):
-        return found[1].lower()
-    try:
-        loaded: object = json.loads(written[:MAX_REFERENCE])
-    except (ValueError, RecursionError):
-        return ""
-    return text_of(mapping_of(list_of(loaded)[0] if list_of(loaded) else loaded).get("type")).lower()
