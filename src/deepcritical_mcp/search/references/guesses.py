@@ -36,6 +36,7 @@ _YEAR = re.compile(r"\(?\b(?:1[5-9]|20)\d\d[a-z]?\b")
 _NOT_NAMES = frozenset("jr sr ii iii iv eds ed editor editors in".split())
 _ENDS = " .,;:*_()[]”“\"'’‘?!"
 _NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
+_APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
 _LEAST_WORDS = 3
 _LEAST_SCORE = 1.5
 
@@ -85,12 +86,13 @@ def guessed(text: str) -> Statements:
 
 
 def people_before(head: str) -> str:
-    """The names in what stands before a title: up to "et al." or a year."""
-    head = _NUMBERED.sub("", head, count=1)
-    if others := ET_AL.search(head):
-        return head[: others.end()]
-    year = _YEAR.search(head)
-    return (head[: year.start()] if year else head).strip(" ,(*_“‘:")
+    """The names in what stands before a title: up to "et al." or a year, behind other numbers."""
+    others = ET_AL.search(head)
+    if not others and (year := _YEAR.search(head)) and any(map(str.isalpha, head[: year.start()])):
+        head = head[: year.start()]
+    names = head[: others.start()] if others else head
+    low = max((one.end() for one in _APART.finditer(names.rstrip(" :|("))), default=0)
+    return _NUMBERED.sub("", head[low : others.end() if others else None], count=1).strip(" ,(*_“‘:|")
 
 
 def names_in(text: str) -> tuple[str, ...]:

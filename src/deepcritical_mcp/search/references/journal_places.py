@@ -94,7 +94,7 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
     for one in words:
         between = text[one.end : edge] if is_before else text[edge : one.start]
         word = _plain(one.text)
-        is_apart = any(mark in between for mark in ('.,;:()[]“”"‘’?!/—–*_' if is_before else ',;:([“”"?!/—–*_'))
+        is_apart = any(mark in between for mark in ('.,;:()[]“”"‘’?!/|—–*_' if is_before else ',;:([“”"?!/|—–*_'))
         if is_apart or any(map(str.isdigit, between)):
             return
         if not is_before and "." in between and one.text[0].islower():

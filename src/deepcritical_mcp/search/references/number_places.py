@@ -22,6 +22,10 @@ _NUMBER = re.compile(
     r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)(?!\d))?"
 )
 _LETTERS = re.compile(r"[^\W\d_]{1,30}")
+_LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
+_NEXT_WORD = re.compile(r"[ .]{0,3}([^\W\d_]{1,30})")
+_LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
+_ORDINALS = frozenset("st nd rd th".split())
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _NOT_OF_THE_PLACE = re.compile(
@@ -45,8 +49,8 @@ _JOINING = (
 _SUPPLEMENT = frozenset("suppl supplement supp pt part".split())
 _FAR = 40
 """Characters between two numbers of one place."""
-_MOST = 12
-"""Numbers of one place."""
+_MOST, _MOST_NUMBERS = 12, 300
+"""Numbers of one place, and of a reference."""
 _FREE, _LIKE = 0.3, 0.15
 _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
@@ -118,44 +122,36 @@ def numbers_of(text: str) -> frozenset[str]:
 
 
 def written_numbers(text: str) -> list[WrittenNumber]:
-    """The numbers of a text that may tell a place: no days, not the number of a list."""
+    """The numbers of a text that may tell a place: no days, no "2nd", not the number of a list."""
     found = list[WrittenNumber]()
     for one in _NUMBER.finditer(text):
         start, end = one.span()
-        before, behind = text[max(0, start - 24) : start], text[end : end + 16]
-        words = _LETTERS.findall(before)
-        lead = (
-            words[-1].lower()
-            if words and not any(map(str.isalnum, before[before.rfind(words[-1]) + len(words[-1]) :]))
-            else ""
-        )
-        following = _LETTERS.match(behind.lstrip(" ."))
-        is_day = (
-            len(one[2]) <= 2
-            and not one[1]
-            and not behind.startswith(("(", ":"))
-            and (lead in MONTHS or (following is not None and following[0].lower() in MONTHS))
-        )
-        if is_day or (
-            not any(map(str.isalpha, text[:start]))
-            and text[:start].strip(" [(") == ""
-            and behind[:1] in (".", ")", "]", " ")
-        ):
+        lead = last[1].lower() if (last := _LEAD.search(text, max(0, start - 24), start)) else ""
+        if (one[3] or "").lower() in _ORDINALS or _is_day(one, lead, text) or _LIST_NUMBER.fullmatch(text[: end + 1]):
             continue
-        opened, closed = text.rfind("(", max(0, start - 20), start), text.find(")", end, end + 20)
-        inside = f"{text[opened + 1 : start]} {text[end:closed]}" if opened >= 0 <= closed else "x"
-        in_brackets = all(word.lower() in _JOINING for word in _LETTERS.findall(inside)) and not any(
-            map(str.isdigit, inside.replace(" ", "")[3:])
-        )
         if lead in _SUPPLEMENT and found:
             if "(" not in text[found[-1].end : start]:  # "150 Suppl 2"
                 found[-1] = replace(found[-1], end=end)
             continue
+        opened, closed = text.rfind("(", max(0, start - 20), start), text.find(")", end, end + 20)
+        inside = f"{text[opened + 1 : start]}{text[end:closed]}" if opened >= 0 <= closed else "0"
+        is_alone = not any(map(str.isdigit, inside))
+        in_brackets = is_alone and all(word.lower() in _JOINING for word in _LETTERS.findall(inside))
         role = _LEADS.get(lead)
         if role == "issue" and one[1]:  # "Art. No.: CD009999"
             role = "pages"
         found.append(WrittenNumber(f"{one[1]}{one[2]}{one[3] or ''}", one[4] or "", start, end, role, in_brackets))
+        if len(found) == _MOST_NUMBERS:
+            break
     return found
+
+
+def _is_day(number: re.Match[str], lead: str, text: str) -> bool:
+    """Whether a number is the day of a month that stands beside it."""
+    if len(number[2]) > 2 or number[1] or text.startswith(("(", ":"), number.end()):
+        return False
+    following = _NEXT_WORD.match(text, number.end())
+    return lead in MONTHS or (following is not None and following[1].lower() in MONTHS)
 
 
 def _groups(numbers: Sequence[WrittenNumber], text: str) -> Iterator[list[WrittenNumber]]:
@@ -193,7 +189,7 @@ def find_numbers(
     early = [one for one in numbers if one.start < head and one.is_year and not one.last]
     groups = list(_groups([one for one in numbers if one.start >= head], text))
     if not groups:
-        groups = list(_groups(early, text)) or [[]]
+        groups = list(_groups(numbers, text)) or [[]]
         early = []
 
     behind = (group[0].start for group in groups if group and 0 <= group[0].start - journal_end <= _FAR)

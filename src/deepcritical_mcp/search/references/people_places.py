@@ -198,8 +198,10 @@ def _person(
         others = {one for author in authors for one in _key(author.family)}  # the family name may stand first
         rest = [word for word in bare if not {*_key(word)} <= family and word[:1].isupper()]
         initials = "" if rest and {*_key(rest[0])} <= others else "".join(_key(word)[0][:1] for word in rest[:1])
-    if at >= 0 and not _key(authors[at].family):
-        initials = ""
+    if at >= 0 and initials and {*_key(name)}.isdisjoint(_key(authors[at].family)):  # "Wei Z" for Zhang Wei
+        family = {word[0].upper() for word in _key(authors[at].family)}
+        is_given = {*_key(name)} <= {*_key(authors[at].given)}
+        at = -1 if is_given and family.isdisjoint(initials) else at
     return Person(name, span, initials.upper(), at, bool(_GROUP.search(piece)) and at < 0)
 
 
