@@ -21,7 +21,7 @@ _SMALL = frozenset("the of and for in on de la le et und der des part section se
 _BEHIND = frozenset(
     """in press epub ahead print online published publication article articles available from accepted suppl supplement
     electronic internet preprint cited version usa us u s uk lond london engl ed english edition jr new york ny n
-    official organ international int issue vol volume no band bd jg heft nr tom t""".split()
+    official organ international int issue vol volume no band bd jg heft nr tom t ns""".split()
 )
 """What may stand behind a journal's name, or NLM adds to it."""
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")

@@ -36,8 +36,8 @@ _GROUP = re.compile(
 )
 _PARTICLE = 3
 """Letters of "van", "de" and "von", which are no part of a double name."""
-_SLIP = 70
-"""Percent of equal letters of a name that may be misspelled."""
+_SLIP, _FIRST_SLIP = 70, 80
+"""Percent of equal letters of a name, and of the first one, that may be misspelled."""
 _SHOWN = 3
 """Names that are shown one by one; where more differ, the whole list is."""
 _MOST_NAMES = 400
@@ -118,7 +118,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
             )
         return _with_initials(found, [(one, said(one)) for one in people], authors)
     pairs = [(one, _expected(n, people, authors)) for n, one in enumerate(people) if one.at < 0]
-    slips = [(one, author) for one, author in pairs if _is_slip(one.name, author)]
+    slips = [(one, author) for one, author in pairs if _is_slip(one.name, author, is_first=one is people[0])]
     wrong = [pair for pair in pairs if pair not in slips] or slips
     known = [author for _, author in wrong if author]
     if len(wrong) <= _SHOWN and len(known) == len(wrong):
@@ -311,7 +311,7 @@ def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorNam
     return authors[at] if at < len(authors) and at not in places else None
 
 
-def _is_slip(name: str, author: AuthorName | None) -> bool:
+def _is_slip(name: str, author: AuthorName | None, *, is_first: bool) -> bool:
     if author is None:
         return False
     words = {*_key(name)}
@@ -319,7 +319,7 @@ def _is_slip(name: str, author: AuthorName | None) -> bool:
         return True
     bare = " ".join(word for word in name.split() if not is_initials(word)) or name
     one, forms = plain_letters(bare.casefold()), (author.family, str(author), author.given)
-    return any(ratio(one, plain_letters(form.casefold())) >= _SLIP for form in forms if form)
+    return any(ratio(one, plain_letters(form.casefold())) >= (_FIRST_SLIP if is_first else _SLIP) for form in forms if form)
 
 
 def _listed(authors: Sequence[AuthorName]) -> Iterator[str]:
