@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from deepcritical_mcp.checking.correction_entries import entry_variants
-from deepcritical_mcp.checking.correction_ids import LINK, Edit, id_edits, id_places
+from deepcritical_mcp.checking.correction_ids import Edit, id_edits, id_places
 from deepcritical_mcp.checking.correction_names import name_style, names_in_style
 from deepcritical_mcp.checking.correction_values import is_abbreviated, journal_in_style, pages_in_style, title_in_style
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
@@ -14,6 +14,7 @@ from deepcritical_mcp.models.vancouver import vancouver, written_date
 from deepcritical_mcp.search.references import MAX_REFERENCE, StatedField, compare, journals_agree, read_reference
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.search.references.variations import PREPRINT_SERVER
+from deepcritical_mcp.search.references.written import LINK
 from deepcritical_mcp.text import clean_line, clean_text
 
 _LONGEST_ENTRY = 20_000

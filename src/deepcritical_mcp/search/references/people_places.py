@@ -129,12 +129,6 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     return replace(found, verdict="minor" if is_minor else "differs", written=written, true=true, by_others=by_others)
 
 
-def names_are(text: str, authors: Sequence[AuthorName]) -> bool:
-    """Whether a text has the name of one of the authors and no others."""
-    people = list(_people(text, authors))
-    return any(one.at >= 0 for one in people) and all(one.at >= 0 for one in people)
-
-
 def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
     """Whether a text has the name of one of the authors among others."""
     return any(one.at >= 0 for one in _people(text, authors))
@@ -319,7 +313,9 @@ def _is_slip(name: str, author: AuthorName | None, *, is_first: bool) -> bool:
         return True
     bare = " ".join(word for word in name.split() if not is_initials(word)) or name
     one, forms = plain_letters(bare.casefold()), (author.family, str(author), author.given)
-    return any(ratio(one, plain_letters(form.casefold())) >= (_FIRST_SLIP if is_first else _SLIP) for form in forms if form)
+    return any(
+        ratio(one, plain_letters(form.casefold())) >= (_FIRST_SLIP if is_first else _SLIP) for form in forms if form
+    )
 
 
 def _listed(authors: Sequence[AuthorName]) -> Iterator[str]:

@@ -23,24 +23,24 @@ MAX_REFERENCE = 12_000
 """Characters of a reference that are read; of an entry of BibTeX, RIS or CSL-JSON, which may have an abstract, all."""
 _LEAST_TITLE = 3
 """Content words of what can be a title."""
-_LINK = re.compile(r"https?://[^\s\"'<>\]}|]{1,1000}")
-_PMID = re.compile(
+LINK = re.compile(r"https?://[^\s\"'<>\]}|]{1,1000}")
+PMID = re.compile(
     r"(?:\b(?:PMIDs?|PubMed(?: ID)?)\b[\s:#={\"]{0,6}|"
-    r"(?<![\w/.])(?:www\.)?(?:pubmed(?:\.ncbi\.nlm\.nih\.gov|\.gov)?|ncbi\.nlm\.nih\.gov/pubmed)/)"
+    r"(?<![\w.])(?:www\.)?(?:pubmed(?:\.ncbi\.nlm\.nih\.gov|\.gov)?|ncbi\.nlm\.nih\.gov/pubmed)/)"
     r"0{0,3}([1-9][0-9]{0,8})\b",
     re.IGNORECASE,
 )
 _NOTED_PMID = re.compile(r"[-*• ]{0,4}([1-9][0-9]{7})(?: \(([^()]{1,60})\)| ?[–—:-] ([^\d()]{1,60}))\.?")
 """A bare number with a note: "30000001 (zinc)"."""
-_PMCID = re.compile(r"\b(?:PMCID\b[\s:]{0,3})?(PMC[1-9][0-9]{2,9})(?:\.[0-9]{1,2})?\b", re.IGNORECASE)
-_TRIAL = re.compile(r"\b(NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b", re.IGNORECASE)
-_DOI = re.compile(
+PMCID = re.compile(r"\b(?:PMCID\b[\s:]{0,3})?(PMC[1-9][0-9]{2,9})(?:\.[0-9]{1,2})?\b", re.IGNORECASE)
+TRIAL = re.compile(r"\b(NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b", re.IGNORECASE)
+DOI = re.compile(
     r"(?:\bdoi(?:\.org/|\b)[\s:]{0,3})?(10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}/[^\s\"<>\]}|]{1,300})", re.IGNORECASE
 )
 _ARXIV_NUMBER = re.compile(
     r"\barXiv ?: ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?\b", re.IGNORECASE
 )
-_ID_FORMS = (("link", _LINK), ("doi", _DOI), ("pmcid", _PMCID), ("pmid", _PMID), ("nct", _TRIAL))
+_ID_FORMS = (("link", LINK), ("doi", DOI), ("pmcid", PMCID), ("pmid", PMID), ("nct", TRIAL))
 _MARKUP = re.compile(
     r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?(?:i|b|em|sub|sup|strong)>|"
     r"[™®©℠]|(?<=\w)\((?:R|TM)\)|\s?\[(?:[JMCDRSPNZ]|[JMCDRN]/OL|EB/OL|DB/OL|OL)\]|"
