@@ -134,7 +134,7 @@ async def test_another_value_in_the_place_of_the_records_is_a_difference(wrong: 
         f"{TITLE}. Sci Adv. 2023;9(38).",
         f"{NAMES} (2023). {TITLE}.",
         f"{TITLE} (Sun et al. 2023)",
-        f"Sun et al. Sci Adv. 2023;9(38):eadi3902.",
+        "Sun et al. Sci Adv. 2023;9(38):eadi3902.",
         f"Science Advances, vol. 9, no. 38, 22 September 2023, eadi3902: Sun W et al., {TITLE}.",
         f"2023 | Sun | {TITLE} | Sci Adv",
     ],

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
+from rapidfuzz.fuzz import ratio
 
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.search.references.plain_text import Span
@@ -28,6 +29,8 @@ _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
 _PAREN = re.compile(r"\(([^()]{1,80})\)")
 _COUNTRY = re.compile(r"\bU\.?\s?S\.?\s?A\b\.?")
 _LEAST_FUZZY = 6
+_LEAST_CLOSE, _CLOSE = 8, 88
+"""Letters of a name in which a word may be misprinted, and percent of them that are the same: "Cnt Rev Toxicol"."""
 _INITIALS_OF_MANY = 3
 _FIRST_LETTERS = 18
 """Of a long name, so much of its beginning stands for it: "Proceedings of the National Academy of Sciences"."""
@@ -150,18 +153,20 @@ def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
         is_name = len(form[0]) > 4 and words[at].text[0].isupper()
         is_short = is_name and len(word) >= 4 and form[0].startswith(word)
         return int(is_short or (is_name and _is_misprint(word, form[0])))
+    slips = 0
     for wanted in form:
         while at < len(words) and at > first and _plain(words[at].text) in _SMALL and _plain(words[at].text) != wanted:
             at += 1
-        if at >= len(words):
+        if at >= len(words) or (at == first and words[at].text[0].islower() and len(words[at].text) < 4):
             return 0
         word = _plain(words[at].text)
         if not (_abbreviates(word, wanted) or _is_misprint(word, wanted)):
-            return 0
-        if at == first and words[at].text[0].islower() and len(words[at].text) < 4:
-            return 0
+            slips += 1
+            if slips > 1 or word[0] != wanted[0]:
+                return 0
         at += 1
-    return at - first
+    given, name = (" ".join(one) for one in ([_plain(word.text) for word in words[first:at]], form))
+    return 0 if slips and (len(name) < _LEAST_CLOSE or ratio(given, name) < _CLOSE) else at - first
 
 
 def _is_misprint(one: str, other: str) -> bool:

@@ -21,7 +21,10 @@ from deepcritical_mcp.search.references.guesses import ET_AL, is_initials
 from deepcritical_mcp.search.references.plain_text import Span
 
 _WORD = re.compile(r"[^\W\d_]+")
-_PIECE = re.compile(r"[,;&/|]|…|\.{3}|\b(?:and|und|y|et)\b(?!\.)|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])")
+_SEPARATORS = r"[,;&/|]|…|\.{3}|\b(?:and|und|y|et)\b(?!\.)"
+_INNER_PIECE = re.compile(_SEPARATORS)
+_PIECE = re.compile(rf"{_SEPARATORS}|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])")
+"""A full stop parts names, too, where no semicolon does."""
 _TRANSLITERATED = str.maketrans(
     {"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "đ": "d", "ł": "l", "ð": "d", "þ": "th", "ı": "i"}
 )
@@ -137,13 +140,13 @@ def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
 def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
     pieces, at = list[Span](), 0
-    cuts = [one.span() for one in _PIECE.finditer(listed)][:_MOST_NAMES]
+    is_inverted = ";" in listed
+    cuts = [one.span() for one in (_INNER_PIECE if is_inverted else _PIECE).finditer(listed)][:_MOST_NAMES]
     for start, following in [*cuts, (len(listed), len(listed))]:
         pieces.append((at, start))
         at = following
     forms = [_forms(author) for author in authors]
     last: Person | None = None
-    is_inverted = ";" in listed
     for number, (start, end) in enumerate(pieces):
         piece = listed[start:end]
         words = [found for found in _WORD.finditer(piece) if found[0].lower() not in _SUFFIXES]
