@@ -278,7 +278,8 @@ _ORDER = ("title", "authors", "year", "journal", "volume", "issue", "pages")
 
 def _left_out(people: PeopleAgreement, record: Publication) -> int:
     """How many names are listed where authors are left out and the list does not say so; 0 of any other list."""
-    is_short = people.is_whole and 1 < people.listed < len(record.authors)
+    persons = sum(bool(author.given or author.initials) for author in record.authors)
+    is_short = people.is_whole and 1 < people.listed < persons
     return people.listed if is_short and people.verdict in ("agrees", "minor") else 0
 
 

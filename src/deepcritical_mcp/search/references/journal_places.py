@@ -29,6 +29,8 @@ _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
 _PAREN = re.compile(r"\(([^()]{1,80})\)")
 _COUNTRY = re.compile(r"\bU\.?\s?S\.?\s?A\b\.?")
 _LEAST_FUZZY = 6
+_WHOLE_WORD = 6
+"""Letters of a word that is no abbreviation."""
 _LEAST_CLOSE, _CLOSE = 8, 88
 """Letters of a name in which a word may be misprinted, and percent of them that are the same: "Cnt Rev Toxicol"."""
 _INITIALS_OF_MANY = 3
@@ -100,7 +102,8 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
         is_apart = any(mark in between for mark in ('.,;:()[]“”"‘’?!/|—–*_' if is_before else ',;:([“”"?!/|—–*_'))
         if is_apart or any(map(str.isdigit, between)):
             return
-        if not is_before and "." in between and one.text[0].islower():
+        is_sentence = one.text[0].islower() or (edge >= _WHOLE_WORD and text[edge - _WHOLE_WORD : edge].isalpha())
+        if not is_before and "." in between and is_sentence:  # "bioRxiv. Cold Spring Harbor", but "Sci. Adv. Mater."
             return
         edge = one.start if is_before else one.end
         if word in known or word in _SMALL or word in _BEHIND or _is_known_short(word, known):

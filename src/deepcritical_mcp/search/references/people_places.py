@@ -109,6 +109,8 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     if not any(author.given or author.initials for author in authors):
         return found
     unknown = [one for one in people if one.at < 0]
+    if people[0].at >= 0 and not all(author.given or author.initials for author in authors):
+        people, unknown = [one for one in people if one.at >= 0], []  # others may be members of the group
     by_others = 0 not in [one.at for one in people] or people[0].at < 0 or 2 * len(unknown) > len(people)
 
     def said(person: Person) -> str:
