@@ -27,7 +27,7 @@ _NEXT_WORD = re.compile(r"[ .]{0,3}([^\W\d_]{1,30})")
 _LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
 _ORDINALS = frozenset("st nd rd th".split())
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
-YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+YEAR = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
 _NOT_OF_THE_PLACE = re.compile(
     r"\b(?:accessed|cited|retrieved|viewed|visited|consulted|abgerufen|Zugriff|consulté|consultado|e-?pub|published "
     r"online|online)\b(?! ahead)[^;\])]{0,40}?\b(?:1[5-9]|20)\d\d\b(?: [A-Z][a-z]{2,8}\b)?(?: \d{1,2}\b)?"
@@ -302,6 +302,8 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     form = 0.0 if one.lead == role else _form(role, one)
     if own and same < 1:
         return same + 0.1 * form
+    if own and role == "volume" and one.is_year:  # "2001;1546:358"
+        form -= 0.5
     return (_OTHER[role] if own else _FREE) + form
 
 

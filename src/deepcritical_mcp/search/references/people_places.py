@@ -109,7 +109,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     if not any(author.given or author.initials for author in authors):
         return found
     unknown = [one for one in people if one.at < 0]
-    if people[0].at >= 0 and not all(author.given or author.initials for author in authors):
+    if people[0].at >= 0 and not (authors[0].given or authors[0].initials):
         people, unknown = [one for one in people if one.at >= 0], []  # others may be members of the group
     by_others = 0 not in [one.at for one in people] or people[0].at < 0 or 2 * len(unknown) > len(people)
 
@@ -123,7 +123,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
             )
         return _with_initials(found, [(one, said(one)) for one in people], authors)
     pairs = [(one, _expected(n, people, authors)) for n, one in enumerate(people) if one.at < 0]
-    slips = [(one, author) for one, author in pairs if _is_slip(one.name, author, is_first=one is people[0])]
+    slips = [(one, author) for one, author in pairs if _is_slip(one, author, is_first=one is people[0])]
     wrong = [pair for pair in pairs if pair not in slips] or slips
     known = [author for _, author in wrong if author]
     if len(wrong) <= _SHOWN and len(known) == len(wrong):
@@ -310,11 +310,11 @@ def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorNam
     return authors[at] if at < len(authors) and at not in places else None
 
 
-def _is_slip(name: str, author: AuthorName | None, *, is_first: bool) -> bool:
+def _is_slip(person: Person, author: AuthorName | None, *, is_first: bool) -> bool:
     if author is None:
         return False
-    words = {*_key(name)}
-    if len(name) > 1 and words <= {*_key(author.given)}:
+    name = person.name
+    if len(name) > 1 and not (is_first and person.initials) and {*_key(name)} <= {*_key(author.given)}:
         return True
     bare = " ".join(word for word in name.split() if not is_initials(word)) or name
     one, forms = plain_letters(bare.casefold()), (author.family, str(author), author.given)
