@@ -133,7 +133,7 @@ async def test_arrows_groups_and_initials_that_begin_a_title_are_read(written: s
     ],
 )
 def test_the_journal_can_be_read_from_its_place_before_the_year(written: str, journal: str) -> None:
-    assert read_reference(written).journal_before_place == journal
+    assert read_reference(written).says.journal == journal
 
 
 async def test_another_name_and_year_beside_a_number_show_a_wrong_number() -> None:

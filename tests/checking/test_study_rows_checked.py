@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft
-from deepcritical_mcp.checking.report_making import checked_references
 from tests.checking.reference_cases import checked, checked_draft
 
 # PMID 30000001 is Müller 2019, 30000003 Smith 2015, 30000008 by a group (ORTHO-TXA) with Patel 2020.
@@ -55,43 +54,6 @@ RIGHT = [
     ("Study | PMID", "Müller<br>2019 | 30000001"),
     ("Study | PMID", "MÜLLER, 2019 | 30000001"),
 ]
-OTHERS = "van der Berg A, O'Connor SP, Zhang W, Silva Costa AM, Ødegård Å, " + ", ".join(["Lind K"] * 20)
-WRONG = [
-    ("Study | Year | PMID | n", "Smith et al. | 2011 | 30000003 | 2015", "differs"),
-    ("Study | Year | PMID", "Holmberg | 2004 | 30000001", "wrong_id"),
-    ("PMID | Author | Year | Journal", "30000003 | Holmberg K | 2015 | PLoS One", "wrong_id"),
-    ("PMID | Author | Year | Journal", "30000001 | Müller JK | 2011 | J Nutr Wound Care", "differs"),
-    ("PMID | Author | Year | Journal", "30000001 | Müller JK | 2019 | Lung Cancer", "differs"),
-    ("No. | First author, year | n | PMID", "1 | Holmberg, 2019 | 3 | 30000001", "wrong_id"),
-    ("Study (PMID) | n", "Holmberg 2019 (30000001) | 3", "wrong_id"),
-    ("Study (PMID) | n", "Smith 2011 [30000003] | 3", "differs"),
-    ("Reference | DOI", "Holmberg et al. (2019) | https://doi.org/10.1016/j.jnwc.2018.12.004", "wrong_id"),
-    ("| Country | PubMed", "Holmberg 2019 | UK | [30000001](https://pubmed.ncbi.nlm.nih.gov/30000001/)", "wrong_id"),
-    ("Title | PMID", "Depressive symptoms and mortality after hip fracture: a cohort study | 30000001", "wrong_id"),
-    ("Author | Year | PMID", "van der Berg | 2019 | 30000001", "wrong_id"),
-    ("Study, year | n | PMID", "Holmberg et al., 2004 | 3 | 30000001", "wrong_id"),
-    ("Study (year) | PMID", "Müller (2011) | 30000001", "differs"),
-    ("Study | Study year | PMID", "Müller et al. | 2011 | 30000001", "differs"),
-    ("Study | Publication year | PMID", "Müller 2019 | 2011 | 30000001", "differs"),
-    ("Studie | Rok | PMID", "Müller et al. | 2011 | 30000001", "differs"),
-    ("Study | PMID", "HOLMBERG et al., 2004 | 30000001", "wrong_id"),
-    ("Study | PMID", "HIP-FIX (Holmberg 2004) | 30000001", "wrong_id"),
-    ("Study | PMID", "HIP-FIX: Holmberg et al. 2004 | 30000001", "wrong_id"),
-    ("Study | PMID", "1. Holmberg 2004 | 30000001", "wrong_id"),
-    ("Study | PMID", "Karin Holmberg 2004 | 30000001", "wrong_id"),
-    ("Study | PMID", "Holmberg and coworkers 2004 | 30000001", "wrong_id"),
-    ("Study | PMID", "Study by Holmberg et al. 2004 | 30000001", "wrong_id"),
-    ("Study | PMID", "Holmberg & al. 2004 | 30000001", "wrong_id"),
-    ("Study | PMID", "Holmberg, K.L. 2004 | 30000001", "wrong_id"),
-    ("1st author | Year | PMID", "Holmberg | 2004 | 30000001", "wrong_id"),
-    ("Författare | År | PMID", "Holmberg | 2004 | 30000001", "wrong_id"),
-    ("Study | Year | PMID", "Müller | 2011-03-01 | 30000001", "differs"),
-    ("Study | PMID", "Müller<br>2011 | 30000001", "differs"),
-    ("Author, country, year | PMID", "Müller, Norway, 2011 | 30000001", "differs"),
-    ("Author, country, year | PMID", "Holmberg, Norway, 2019 | 30000001", "wrong_id"),
-    ("Authors | Year | PMID", f"van der Berg A, Müller JK, {OTHERS} | 2019 | 30000001", "wrong_id"),
-    ("Autor | Jahr | PMID | DOI", "Müller | 2019 | 30000001 | 10.1073/pnas.1712345115", "wrong_id"),
-]
 
 
 def table(header: str, row: str) -> str:
@@ -102,11 +64,6 @@ def table(header: str, row: str) -> str:
 @pytest.mark.parametrize(("header", "row"), RIGHT)
 async def test_a_row_that_agrees_with_the_record_of_its_number_is_verified(header: str, row: str) -> None:
     assert [one.verdict for one in await checked_draft(table(header, row))] == ["verified"]
-
-
-@pytest.mark.parametrize(("header", "row", "verdict"), WRONG)
-async def test_a_row_that_names_another_study_than_its_number_is_told(header: str, row: str, verdict: str) -> None:
-    assert [one.verdict for one in await checked_draft(table(header, row))] == [verdict]
 
 
 async def test_a_row_with_several_numbers_says_nothing_of_one_of_them() -> None:
@@ -129,11 +86,6 @@ async def test_a_row_with_several_numbers_says_nothing_of_one_of_them() -> None:
 async def test_what_could_not_be_compared_in_a_row_is_named(header: str, row: str, named: str) -> None:
     for outcome in await checked_draft(table(header, row)):
         assert outcome.reason == f"Its row, “{named}”, could not be compared with the record: compare the two."
-
-
-async def test_names_that_may_be_places_are_named_as_not_compared() -> None:
-    (outcome,) = await checked_draft(table("Study | PMID", "Müller, Oslo, 2019 | 30000001"))
-    assert outcome.reason == "Of “Müller, Oslo, 2019”, only the first name was compared."
 
 
 async def test_a_row_without_a_year_that_has_the_first_author_needs_no_remark() -> None:
@@ -189,8 +141,10 @@ LONG = LATEX.replace(r"\midrule", "\n\\endhead").replace("tabular", "longtable")
 
 @pytest.mark.parametrize("rows", [TABS, LATEX, LONG])
 @pytest.mark.parametrize("before", ["", "# Included studies\n\n", "These were included [1].\n\n"])
-async def test_the_rows_of_tables_of_word_and_latex_are_compared(before: str, rows: str) -> None:
-    assert [one.verdict for one in await checked_draft(before + rows)] == ["verified", "wrong_id"]
+async def test_the_rows_of_tables_of_word_and_latex_are_read(before: str, rows: str) -> None:
+    first, second = await checked_draft(before + rows)
+    assert (first.verdict, first.reason) == ("verified", "")
+    assert second.reason.startswith("Its row, “Holmberg")
 
 
 async def test_a_table_with_titles_that_tabs_part_is_read_from_its_first_row_to_its_last() -> None:
@@ -199,18 +153,12 @@ async def test_a_table_with_titles_that_tabs_part_is_read_from_its_first_row_to_
         "Lind A\t2009\tDepressive symptoms and mortality after hip fracture: a cohort study\t30000001",
     )
     outcomes = await checked_draft("Author\tYear\tTitle\tPMID\n" + "\n".join(rows))
-    assert [one.verdict for one in outcomes] == ["verified", "wrong_id"]
+    assert [bool(one.reason) for one in outcomes] == [False, True]
 
 
 def test_lines_with_tabs_below_no_header_of_a_table_are_no_table() -> None:
     entries = "1.\tMüller JK. Zinc in wounds. Lancet 2019;1:2.\n2.\tSmith J. Iron in anemia. JAMA 2015;3:4.\n"
     assert [one.label for one in read_draft(f"References\n\n{entries}").references] == ["1", "2"]
-
-
-async def test_a_row_gets_no_corrected_line() -> None:
-    outcomes = await checked_draft(table("Study | n | PMID", "Müller 2011 | 3 | 30000001"))
-    kept = {one.publication.id: one.publication for one in outcomes if one.publication}
-    assert [(one.verdict, one.corrected) for one in checked_references(outcomes, kept)] == [("differs", "")]
 
 
 async def test_what_has_neither_title_nor_number_is_said_to_say_too_little() -> None:
@@ -222,11 +170,6 @@ def test_the_rows_of_a_table_of_references_need_no_citations() -> None:
     row = "Müller JK | 2019 | Zinc supplementation and wound healing in older adults | 30000001"
     draft = read_draft(f"Zinc heals [1].\n\n| Author | Year | Title | PMID |\n|---|---|---|---|\n| {row} |\n")
     assert not any("never cited" in one for one in draft.remarks)
-
-
-async def test_the_beginning_of_a_long_title_is_no_other_title() -> None:
-    row = "PLoS One | Walking speed and survival of patients with chronic heart failure | 30000003"
-    assert [one.verdict for one in await checked_draft(table("Journal | Title | PMID", row))] == ["minor"]
 
 
 async def test_numbers_within_the_words_of_a_cell_stay_in_the_text() -> None:

@@ -19,9 +19,19 @@ _WITH_OTHERS = re.compile(
     r"|\b[A-Z][^\W\d_]{1,30} (?:and|&) [A-Z][^\W\d_]{1,30},? \(?(?:1[5-9]|20)\d\d"
 )
 _LINK = re.compile(r"\[([^\[\]]{1,600})\]\(")
+_NAME_AND_YEAR = re.compile(
+    r"[\W\d]{0,8}(?!(?:In|On|Since|From|Until|Published|Updated|Accessed|Online|January|February|March|April|May|June|"
+    r"July|August|September|October|November|December|Spring|Summer|Autumn|Winter|Epub|Preprint)\b)"
+    r"[^\W\d_a-z][\w'’-]{2,40}(?: (?:&|and) [^\W\d_a-z][\w'’-]{2,40})?,? \(?(?:1[5-9]|20)\d\d[a-z]?\)?[\W_]{0,8}"
+)
 _LEAST_WORDS = 6
 _SHARED = 0.25
 """Of the words of a link's text, how many its record has at most if the text is the title of another paper."""
+
+
+def is_name_and_year(text: str) -> bool:
+    """Whether it says nothing but one or two names and a year: "Berg 2019"."""
+    return _NAME_AND_YEAR.fullmatch(text) is not None
 
 
 def is_other_work(written: str, candidates: Sequence[CandidateRecord]) -> bool:

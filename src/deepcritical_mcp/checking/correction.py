@@ -6,16 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from deepcritical_mcp.checking.correction_entries import entry_variants
-from deepcritical_mcp.checking.correction_ids import LINK, Edit, id_edits
+from deepcritical_mcp.checking.correction_ids import Edit, id_edits, id_places
 from deepcritical_mcp.checking.correction_names import name_style, names_in_style
-from deepcritical_mcp.checking.correction_places import Places, Span, find_places
 from deepcritical_mcp.checking.correction_values import is_abbreviated, journal_in_style, pages_in_style, title_in_style
-from deepcritical_mcp.checking.reference_problems import is_preprint_server
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver, written_date
-from deepcritical_mcp.search.references import compare, read_reference
-from deepcritical_mcp.search.references.name_forms import journals_agree
-from deepcritical_mcp.search.references.written import MAX_REFERENCE
+from deepcritical_mcp.search.references import MAX_REFERENCE, StatedField, compare, journals_agree, read_reference
+from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.variations import PREPRINT_SERVER
+from deepcritical_mcp.search.references.written import LINK
 from deepcritical_mcp.text import clean_line, clean_text
 
 _LONGEST_ENTRY = 20_000
@@ -36,6 +35,34 @@ _YEAR_NEXT = re.compile(r" [12][0-9]{3}\b[a-z]?[ ;]")
 _CLOSED = re.compile(r"[”“\"’']?,")
 _MARK_BEFORE = re.compile(r"[*_]{1,3}\Z")
 _IDS = ("pmid", "doi", "pmcid", "nct")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+class _Places:
+    """Where the statements of a reference stand, as a record that is laid along it tells."""
+
+    def __init__(self, line: str, publication: Publication) -> None:
+        reference = read_reference(line)
+        agreement = compare(reference, publication)
+        self._line = line
+        self._spans: dict[str, Span] = {
+            one.field: reference.plain.written_at(*one.span)
+            for one in agreement.fields
+            if one.span and one.span[0] < one.span[1]
+        }
+
+    def of(self, field: StatedField | str) -> Span | None:
+        """Where a field stands; None if it does not."""
+        return self._spans.get(field)
+
+    def rest(self) -> list[str]:
+        """The longer words of the reference that belong to no statement."""
+        known = [*self._spans.values(), *((one.lead, one.end) for one in id_places(self._line))]
+        known += [link.span() for link in LINK.finditer(self._line)]
+        letters = list(self._line)
+        for start, end in known:
+            letters[start:end] = " " * (end - start)
+        return _LONG_WORD.findall("".join(letters))
 
 
 def corrected(written: str, publication: Publication, problems: Sequence[ReferenceProblem]) -> str:
@@ -57,7 +84,7 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     wrong |= {one.field: one for one in problems if one.field == "status"}
     if "authors" in wrong and wrong["authors"].minor:
         del wrong["authors"]
-    if "journal" in wrong and wrong["journal"].minor and is_preprint_server(wrong["journal"].written):
+    if "journal" in wrong and wrong["journal"].minor and PREPRINT_SERVER.search(wrong["journal"].written):
         del wrong["journal"]  # its number would not be the journal's
     if not wrong:
         return ""
@@ -83,25 +110,25 @@ def _entries(entry: str, publication: Publication, wrong: dict[str, ReferencePro
 def _patched(line: str, publication: Publication, wrong: dict[str, ReferenceProblem]) -> Iterator[str]:
     """The line with its wrong statements replaced, the gentlest change first; nothing if one cannot be found."""
     stated = {one.field for one in wrong.values() if not one.minor} - {*_IDS, "status"}
-    places = find_places(line, publication)
+    places = _Places(line, publication)
     edits = [edit for one in wrong.values() if one.field in _IDS for edit in id_edits(line, one, publication.pmid)]
-    if any(getattr(places, field) is None for field in stated):
+    if any(places.of(field) is None for field in stated):
         return
-    if "title" in stated and len(places.rest(line)) > _MOST_OTHER_WORDS:  # the title is longer than it seems
+    if "title" in stated and len(places.rest()) > _MOST_OTHER_WORDS:  # the title is longer than it seems
         return
-    if "journal" in stated and not (places.title or places.authors):  # it may be somebody's name
+    if "journal" in stated and not (places.of("title") or places.of("authors")):  # it may be somebody's name
         return
-    if any(_overlap(getattr(places, field), other) for field in _BEHIND for other in (places.title, places.authors)):
+    if any(
+        _overlap(places.of(field), other) for field in _BEHIND for other in (places.of("title"), places.of("authors"))
+    ):
         return
     edits += _statement_edits(line, places, publication, wrong)
-    titles: Iterable[str | None] = [None]
-    if "title" in wrong and places.title:
-        titles = title_in_style(line[slice(*places.title)], publication.title)
-    for title in titles:
-        changes = [*edits]
-        if title is not None and places.title:
-            changes.append(_title_edit(line, places.title, title))
-        yield _applied(line, changes)
+    span = places.of("title")
+    if "title" not in wrong or span is None:
+        yield _applied(line, edits)
+        return
+    for title in title_in_style(line[slice(*span)], publication.title):
+        yield _applied(line, [*edits, _title_edit(line, span, title)])
 
 
 def _overlap(one: Span | None, other: Span | None) -> bool:
@@ -109,31 +136,30 @@ def _overlap(one: Span | None, other: Span | None) -> bool:
 
 
 def _statement_edits(
-    line: str, places: Places, publication: Publication, wrong: dict[str, ReferenceProblem]
+    line: str, places: _Places, publication: Publication, wrong: dict[str, ReferenceProblem]
 ) -> Iterator[Edit]:
-    if "authors" in wrong and places.authors:
-        old = line[slice(*places.authors)]
-        names = _with_stop(names_in_style(old, publication.authors), line, places.authors)
-        yield _without_lone_mark(line, *places.authors, names)
-    if "year" in wrong and places.year:
-        yield _year_edit(line, places.year, wrong["year"].true, publication)
-    if "journal" in wrong and places.journal and not _is_journal(line[slice(*places.journal)], publication):
-        old = line[slice(*places.journal)]
-        has_short_names = places.authors is not None and name_style(line[slice(*places.authors)]).given == "JA"
-        stop = "." if _ends_in_abbreviation(line, places.journal) else ""
-        name = journal_in_style(old + stop, publication, abbreviates=has_short_names)
-        yield _journal_edit(line, places.journal, name, stop=stop)
+    authors = places.of("authors")
+    if "authors" in wrong and authors:
+        names = _with_stop(names_in_style(line[slice(*authors)], publication.authors), line, authors)
+        yield _without_lone_mark(line, *authors, names)
+    if "year" in wrong and (span := places.of("year")):
+        yield _year_edit(line, span, wrong["year"].true, publication)
+    if "journal" in wrong and (span := places.of("journal")) and not _is_journal(line[slice(*span)], publication):
+        has_short_names = authors is not None and name_style(line[slice(*authors)]).given == "JA"
+        stop = "." if _ends_in_abbreviation(line, span) else ""
+        name = journal_in_style(line[slice(*span)] + stop, publication, abbreviates=has_short_names)
+        yield _journal_edit(line, span, name, stop=stop)
     if wrong.keys().isdisjoint(_PLACE):
         return
-    if "volume" in wrong and places.volume:
-        yield Edit(*places.volume, publication.volume)
-    if places.issue and publication.issue:
-        yield Edit(*places.issue, publication.issue)
-    elif places.issue and "volume" in wrong:
-        yield _without_issue(line, places.issue)
-    if "pages" in wrong and places.pages:
-        dash = "–" if line[: places.pages[0]].endswith((", ", "pp. ")) or "“" in line else "-"
-        yield Edit(*places.pages, pages_in_style(line[slice(*places.pages)], publication.pages, dash=dash))
+    if "volume" in wrong and (span := places.of("volume")):
+        yield Edit(*span, publication.volume)
+    if (span := places.of("issue")) and publication.issue:
+        yield Edit(*span, publication.issue)
+    elif span and "volume" in wrong:
+        yield _without_issue(line, span)
+    if "pages" in wrong and (span := places.of("pages")):
+        dash = "–" if line[: span[0]].endswith((", ", "pp. ")) or "“" in line else "-"
+        yield Edit(*span, pages_in_style(line[slice(*span)], publication.pages, dash=dash))
 
 
 def _ends_in_abbreviation(line: str, span: tuple[int, int]) -> bool:
@@ -210,11 +236,12 @@ def _marked(line: str, publication: Publication) -> str:
     """With "[Retracted]" after the title, or at the end of a reference without one."""
     if publication.status != "retracted" or _HAS_MARK.search(line):
         return line
-    places = find_places(line, publication)
-    if not places.title:
+    places = _Places(line, publication)
+    span = places.of("title")
+    if span is None:
         body = line.rstrip(".")
         return f"{body} {_RETRACTED}{line[len(body) :]}"
-    at = places.title[1]
+    at = span[1]
     at += len(mark[0]) if (mark := re.compile(r"[*_]{1,3}").match(line, at)) else 0
     if (link := re.compile(r"\]\(").match(line, at)) and (address := LINK.match(line, link.end())):
         at = address.end() if line[address.end() - 1] == ")" else address.end() + 1

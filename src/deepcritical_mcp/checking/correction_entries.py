@@ -8,9 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from json.decoder import JSONDecoder
-from typing import Literal
 
 from deepcritical_mcp.checking.correction_ids import Edit, id_edits
 from deepcritical_mcp.checking.correction_names import entry_given
@@ -18,46 +16,10 @@ from deepcritical_mcp.checking.correction_values import journal_in_style, pages_
 from deepcritical_mcp.export.bibtex import escaped_text
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.publication import retraction_label
-from deepcritical_mcp.search.references.labelled import EntryField, bibtex_fields
+from deepcritical_mcp.search.references.labelled import EntryField, LabelledEntry, members, read_entry
 
-EntryForm = Literal["bibtex", "ris", "csl"]
-_RIS_LINE = re.compile(r"^\s{0,4}([A-Z][A-Z0-9]) {1,3}- ?(.*)$", re.MULTILINE)
 _YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
 _SPACE = re.compile(r"[ \t\r\n]*")
-_NAMES: Mapping[EntryForm, Mapping[str, tuple[str, ...]]] = {
-    "bibtex": {
-        "title": ("title",),
-        "authors": ("author",),
-        "year": ("year", "date"),
-        "journal": ("journal", "journaltitle"),
-        "volume": ("volume",),
-        "issue": ("number", "issue"),
-        "pages": ("pages",),
-        "doi": ("doi",),
-        "pmid": ("pmid",),
-        "pmcid": ("pmcid",),
-    },
-    "ris": {
-        "title": ("TI", "T1"),
-        "year": ("PY", "Y1", "DA"),
-        "journal": ("JO", "JF", "T2", "JA", "J2"),
-        "volume": ("VL",),
-        "issue": ("IS",),
-        "doi": ("DO",),
-    },
-    "csl": {
-        "title": ("title",),
-        "authors": ("author",),
-        "year": ("issued",),
-        "journal": ("container-title",),
-        "volume": ("volume",),
-        "issue": ("issue",),
-        "pages": ("page",),
-        "doi": ("DOI",),
-        "pmid": ("PMID",),
-        "pmcid": ("PMCID",),
-    },
-}
 _IDS = ("doi", "pmid", "pmcid")
 
 
@@ -65,8 +27,10 @@ def entry_variants(
     written: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]
 ) -> Iterator[list[Edit]]:
     """What changes the fields of an entry that are wrong, the gentlest change first."""
-    form: EntryForm = "csl" if written.lstrip()[:1] in "{[" else "bibtex" if written.lstrip()[:1] == "@" else "ris"
-    entry = _Entry(written, form, tuple(_fields(written, form)))
+    read = read_entry(written)
+    if read is None:
+        return
+    entry = _EntryEdits(read)
     edits = list(entry.edits(publication, wrong))
     title = entry.field("title")
     if not title or wrong.keys().isdisjoint(("title", "status")):
@@ -78,18 +42,12 @@ def entry_variants(
         yield [*edits, entry.replaced(title, f"{label}: {new}" if label else new)] if label or new != old else edits
 
 
-@dataclass(frozen=True)
-class _Entry:
-    text: str
-    form: EntryForm
-    fields: tuple[EntryField, ...]
+class _EntryEdits:
+    """An entry, and what changes its fields."""
 
-    def field(self, statement: str) -> EntryField | None:
-        names = _NAMES[self.form].get(statement, ())
-        return next((one for name in names for one in self.fields if one.name == name and self.raw(one).strip()), None)
-
-    def raw(self, field: EntryField) -> str:
-        return self.text[slice(*field.value)]
+    def __init__(self, entry: LabelledEntry) -> None:
+        self.field, self.raw = entry.field, entry.raw
+        self.text, self.form, self.fields = entry.text, entry.form, entry.fields
 
     def text_of(self, field: EntryField) -> str:
         """What it says; of BibTeX with its escapes."""
@@ -215,40 +173,6 @@ def _json(value: str, text: str) -> str:
     return json.dumps(value, ensure_ascii=text.isascii() and "\\u" in text)
 
 
-def _fields(text: str, form: EntryForm) -> Iterator[EntryField]:
-    if form == "csl":
-        at = text.find("{")
-        yield from _members(text, at)
-    elif form == "ris":
-        for found in _RIS_LINE.finditer(text):
-            yield EntryField(found[1], (found.start(1), found.end(1)), found.span(2))
-    else:
-        yield from bibtex_fields(text)
-
-
-def _members(text: str, at: int) -> Iterator[EntryField]:
-    """The members of the JSON object that begins at `at`, which is known to be valid."""
-    decoder = JSONDecoder()
-    at += 1
-    while True:
-        at = _skip(text, at)
-        if text[at : at + 1] != '"':
-            return
-        name, end = decoder.raw_decode(text, at)
-        start = _skip(text, _skip(text, end) + 1)
-        _, stop = decoder.raw_decode(text, start)
-        yield EntryField(str(name), (at + 1, end - 1), (start, stop))
-        at = _skip(text, stop)
-        if text[at : at + 1] != ",":
-            return
-        at += 1
-
-
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
 def _csl_people(old: str, authors: tuple[AuthorName, ...], text: str) -> str:
     """An array of names in CSL-JSON, laid out as `old` is."""
     first = old.find("{")
@@ -262,7 +186,7 @@ def _csl_people(old: str, authors: tuple[AuthorName, ...], text: str) -> str:
 
 
 def _csl_name(template: str, author: AuthorName, text: str) -> str:
-    fields = {one.name: one for one in _members(template, 0)}
+    fields = {one.name: one for one in members(template, 0)}
     if not author.given:
         return '{"literal": ' + _json(author.family, text) + "}"
     if fields.keys() != {"family", "given"}:

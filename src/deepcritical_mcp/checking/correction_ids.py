@@ -12,20 +12,8 @@ from urllib.parse import unquote
 
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid, normalize_trial
 from deepcritical_mcp.models import ReferenceProblem
+from deepcritical_mcp.search.references.written import DOI, LINK, PMCID, PMID, TRIAL
 
-LINK = re.compile(r"https?://[^\s\"'<>\]}|]{1,1000}")
-_DOI = re.compile(
-    r"(?P<lead>\bhttps?://(?:dx\.)?doi\.org/|\bdoi(?:\.org/|\b)[\s:]{0,3})?"
-    r"(?P<value>\b10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}(?:/|%2[Ff])[^\s\"<>\]}|]{1,300})",
-    re.IGNORECASE,
-)
-_PMID = re.compile(
-    r"(?P<lead>\b(?:PMID|PubMed(?: ID)?)\b[\s:#]{0,4}|\b(?:pubmed\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/pubmed)/)"
-    r"(?P<value>0{0,3}[1-9][0-9]{0,8})\b",
-    re.IGNORECASE,
-)
-_PMCID = re.compile(r"(?P<lead>\bPMCID\b[\s:]{0,3})?(?P<value>\bPMC[1-9][0-9]{2,9}(?:\.[0-9]{1,2})?)\b", re.IGNORECASE)
-_TRIAL = re.compile(r"(?P<lead>)(?P<value>\b(?:NCT[0-9]{8}|ISRCTN[0-9]{5,10}))\b", re.IGNORECASE)
 _ENDS = ".,;:'’”*_"
 
 
@@ -51,18 +39,16 @@ def id_places(text: str) -> Iterator[IdPlace]:
     """The identifiers in a text."""
     if text.strip(" .:#\n").isdecimal() and (number := re.search(r"[1-9][0-9]{0,8}", text)):
         yield IdPlace("pmid", number.start(), number.start(), number.end(), number[0])
-    for found in _DOI.finditer(text):
-        value = _bare(found["value"])
-        yield IdPlace(
-            "doi", found.start(), found.start("value"), found.start("value") + len(value), normalize_doi(unquote(value))
-        )
+    for found in DOI.finditer(text):
+        value = _bare(found[1])
+        yield IdPlace("doi", found.start(), found.start(1), found.start(1) + len(value), normalize_doi(unquote(value)))
     for field, pattern, in_one_form in (
-        ("pmid", _PMID, normalize_pmid),
-        ("pmcid", _PMCID, normalize_pmcid),
-        ("nct", _TRIAL, normalize_trial),
+        ("pmid", PMID, normalize_pmid),
+        ("pmcid", PMCID, normalize_pmcid),
+        ("nct", TRIAL, normalize_trial),
     ):
         for found in pattern.finditer(text):
-            yield IdPlace(field, found.start(), found.start("value"), found.end(), in_one_form(found["value"]))
+            yield IdPlace(field, found.start(), found.start(1), found.end(), in_one_form(found[1]))
 
 
 def id_edits(text: str, problem: ReferenceProblem, pmid: str) -> Iterator[Edit]:

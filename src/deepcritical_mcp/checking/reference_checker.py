@@ -18,7 +18,7 @@ from deepcritical_mcp.models import Publication
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.full_texts import FullTexts, ReadingSession, stub_of
 from deepcritical_mcp.search.record_finder import Lookup
-from deepcritical_mcp.search.references import WrittenReference, read_reference
+from deepcritical_mcp.search.references import read_reference
 from deepcritical_mcp.search.witness import OutageRemark, StatusSession, Witness
 from deepcritical_mcp.sources.full_text import Wanted
 
@@ -105,13 +105,8 @@ class ReferenceChecker:
 
 
 def _read_all(references: Sequence[DraftReference]) -> list[TracedReference]:
-    read = [(one, _with_cells(read_reference(one.text), one)) for one in references]
+    read = [(one, read_reference(one.text)) for one in references]
     return [TracedReference(one, written, unchecked_work(one.text, written)) for one, written in read]
-
-
-def _with_cells(written: WrittenReference, reference: DraftReference) -> WrittenReference:
-    """A reference that is a row of a table says what its cells say."""
-    return replace(written, says=reference.says, is_labelled=True) if reference.says else written
 
 
 def _outcomes(traced: Sequence[TracedReference], off: Sequence[str]) -> list[ReferenceOutcome]:

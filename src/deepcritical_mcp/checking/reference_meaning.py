@@ -99,7 +99,7 @@ class CandidateRecord:
 
     @property
     def _title(self) -> FieldAgreement:
-        return next(one for one in self.agreement.fields if one.field == "title")
+        return self.agreement.field("title")
 
 
 def _is_beginning(written: str, title: str) -> bool:

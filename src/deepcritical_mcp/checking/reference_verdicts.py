@@ -7,12 +7,11 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from deepcritical_mcp.checking.cited_in_passing import is_of_other_year, is_other_work
+from deepcritical_mcp.checking.cited_in_passing import is_name_and_year, is_of_other_year, is_other_work
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
 from deepcritical_mcp.checking.reference_notes import is_note
-from deepcritical_mcp.checking.reference_problems import IDS, in_order, is_its_preprint, number_problems, problems_of
-from deepcritical_mcp.checking.second_works import WAS_NOT_CHECKED, further_works
+from deepcritical_mcp.checking.reference_problems import IDS, further_works, in_order, number_problems, problems_of
 from deepcritical_mcp.checking.unchecked_works import UncheckedWork
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.evidence.titles import tokens
@@ -23,24 +22,17 @@ from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.search.item_finder import distinct_records
 from deepcritical_mcp.search.record_finder import LABELS, Lookup, ids_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
-from deepcritical_mcp.search.references import (
-    Statements,
-    WrittenReference,
-    compare,
-    is_name_and_year,
-    places_of_people,
-)
-from deepcritical_mcp.search.references.statements import names_in
+from deepcritical_mcp.search.references import WrittenReference, compare, read_reference
 from deepcritical_mcp.text import clean_line, clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
 UNCOMPARED_ROW = "Its row, “{}”, could not be compared with the record: compare the two."
-FIRST_NAME_ONLY = "Of “{}”, only the first name was compared."
+NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
+WAS_NOT_CHECKED = "A further work seems to stand in this entry. It was not checked: give it an entry of its own."
 UNREAD = "Its {} could not be read, so not compared."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
 _YEAR = re.compile(r"(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
-_NUMBERS = re.compile(r"[0-9]{1,8}")
 _SHOWN = 240
 """Characters of a reference that is named in a reason."""
 
@@ -120,10 +112,14 @@ class TracedReference:
 
 def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
+    if one.draft.says is not None and one.by_number:  # a row of a table
+        return _with_note(one, off)
     has_note = bool(one.by_number) and is_note(one.reference, one.by_number[0].record)
-    is_misnamed = is_name_and_year(one.reference) and _names_another(one)
+    is_misnamed = is_name_and_year(one.reference.text) and _names_another(one)
+    if has_note and not is_misnamed:
+        return _with_note(one, off)
     if not one.reference.says_more and one.by_number and not is_misnamed:
-        return _with_note(one, off) if has_note else _by_number_alone(one, off)
+        return _by_number_alone(one, off)
     found = [candidate for candidate in meant(one.candidates) if not _is_about_a_book(one, candidate)]
     records = distinct_records([candidate.record for candidate in found])
     if len(records) > 1:
@@ -133,7 +129,7 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if records:
         return _compared(one, next(candidate for candidate in found if candidate.record is records[0]), off)
     if one.by_number:
-        return _with_note(one, off) if has_note else _misdirected(one, off)
+        return _misdirected(one, off)
     return _not_found(one, off)
 
 
@@ -154,7 +150,7 @@ def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutco
 
 def _with_note(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a number with a note of one's own, which is no reference but names the record's subject."""
-    bare = replace(one.reference, text="", says=Statements(), words=())
+    bare = replace(read_reference(""), ids=one.reference.ids)
     outcome = _by_number_alone(replace(one, reference=bare), off)
     return outcome if outcome.verdict == "ambiguous" else replace(outcome, reason=_uncompared(one))
 
@@ -186,8 +182,8 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     record = candidate.record
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
     numbers = _number_problems(one, record, unasked)
-    further = [*further_works(one.draft.text, one.reference, candidate.agreement.says, record.pmid, one.draft.apart)]
-    problems = in_order([*numbers, *problems_of(one.reference, candidate.agreement, record), *further])
+    further = [*further_works(one.draft.text, one.reference, candidate.agreement, one.draft.apart)]
+    problems = in_order([*numbers, *problems_of(candidate.agreement), *further])
     verdict: ReferenceVerdict = "verified"
     if any(not problem.minor for problem in problems):
         verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
@@ -198,39 +194,22 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     remarks = (
         *_all_else(one, candidate),
         *unchecked,
-        *_remarks(one, candidate),
+        *_remarks(candidate),
         *([WAS_NOT_CHECKED] if further else ()),
     )
     reason = " ".join((*_where_numbers_lead(one, numbers, record), *remarks))
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
 
 
-def _remarks(one: TracedReference, candidate: CandidateRecord) -> Iterator[str]:
+def _remarks(candidate: CandidateRecord) -> Iterator[str]:
     """What is to be known besides about a reference and its record."""
-    head = one.draft.text.partition("|")[0] if one.draft.says else ""
-    names = names_in(head[: found.start()] if (found := _YEAR.search(head)) else "")
-    if len(candidate.agreement.says.authors) == 1 and -1 in places_of_people(names[1:], candidate.record.authors):
-        yield FIRST_NAME_ONLY.format(clipped(clean_line(head), _SHOWN))
-    if unread := " and ".join(_unread(one.reference, candidate)):
-        yield UNREAD.format(unread)
-    if is_its_preprint(candidate.agreement, candidate.record):
-        yield f"The preprint is written; the record is the article: {clipped(vancouver(candidate.record), _SHOWN)}"
-
-
-def _unread(reference: WrittenReference, candidate: CandidateRecord) -> Iterator[str]:
-    """Of volume and pages, what the reference may say in numbers that were not read and are not the record's."""
-    says, record = candidate.agreement.says, candidate.record
-    behind = reference.text[reference.text.find(says.title) + len(says.title) :]
-    written = {*_NUMBERS.findall(behind)}
-    if (
-        reference.is_labelled
-        or not says.title
-        or written <= {*_NUMBERS.findall(f"{says.year} {says.volume} {says.issue} {says.pages}")}
-    ):
-        return
-    for name, said, true in (("volume", says.volume, record.volume), ("pages", says.pages, record.pages)):
-        if true and not said and written.isdisjoint(_NUMBERS.findall(true)[:1]):
-            yield name
+    agreement, record = candidate.agreement, candidate.record
+    if agreement.names_left_out:
+        yield NAMES_LEFT_OUT.format(agreement.names_left_out, len(record.authors))
+    if agreement.unread:
+        yield UNREAD.format(" and ".join(agreement.unread))
+    if agreement.is_preprint:
+        yield f"The preprint is written; the record is the article: {clipped(vancouver(record), _SHOWN)}"
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:
@@ -309,7 +288,7 @@ def _names_another(one: TracedReference) -> bool:
     """Whether both names and year beside a number in a sentence are those of another work, or the name is and nothing
     else stands there: "Berg 2019"."""
     found = [candidate.agreement for candidate in one.by_number]
-    if is_name_and_year(one.reference):
+    if is_name_and_year(one.reference.text):
         return all(agreement.verdict("authors") == "differs" for agreement in found)
     return all("differs" == agreement.verdict("authors") == agreement.verdict("year") for agreement in found)
 

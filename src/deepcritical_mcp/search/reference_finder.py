@@ -83,8 +83,7 @@ class ReferenceMatch:
 
 def _is_near(agreement: Agreement) -> bool:
     """Whether a record shares enough with a reference to be named: its title, or names or journal, and the place."""
-    said = {one.field: one.verdict in ("agrees", "minor") for one in agreement.fields}
-    return said["title"] or (said["volume"] and said["pages"] and (said["authors"] or said["journal"]))
+    return agreement.says("title") or (agreement.has_place and (agreement.says("authors") or agreement.says("journal")))
 
 
 class ReferenceFinder:
@@ -244,9 +243,8 @@ def _places(reference: WrittenReference) -> Iterator[CitedPlace]:
     says, first = reference.says, _FIRST_PAGE.match(reference.says.pages)
     if not says.volume or not first:
         return
-    journals = (says.journal, "" if reference.is_labelled else reference.journal_before_place)
-    for journal in dict.fromkeys(filter(None, journals)):
-        yield CitedPlace(journal, says.year, says.volume, first[0], says.authors[0] if says.authors else "")
+    if says.journal:
+        yield CitedPlace(says.journal, says.year, says.volume, first[0], says.authors[0] if says.authors else "")
 
 
 def _title_query(reference: WrittenReference) -> str:

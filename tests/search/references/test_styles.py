@@ -178,7 +178,7 @@ def test_what_a_reference_says_is_read() -> None:
         "Lamb JC 4th, Chapin RE and Reel JR: Effects of tin in mice. Toxicol Appl 88, 255–269 (1987)"
     ).says
     assert (says.title, says.year, says.journal) == ("Effects of tin in mice.", "1987", "Toxicol Appl")
-    assert (says.volume, says.pages, says.authors[-1]) == ("88", "255–269", "Reel")
+    assert (says.volume, says.pages, says.authors[-1]) == ("88", "255-269", "Reel")
 
 
 LISTED = f"{PEOPLE}. {TITLE}."
@@ -199,7 +199,7 @@ LISTED = f"{PEOPLE}. {TITLE}."
 )
 def test_the_year_of_a_comment_is_not_that_of_the_work(place: str, year: str) -> None:
     reference = read_reference(f"{LISTED} {place}")
-    assert (reference.says.year, compare(reference, TABLETS).says.year) == (year, year)
+    assert (reference.says.year, compare(reference, TABLETS).field("year").written) == (year, year)
 
 
 @pytest.mark.parametrize(
@@ -242,4 +242,4 @@ def test_any_text_is_read(text: str) -> None:
     "unit", ["(1999) ", "A. ", "[x](", "10.1000/", "Berg J, ", "1(", "“a ", '{"title": ', "@a{b={", "et al "]
 )
 def test_a_long_text_is_read(unit: str) -> None:
-    assert len(read_reference(unit * 2_000).text) <= 4_100
+    assert len(read_reference(unit * 20_000).text) <= 12_100

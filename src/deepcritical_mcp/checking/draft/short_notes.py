@@ -14,7 +14,7 @@ from deepcritical_mcp.checking.draft.author_year import NameIndex, folded, named
 from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_repeated
 from deepcritical_mcp.checking.draft.inline_references import stated_ids
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
-from deepcritical_mcp.search.references.statements import ET_AL, names_in
+from deepcritical_mcp.search.references.guesses import ET_AL, names_in
 
 _LONGEST = 240
 _LONGEST_MENTION = 120

@@ -17,7 +17,7 @@ from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.masking import Line
 from deepcritical_mcp.checking.draft.reference_tables import Table, tables_in
 from deepcritical_mcp.excerpts import Span
-from deepcritical_mcp.search.references.statements import ET_AL, Statements, names_in
+from deepcritical_mcp.search.references.guesses import ET_AL, Statements, names_in
 
 _WORD = re.compile(r"[^\W\d_]+")
 _PMIDS = frozenset("pmid pmids pubmed medline".split())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from deepcritical_mcp.checking.draft.entry_forms import has_date_or_id, is_bare_id, starts_with_names, tells
-from deepcritical_mcp.search.references.untitled import end_of_names
+from deepcritical_mcp.checking.draft.leading_names import end_of_names
 
 _QUOTED_WORK = re.compile(r"[^\W\d_][^\d“”\"„«»;\n]{2,150}[,.:]\s{1,3}[“\"„«][^“”\"„«»\n]{12,500}[”\"“»]")
 """Names and a title in quotation marks."""

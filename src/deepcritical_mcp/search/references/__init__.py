@@ -1,22 +1,18 @@
-"""References as people write them: what one says, and whether a record is the one that it means.
+"""References as people write them, and the records that they mean.
 
-`read_reference` takes a reference in any style, also BibTeX, RIS and CSL-JSON; `compare` lays a record against it.
+A reference is not parsed, it is explained: `compare` lays a record along it, and says of each of its fields where it
+stands there: exactly, abbreviated, shortened, changed, or not at all; and what no field explains. `variations` is the
+table of what is a difference. `read_reference` takes a reference in any style, also BibTeX, RIS and CSL-JSON.
 """
 
 from __future__ import annotations
 
-from deepcritical_mcp.search.references.agreement import (
-    Agreement,
-    FieldAgreement,
-    StatedField,
-    compare,
-    is_living_work,
-    is_name_and_year,
-    title_agreement,
-)
-from deepcritical_mcp.search.references.name_forms import journals_agree, places_of_people
-from deepcritical_mcp.search.references.statements import Statements
-from deepcritical_mcp.search.references.title_forms import are_similar
+from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, StatedField
+from deepcritical_mcp.search.references.alignment import compare, title_agreement
+from deepcritical_mcp.search.references.guesses import Statements
+from deepcritical_mcp.search.references.journal_places import journals_agree
+from deepcritical_mcp.search.references.title_places import are_similar
+from deepcritical_mcp.search.references.variations import is_living_work
 from deepcritical_mcp.search.references.written import MAX_REFERENCE, WrittenReference, read_reference
 
 __all__ = [
@@ -29,9 +25,7 @@ __all__ = [
     "are_similar",
     "compare",
     "is_living_work",
-    "is_name_and_year",
     "journals_agree",
-    "places_of_people",
     "read_reference",
     "title_agreement",
 ]

@@ -6,7 +6,9 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from deepcritical_mcp.search.references.plain_text import PlainText
 from deepcritical_mcp.spelling import GREEK_NAMES
 from deepcritical_mcp.text import normalized
 
@@ -41,21 +43,35 @@ _DOI = re.compile(r"\\doi\s?\{([^{}]{0,300})\}")
 _COMMAND = re.compile(r"\\([a-zA-Z]{1,30})\*?(\s?\{|\s?)")
 _SWITCHES = frozenset("em it bf sc rm tt sl itshape bfseries scshape newblock small ensuremath".split())
 _ESCAPED = re.compile(r"\\([&%$#_{}~ ])")
+_TYPED = re.compile(r"-{2,3}|``|''|[{}$]")
+_MARKS = {"---": "—", "--": "–", "``": "“", "''": "”"}
 _SPACES = re.compile(r"\\[,;:!/ ]|(?<!\\)~|\\\\")
 
 
 def without_latex(text: str) -> str:
     """The text with letters for LaTeX's accents, and without its commands; as it is if it has none."""
-    if not _SIGNS.search(text):
+    return plain_latex(PlainText.of(text)).text if _SIGNS.search(text) else text
+
+
+def plain_latex(text: PlainText) -> PlainText:
+    """The same of a text that knows where its letters stand."""
+    if not _SIGNS.search(text.text):
         return text
-    for pattern, new in ((_DROPPED, " "), (_DOI, r" doi:\1 "), (_HREF, r" \1 "), (_KINDS, "")):
-        text = pattern.sub(new, text)
-    text = _ACCENT.sub(lambda found: normalized("NFKC", found[2] + _ACCENTS[found[1]]), text)
-    text = _LETTER.sub(lambda found: _LETTERS[found[1]], text)
-    text = _ESCAPED.sub(lambda found: found[1], _SPACES.sub(" ", text))
-    text = _COMMAND.sub(_of_command, text)
-    text = text.replace("---", "—").replace("--", "–").replace("``", "“").replace("''", "”")
-    return text.replace("{", "").replace("}", "").replace("$", "")
+    steps: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
+        (_DROPPED, " "),
+        (_DOI, lambda found: f" doi:{found[1]} "),
+        (_HREF, lambda found: f" {found[1]} "),
+        (_KINDS, ""),
+        (_ACCENT, lambda found: normalized("NFKC", found[2] + _ACCENTS[found[1]])),
+        (_LETTER, lambda found: _LETTERS[found[1]]),
+        (_SPACES, " "),
+        (_ESCAPED, lambda found: found[1]),
+        (_COMMAND, _of_command),
+        (_TYPED, lambda found: _MARKS.get(found[0], "")),
+    )
+    for pattern, new in steps:
+        text = text.sub(pattern, new)
+    return text
 
 
 def _of_command(found: re.Match[str]) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, dropwhile
 from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import OSA, Indel
@@ -12,14 +12,14 @@ from rapidfuzz.distance import OSA, Indel
 from deepcritical_mcp.evidence.titles import (
     changes,
     content_words,
-    identifies,
     is_misprint,
     is_notice,
     is_opposite,
     likeness,
 )
 from deepcritical_mcp.models import without_retraction_mark
-from deepcritical_mcp.search.references.written import Word, title_words
+from deepcritical_mcp.search.references.written import Word, WrittenReference, title_words
+from deepcritical_mcp.text import FUNCTION_WORDS
 
 _LEAST_SHARE = 0.5
 """Of a title's words that must stand in a text before it is looked for there."""
@@ -32,31 +32,32 @@ _LONG, _LETTERS_A_SLIP = 12, 5
 _SHORT = 4
 """Letters of a word in which one may be missing."""
 _MOST_SLIPS = 2
+_LEAST_MAIN, _MOST_MAIN = 2, 3
+"""Content words of a title that may be written without its subtitle; so many subtitles may be left out."""
 _TRANSLATED = re.compile(r"\s?[(\[]author'?s transl(?:ation)?\.?[)\]]", re.IGNORECASE)
 _SUBTITLE = re.compile(r"(?<=[\w)\]\"”’'»])\s?(?:[:;]|\s[–—-])\s|[.?!]\s")
-_OPENS = re.compile(r"(?:\A|[.:;,?!'\"“„«”‘(\[*|/–—-]|\b(?:1[5-9]|20)\d\d[a-z]?\)?)\s{0,3}\Z|[.)]\Z")
-_STARTS = re.compile(r"(?:\A|[.:;?!\"“„«”‘(\[*|]|\b(?:1[5-9]|20)\d\d[a-z]?\)?)\s{0,3}\Z")
-_ENDS = re.compile(r"[)\]]?\s{0,2}(?:\Z|[.?!\"”“»*|])")
-_CLOSES = re.compile(r"\s{0,2}(?:\Z|[.:;,?!'\"”“»’()\[\]*|–—-]|(?:1[5-9]|20)\d\d)")
-
-
 TitleAgreement = Literal["agrees", "minor", "differs"]
 ORDER: Mapping[TitleAgreement, int] = {"agrees": 0, "minor": 1, "differs": 2}
 
 
 class TitlePlace(NamedTuple):
-    """Where a title stands in a text, and how it agrees."""
+    """Where a title stands in a text, how it agrees, and which of a record's titles it is."""
 
     start: int
     end: int
     agreement: TitleAgreement
+    true: str
+    similarity: float = 1.0
 
 
-def main_title(title: str) -> str:
-    """A title without its subtitle and translator's mark: "Zinc in wounds: a trial" -> "Zinc in wounds"."""
+def main_titles(title: str) -> list[str]:
+    """A title without its subtitles and translator's mark: "Zinc in wounds: a trial" -> "Zinc in wounds"; the longest
+    first, and none that says too little."""
     bare = _TRANSLATED.sub("", without_retraction_mark(title)).strip(" .[]")
-    found = _SUBTITLE.search(bare)
-    return bare[: found.start() + (bare[found.start()] in "?!")] if found else bare
+    ends = [found.start() + (bare[found.start()] in "?!") for found in _SUBTITLE.finditer(bare)][-_MOST_MAIN:]
+    mains = [bare[:end] for end in reversed(ends)]
+    words = title_words(title)
+    return [] if is_notice(words) else [one for one in mains if len(content_words(title_words(one))) >= _LEAST_MAIN]
 
 
 def titles_agree(one: str, other: str) -> TitleAgreement:
@@ -64,21 +65,30 @@ def titles_agree(one: str, other: str) -> TitleAgreement:
     first, second = (title_words(_TRANSLATED.sub("", without_retraction_mark(text))) for text in (one, other))
     pairs = [(first, second)]
     if is_notice(first) == is_notice(second):
-        mains = title_words(main_title(one)), title_words(main_title(other))
-        pairs += [(main, whole) for main, whole in zip(mains, (second, first), strict=True) if identifies(main)]
+        pairs += [(title_words(main), second) for main in main_titles(one)]
+        pairs += [(title_words(main), first) for main in main_titles(other)]
     found: list[TitleAgreement] = [_alike(*pair) for pair in pairs]
     return min(found, key=lambda one: ORDER[one])
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
-    if likeness(one, other) != "other":
-        return "agrees"
+    near = likeness(one, other)
+    if near == "same":
+        return "minor" if _joining(one, other) else "agrees"
     if not one or not other or is_notice(one) != is_notice(other):
         return "differs"
     found = changes(content_words(one), content_words(other))
     slips = [(gone, come) for gone, come, _ in found if "".join(gone) != "".join(come)]
+    if near == "near":
+        return "minor" if any(gone and come for gone, come in slips) else "agrees"
     is_slips = all(len(gone) == len(come) and all(map(_is_slip, gone, come)) for gone, come in slips)
     return "minor" if is_slips and len(slips) <= _MOST_SLIPS else "differs"
+
+
+def _joining(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two titles of the same content words have other small words between them, or one small word more."""
+    inner = [list(dropwhile(FUNCTION_WORDS.__contains__, words)) for words in (one, other)]
+    return any("".join(gone) != "".join(come) and not at_end for gone, come, at_end in changes(*inner))
 
 
 def _is_slip(one: str, other: str) -> bool:
@@ -94,29 +104,48 @@ def _is_slip(one: str, other: str) -> bool:
     )
 
 
-def place_of_title(text: str, words: Sequence[Word], title: str, follows: Callable[[str], bool]) -> TitlePlace | None:
-    """Where a title stands in a text as a whole; None if it does not, or as part of another one.
+def find_title(reference: WrittenReference, titles: Sequence[str]) -> TitlePlace | None:
+    """Where one of a record's titles stands in a reference, as a whole, without its subtitle, or with a few words
+    changed; None if nowhere."""
+    best: TitlePlace | None = None
+    for title in titles:
+        whole = _placed(reference, title, title)
+        for name in (title, *main_titles(title)):
+            found = whole if name == title else _placed(reference, name, title)
+            if found is None or (name != title and whole and _has_other_subtitle(reference, found, whole, name)):
+                continue
+            if best is None or _rank(found) < _rank(best):
+                best = found
+            if found.agreement == "agrees":
+                return found
+    return best
 
-    Args:
-        words: those of `text`.
-        follows: whether a text can follow a title without a mark between them.
-    """
-    wanted = title_words(_TRANSLATED.sub("", without_retraction_mark(title)))
+
+def _rank(place: TitlePlace) -> tuple[int, float]:
+    return ORDER[place.agreement], -place.similarity
+
+
+def _has_other_subtitle(reference: WrittenReference, found: TitlePlace, whole: TitlePlace, main: str) -> bool:
+    """Whether most words of the record's subtitle, and others, stand behind its main title."""
+    subtitle = title_words(whole.true)[len(title_words(main)) :]
+    behind = [word.token for word in reference.words if found.end <= word.start < whole.end]
+    return bool(subtitle) and 2 * sum(word in subtitle for word in behind) >= len(subtitle)
+
+
+def _placed(reference: WrittenReference, name: str, title: str) -> TitlePlace | None:
+    words, text = reference.words, reference.text
+    wanted = title_words(_TRANSLATED.sub("", without_retraction_mark(name)))
     if not wanted or (window := title_window(words, wanted)) is None:
         return None
     first, last = window
-    agreement = _alike(wanted, [word.token for word in words[first : last + 1]])
-    if agreement == "differs":
+    there = [word.token for word in words[first : last + 1]]
+    agreement, likeness = _alike(wanted, there), Indel.normalized_similarity(wanted, there)
+    if agreement == "differs" and likeness < _SIMILAR:
         return None
     start, end = words[first].start, words[last].end
     end = mark.end() if (mark := _TRANSLATED.match(text, end)) else end
-    lead = text[_last_stop(text, start) : start]
-    if not _OPENS.search(text[:start]) or (
-        is_notice(title_words(lead)) != is_notice(wanted) and is_notice(title_words(lead))
-    ):
-        return None
-    end = end + 1 if title.rstrip(" .")[-1:] in (")", "]") and text[end : end + 1] in (")", "]") else end
-    return TitlePlace(start, end, agreement) if _CLOSES.match(text, end) or follows(text[end:]) else None
+    end += name.rstrip(" .")[-1:] in (")", "]") and text[end : end + 1] in (")", "]")
+    return TitlePlace(start, end, agreement, title, likeness)
 
 
 def are_similar(one: str, other: str) -> bool:
@@ -127,35 +156,6 @@ def are_similar(one: str, other: str) -> bool:
 def similarity(one: str, other: str) -> float:
     """How much of two titles is the same, from 0 to 1."""
     return Indel.normalized_similarity(title_words(one), title_words(other))
-
-
-def place_of_similar(text: str, words: Sequence[Word], title: str) -> tuple[int, int] | None:
-    """Where a text has what may be a title with a few words changed; None if nowhere."""
-    wanted = title_words(title)
-    if not wanted or (window := title_window(words, wanted)) is None:
-        return None
-    first, last = window
-    if Indel.normalized_similarity(wanted, [word.token for word in words[first : last + 1]]) < _SIMILAR:
-        return None
-    return _whole(text, words, first, last)
-
-
-def _whole(text: str, words: Sequence[Word], first: int, last: int) -> tuple[int, int]:
-    """Where the part of a text begins and ends that has these words, with a few more up to the next full stop."""
-    for at in range(first, max(0, first - _ROOM) - 1, -1):
-        if _STARTS.search(text[: words[at].start]):
-            first = at
-            break
-    for at in range(last, min(len(words), last + _ROOM + 1)):
-        if _ENDS.match(text, words[at].end):
-            last = at
-            break
-    return words[first].start, words[last].end
-
-
-def _last_stop(text: str, end: int) -> int:
-    """Where the sentence begins that ends at `end`."""
-    return max((text.rfind(mark, 0, end) + 1 for mark in (". ", "? ", "! ", "“", '"', "”")), default=0)
 
 
 def title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | None:

@@ -1,0 +1,332 @@
+"""A record laid along a written reference: where each of its fields stands, and what no field explains.
+
+Every regular expression here is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from deepcritical_mcp.evidence.titles import tokens
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, FieldVerdict
+from deepcritical_mcp.search.references.guesses import ET_AL, people_before, title_span
+from deepcritical_mcp.search.references.journal_places import JournalPlace, find_journal, journals_agree
+from deepcritical_mcp.search.references.number_places import (
+    NumberPlaces,
+    PlaceNumbers,
+    Role,
+    find_numbers,
+    is_page_within,
+    numbers_of,
+)
+from deepcritical_mcp.search.references.people_places import PeopleAgreement, compare_people, has_author
+from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.title_places import (
+    ORDER,
+    TitleAgreement,
+    TitlePlace,
+    find_title,
+    titles_agree,
+)
+from deepcritical_mcp.search.references.unexplained import (
+    LEAST_WORDS,
+    content_left,
+    end_of_longer_title,
+    further_work,
+    other_journal,
+    start_of_longer_title,
+)
+from deepcritical_mcp.search.references.variations import (
+    PREPRINT_SERVER,
+    TRANSLITERATED,
+    issue_agrees,
+    nearer_title,
+    pages_agree,
+    volume_agrees,
+    year_agrees,
+    years_of,
+)
+from deepcritical_mcp.search.references.written import WrittenReference
+
+_BEFORE_NAMES = re.compile(r"[\s.,*_”\"'’»\])]{0,6}[(\[–—-]\s?")
+"""What stands between a title and names behind it."""
+_NAME_ALONE = re.compile(
+    r"[\W\d]{0,8}[^\W\d_a-z][\w'’-]{2,40}(?: (?:&|and) [^\W\d_a-z][\w'’-]{2,40})?"
+    r"(?P<initials> [A-Z]{1,3}\.?)?[\s,.(]{0,4}"
+)
+_LONGEST_REST = 300
+"""Characters behind a title that may belong to it where nothing else follows."""
+
+
+def journals_of(record: Publication) -> list[str]:
+    """The names of a record's journal."""
+    names = (record.journal, record.journal_abbreviation, record.medline_abbreviation, record.book_title)
+    return [name for name in (*names, record.publisher if record.form == "preprint" else "") if name]
+
+
+def place_of(record: Publication) -> PlaceNumbers:
+    """The numbers of a record's place."""
+    years = years_of(record)
+    known = tuple(range(min(years), max(years) + 1)) if years and max(years) - min(years) < 10 else tuple(years)
+    return PlaceNumbers(known, record.volume, record.issue, record.pages)
+
+
+def compare(reference: WrittenReference, record: Publication) -> Agreement:
+    """Lay a record along a reference."""
+    return _compare_entry(reference, record) if reference.entry else _Alignment(reference, record).agreement()
+
+
+def title_agreement(written: str, record: Publication) -> TitleAgreement:
+    """Whether a title, as a caller wrote it, is the record's; the beginning of one may end in "…"."""
+    if (cut := written.rstrip(" .…")) and written.rstrip().endswith(("…", "...")):
+        words = tokens(cut)
+        return "agrees" if words and tokens(record.title)[: len(words)] == words else "differs"
+    found: list[TitleAgreement] = [
+        titles_agree(written, name) for name in filter(None, (record.title, record.vernacular_title))
+    ]
+    return min(found, key=lambda one: ORDER[one])
+
+
+class _Alignment:
+    """Where the fields of one record stand in one reference that is no entry.
+
+    The title is found first, because its words are the most; then the journal, the numbers of the place, and the names
+    around them, each among what the fields before it do not explain.
+    """
+
+    def __init__(self, reference: WrittenReference, record: Publication) -> None:
+        self._record, self._text = record, reference.text
+        titles = [one for one in (record.title, record.vernacular_title) if one]
+        self._found: TitlePlace | None = find_title(reference, titles)
+        known: list[Span] = [self._found[:2]] if self._found else []
+        head, place = self._found.start if self._found else 0, place_of(record)
+        self._numbers: NumberPlaces = find_numbers(self._text, known, place, head)
+        self._journal: JournalPlace | None = find_journal(self._text, known, journals_of(record), self._numbers.first)
+        guess = None if self._found else title_span(self._text)
+        self._title: Span | None = known[0] if known else guess if guess and not self._explains(guess) else None
+        if self._title and not known:
+            start, end = self._title
+            is_before = self._journal is not None and start < self._journal.start < end
+            known, head = [(start, self._journal.start if self._journal and is_before else end)], start
+        if self._journal:
+            known.append((self._journal.start, self._journal.end))
+        self._numbers = find_numbers(self._text, known, place, head, self._journal.end if self._journal else -1)
+        self._people = self._find_people()
+        self._journal_field = self._compare_journal()
+
+    def agreement(self) -> Agreement:
+        """How the record agrees."""
+        people, record = self._people, self._record
+        fields = (self._compare_title(), self._compare_people(), *self._compare_numbers(), self._journal_field)
+        own = place_of(record)
+        numbers = {*numbers_of(" ".join((own.volume, own.issue, own.pages))), *map(str, own.years)}
+        ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
+        return _settled(
+            Agreement(
+                tuple(sorted(fields, key=lambda one: _ORDER.index(one.field))),
+                by_others=people.by_others,
+                names_left_out=_left_out(people, record),
+                unread=tuple(self._unread()),
+                further=further_work(self._text[max(ends) :], numbers),
+            ),
+            record,
+        )
+
+    def _explains(self, span: Span) -> bool:
+        """Whether names and journal explain all words but a few of a part; beside a number alone, all of them."""
+        start, end = span
+        if (journal := self._journal) and journal.start < end and start < journal.end:
+            is_behind = journal.start - start > end - journal.end
+            start, end = (start, journal.start) if is_behind else (journal.end, end)
+        is_note = journal is None and self._numbers.first < 0
+        names = " ".join(map(str, self._record.authors))
+        known = {*tokens(f"{names} {self._record.title}" if is_note else names)}
+        left = [
+            word
+            for word in content_left(self._text[start:end], known)
+            if word.isalpha() and len(word) > 1 + 2 * is_note
+        ]
+        return len(left) < (1 if is_note else LEAST_WORDS)
+
+    def _next(self, at: int, default: int) -> int:
+        """Where journal or numbers begin behind a place."""
+        starts = (self._journal.start if self._journal else -1, self._numbers.first)
+        return min((one for one in starts if one >= at), default=default)
+
+    def _find_people(self) -> PeopleAgreement:
+        text, journal = self._text, self._journal
+        if journal:
+            text = f"{text[: journal.start]}{' ' * (journal.end - journal.start)}{text[journal.end :]}"
+        for start, end in self._people_regions():
+            found = compare_people(text, start, end, self._record.authors)
+            if found.verdict != "absent":
+                return found
+        return PeopleAgreement("absent")
+
+    def _people_regions(self) -> Iterator[Span]:
+        """Where names may stand: before the title, else right behind it; without a title, before the journal."""
+        text, authors = self._text, self._record.authors
+        stop = self._title[0] if self._title else self._next(0, len(text))
+        head = people_before(text[:stop])
+        start = max(text.find(head), 0)
+        is_list = self._title or self._journal or ET_AL.search(head) or has_author(head, authors)
+        alone = _NAME_ALONE.fullmatch(text[:stop])
+        if head and (is_list or (alone and (stop < len(text) or alone["initials"]))):
+            yield start, start + len(head)
+        if not self._title:
+            return
+        low = self._title[1]
+        stop = self._next(low, len(text))
+        behind = text[low:stop]
+        if others := ET_AL.search(behind):
+            yield low, low + others.end()
+        elif self._journal and has_author(behind, authors):
+            yield low, stop
+        elif self._journal and (lead := _BEFORE_NAMES.match(behind)):
+            yield low + lead.end(), stop
+
+    def _compare_people(self) -> FieldAgreement:
+        found = self._people
+        true = found.true or ", ".join(author.short for author in self._record.authors[:3])
+        written = found.written or self._text[slice(*found.span)]
+        return FieldAgreement(
+            "authors", found.verdict, written, true, None if found.verdict == "absent" else found.span
+        )
+
+    def _compare_title(self) -> FieldAgreement:
+        record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
+        if self._title is None:
+            return FieldAgreement("title", "absent", true=record.title)
+        start, end = self._title
+        if self._found is None:
+            if people.verdict != "absent" and people.span[1] > start:
+                start = min(people.span[1], end)
+            end = journal[0] if journal and start < journal[0] < end else end
+            written = text[start:end].strip(" .,;")
+            return FieldAgreement("title", "differs", written, nearer_title(written, record), (start, end))
+        following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
+        stop = min((at for at in following if at >= end), default=end + _LONGEST_REST)
+        low, high = start_of_longer_title(text, start, record), end_of_longer_title(text, end, stop, record)
+        verdict: FieldVerdict = "differs" if low < start or high > end else self._found.agreement
+        return FieldAgreement("title", verdict, text[low:high], self._found.true, (low, high))
+
+    def _compare_journal(self) -> FieldAgreement:
+        record, text, journal = self._record, self._text, self._journal
+        true = record.journal or record.journal_abbreviation or record.book_title
+        if not journals_of(record):
+            return FieldAgreement("journal", "absent")
+        if journal:
+            verdict: FieldVerdict = "differs" if journal.is_other else "agrees"
+            return FieldAgreement(
+                "journal", verdict, text[journal.low : journal.high], true, (journal.low, journal.high)
+            )
+        span = other_journal(text, self._journal_parts(), record)
+        if span is None:
+            return FieldAgreement("journal", "absent", true=true)
+        return FieldAgreement("journal", "differs", text[slice(*span)], true, span)
+
+    def _journal_parts(self) -> Iterator[Span]:
+        """Where the journal should stand: behind title and names and before the numbers; or between names and title,
+        between the numbers, or behind a title without numbers."""
+        title, people, first = self._title, self._people.span, self._numbers.first
+        low = max(title[1] if title else 0, people[1])
+        if first > low:
+            yield low, first
+        if title and 0 < people[1] < title[0]:  # "Berg et al., 1989, Lancet: Title"
+            yield people[1], title[0]
+        if title and first >= 0:  # "45 Lancet 327"
+            yield first, self._numbers.last
+        if title and first < low:
+            yield low, min(len(self._text), low + _LONGEST_REST // 2)
+
+    def _compare_numbers(self) -> Iterator[FieldAgreement]:
+        record, years = self._record, years_of(self._record)
+        fields: tuple[tuple[Role, str, Callable[[str, Publication], FieldVerdict]], ...] = (
+            ("year", str(years[0]) if years else "", year_agrees),
+            ("volume", record.volume, volume_agrees),
+            ("issue", record.issue, issue_agrees),
+            ("pages", record.pages, pages_agree),
+        )
+        for role, true, agrees in fields:
+            one = self._numbers.by_role.get(role)
+            if one is None:
+                yield FieldAgreement(role, "absent", true=true)
+                continue
+            span = (one.start, one.start + 4 if role == "year" else one.end)
+            written = self._text[slice(*span)]
+            verdict: FieldVerdict = agrees(written, record)
+            if role == "pages" and self._text[: one.start].endswith("): ") and is_page_within(written, true):
+                verdict = "agrees"  # a note names the page that it cites
+            yield FieldAgreement(role, verdict, written, true, span)
+
+    def _unread(self) -> Iterator[str]:
+        """Of volume and pages, what may stand in numbers behind the title that were not read and are not the
+        record's."""
+        behind = numbers_of(self._text[self._found.end :]) if self._found else frozenset[str]()
+        read = numbers_of(" ".join(one.text for one in self._numbers.by_role.values()))
+        for role, true in (("volume", self._record.volume), ("pages", self._record.pages)):
+            is_told = role in self._numbers.by_role or not true or behind <= read
+            if not is_told and behind.isdisjoint(numbers_of(true.partition("-")[0])):
+                yield role
+
+
+_ORDER = ("title", "authors", "year", "journal", "volume", "issue", "pages")
+
+
+def _left_out(people: PeopleAgreement, record: Publication) -> int:
+    """How many names are listed where authors are left out and the list does not say so; 0 of any other list."""
+    persons = sum(bool(author.given or author.initials) for author in record.authors)
+    is_short = people.is_whole and 1 < people.listed < persons
+    return people.listed if is_short and people.verdict in ("agrees", "minor") else 0
+
+
+def _settled(found: Agreement, record: Publication) -> Agreement:
+    """With what one field tells about another."""
+    fields = {one.field: one for one in found.fields}
+    journal, issue = fields["journal"], fields["issue"]
+    is_theirs = fields["authors"].verdict in ("agrees", "minor")
+    is_preprint = (
+        record.form != "preprint"
+        and is_theirs
+        and journal.verdict == "differs"
+        and bool(PREPRINT_SERVER.search(journal.written))
+    )
+    if is_preprint:
+        fields["journal"] = journal._replace(verdict="minor")
+        for name in ("year", "volume", "issue", "pages"):
+            fields[name] = fields[name]._replace(verdict="absent")
+    elif journal.verdict == "differs" and not TRANSLITERATED.isdisjoint(re.findall(r"[a-z]{3}", record.language)):
+        is_there = "differs" not in (fields[name].verdict for name in ("volume", "pages", "year"))
+        fields["journal"] = journal._replace(verdict="minor" if is_there else "differs")
+    if issue.verdict == "minor" and "differs" == fields["volume"].verdict == fields["pages"].verdict:
+        fields["issue"] = issue._replace(verdict="differs")
+    return replace(found, fields=tuple(fields.values()), is_preprint=is_preprint)
+
+
+def _compare_entry(reference: WrittenReference, record: Publication) -> Agreement:
+    """Lay a record along the fields of an entry."""
+    says, years = reference.says, years_of(record)
+    people = compare_people(says.people, 0, len(says.people), record.authors)
+    title: FieldVerdict = title_agreement(says.title, record) if says.title else "absent"
+    true = nearer_title(says.title, record) if says.title else record.title
+    journals = journals_of(record)
+    journal: FieldVerdict = "absent"
+    if says.journal and journals:
+        journal = "agrees" if journals_agree(says.journal, journals) else "differs"
+    names = ", ".join(author.short for author in record.authors[:3])
+    fields = (
+        FieldAgreement("title", title, says.title, true),
+        FieldAgreement("authors", people.verdict, people.written or says.people, people.true or names),
+        FieldAgreement("year", year_agrees(says.year, record), says.year, str(years[0]) if years else ""),
+        FieldAgreement(
+            "journal", journal, says.journal, record.journal or record.journal_abbreviation or record.book_title
+        ),
+        FieldAgreement("volume", volume_agrees(says.volume, record), says.volume, record.volume),
+        FieldAgreement("issue", issue_agrees(says.issue, record), says.issue, record.issue),
+        FieldAgreement("pages", pages_agree(says.pages, record), says.pages, record.pages),
+    )
+    found = Agreement(fields, by_others=people.by_others, names_left_out=_left_out(people, record))
+    return _settled(found, record)

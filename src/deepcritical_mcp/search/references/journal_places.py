@@ -1,0 +1,224 @@
+"""Where a journal's name stands in a reference: in full, abbreviated, as initials, or under another known name.
+
+Every regular expression here is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from rapidfuzz.distance import OSA
+from rapidfuzz.fuzz import ratio
+
+from deepcritical_mcp.evidence.titles import plain_letters
+from deepcritical_mcp.search.references.plain_text import Span
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SMALL = frozenset("the of and for in on de la le et und der des part section series an a di del da do e y".split())
+_BEHIND = frozenset(
+    """in press epub ahead print online published publication article articles available from accepted suppl supplement
+    electronic internet preprint cited version usa us u s uk lond london engl ed english edition jr new york ny n
+    official organ international int issue vol volume no band bd jg heft nr tom t ns""".split()
+)
+"""What may stand behind a journal's name, or NLM adds to it."""
+_QUALIFIER = re.compile(r"\s?[:=(\[/].*")
+_PAREN = re.compile(r"\(([^()]{1,80})\)")
+_COUNTRY = re.compile(r"\bU\.?\s?S\.?\s?A\b\.?")
+_LEAST_FUZZY = 6
+_WHOLE_WORD = 6
+"""Letters of a word that is no abbreviation."""
+_LEAST_CLOSE, _CLOSE = 8, 88
+"""Letters of a name in which a word may be misprinted, and percent of them that are the same: "Cnt Rev Toxicol"."""
+_INITIALS_OF_MANY = 3
+_FIRST_LETTERS = 18
+"""Of a long name, so much of its beginning stands for it: "Proceedings of the National Academy of Sciences"."""
+
+
+class _Word(NamedTuple):
+    text: str
+    start: int
+    end: int
+
+
+class JournalPlace(NamedTuple):
+    """Where a journal's name stands, `low` to `high` with the words right beside it that make it another one's."""
+
+    start: int
+    end: int
+    low: int
+    high: int
+
+    @property
+    def is_other(self) -> bool:
+        """Whether it is another journal's name: "BMJ Open" for "BMJ"."""
+        return (self.low, self.high) != (self.start, self.end)
+
+
+def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1) -> JournalPlace | None:
+    """Where one of a record's names of its journal stands; the longest of several, or the one nearest before `near`.
+
+    Args:
+        hidden: parts of the text that other fields explain.
+    """
+    words = [one for one in _words(text) if not any(start < one.end and one.start < end for start, end in hidden)]
+    known = frozenset(word for name in names for word in _split(name))
+    places = list[tuple[tuple[float, ...], int, int]]()
+    for form in _forms(tuple(names)):
+        for first in range(len(words)):
+            if size := _matched(words, first, form):
+                start, end = words[first].start, words[first + size - 1].end
+                rank = (float(size), float(near < 0 or end <= near), -abs(near - end) if near >= 0 else -start)
+                places.append((rank, first, first + size))
+    if not places:
+        return None
+    _, first, stop = max(places, key=lambda one: one[0])
+    start, end = words[first].start, words[stop - 1].end
+    before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
+    behind = [*_added(text, words[stop:], end, known, is_before=False)]
+    return JournalPlace(start, end, before[-1].start if before else start, behind[-1].end if behind else end)
+
+
+def journals_agree(written: str, names: Sequence[str]) -> bool:
+    """Whether a journal's name, as a reference gives it, is one of `names`, in full, abbreviated or as initials."""
+    for one in dict.fromkeys((_QUALIFIER.sub("", written), written)):
+        found = find_journal(one, [], names)
+        if found and not found.is_other:
+            known = frozenset(word for name in names for word in _split(name))
+            rest = (*_split(one[: found.start]), *_split(one[found.end :]))
+            if all(word in known or word in _BEHIND or len(word) == 1 for word in rest):
+                return True
+    return False
+
+
+def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], *, is_before: bool) -> Iterator[_Word]:
+    """Words beside a name, with nothing but a space between, that make it another journal's name."""
+    for one in words:
+        between = text[one.end : edge] if is_before else text[edge : one.start]
+        word = _plain(one.text)
+        is_apart = any(mark in between for mark in ('.,;:()[]“”"‘’?!/|—–*_' if is_before else ',;:([“”"?!/|—–*_'))
+        if is_apart or any(map(str.isdigit, between)):
+            return
+        is_sentence = one.text[0].islower() or (edge >= _WHOLE_WORD and text[edge - _WHOLE_WORD : edge].isalpha())
+        if not is_before and "." in between and is_sentence:  # "bioRxiv. Cold Spring Harbor", but "Sci. Adv. Mater."
+            return
+        edge = one.start if is_before else one.end
+        if word in known or word in _SMALL or word in _BEHIND or _is_known_short(word, known):
+            continue
+        if one.text[0].islower() and is_before:
+            return
+        if is_before and len(one.text) <= 3 and one.text.isupper() and one.text != "J":
+            return
+        yield one
+
+
+def _is_known_short(word: str, known: frozenset[str]) -> bool:
+    return len(word) > 1 and any(_abbreviates(word, one) for one in known)
+
+
+@lru_cache(maxsize=512)
+def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The words of the names that a journal goes by, the longest first."""
+    found = dict[tuple[str, ...], None]()
+    for name in (*names, *(other for one in names for other in _other_names(one))):
+        inside = [part[1] for part in _PAREN.finditer(name)]
+        for one in (_QUALIFIER.sub("", name), name, *(part for part in inside if " " not in part)):
+            words = tuple(word for word in _split(one) if word not in _SMALL)
+            if words:
+                found[words] = None
+            whole = tuple(_split(one))
+            if len(words) > 1:
+                found[("".join(word[0] for word in words),)] = None
+                found[("".join(word[0] for word in whole),)] = None
+            if len(words) > 3:
+                for size in range(_INITIALS_OF_MANY, len(words)):
+                    found[("".join(word[0] for word in words[:size]),)] = None
+            if len(words) >= _INITIALS_OF_MANY and "section" not in whole:
+                for size in range(_INITIALS_OF_MANY, len(words)):
+                    if len("".join(words[:size])) >= _FIRST_LETTERS:
+                        found[words[:size]] = None
+                        break
+            if part := re.search(r"\b(?:part|section|series) ([a-z]|[1-9])\b", " ".join(whole)):
+                found[tuple(w for w in _split(" ".join(whole)[: part.end()]) if w not in _SMALL)] = None
+    return tuple(sorted(found, key=len, reverse=True))
+
+
+def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
+    """How many words of a text, from the first on, are a name; 0 if they are not."""
+    at = first
+    if len(form) == 1:
+        word = _plain(words[at].text)
+        if word == form[0]:
+            return 1
+        is_name = len(form[0]) > 4 and words[at].text[0].isupper()
+        is_short = is_name and len(word) >= 4 and form[0].startswith(word)
+        return int(is_short or (is_name and _is_misprint(word, form[0])))
+    slips = 0
+    for wanted in form:
+        while at < len(words) and at > first and _plain(words[at].text) in _SMALL and _plain(words[at].text) != wanted:
+            at += 1
+        if at >= len(words) or (at == first and words[at].text[0].islower() and len(words[at].text) < 4):
+            return 0
+        word = _plain(words[at].text)
+        if not (_abbreviates(word, wanted) or _is_misprint(word, wanted)):
+            slips += 1
+            if slips > 1 or word[0] != wanted[0]:
+                return 0
+        at += 1
+    given, name = (" ".join(one) for one in ([_plain(word.text) for word in words[first:at]], form))
+    return 0 if slips and (len(name) < _LEAST_CLOSE or ratio(given, name) < _CLOSE) else at - first
+
+
+def _is_misprint(one: str, other: str) -> bool:
+    return (
+        min(len(one), len(other)) >= _LEAST_FUZZY
+        and one[0] == other[0]
+        and OSA.distance(one, other, score_cutoff=1) <= 1
+    )
+
+
+@lru_cache(maxsize=8192)
+def _abbreviates(one: str, other: str) -> bool:
+    """Whether one word is the other, or its abbreviation: "Natl" of "National"."""
+    short, long = sorted((one, other), key=len)
+    if long.startswith(short):
+        return True
+    letters = iter(long)
+    return len(short) >= 2 and short[0] == long[0] and all(letter in letters for letter in short)
+
+
+def _words(text: str) -> list[_Word]:
+    bare = _COUNTRY.sub(lambda found: f"U S{' ' * (len(found[0]) - 3)}" if len(found[0]) >= 3 else found[0], text)
+    return [_Word(found[0], *found.span()) for found in _WORD.finditer(bare)]
+
+
+def _split(name: str) -> list[str]:
+    return [_plain(found[0]) for found in _WORD.finditer(_COUNTRY.sub("U S ", name))]
+
+
+@lru_cache(maxsize=8192)
+def _plain(word: str) -> str:
+    return plain_letters(word).replace("'", "").replace("’", "")
+
+
+@lru_cache(maxsize=1)
+def _renamed() -> dict[str, list[str]]:
+    """Names of journals that continue each other, and names that readers use, by each of them."""
+    found = dict[str, list[str]]()
+    rows = (files("deepcritical_mcp.search.references") / "journal_names.txt").read_text("utf-8").splitlines()
+    for row in rows:
+        names = [] if row.startswith("#") else row.split("/")
+        for name in names:
+            found.setdefault(_key(name), []).extend(names)
+    return found
+
+
+def _key(name: str) -> str:
+    return " ".join(word for word in _split(name) if word not in ("the", "and", "of"))
+
+
+def _other_names(name: str) -> list[str]:
+    return _renamed().get(_key(name), []) or _renamed().get(_key(_QUALIFIER.sub("", name)), [])

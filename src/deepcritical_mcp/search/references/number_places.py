@@ -1,0 +1,319 @@
+"""Year, volume, issue and pages of a reference: its numbers in order, laid against those of a record.
+
+Every regular expression here is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from deepcritical_mcp.search.references.plain_text import Span
+
+Role = Literal["year", "volume", "issue", "pages"]
+MONTHS = frozenset(name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:], "sept")) | frozenset(
+    "januar februar märz mai juni juli oktober dezember enero febrero marzo abril mayo junio julio agosto".split()
+)
+_SEASONS = frozenset("winter spring summer autumn fall".split())
+_NUMBER = re.compile(
+    r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)(?!\d))?"
+)
+_LETTERS = re.compile(r"[^\W\d_]{1,30}")
+_LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
+_NEXT_WORD = re.compile(r"[ .]{0,3}([^\W\d_]{1,30})")
+_LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
+_ORDINALS = frozenset("st nd rd th".split())
+_DIGITS = re.compile(r"0{0,9}(\d{1,12})")
+YEAR = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
+_NOT_OF_THE_PLACE = re.compile(
+    r"\b(?:accessed|cited|retrieved|viewed|visited|consulted|abgerufen|Zugriff|consulté|consultado|e-?pub|published "
+    r"online|online)\b(?! ahead)[^;\])]{0,40}?\b(?:1[5-9]|20)\d\d\b(?: [A-Z][a-z]{2,8}\b)?(?: \d{1,2}\b)?"
+    r"|\s?[(\[](?:published |an? |see |with |has been |was )?(?:retract|withdrawn|errat|correct|corrigend|addend|"
+    r"expression of concern|concern in|republished|update in|comments? in)[^\[\]()]{0,160}"
+    r"(?:\([^()]{0,40}\)[^\[\]()]{0,80}){0,3}[)\]]|\b(?:PII|doi)\b:? ?\S{1,80}|\b(?:ISSN|ISBN)\b:? ?[\dX-]{4,20}",
+    re.IGNORECASE,
+)
+"""The day of a visit, of the first publication online, and what became of the work."""
+_LEADS: Mapping[str, Role] = {
+    **dict.fromkeys("vol volume band bd jg jahrgang t tom tomo v roč т".split(), "volume"),
+    **dict.fromkeys("no nr issue heft h n č number num fasc iss nº n°".split(), "issue"),
+    **dict.fromkeys("p pp pg pgs page pages s с art article e elocation id seite seiten".split(), "pages"),
+}
+"""Words in front of a number, and which number that is."""
+_JOINING = (
+    MONTHS | _SEASONS | _LEADS.keys() | frozenset("suppl supplement supp pt part spec special and in of doc u".split())
+)
+_SUPPLEMENT = frozenset("suppl supplement supp pt part".split())
+_FAR = 40
+"""Characters between two numbers of one place."""
+_MOST, _MOST_NUMBERS = 12, 300
+"""Numbers of one place, and of a reference."""
+_FREE, _LIKE = 0.3, 0.15
+_ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
+_OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
+_LEFT, _FAR_OFF = 0.5, 0.02
+"""What it costs if a number of the place, or another one, is explained by nothing."""
+
+
+@dataclass(frozen=True)
+class WrittenNumber:
+    """A number or a range of numbers.
+
+    Attributes:
+        value: as written, without a range's end: "e0123456"; `last` is that end.
+        lead: which number it is by the word in front of it ("vol.").
+        in_brackets: whether it stands alone in brackets, but for a month.
+    """
+
+    value: str
+    last: str
+    start: int
+    end: int
+    lead: Role | None
+    in_brackets: bool
+
+    @property
+    def number(self) -> str:
+        """Its digits, without leading zeros."""
+        return number_in(self.value)
+
+    @property
+    def is_year(self) -> bool:
+        """Whether it can be a year, also with a letter behind it: "2019b"."""
+        return YEAR.fullmatch(self.value.rstrip("abcdefgh")) is not None and (not self.last or len(self.last) == 4)
+
+    @property
+    def text(self) -> str:
+        """As written, with one dash."""
+        return f"{self.value}-{self.last}" if self.last else self.value
+
+
+@dataclass(frozen=True)
+class PlaceNumbers:
+    """The numbers of a record that tell its place; "" or () for what it does not say."""
+
+    years: tuple[int, ...] = ()
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+
+
+@dataclass(frozen=True)
+class NumberPlaces:
+    """Which written number is which."""
+
+    by_role: Mapping[Role, WrittenNumber] = field(default_factory=dict[Role, WrittenNumber])
+    first: int = -1
+    last: int = -1
+
+
+def number_in(text: str) -> str:
+    """The first number of a text without leading zeros; "" if it has none."""
+    found = _DIGITS.search(text)
+    return found[1] if found else ""
+
+
+def numbers_of(text: str) -> frozenset[str]:
+    """All numbers of a text without leading zeros."""
+    return frozenset(_DIGITS.findall(text))
+
+
+def written_numbers(text: str) -> list[WrittenNumber]:
+    """The numbers of a text that may tell a place: no days, no "2nd", not the number of a list."""
+    found = list[WrittenNumber]()
+    for one in _NUMBER.finditer(text):
+        start, end = one.span()
+        lead = last[1].lower() if (last := _LEAD.search(text, max(0, start - 24), start)) else ""
+        if (one[3] or "").lower() in _ORDINALS or _is_day(one, lead, text) or _LIST_NUMBER.fullmatch(text[: end + 1]):
+            continue
+        if lead in _SUPPLEMENT and found:
+            if "(" not in text[found[-1].end : start]:  # "150 Suppl 2"
+                found[-1] = replace(found[-1], end=end)
+            continue
+        opened, closed = text.rfind("(", max(0, start - 20), start), text.find(")", end, end + 20)
+        inside = f"{text[opened + 1 : start]}{text[end:closed]}" if opened >= 0 <= closed else "0"
+        is_alone = not any(map(str.isdigit, inside))
+        in_brackets = is_alone and all(word.lower() in _JOINING for word in _LETTERS.findall(inside))
+        role = _LEADS.get(lead)
+        if role == "issue" and one[1]:  # "Art. No.: CD009999"
+            role = "pages"
+        found.append(WrittenNumber(f"{one[1]}{one[2]}{one[3] or ''}", one[4] or "", start, end, role, in_brackets))
+        if len(found) == _MOST_NUMBERS:
+            break
+    return found
+
+
+def _is_day(number: re.Match[str], lead: str, text: str) -> bool:
+    """Whether a number is the day of a month that stands beside it."""
+    if len(number[2]) > 2 or number[1] or text.startswith(("(", ":"), number.end()):
+        return False
+    following = _NEXT_WORD.match(text, number.end())
+    return lead in MONTHS or (following is not None and following[1].lower() in MONTHS)
+
+
+def _groups(numbers: Sequence[WrittenNumber], text: str) -> Iterator[list[WrittenNumber]]:
+    """The numbers that stand together, with nothing between them but marks and words of a place."""
+    group = list[WrittenNumber]()
+    for one in numbers:
+        if group:
+            between = text[group[-1].end : one.start]
+            is_near = len(between.strip()) <= _FAR and all(
+                word.lower() in _JOINING for word in _LETTERS.findall(between)
+            )
+            if not is_near or len(group) >= _MOST:
+                yield group
+                group = []
+        group.append(one)
+    if group:
+        yield group
+
+
+def find_numbers(
+    text: str, hidden: Sequence[Span], record: PlaceNumbers, head: int = 0, journal_end: int = -1
+) -> NumberPlaces:
+    """Which number is the year, the volume and so on.
+
+    Args:
+        hidden: parts of the text that other fields explain.
+        record: what a record has; without it, the numbers are told by their order and form.
+        head: where the title begins: before it stands nothing but a year.
+        journal_end: where the journal ends that the place follows; -1 if that is not known.
+    """
+    for start, end in hidden:
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    text = _NOT_OF_THE_PLACE.sub(lambda found: " " * len(found[0]), text)
+    numbers = written_numbers(text)
+    early = [one for one in numbers if one.start < head and one.is_year and not one.last]
+    groups = list(_groups([one for one in numbers if one.start >= head], text))
+    if not groups:
+        groups = list(_groups(numbers, text)) or [[]]
+        early = []
+
+    behind = (group[0].start for group in groups if group and 0 <= group[0].start - journal_end <= _FAR)
+    following = next(behind, -1) if journal_end >= 0 else -1
+
+    def worth(group: Sequence[WrittenNumber]) -> tuple[float, ...]:
+        matched = len({role for one in group for role in _ROLES if _is(role, one, record) == 0})
+        is_next = bool(group) and group[0].start == following
+        is_place = len(group) > 1 or (bool(group) and group[0].lead is not None)
+        return (matched, is_next, is_place, -group[0].start if group else 0)
+
+    main = max(groups, key=worth)
+    others = [one for group in groups if group is not main for one in group if one.is_year]
+    others = [one for one in others if len(main) < 2 or _is("year", one, record) == 0]
+    years = [*early, *(one for one in main if one.is_year)]
+    best = min(
+        _assignments(main, years or others[:1], record, bool(early or (others and not years))), key=lambda one: one[0]
+    )
+    by_role = best[1]
+    spans = [one for one in main if one in by_role.values()] or main
+    return NumberPlaces(
+        by_role, min((one.start for one in spans), default=-1), max((one.end for one in spans), default=-1)
+    )
+
+
+_ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
+
+
+def _assignments(
+    main: Sequence[WrittenNumber], years: Sequence[WrittenNumber], record: PlaceNumbers, has_early: bool
+) -> Iterator[tuple[float, dict[Role, WrittenNumber]]]:
+    for year in (None, *years):
+        rest = [one for one in main if one is not year]
+        cost, by_role = _in_order(rest, record)
+        if year is None:
+            yield cost + _ABSENT["year"] + _LEFT * has_early, by_role
+        else:
+            far = 0.05 * years.index(year)
+            yield cost + _cost("year", year, record) + far, {"year": year, **by_role}
+
+
+def _in_order(numbers: Sequence[WrittenNumber], record: PlaceNumbers) -> tuple[float, dict[Role, WrittenNumber]]:
+    """Volume, issue and pages, in this order, at the least cost."""
+    roles = _ROLES[1:]
+    best: dict[int, tuple[float, dict[Role, WrittenNumber]]] = {0: (0.0, {})}
+    for number in numbers:
+        # By how many roles are settled; skipped ones are absent.
+        following: dict[int, tuple[float, dict[Role, WrittenNumber]]] = {}
+        for settled, (cost, taken) in best.items():
+            options = [(settled, cost + _LEFT, taken)]
+            for at in range(settled, len(roles)):
+                skipped = sum(_absent(role, record) for role in roles[settled:at])
+                options.append(
+                    (at + 1, cost + skipped + _cost(roles[at], number, record), {**taken, roles[at]: number})
+                )
+            for at, total, result in options:
+                if at not in following or total < following[at][0]:
+                    following[at] = total, result
+        best = following
+    return min(
+        (
+            (cost + sum(_absent(role, record) for role in roles[settled:]), taken)
+            for settled, (cost, taken) in best.items()
+        ),
+        key=lambda one: one[0],
+    )
+
+
+def _absent(role: Role, record: PlaceNumbers) -> float:
+    """What it costs if no number has a role that the record has, or, without a record, that most references have."""
+    return _ABSENT[role] if _own(role, record) or record == PlaceNumbers() else 0.0
+
+
+def _own(role: Role, record: PlaceNumbers) -> object:
+    return {"year": record.years, "volume": record.volume, "issue": record.issue, "pages": record.pages}[role]
+
+
+def _is(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
+    """What it costs to take a number for a record's: 0 if it is the same, more for a like one, infinite for another."""
+    number = one.number
+    if role == "year":
+        return 0 if one.is_year and int(one.value[:4]) in record.years else float("inf")
+    if role == "pages":
+        first = number_in(record.pages)
+        if first and number == first:
+            return 0
+        return float("inf")
+    own = record.volume if role == "volume" else record.issue
+    if number in numbers_of(own):
+        return 0
+    also = {*numbers_of(record.issue), *map(str, record.years)} if role == "volume" else set[str]()
+    return 3 * _LIKE if number in also else float("inf")
+
+
+def is_page_within(number: str, pages: str) -> bool:
+    """Whether a page is one of a range, "214-21"."""
+    first, _, last = pages.partition("-")
+    if not (first.isdecimal() and last.isdecimal() and number.isdecimal()):
+        return False
+    last = first[: len(first) - len(last)] + last
+    return int(first) <= int(number) <= int(last)
+
+
+def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
+    """What it costs to take a number for one with a role."""
+    if one.lead and one.lead != role and role != "year":
+        return 2.0
+    own = _own(role, record)
+    same = _is(role, one, record)
+    form = 0.0 if one.lead == role else _form(role, one)
+    if own and same < 1:
+        return same + 0.1 * form
+    if own and role == "volume" and one.is_year:  # "2001;1546:358"
+        form -= 0.5
+    return (_OTHER[role] if own else _FREE) + form
+
+
+def _form(role: Role, one: WrittenNumber) -> float:
+    """How little a number looks like one with a role."""
+    has_letters = not one.value.isdecimal()
+    if role == "volume":
+        return 0.6 * one.is_year + 0.5 * bool(one.last) + 0.3 * has_letters + 0.8 * one.in_brackets
+    if role == "issue":
+        return (0.5 + 0.5 * bool(one.last)) * (not one.in_brackets) + 0.6 * one.is_year + 0.2 * has_letters
+    if role == "pages":
+        return 0.25 * one.is_year * (not one.last) + 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last)
+    return 0.0

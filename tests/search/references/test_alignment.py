@@ -1,0 +1,178 @@
+"""A record laid along a reference: what is written otherwise, what is left out, and what nothing explains."""
+
+from __future__ import annotations
+
+import pytest
+
+from deepcritical_mcp.checking.correction import corrected
+from deepcritical_mcp.models import Publication
+from tests.checking.reference_cases import article, checked, graver
+
+TITLE = "Association between frailty and depression"
+SUBTITLE = "a cohort study of adults in ten countries"
+FRAILTY = article(
+    "30000101",
+    f"{TITLE}: {SUBTITLE}.",
+    "Sun, Wei; Berg, Anna; O'Neil, Sean P; Zhang, Li",
+    doi="10.1126/sciadv.adi3902",
+    journal="Science advances",
+    journal_abbreviation="Sci Adv",
+    date="2023-09-22",
+    volume="9",
+    issue="38",
+    pages="eadi3902",
+)
+NAMES = "Sun W, Berg A, O'Neil SP, Zhang L"
+
+
+def in_journal(journal: str, short: str, volume: str, pages: str, year: str, issue: str = "") -> Publication:
+    place = {"journal": journal, "journal_abbreviation": short, "volume": volume, "pages": pages, "issue": issue}
+    return article("30000102", f"{TITLE}.", "Sun, Wei; Berg, Anna", date=year, **place)
+
+
+@pytest.mark.parametrize("page", ["2034", "1977", "1925", "1713"])
+async def test_a_page_that_looks_like_a_year_is_a_page(page: str) -> None:
+    record = in_journal("Scientific reports", "Sci Rep", "7", page, "2017", "1")
+    written = f"Sun, W. & Berg, A. {TITLE}. Sci. Rep. 7, {page} (2017)."
+    assert (await checked(written, [record])).problems == ()
+    wrong = written.replace("2017", "2012")
+    outcome = await checked(wrong, [record])
+    assert graver(outcome) == {"year"}
+    assert corrected(wrong, record, outcome.problems) == written
+
+
+@pytest.mark.parametrize(
+    ("journal", "short", "place"),
+    [
+        ("Frontiers in genetics", "Front Genet", "Front. Genet. 10, 1 (2019)."),
+        ("Frontiers in genetics", "Front Genet", "Front. Genet.. 2019 Dec;10(6):1-14."),
+        ("The Indian journal of medical research", "Indian J Med Res", "Indian J. Med. Res.. 2019 Dec;10(6):1-14."),
+    ],
+)
+async def test_short_numbers_and_two_full_stops_are_no_further_work(journal: str, short: str, place: str) -> None:
+    record = in_journal(journal, short, "10", "1-14", "2019", "6")
+    assert (await checked(f"Sun W, Berg A. {TITLE}. {place}", [record])).problems == ()
+
+
+@pytest.mark.parametrize("others", [", et al", " et al.", ", and others", ""])
+@pytest.mark.parametrize("stop", [".", "", ":", ","])
+async def test_a_title_begins_where_the_record_has_it_whatever_stands_before_it(others: str, stop: str) -> None:
+    written = f"Sun W, Berg A{others}{stop} {TITLE}: {SUBTITLE}. Science Advances 2023;9(38):eadi3902."
+    outcome = await checked(written, [FRAILTY])
+    assert (outcome.verdict, outcome.problems) == ("verified", ())
+
+
+@pytest.mark.parametrize("names", ["", f"{NAMES}. "])
+async def test_a_subtitle_may_be_left_out(names: str) -> None:
+    written = f"{names}{TITLE}. Sci Adv. 2023;9(38):eadi3902. doi: 10.1126/sciadv.adi3902"
+    assert (await checked(written, [FRAILTY])).problems == ()
+
+
+@pytest.mark.parametrize("word", ["ANXIETY", "Depressions'S", "DEMENTIA"])
+async def test_a_changed_word_in_capitals_is_found(word: str) -> None:
+    written = f"{NAMES}. {TITLE.upper().replace('DEPRESSION', word)}: {SUBTITLE.upper()}. Sci Adv. 2023;9(38):eadi3902."
+    assert {one.field for one in (await checked(written, [FRAILTY])).problems} == {"title"}
+
+
+async def test_another_small_word_in_a_title_is_said_and_no_difference() -> None:
+    written = f"{NAMES}. {TITLE}: {SUBTITLE.replace('of adults', 'in adults')}. Sci Adv. 2023;9(38):eadi3902."
+    assert [(one.field, one.minor) for one in (await checked(written, [FRAILTY])).problems] == [("title", True)]
+
+
+@pytest.mark.parametrize("names", ["Sun W, Zhang L", "Sun W, Berg A, Zhang L"])
+async def test_authors_left_out_without_a_word_are_said_and_no_difference(names: str) -> None:
+    outcome = await checked(f"{names}. {TITLE}: {SUBTITLE}. Sci Adv. 2023;9(38):eadi3902.", [FRAILTY])
+    assert outcome.verdict == "verified"
+    assert outcome.reason == f"{names.count(',') + 1} of 4 authors are named, without “et al.”."
+    assert (await checked(f"{names}, et al. {TITLE}. Sci Adv. 2023;9(38):eadi3902.", [FRAILTY])).reason == ""
+
+
+async def test_a_year_off_by_one_is_the_first_thing_said_of_what_is_minor() -> None:
+    written = f"Sun W, Berg X. {TITLE}: {SUBTITLE.replace('of adults', 'in adults')}. Sci Adv. 2022;9(37):eadi3902."
+    outcome = await checked(written, [FRAILTY])
+    assert outcome.verdict == "minor"
+    assert outcome.problems[0].field == "year"
+
+
+@pytest.mark.parametrize("field", ["journal", "booktitle"])
+async def test_the_venue_of_an_entry_is_compared_in_whatever_field_it_stands(field: str) -> None:
+    people = "Wei Sun and Anna Berg and Sean P. O'Neil and Li Zhang"
+    entry = f"@inproceedings{{x, author={{{people}}}, title={{{TITLE}: {SUBTITLE}}}, "
+    assert graver(await checked(f"{entry}{field}={{AAAI}}, year={{2023}}}}", [FRAILTY])) == {"journal"}
+    assert (await checked(f"{entry}{field}={{Science Advances}}, year={{2023}}}}", [FRAILTY])).problems == ()
+
+
+async def test_an_entry_is_read_whole_however_many_authors_it_names() -> None:
+    people = [f"Family{chr(97 + n % 26)}{chr(97 + n // 26)}, Given Name" for n in range(500)]
+    record = article("30000103", f"{TITLE}.", "; ".join(people), journal="Science advances", date="2023")
+    entry = f"@article{{x, author={{{' and '.join(people)}}}, title={{{TITLE}}}, journal={{Sci Adv}}, year={{2023}}}}"
+    assert (await checked(entry, [record])).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fields"),
+    [
+        (f"{NAMES}. {TITLE}. Sci Adv. 2023;9(38):eadi3902. Zinc for dogs. Smith J. Lancet 2019;3:12-9.", {"work"}),
+        (f"{NAMES}. {TITLE}. Sci Adv Mater. 2023;9(38):eadi3902.", {"journal"}),
+        (f"{NAMES}. {TITLE}. Nature. 2023;9(38):eadi3902.", {"journal"}),
+        (f"Sun W, Berg A, Li Q. {TITLE}. Sci Adv. 2023;9(38):eadi3902.", {"authors"}),
+        (f"{NAMES}. Lack of association between frailty and depression. Sci Adv. 2023;9(38):eadi3902.", {"title"}),
+        (f"{NAMES}. {TITLE} in nursing homes of Norway during winters. Sci Adv. 2023;9(38):eadi3902.", {"title"}),
+        (f"{NAMES}. {TITLE}. Sci Adv. 2023;9(38):eadi3920.", {"pages"}),
+        (f"{NAMES}. {TITLE}. Sci Adv 2019, 9, eadi3902.", {"year"}),
+        (f"{NAMES}. {TITLE}. Sci Adv 7 (2023) eadi3902.", {"volume"}),
+    ],
+)
+async def test_another_value_in_the_place_of_the_records_is_a_difference(wrong: str, fields: set[str]) -> None:
+    assert graver(await checked(wrong, [FRAILTY])) == fields
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"{NAMES}. {TITLE}. Sci Adv. 2023.",
+        f"{NAMES}. {TITLE}. 2023;9:eadi3902.",
+        f"{TITLE}. Sci Adv. 2023;9(38).",
+        f"{NAMES} (2023). {TITLE}.",
+        f"{TITLE} (Sun et al. 2023)",
+        "Sun et al. Sci Adv. 2023;9(38):eadi3902.",
+        f"Science Advances, vol. 9, no. 38, 22 September 2023, eadi3902: Sun W et al., {TITLE}.",
+        f"2023 | Sun | {TITLE} | Sci Adv",
+    ],
+)
+async def test_a_field_that_is_absent_is_no_difference(written: str) -> None:
+    outcome = await checked(written, [FRAILTY])
+    assert (outcome.verdict, outcome.problems) == ("verified", ())
+
+
+GUIDE = article(
+    "30000104",
+    "Steroids in hospitalized patients with influenza.",
+    "RESCUE Collaborative Group; Horn, Peter; Lim, Wei Shen",
+    journal="The New England journal of medicine",
+    journal_abbreviation="N Engl J Med",
+    date="2021-02-25",
+    volume="384",
+    issue="8",
+    pages="693-704",
+)
+
+
+@pytest.mark.parametrize(
+    "names", ["Horn P, Lim WS, Mafek M, et al", "RESCUE Collaborative Group, Horn P", "Horn P, Lim WS"]
+)
+async def test_members_of_a_group_that_a_record_does_not_name_are_no_other_authors(names: str) -> None:
+    written = f"{names}. Steroids in Hospitalized Patients with Influenza. N Engl J Med. 2021;384(8):693-704."
+    outcome = await checked(written, [GUIDE])
+    assert (outcome.verdict, outcome.problems, outcome.reason) == ("verified", (), "")
+
+
+async def test_another_first_author_of_a_groups_paper_is_a_difference() -> None:
+    written = "Mafek M, Lim WS. Steroids in hospitalized patients with influenza. N Engl J Med. 2021;384(8):693-704."
+    assert graver(await checked(written, [GUIDE])) == {"authors"}
+
+
+async def test_a_publisher_behind_a_journal_is_no_part_of_its_name() -> None:
+    record = in_journal("bioRxiv : the preprint server for biology", "bioRxiv", "", "", "2021")
+    written = f"Sun W, Berg A. {TITLE}. bioRxiv. Cold Spring Harbor Laboratory; 2021."
+    assert (await checked(written, [record])).problems == ()
