@@ -294,7 +294,7 @@ def is_translation(one: str, other: str) -> bool:
 
 def is_english(text: str) -> bool:
     """Whether a title or text has more function words of English than of any other language; False if in doubt."""
-    return _languages(text, least=1) == {"English"}
+    return _languages(text, least=1) == frozenset({"English"})
 
 
 def _script(text: str) -> str:
