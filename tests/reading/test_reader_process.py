@@ -77,7 +77,14 @@ has_proc = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="proc
 def readers(parent: str = "self") -> set[int]:
     """The reading processes of a process."""
     found = {int(one) for path in Path(f"/proc/{parent}/task").glob("*/children") for one in path.read_text().split()}
-    return {one for one in found if b"reader_child" in Path(f"/proc/{one}/cmdline").read_bytes()}
+    return {one for one in found if b"reader_child" in _command_of(one)}
+
+
+def _command_of(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return b""
 
 
 async def page_of(content: bytes) -> PageReading:
