@@ -221,6 +221,27 @@ async def test_an_outage_is_shared_but_not_what_is_wrong_with_a_request(error: t
     assert (len(failed), len(sent.asked)) == (3, requests)
 
 
+async def test_an_answer_that_comes_while_kept_records_are_read_is_not_missed():
+    recent, sent = RecentRecords(), Records(let_go=False)
+    many = [str(number) for number in range(1000)]
+    await recent.keep(many, {id: record(id) for id in many})
+
+    async def one_more(ids: Sequence[str]) -> Fetched:
+        found = await sent(ids)
+        await recent.keep(ids, found.records)
+        return found
+
+    async def fetch(*ids: str) -> None:
+        assert (await recent.fetch(ids, one_more)).records.keys() == {*ids}
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(fetch, "1000")
+        await anyio.wait_all_tasks_blocked()
+        sent.go.set()
+        tasks.start_soon(fetch, *many, "1000")
+    assert sent.asked == [["1000"]]
+
+
 async def test_a_record_that_does_not_exist_is_asked_for_once_at_a_time():
     recent, sent = RecentRecords(), Records(let_go=False)
     answers: list[Fetched] = []

@@ -69,13 +69,14 @@ class RecentRecords:
         """
         wanted, found, losses, unnamed = set(ids), dict[str, Publication](), dict[str, str](), dict[str, None]()
         while wanted:
-            recent = await self.recent(wanted)
-            found |= recent
-            wanted -= recent.keys()
+            # Nothing is awaited until `_first` has said what is under way: meanwhile an answer could come and be missed.
+            kept = self._kept(wanted)
+            wanted -= kept.keys()
             shared = {id: self._under_way[id] for id in wanted if id in self._under_way}
             answers = list[tuple[set[str], Fetched]]()
             if mine := [id for id in dict.fromkeys(ids) if id in wanted and id not in shared]:
                 answers.append((set(mine), await self._first(mine, fetch)))
+            found |= await _read(kept)
             for id, request in shared.items():
                 await request.done.wait()
                 # What is wrong with a request for other records need not be wrong with one for these.
@@ -128,6 +129,9 @@ class RecentRecords:
 
     async def recent(self, ids: set[str], *, within: float = KEPT) -> dict[str, Publication]:
         """Those that were sent within the last seconds, and today."""
+        return await _read(self._kept(ids, within=within))
+
+    def _kept(self, ids: set[str], *, within: float = KEPT) -> dict[str, _KeptRecord]:
         now, today = self._clock(), current_date().isoformat()
         known = {id: self._entries[id] for id in ids if id in self._entries}
         fresh = {id: one for id, one in known.items() if now - one.kept < KEPT and one.status_checked == today}
@@ -136,9 +140,7 @@ class RecentRecords:
                 self._entries[id] = self._entries.pop(id)
             else:
                 self._drop(id)
-        good = {id: one for id, one in fresh.items() if now - one.kept < within}
-        records = await anyio.to_thread.run_sync(_unpacked, [one.packed for one in good.values()]) if good else []
-        return dict(zip(good, records, strict=True))
+        return {id: one for id, one in fresh.items() if now - one.kept < within}
 
     def _drop(self, id: str) -> None:
         if entry := self._entries.pop(id, None):
@@ -147,6 +149,11 @@ class RecentRecords:
 
 def _packed(records: Sequence[Publication]) -> list[bytes]:
     return [zlib.compress(one.model_dump_json(exclude_defaults=True).encode(), 1) for one in records]
+
+
+async def _read(kept: Mapping[str, _KeptRecord]) -> dict[str, Publication]:
+    records = await anyio.to_thread.run_sync(_unpacked, [one.packed for one in kept.values()]) if kept else []
+    return dict(zip(kept, records, strict=True))
 
 
 def _unpacked(bodies: Sequence[bytes]) -> list[Publication]:
