@@ -69,7 +69,7 @@ class RecentRecords:
         """
         wanted, found, losses, unnamed = set(ids), dict[str, Publication](), dict[str, str](), dict[str, None]()
         while wanted:
-            # Nothing is awaited until `_first` has said what is under way: meanwhile an answer could come and be missed.
+            # Nothing is awaited until `_first` says what is under way: an answer could come meanwhile and be missed.
             kept = self._kept(wanted)
             wanted -= kept.keys()
             shared = {id: self._under_way[id] for id in wanted if id in self._under_way}
