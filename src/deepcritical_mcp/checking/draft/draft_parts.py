@@ -60,11 +60,22 @@ class DraftQuotation:
 
 
 @dataclass(frozen=True)
+class UnreadEntry:
+    """What stands in a draft as a reference, or among them, and was not read as one: as written, and why."""
+
+    text: str
+    start: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Draft:
-    """A draft; `remarks` tell what is wrong with it as a whole: citations without an entry, entries without one."""
+    """A draft; `remarks` tell what is wrong with it as a whole: citations without an entry, entries without one. The
+    references and what is `unread` together are all the entries that it has."""
 
     form: DraftForm
     references: tuple[DraftReference, ...] = ()
     sentences: tuple[CitingSentence, ...] = ()
     quotations: tuple[DraftQuotation, ...] = ()
     remarks: tuple[str, ...] = ()
+    unread: tuple[UnreadEntry, ...] = ()
