@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -33,6 +35,12 @@ def process(command: Sequence[str], log: Path, **environment: str) -> Generator[
             yield one
         finally:
             one.kill()
+
+
+def halt(process: subprocess.Popen[bytes]) -> None:
+    """Stop a process as a debugger does, and return when it stands still."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.transports.conftest import content, error
-from tests.transports.processes import chroma_process, serving_process
+from tests.transports.processes import chroma_process, halt, serving_process
 
 SESSIONS = 8
 TIMEOUT = 2.0
@@ -41,7 +41,7 @@ async def test_a_hung_server_costs_one_time_out_for_all_and_is_used_again_when_i
             async def add() -> None:
                 failed.append(error(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"})))
 
-            hung.send_signal(signal.SIGSTOP)
+            halt(hung)
             began = time.monotonic()
             async with anyio.create_task_group() as tasks:
                 for _ in range(SESSIONS):
@@ -83,7 +83,7 @@ async def test_what_needs_no_session_is_answered_while_every_worker_thread_hangs
             async def add() -> None:
                 failed.append(error(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"})))
 
-            hung.send_signal(signal.SIGSTOP)
+            halt(hung)
             async with anyio.create_task_group() as tasks:
                 for _ in range(MORE_THAN_THREADS):
                     tasks.start_soon(add)
