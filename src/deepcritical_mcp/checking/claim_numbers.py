@@ -9,12 +9,15 @@ COVID-19, H1N1, 5-HT.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 
 from deepcritical_mcp.checking.compared_text import number_form
 from deepcritical_mcp.checking.number_readings import YEARS, NumberReading, Range, numbers_meant, readings_of
+from deepcritical_mcp.evidence.stemming import words_of
 
 SMALLEST = 3
 """Whole numbers below are not looked for, unless they have a unit: texts write them as words or not at all."""
@@ -97,6 +100,11 @@ _WORDS: dict[str, float] = {
     "tenfold": 10.0,
 }
 _THOUSAND = 1_000
+_PARTED = re.compile(r"[,;]|\b(?:and|or|vs|versus|than|against|whereas)\b")
+_ENDED = re.compile(r"[.;]\s")
+"""Between a number and words that belong to another one, or to another sentence."""
+_FAR, _SHOWN = 40, 30
+"""Characters: words farther from a number do not speak for a reading; shown on both sides of a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,39 +115,49 @@ class Quantity:
         written: with its unit, "34%".
         readings: what it may be, in the unit as written, the usual one first.
         unit: in small letters, in the singular; "" for none. Of the first number of a range, that of the second.
+        before: what stands in front of it.
+        start, end: where its digits stand.
     """
 
     written: str
     readings: tuple[NumberReading, ...]
-    unit: str = ""
+    unit: str
+    before: str
+    start: int
+    end: int
 
 
 def numbers_missing(claim: str, texts: Sequence[str]) -> tuple[str, ...]:
     """The numbers of `claim`, as it writes them, that occur in none of `texts`."""
-    wanted = list(_claimed(claim))
+    wanted = numbers_of(claim)
     if not wanted:
         return ()
-    known = [_numbers_in(text) for text in texts]
+    known = [numbers_in(text) for text in texts]
     smallest = min((p for text in texts for p in _p_values(text)), default=2.0)
     missing = (
         one.written
-        for one, before in wanted
-        if not (_P_LIMIT.search(before) and smallest <= one.readings[0].value)
-        and not any(some.has(one, before) for some in known)
+        for one in wanted
+        if not (_P_LIMIT.search(one.before) and smallest <= one.readings[0].value)
+        and not any(some.has(one) for some in known)
     )
     return tuple(dict.fromkeys(missing))
 
 
-def _claimed(claim: str) -> Iterator[tuple[Quantity, str]]:
-    """The quantities of a claim that are worth looking for, and what stands before each."""
+@lru_cache(maxsize=256)
+def numbers_of(claim: str) -> tuple[Quantity, ...]:
+    """The quantities of a claim that are worth looking for."""
     years = {period.start(name) for period in _PERIOD.finditer(claim) for name in ("one", "other")}
-    for found in _NUMBER.finditer(claim):
-        before, after = claim[max(0, found.start() - 60) : found.start()], claim[found.end() : found.end() + 60]
-        quantity = _quantity(found, claim)
-        if not quantity.readings or _DECADE.match(claim, found.start()):
-            continue
-        if found.start() in years or _is_looked_for(quantity, before, after):
-            yield quantity, before
+    return tuple(
+        one
+        for one in _quantities(claim)
+        if one.readings
+        and not _DECADE.match(claim, one.start)
+        and (one.start in years or _is_looked_for(one, one.before, claim[one.end : one.end + 60]))
+    )
+
+
+def _quantities(text: str) -> Iterator[Quantity]:
+    return (_quantity(found, text) for found in _NUMBER.finditer(text))
 
 
 def _is_looked_for(quantity: Quantity, before: str, after: str) -> bool:
@@ -166,7 +184,9 @@ def _quantity(found: re.Match[str], text: str) -> Quantity:
     other = _NUMBER.match(text, to.end()) if to else None
     if other:
         _, name = _unit(other, text)
-    return Quantity(" ".join(text[found.start() : end].split()), tuple(readings_of(found[0])), name)
+    written = " ".join(text[found.start() : end].split())
+    before = text[max(0, found.start() - 60) : found.start()]
+    return Quantity(written, tuple(readings_of(found[0])), name, before, *found.span())
 
 
 def _unit(found: re.Match[str], text: str) -> tuple[int, str]:
@@ -178,7 +198,7 @@ def _unit(found: re.Match[str], text: str) -> tuple[int, str]:
     return unit.end(), name if name in _UNITS else name.removesuffix("s")
 
 
-class _Numbers:
+class TextNumbers:
     """The values of a text's numbers: all, those without a unit, and by what their units measure."""
 
     def __init__(self, found: Iterable[Quantity], words: Iterable[float]) -> None:
@@ -195,11 +215,11 @@ class _Numbers:
             else:
                 self._bare |= values
 
-    def has(self, wanted: Quantity, before: str) -> bool:
-        """Whether the text has the value, or one that is rounded to it; `before` are the words before it."""
+    def has(self, wanted: Quantity) -> bool:
+        """Whether the text has the value, or one that is rounded to it."""
         kind, ratio = _UNITS.get(wanted.unit, ("", 1.0))
         is_count = not wanted.unit or ratio >= _THOUSAND
-        ranges = [numbers_meant(one, before, is_count=is_count) for one in wanted.readings]
+        ranges = [numbers_meant(one, wanted.before, is_count=is_count) for one in wanted.readings]
         known = self._bare if kind else self._all
         if any(_has_one(known, one) for one in ranges):
             return True
@@ -215,11 +235,60 @@ def _has_one(values: Iterable[float], wanted: Range) -> bool:
     return any(wanted.low <= one <= wanted.high for one in values)
 
 
-@lru_cache(maxsize=256)
-def _numbers_in(text: str) -> _Numbers:
-    found = (_quantity(one, text) for one in _NUMBER.finditer(text))
+@lru_cache(maxsize=2_048)
+def numbers_in(text: str) -> TextNumbers:
+    """The numbers of a text, also those in words."""
     words = (_WORDS[word] for one in _WORD.findall(text) for word in (one.lower(),) if word in _WORDS)
-    return _Numbers(found, words)
+    return TextNumbers(_quantities(text), words)
+
+
+def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
+    """The numbers of a claim that stand in a passage with other words, each with the words around it there.
+
+    A number belongs to the words that both have before it, or to those behind it: whichever way leaves the fewest
+    numbers of a text without any. It stands elsewhere if the passage gives its words to another number.
+    """
+    shared = words_of(claim).keys() & words_of(passage).keys()
+    ours, theirs = _companions(claim, shared), _companions(passage, shared)
+    looked_for = {one.start for one in numbers_of(claim)}
+    told: list[str] = []
+    for one, words in ours:
+        same = [(other, own) for other, own in theirs if TextNumbers([other], ()).has(one)]
+        others = [own for other, own in theirs if not TextNumbers([other], ()).has(one)]
+        if one.start in looked_for and words and same and all(words.isdisjoint(own) for _, own in same):
+            if any(words & own for own in others):
+                told.append(f"{one.written}: “{_around(passage, same[0][0])}”")
+    return tuple(dict.fromkeys(told))
+
+
+def _companions(text: str, shared: AbstractSet[str]) -> list[tuple[Quantity, frozenset[str]]]:
+    """The numbers of a text with the shared words that belong to each and to no other."""
+    found = [one for one in _quantities(text) if one.readings and not _CONFIDENCE.match(text[one.end : one.end + 60])]
+    words = [
+        (one.start(), one.end(), stem) for one in _WORD.finditer(text) for stem in words_of(one[0]) if stem in shared
+    ]
+    ways: list[tuple[int, list[frozenset[str]]]] = []
+    for is_behind in (True, False):
+        cost, sets = 0, list[frozenset[str]]()
+        for at, one in enumerate(found):
+            low = found[at - 1].end if at else 0
+            high = found[at + 1].start if at + 1 < len(found) else len(text)
+            span = (one.end, high) if is_behind else (low, one.start)
+            near = [word for word in words if span[0] <= word[0] and word[1] <= span[1]]
+            gaps = [text[one.end : start] if is_behind else text[end : one.start] for start, end, _ in near]
+            nearest = min(gaps, key=len, default=" " * _FAR)
+            cost += min(_FAR, len(nearest) + _FAR // 2 * bool(_PARTED.search(nearest)))
+            sets.append(frozenset(stem for (_, _, stem), gap in zip(near, gaps, strict=True) if not _ENDED.search(gap)))
+        ways.append((cost, sets))
+    _, sets = min(ways, key=lambda way: way[0])
+    uses = Counter(stem for one in sets for stem in one)
+    return [(one, frozenset(stem for stem in own if uses[stem] == 1)) for one, own in zip(found, sets, strict=True)]
+
+
+def _around(text: str, one: Quantity) -> str:
+    start = text.rfind(" ", 0, max(0, one.start - _SHOWN)) + 1
+    end = text.find(" ", one.end + _SHOWN)
+    return " ".join(text[start : end if end >= 0 else len(text)].split())
 
 
 def _p_values(text: str) -> Iterator[float]:
