@@ -21,7 +21,7 @@ from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import with_neighbors
 from deepcritical_mcp.evidence.stemming import words_of
-from deepcritical_mcp.excerpts import best_sentences, quoted
+from deepcritical_mcp.excerpts import GAP, best_sentences, quoted
 from deepcritical_mcp.excerpts import sentences as sentences_of
 from deepcritical_mcp.models import NO_ABSTRACT, CheckedClaim, Publication, Text
 
@@ -202,4 +202,5 @@ def _shown(found: Sequence[Passage], scores: Sequence[float], best: int) -> tupl
         shown = with_neighbors(found[best], MAX_IN_PARTS)
         return shown.content, shown.anchor
     own = [score for score, one in zip(scores, found, strict=True) if one.text is text]
-    return quoted(text.content, best_sentences(text.content, own, MAX_PASSAGE)).strip(), ""
+    chosen = best_sentences(text.content, own, MAX_PASSAGE)
+    return quoted(text.content, chosen).removeprefix(GAP).removesuffix(GAP).strip(), ""

@@ -14,10 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 
 from deepcritical_mcp.checking.compared_text import number_form
 from deepcritical_mcp.checking.number_readings import YEARS, NumberReading, Range, numbers_meant, readings_of
 from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.excerpts import sentences
 
 SMALLEST = 3
 """Whole numbers below are not looked for, unless they have a unit: texts write them as words or not at all."""
@@ -101,10 +103,10 @@ _WORDS: dict[str, float] = {
 }
 _THOUSAND = 1_000
 _PARTED = re.compile(r"[,;]|\b(?:and|or|vs|versus|than|against|whereas)\b")
-_ENDED = re.compile(r"[.;]\s")
-"""Between a number and words that belong to another one, or to another sentence."""
-_FAR, _SHOWN = 40, 30
-"""Characters: words farther from a number do not speak for a reading; shown on both sides of a number."""
+_PARTING = {";": 30} | dict.fromkeys((",", "and", "or", "vs", "versus", "than", "against", "whereas"), 10)
+"""What parts a number from words, and how many characters farther they count."""
+_FAR, _SHOWN = 60, 30
+"""Characters: how far a number is from words that it does not have; how much is shown on both sides of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,8 @@ def _is_looked_for(quantity: Quantity, before: str, after: str) -> bool:
     is_small = not quantity.unit and first.value < SMALLEST and not first.decimals
     if is_small or (not quantity.unit and _is_no_quantity(before, after, quantity)):
         return False
-    return not (_IN_A_NAME.search(before) or _NUMBERING.search(before) or _CONFIDENCE.match(after))
+    is_numbering = _NUMBERING.search(before) and not _PEOPLE.match(after)  # "in the trial 803 patients"
+    return not (_IN_A_NAME.search(before) or is_numbering or _CONFIDENCE.match(after))
 
 
 def _is_no_quantity(before: str, after: str, quantity: Quantity) -> bool:
@@ -243,46 +246,60 @@ def numbers_in(text: str) -> TextNumbers:
 
 
 def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
-    """The numbers of a claim that stand in a passage with other words, each with the words around it there.
-
-    A number belongs to the words that both have before it, or to those behind it: whichever way leaves the fewest
-    numbers of a text without any. It stands elsewhere if the passage gives its words to another number.
-    """
-    shared = words_of(claim).keys() & words_of(passage).keys()
-    ours, theirs = _companions(claim, shared), _companions(passage, shared)
-    looked_for = {one.start for one in numbers_of(claim)}
+    """The numbers of a claim whose words in it belong to another of its numbers in a sentence of the passage, each
+    with the words around it there."""
     told: list[str] = []
-    for one, words in ours:
-        same = [(other, own) for other, own in theirs if TextNumbers([other], ()).has(one)]
-        others = [own for other, own in theirs if not TextNumbers([other], ()).has(one)]
-        if one.start in looked_for and words and same and all(words.isdisjoint(own) for _, own in same):
-            if any(words & own for own in others):
-                told.append(f"{one.written}: “{_around(passage, same[0][0])}”")
+    for span in sentences(passage):
+        sentence = passage[slice(*span)]
+        both = [
+            (one, found)
+            for one in numbers_of(claim)
+            for found in [next((other for other in _quantities(sentence) if TextNumbers([other], ()).has(one)), None)]
+            if found
+        ]
+        shared = words_of(claim).keys() & words_of(sentence).keys()
+        here, _ = _companions(claim, [one for one, _ in both], shared)
+        there, otherwise = _companions(sentence, [found for _, found in both], shared)
+        if all(words & own or not words for words, own in zip(here, otherwise, strict=True)):
+            continue
+        for (one, found, own, its), (other, _, others, theirs) in permutations(
+            [(*pair, *words) for pair, words in zip(both, zip(here, there, strict=True), strict=True)], 2
+        ):
+            is_exchanged = own & theirs and own.isdisjoint(its) and others.isdisjoint(theirs)
+            if is_exchanged and one.unit == other.unit:
+                told.append(f"{one.written}: “{_around(sentence, found)}”")
     return tuple(dict.fromkeys(told))
 
 
-def _companions(text: str, shared: AbstractSet[str]) -> list[tuple[Quantity, frozenset[str]]]:
-    """The numbers of a text with the shared words that belong to each and to no other."""
-    found = [one for one in _quantities(text) if one.readings and not _CONFIDENCE.match(text[one.end : one.end + 60])]
+def _companions(text: str, numbers: Sequence[Quantity], shared: AbstractSet[str]) -> list[list[frozenset[str]]]:
+    """The shared words that belong to each of some numbers alone: those before them and those behind them, first
+    whichever are closer to all in all."""
     words = [
         (one.start(), one.end(), stem) for one in _WORD.finditer(text) for stem in words_of(one[0]) if stem in shared
     ]
+    others = [one for one in _quantities(text) if not _IN_A_NAME.search(one.before)]
     ways: list[tuple[int, list[frozenset[str]]]] = []
     for is_behind in (True, False):
         cost, sets = 0, list[frozenset[str]]()
-        for at, one in enumerate(found):
-            low = found[at - 1].end if at else 0
-            high = found[at + 1].start if at + 1 < len(found) else len(text)
-            span = (one.end, high) if is_behind else (low, one.start)
-            near = [word for word in words if span[0] <= word[0] and word[1] <= span[1]]
-            gaps = [text[one.end : start] if is_behind else text[end : one.start] for start, end, _ in near]
-            nearest = min(gaps, key=len, default=" " * _FAR)
-            cost += min(_FAR, len(nearest) + _FAR // 2 * bool(_PARTED.search(nearest)))
-            sets.append(frozenset(stem for (_, _, stem), gap in zip(near, gaps, strict=True) if not _ENDED.search(gap)))
+        for one in numbers:
+            low = one.end if is_behind else max((other.end for other in others if other.end <= one.start), default=0)
+            ends = [other.start for other in others if other.start >= one.end] if is_behind else [one.start]
+            high = min(ends, default=len(text))
+            near = [
+                (text[low:start] if is_behind else text[end:high], stem)
+                for start, end, stem in words
+                if low <= start and end <= high
+            ]
+            gaps = [len(gap) + sum(_PARTING[part] for part in _PARTED.findall(gap)) for gap, _ in near]
+            cost += min(gaps, default=_FAR)
+            sets.append(frozenset(stem for _, stem in near))
         ways.append((cost, sets))
-    _, sets = min(ways, key=lambda way: way[0])
-    uses = Counter(stem for one in sets for stem in one)
-    return [(one, frozenset(stem for stem in own if uses[stem] == 1)) for one, own in zip(found, sets, strict=True)]
+    uses = [Counter(stem for one in sets for stem in one) for _, sets in ways]
+    alone = [
+        (cost, [frozenset(stem for stem in own if used[stem] == 1) for own in sets])
+        for (cost, sets), used in zip(ways, uses, strict=True)
+    ]
+    return [sets for _, sets in sorted(alone, key=lambda way: way[0])]
 
 
 def _around(text: str, one: Quantity) -> str:
