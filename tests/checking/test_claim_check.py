@@ -102,7 +102,7 @@ HEART = abstract(
     "BACKGROUND: Statins may lower mortality. We aimed to see whether simvastatin lowers mortality in older patients. "
     "METHODS: We did a randomized trial of simvastatin against placebo in 14 hospitals of Norway; they were visited "
     "at home by trained nurses, and were followed for five years. The trial was paid for by the towns, which had asked "
-    "for a trial of simvastatin after a harsh winter in which many older patients had died at home. RESULTS: Simvastatin "
+    "for a trial of simvastatin after a harsh winter in which many had died at home. RESULTS: Simvastatin "
     "was well tolerated by patients. Of 1617 patients, 814 were assigned to simvastatin and 803 to placebo. Death "
     "occurred in 111 patients with placebo and in 72 with simvastatin (hazard ratio 0.63, 95% CI 0.47-0.85). "
     "CONCLUSIONS: Simvastatin lowers mortality in older patients.",

@@ -131,10 +131,10 @@ class Quantity:
 
 def numbers_missing(claim: str, texts: Sequence[str]) -> tuple[str, ...]:
     """The numbers of `claim`, as it writes them, that occur in none of `texts`."""
-    wanted = numbers_of(claim)
+    wanted = claimed_numbers(claim)
     if not wanted:
         return ()
-    known = [numbers_in(text) for text in texts]
+    known = [stated_numbers(text) for text in texts]
     smallest = min((p for text in texts for p in _p_values(text)), default=2.0)
     missing = (
         one.written
@@ -146,7 +146,7 @@ def numbers_missing(claim: str, texts: Sequence[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=256)
-def numbers_of(claim: str) -> tuple[Quantity, ...]:
+def claimed_numbers(claim: str) -> tuple[Quantity, ...]:
     """The quantities of a claim that are worth looking for."""
     years = {period.start(name) for period in _PERIOD.finditer(claim) for name in ("one", "other")}
     return tuple(
@@ -239,7 +239,7 @@ def _has_one(values: Iterable[float], wanted: Range) -> bool:
 
 
 @lru_cache(maxsize=2_048)
-def numbers_in(text: str) -> TextNumbers:
+def stated_numbers(text: str) -> TextNumbers:
     """The numbers of a text, also those in words."""
     words = (_WORDS[word] for one in _WORD.findall(text) for word in (one.lower(),) if word in _WORDS)
     return TextNumbers(_quantities(text), words)
@@ -253,7 +253,7 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
         sentence = passage[slice(*span)]
         both = [
             (one, found)
-            for one in numbers_of(claim)
+            for one in claimed_numbers(claim)
             for found in [next((other for other in _quantities(sentence) if TextNumbers([other], ()).has(one)), None)]
             if found
         ]
