@@ -13,7 +13,13 @@ from dataclasses import dataclass
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.checking.claim_numbers import claimed_numbers, numbers_elsewhere, numbers_missing, stated_numbers
+from deepcritical_mcp.checking.claim_numbers import (
+    MAX_CLAIM,
+    claimed_numbers,
+    numbers_elsewhere,
+    numbers_missing,
+    stated_numbers,
+)
 from deepcritical_mcp.checking.draft import CitingSentence
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.evidence.chunking import Passage, passages, searched
@@ -130,7 +136,7 @@ def _has_findings(passage: Passage, section: str) -> float:
 def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:
     found = record.index.score(sentence.claim)
     words = [found.at(str(number))[0] for number in range(len(record.passages))]
-    most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim)
+    most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim[:MAX_CLAIM])
     scores = [_WORDS * one / most + _RESULTS * other for one, other in zip(words, record.findings, strict=True)]
     for at, passage in enumerate(record.passages if numbers else ()):
         stated = stated_numbers(passage.quotation)

@@ -105,6 +105,8 @@ _THOUSAND = 1_000
 _PARTED = re.compile(r"[,;]|\b(?:and|or|vs|versus|than|against|whereas)\b")
 _PARTING = {";": 30} | dict.fromkeys((",", "and", "or", "vs", "versus", "than", "against", "whereas"), 10)
 """What parts a number from words, and how many characters farther they count."""
+MAX_CLAIM = 2_000
+"""Characters of a claim whose numbers are laid beside passages: what is longer is a list."""
 _FAR, _SHOWN = 60, 30
 """Characters: how far a number is from words that it does not have; how much is shown on both sides of it."""
 
@@ -249,7 +251,7 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
     """The numbers of a claim whose words in it belong to another of its numbers in a sentence of the passage, each
     with the words around it there."""
     told: list[str] = []
-    for span in sentences(passage):
+    for span in sentences(passage) if len(claim) <= MAX_CLAIM else ():
         sentence = passage[slice(*span)]
         both = [
             (one, found)
