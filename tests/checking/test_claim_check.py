@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.checking.claim_check import MAX_PASSAGE, check_claims
@@ -95,6 +96,70 @@ async def test_where_a_cited_record_cannot_be_read_no_number_is_missing() -> Non
 
     assert zinc.numbers_missing == old.numbers_missing == alone.numbers_missing == ()
     assert (old.where, old.passage, old.relevance) == ("pubmed:105", "", 0.0)
+
+
+HEART = abstract(
+    "BACKGROUND: Statins may lower mortality. We aimed to see whether simvastatin lowers mortality in older patients. "
+    "METHODS: We did a randomized trial of simvastatin against placebo in 14 hospitals of Norway; they were visited "
+    "at home by trained nurses, and were followed for five years. The trial was paid for by the towns, which had asked "
+    "for a trial of simvastatin after a harsh winter in which many had died at home. RESULTS: Simvastatin "
+    "was well tolerated by patients. Of 1617 patients, 814 were assigned to simvastatin and 803 to placebo. Death "
+    "occurred in 111 patients with placebo and in 72 with simvastatin (hazard ratio 0.63, 95% CI 0.47-0.85). "
+    "CONCLUSIONS: Simvastatin lowers mortality in older patients.",
+    title="Simvastatin",
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "settling", "elsewhere", "missing"),
+    [
+        (
+            "803 patients were assigned to simvastatin and 814 to placebo.",
+            "814 were assigned to simvastatin and 803 to placebo",
+            (
+                "803: “were assigned to simvastatin and 803 to placebo.”",
+                "814: “Of 1617 patients, 814 were assigned to simvastatin and”",
+            ),
+            (),
+        ),
+        ("Simvastatin lowers mortality.", "CONCLUSIONS: Simvastatin lowers mortality in older patients.", (), ()),
+        (
+            "Patients died less often with simvastatin (HR 0.63, 95% CI 0.57-0.85).",
+            "0.63, 95% CI 0.47-0.85",
+            (),
+            ("0.57",),
+        ),
+        ("814 patients received simvastatin, 803 placebo.", "814 were assigned to simvastatin", (), ()),
+        ("Simvastatin (n = 814) or placebo (n = 803) was given.", "803 to placebo", (), ()),
+    ],
+)
+async def test_the_passage_shown_is_the_one_that_can_settle_the_claim(
+    claim: str, settling: str, elsewhere: tuple[str, ...], missing: tuple[str, ...]
+) -> None:
+    [found] = await check_claims([citing(claim, 1)], {1: HEART}, PassageEmbedder(EmbeddingService()))
+
+    assert settling in found.passage
+    assert found.section in ("RESULTS", "CONCLUSIONS")
+    assert (found.numbers_elsewhere, found.numbers_missing) == (elsewhere, missing)
+    assert all(part in HEART.text.content for part in found.passage.split(" […] "))
+
+
+async def test_results_are_shown_before_aims_also_without_labels() -> None:
+    aims = abstract(
+        "Whether selenium prevents falls in older adults is unknown. We asked whether selenium prevents falls in older "
+        "adults who live at home in Norway, and why it might prevent them, by a trial that was long and paid for by "
+        "the towns, which had asked for it. Adults were visited at home. They took a tablet of selenium or of starch "
+        "every morning with their breakfast, and wrote it down in a diary that was read by the nurses every week. "
+        "Falls occurred in 21% of adults with selenium and in 34% of those with starch. Selenium prevented falls.",
+        title="Selenium",
+    )
+
+    [found] = await check_claims(
+        [citing("Selenium prevents falls in older adults", 1)], {1: aims}, PassageEmbedder(EmbeddingService())
+    )
+
+    assert "Selenium prevented falls." in found.passage
+    assert "21% of adults with selenium" in found.passage
 
 
 async def test_notes_are_no_passages_and_unknown_references_are_left_out() -> None:

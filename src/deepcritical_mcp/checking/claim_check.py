@@ -1,14 +1,25 @@
-"""The passages of cited records that are nearest to what is claimed, and numbers that are nowhere in them."""
+"""The passages of cited records that can settle what is claimed, and numbers that are nowhere in them.
+
+One score ranks the sentences of an abstract and the passages of a full text: nearness in meaning, shared words, the
+numbers of the claim, and whether results stand there rather than aims or methods.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.checking.claim_numbers import numbers_missing
+from deepcritical_mcp.checking.claim_numbers import (
+    MAX_CLAIM,
+    claimed_numbers,
+    numbers_elsewhere,
+    numbers_missing,
+    stated_numbers,
+)
 from deepcritical_mcp.checking.draft import CitingSentence
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.evidence.chunking import Passage, passages, searched
@@ -16,13 +27,26 @@ from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import with_neighbors
 from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.excerpts import GAP, best_sentences, quoted
 from deepcritical_mcp.excerpts import sentences as sentences_of
 from deepcritical_mcp.models import NO_ABSTRACT, CheckedClaim, Publication, Text
 
-MAX_PASSAGE = 400
-"""Characters of a passage that is shown."""
+MAX_PASSAGE = 600
+"""Characters of a passage that is shown: two or three sentences."""
+MAX_IN_PARTS = 400
+"""The same of a full text, where passages are longer than sentences."""
 MAX_COMPARED = 6
-"""Passages of one record that are compared with a claim by meaning: those with most of its words."""
+"""Passages of one record that are compared with a claim by meaning: the best ones without it."""
+_WORDS, _MEANING, _NUMBERS, _RESULTS = 0.5, 1.5, 1.0, 0.6
+"""Weights of the parts of a passage's score, each 0..1."""
+
+_LABEL = re.compile(r"\s*([A-Z][A-Z/&,'() -]{3,60})(?::|\s(?=[A-Z]?[a-z\d]|A\s))|\s*([A-Z][a-z]+(?: [a-z&]+){0,3}):\s")
+_BEFORE = re.compile(
+    r"(?i)aim|objective|purpose|background|context|introduc|rationale|hypothes|method|design|setting|measure"
+    r"|patient|participant|subject|intervention|sources|material|procedure|registration|funding|import"
+)
+_FINDINGS = re.compile(r"(?i)result|finding|conclu|interpret|discuss|observation|implication|relevance|summary")
+_DIGIT, _PAST = re.compile(r"\d"), re.compile(r"\b(?:was|were|had|did|[a-z]{3,}ed)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +55,28 @@ class _Record:
 
     publication: Publication
     passages: Sequence[Passage]
+    sections: Sequence[str]
+    findings: Sequence[float]
     index: LexicalIndex
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A claim and a record that it cites, with its words' scores of the passages, and the most promising of these."""
+    """A claim and a record that it cites, with the scores of the passages, and the most promising of these."""
 
     sentence: CitingSentence
     reference: int
     record: _Record
     words: Sequence[float]
+    scores: Sequence[float]
     promising: Sequence[int]
 
 
 async def check_claims(
     sentences: Sequence[CitingSentence], cited: Mapping[int, Publication], embedder: PassageEmbedder
 ) -> list[CheckedClaim]:
-    """For each sentence and each record that it cites, the nearest passage; `cited` are the records by the indexes of
-    their references. A sentence all of whose references are unknown is left out."""
+    """For each sentence and each record that it cites, the passage that can settle it; `cited` are the records by the
+    indexes of their references. A sentence all of whose references are unknown is left out."""
     pairs = await run_sync(_pairs, sentences, cited, abandon_on_cancel=True)
     cosines = await _cosines(embedder, pairs)
     return await run_sync(_checked, pairs, cosines, cited, abandon_on_cancel=True)
@@ -72,7 +99,9 @@ def _record(publication: Publication) -> _Record:
     index = LexicalIndex(b=0.0)
     for number, passage in enumerate(found):
         index.add(str(number), words_of(passage.content))
-    return _Record(publication, found, index)
+    sections = _sections(found)
+    findings = [_has_findings(passage, section) for passage, section in zip(found, sections, strict=True)]
+    return _Record(publication, found, sections, findings, index)
 
 
 def _own_texts(publication: Publication) -> list[Text]:
@@ -85,11 +114,35 @@ def _passages_of(publication: Publication, text: Text) -> list[Passage]:
     return [Passage(text, "", *span) for span in sentences_of(text.content)]
 
 
+def _sections(found: Sequence[Passage]) -> list[str]:
+    """The section of each passage: the titles of its part, or the label of the abstract before it."""
+    sections: list[str] = []
+    for at, one in enumerate(found):
+        label = None if one.part else _LABEL.match(one.text.content, one.start, one.end)
+        last = sections[-1] if at and found[at - 1].text is one.text else ""
+        sections.append(" > ".join(one.part.path) if one.part else (label[1] or label[2]).strip() if label else last)
+    return sections
+
+
+def _has_findings(passage: Passage, section: str) -> float:
+    """How likely a passage has results, 0..1: by its section, else by its place and by numbers in the past tense."""
+    before, findings = _BEFORE.search(section), _FINDINGS.search(section)
+    if bool(before) != bool(findings):
+        return float(bool(findings))
+    place = passage.start / max(1, len(passage.text.content))
+    return 0.8 * place + 0.2 * bool(_DIGIT.search(passage.quotation) and _PAST.search(passage.quotation))
+
+
 def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:
-    scores = record.index.score(sentence.claim)
-    words = [scores.at(str(number))[0] for number in range(len(record.passages))]
-    promising = sorted(range(len(words)), key=lambda number: -words[number])[:MAX_COMPARED]
-    return _Pair(sentence, reference, record, words, promising)
+    found = record.index.score(sentence.claim)
+    words = [found.at(str(number))[0] for number in range(len(record.passages))]
+    most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim[:MAX_CLAIM])
+    scores = [_WORDS * one / most + _RESULTS * other for one, other in zip(words, record.findings, strict=True)]
+    for at, passage in enumerate(record.passages if numbers else ()):
+        stated = stated_numbers(passage.quotation)
+        scores[at] += _NUMBERS * sum(map(stated.has, numbers)) / len(numbers)
+    promising = sorted(range(len(scores)), key=lambda number: -scores[number])[:MAX_COMPARED]
+    return _Pair(sentence, reference, record, words, scores, promising)
 
 
 async def _cosines(embedder: PassageEmbedder, pairs: Sequence[_Pair]) -> dict[tuple[str, str], float]:
@@ -119,27 +172,24 @@ def _checked(
 
 
 def _claim(pair: _Pair, cosines: Mapping[tuple[str, str], float], cited: Mapping[int, Publication]) -> CheckedClaim:
-    sentence, id = pair.sentence, pair.record.publication.id
+    sentence, id, found = pair.sentence, pair.record.publication.id, pair.record.passages
     references = (pair.reference, *(one for one in sentence.references if one != pair.reference))
     missing = _missing(sentence, cited)
     if not pair.promising:
         return CheckedClaim(sentence=sentence.text, references=references, where=id, numbers_missing=missing)
-    contents = {at: pair.record.passages[at].content for at in pair.promising}
-    by_meaning = {at: cosines[sentence.claim, content] for at, content in contents.items()} if cosines else {}
-    by_words = {at: pair.words[at] for at in pair.promising}
-    scores = _stretched(by_words)
-    for at, score in _stretched(by_meaning).items():
-        scores[at] += score
-    best = max(pair.promising, key=lambda at: scores[at])
-    relevance = (by_meaning or by_words)[best]
-    passage, anchor = _shown(pair, scores, best)
+    nearness = {at: cosines[sentence.claim, found[at].content] if cosines else pair.words[at] for at in pair.promising}
+    scores = [one + _MEANING * nearness.get(at, 0.0) for at, one in enumerate(pair.scores)]
+    best = max(pair.promising, key=scores.__getitem__)
+    passage, anchor = _shown(found, scores, best)
     return CheckedClaim(
         sentence=sentence.text,
         references=references,
         where=f"{id} {anchor}".strip(),
+        section=pair.record.sections[best],
         passage=passage,
-        relevance=round(min(max(relevance, 0.0), 1.0), 3),
+        relevance=round(min(max(nearness[best], 0.0), 1.0), 3),
         numbers_missing=missing,
+        numbers_elsewhere=numbers_elsewhere(sentence.claim, passage),
     )
 
 
@@ -151,28 +201,12 @@ def _missing(sentence: CitingSentence, cited: Mapping[int, Publication]) -> tupl
     return numbers_missing(sentence.claim, [*texts, *(cited[at].title for at in sentence.references)])
 
 
-def _stretched(scores: Mapping[int, float]) -> dict[int, float]:
-    low = min(scores.values(), default=0.0)
-    width = max(max(scores.values(), default=0.0) - low, 1e-9)
-    return {at: (score - low) / width for at, score in scores.items()}
-
-
-def _shown(pair: _Pair, scores: Mapping[int, float], best: int) -> tuple[str, str]:
-    """A passage with its neighbors, of an abstract those sentences that come next in score, and its anchor."""
-    found = pair.record.passages
+def _shown(found: Sequence[Passage], scores: Sequence[float], best: int) -> tuple[str, str]:
+    """A passage with its neighbors, of an abstract the best sentences, and its anchor."""
+    text = found[best].text
     if found[best].part is not None:
-        shown = with_neighbors(found[best], MAX_PASSAGE)
+        shown = with_neighbors(found[best], MAX_IN_PARTS)
         return shown.content, shown.anchor
-    first = last = best
-    while True:
-        near = [at for at in (first - 1, last + 1) if 0 <= at < len(found) and found[at].text is found[best].text]
-        fitting = [at for at in near if _length(found, min(first, at), max(last, at)) <= MAX_PASSAGE]
-        if not fitting:
-            break
-        chosen = max(fitting, key=lambda at: scores.get(at, 0.0))
-        first, last = min(first, chosen), max(last, chosen)
-    return found[best].text.content[found[first].start : found[last].end].strip(), ""
-
-
-def _length(found: Sequence[Passage], first: int, last: int) -> int:
-    return found[last].end - found[first].start
+    own = [score for score, one in zip(scores, found, strict=True) if one.text is text]
+    chosen = best_sentences(text.content, own, MAX_PASSAGE)
+    return quoted(text.content, chosen).removeprefix(GAP).removesuffix(GAP).strip(), ""

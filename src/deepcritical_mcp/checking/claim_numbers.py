@@ -9,12 +9,17 @@ COVID-19, H1N1, 5-HT.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 
 from deepcritical_mcp.checking.compared_text import number_form
 from deepcritical_mcp.checking.number_readings import YEARS, NumberReading, Range, numbers_meant, readings_of
+from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.excerpts import sentences
 
 SMALLEST = 3
 """Whole numbers below are not looked for, unless they have a unit: texts write them as words or not at all."""
@@ -97,6 +102,13 @@ _WORDS: dict[str, float] = {
     "tenfold": 10.0,
 }
 _THOUSAND = 1_000
+_PARTED = re.compile(r"[,;]|\b(?:and|or|vs|versus|than|against|whereas)\b")
+_PARTING = {";": 30} | dict.fromkeys((",", "and", "or", "vs", "versus", "than", "against", "whereas"), 10)
+"""What parts a number from words, and how many characters farther they count."""
+MAX_CLAIM = 2_000
+"""Characters of a claim whose numbers are laid beside passages: what is longer is a list."""
+_FAR, _SHOWN = 60, 30
+"""Characters: how far a number is from words that it does not have; how much is shown on both sides of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,39 +119,49 @@ class Quantity:
         written: with its unit, "34%".
         readings: what it may be, in the unit as written, the usual one first.
         unit: in small letters, in the singular; "" for none. Of the first number of a range, that of the second.
+        before: what stands in front of it.
+        start, end: where its digits stand.
     """
 
     written: str
     readings: tuple[NumberReading, ...]
-    unit: str = ""
+    unit: str
+    before: str
+    start: int
+    end: int
 
 
 def numbers_missing(claim: str, texts: Sequence[str]) -> tuple[str, ...]:
     """The numbers of `claim`, as it writes them, that occur in none of `texts`."""
-    wanted = list(_claimed(claim))
+    wanted = claimed_numbers(claim)
     if not wanted:
         return ()
-    known = [_numbers_in(text) for text in texts]
+    known = [stated_numbers(text) for text in texts]
     smallest = min((p for text in texts for p in _p_values(text)), default=2.0)
     missing = (
         one.written
-        for one, before in wanted
-        if not (_P_LIMIT.search(before) and smallest <= one.readings[0].value)
-        and not any(some.has(one, before) for some in known)
+        for one in wanted
+        if not (_P_LIMIT.search(one.before) and smallest <= one.readings[0].value)
+        and not any(some.has(one) for some in known)
     )
     return tuple(dict.fromkeys(missing))
 
 
-def _claimed(claim: str) -> Iterator[tuple[Quantity, str]]:
-    """The quantities of a claim that are worth looking for, and what stands before each."""
+@lru_cache(maxsize=256)
+def claimed_numbers(claim: str) -> tuple[Quantity, ...]:
+    """The quantities of a claim that are worth looking for."""
     years = {period.start(name) for period in _PERIOD.finditer(claim) for name in ("one", "other")}
-    for found in _NUMBER.finditer(claim):
-        before, after = claim[max(0, found.start() - 60) : found.start()], claim[found.end() : found.end() + 60]
-        quantity = _quantity(found, claim)
-        if not quantity.readings or _DECADE.match(claim, found.start()):
-            continue
-        if found.start() in years or _is_looked_for(quantity, before, after):
-            yield quantity, before
+    return tuple(
+        one
+        for one in _quantities(claim)
+        if one.readings
+        and not _DECADE.match(claim, one.start)
+        and (one.start in years or _is_looked_for(one, one.before, claim[one.end : one.end + 60]))
+    )
+
+
+def _quantities(text: str) -> Iterator[Quantity]:
+    return (_quantity(found, text) for found in _NUMBER.finditer(text))
 
 
 def _is_looked_for(quantity: Quantity, before: str, after: str) -> bool:
@@ -147,7 +169,8 @@ def _is_looked_for(quantity: Quantity, before: str, after: str) -> bool:
     is_small = not quantity.unit and first.value < SMALLEST and not first.decimals
     if is_small or (not quantity.unit and _is_no_quantity(before, after, quantity)):
         return False
-    return not (_IN_A_NAME.search(before) or _NUMBERING.search(before) or _CONFIDENCE.match(after))
+    is_numbering = _NUMBERING.search(before) and not _PEOPLE.match(after)  # "in the trial 803 patients"
+    return not (_IN_A_NAME.search(before) or is_numbering or _CONFIDENCE.match(after))
 
 
 def _is_no_quantity(before: str, after: str, quantity: Quantity) -> bool:
@@ -166,7 +189,9 @@ def _quantity(found: re.Match[str], text: str) -> Quantity:
     other = _NUMBER.match(text, to.end()) if to else None
     if other:
         _, name = _unit(other, text)
-    return Quantity(" ".join(text[found.start() : end].split()), tuple(readings_of(found[0])), name)
+    written = " ".join(text[found.start() : end].split())
+    before = text[max(0, found.start() - 60) : found.start()]
+    return Quantity(written, tuple(readings_of(found[0])), name, before, *found.span())
 
 
 def _unit(found: re.Match[str], text: str) -> tuple[int, str]:
@@ -178,7 +203,7 @@ def _unit(found: re.Match[str], text: str) -> tuple[int, str]:
     return unit.end(), name if name in _UNITS else name.removesuffix("s")
 
 
-class _Numbers:
+class TextNumbers:
     """The values of a text's numbers: all, those without a unit, and by what their units measure."""
 
     def __init__(self, found: Iterable[Quantity], words: Iterable[float]) -> None:
@@ -195,11 +220,11 @@ class _Numbers:
             else:
                 self._bare |= values
 
-    def has(self, wanted: Quantity, before: str) -> bool:
-        """Whether the text has the value, or one that is rounded to it; `before` are the words before it."""
+    def has(self, wanted: Quantity) -> bool:
+        """Whether the text has the value, or one that is rounded to it."""
         kind, ratio = _UNITS.get(wanted.unit, ("", 1.0))
         is_count = not wanted.unit or ratio >= _THOUSAND
-        ranges = [numbers_meant(one, before, is_count=is_count) for one in wanted.readings]
+        ranges = [numbers_meant(one, wanted.before, is_count=is_count) for one in wanted.readings]
         known = self._bare if kind else self._all
         if any(_has_one(known, one) for one in ranges):
             return True
@@ -215,11 +240,74 @@ def _has_one(values: Iterable[float], wanted: Range) -> bool:
     return any(wanted.low <= one <= wanted.high for one in values)
 
 
-@lru_cache(maxsize=256)
-def _numbers_in(text: str) -> _Numbers:
-    found = (_quantity(one, text) for one in _NUMBER.finditer(text))
+@lru_cache(maxsize=2_048)
+def stated_numbers(text: str) -> TextNumbers:
+    """The numbers of a text, also those in words."""
     words = (_WORDS[word] for one in _WORD.findall(text) for word in (one.lower(),) if word in _WORDS)
-    return _Numbers(found, words)
+    return TextNumbers(_quantities(text), words)
+
+
+def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
+    """The numbers of a claim whose words in it belong to another of its numbers in a sentence of the passage, each
+    with the words around it there."""
+    told: list[str] = []
+    for span in sentences(passage) if len(claim) <= MAX_CLAIM else ():
+        sentence = passage[slice(*span)]
+        both = [
+            (one, found)
+            for one in claimed_numbers(claim)
+            for found in [next((other for other in _quantities(sentence) if TextNumbers([other], ()).has(one)), None)]
+            if found
+        ]
+        shared = words_of(claim).keys() & words_of(sentence).keys()
+        here, _ = _companions(claim, [one for one, _ in both], shared)
+        there, otherwise = _companions(sentence, [found for _, found in both], shared)
+        if all(words & own or not words for words, own in zip(here, otherwise, strict=True)):
+            continue
+        for (one, found, own, its), (other, _, others, theirs) in permutations(
+            [(*pair, *words) for pair, words in zip(both, zip(here, there, strict=True), strict=True)], 2
+        ):
+            is_exchanged = own & theirs and own.isdisjoint(its) and others.isdisjoint(theirs)
+            if is_exchanged and one.unit == other.unit:
+                told.append(f"{one.written}: “{_around(sentence, found)}”")
+    return tuple(dict.fromkeys(told))
+
+
+def _companions(text: str, numbers: Sequence[Quantity], shared: AbstractSet[str]) -> list[list[frozenset[str]]]:
+    """The shared words that belong to each of some numbers alone: those before them and those behind them, first
+    whichever are closer to all in all."""
+    words = [
+        (one.start(), one.end(), stem) for one in _WORD.finditer(text) for stem in words_of(one[0]) if stem in shared
+    ]
+    others = [one for one in _quantities(text) if not _IN_A_NAME.search(one.before)]
+    ways: list[tuple[int, list[frozenset[str]]]] = []
+    for is_behind in (True, False):
+        cost, sets = 0, list[frozenset[str]]()
+        for one in numbers:
+            low = one.end if is_behind else max((other.end for other in others if other.end <= one.start), default=0)
+            ends = [other.start for other in others if other.start >= one.end] if is_behind else [one.start]
+            high = min(ends, default=len(text))
+            near = [
+                (text[low:start] if is_behind else text[end:high], stem)
+                for start, end, stem in words
+                if low <= start and end <= high
+            ]
+            gaps = [len(gap) + sum(_PARTING[part] for part in _PARTED.findall(gap)) for gap, _ in near]
+            cost += min(gaps, default=_FAR)
+            sets.append(frozenset(stem for _, stem in near))
+        ways.append((cost, sets))
+    uses = [Counter(stem for one in sets for stem in one) for _, sets in ways]
+    alone = [
+        (cost, [frozenset(stem for stem in own if used[stem] == 1) for own in sets])
+        for (cost, sets), used in zip(ways, uses, strict=True)
+    ]
+    return [sets for _, sets in sorted(alone, key=lambda way: way[0])]
+
+
+def _around(text: str, one: Quantity) -> str:
+    start = text.rfind(" ", 0, max(0, one.start - _SHOWN)) + 1
+    end = text.find(" ", one.end + _SHOWN)
+    return " ".join(text[start : end if end >= 0 else len(text)].split())
 
 
 def _p_values(text: str) -> Iterator[float]:

@@ -320,8 +320,12 @@ def _quotation(one: CheckedQuotation) -> list[str]:
 def _claim(claim: CheckedClaim) -> list[str]:
     cited = f"Reference {claim.references[0]}" if claim.references else "Cited"
     of = ", abstract" if claim.passage and " " not in claim.where else ""
+    of += f", {inert(claim.section)}" if claim.section else ""
     where = f" ({inert(claim.where)}{of})" if claim.where else ""
     missing = f"; numbers missing: {inert(', '.join(claim.numbers_missing))}" if claim.numbers_missing else ""
+    missing += (
+        f"; with other words there: {inert('; '.join(claim.numbers_elsewhere))}" if claim.numbers_elsewhere else ""
+    )
     if not claim.passage:
         return [f"{cited}{where}: its record has no abstract, and nothing else of it could be read{missing}."]
     return [f"{cited}{where}, relevance {claim.relevance:.3f}{missing}:", *quoted_lines(claim.passage)]

@@ -115,17 +115,23 @@ class CheckedClaim(Value):
     Attributes:
         references: the index of the reference; first among those of its sentence.
         where: evidence id of the record, with the anchor in a full text.
-        passage: verbatim; "" if nothing of the record could be read.
+        section: in which the passage stands, as the record names it.
+        passage: whole sentences, verbatim, "[…]" where some between them are left out; "" if nothing of the record
+            could be read.
         relevance: to the sentence, 0 to 1, three decimals.
         numbers_missing: numbers of the sentence that occur nowhere in what could be read of the records it cites.
+        numbers_elsewhere: numbers of the sentence that stand in the passage with other words (another group, another
+            outcome), each with the words around it there: "814: “814 received simvastatin and 803 placebo”".
     """
 
     sentence: str
     references: tuple[int, ...]
     where: Annotated[str, _LEFT_OUT] = ""
+    section: Annotated[str, _LEFT_OUT] = ""
     passage: str = ""
     relevance: float = 0.0
     numbers_missing: tuple[str, ...] = ()
+    numbers_elsewhere: Annotated[tuple[str, ...], _LEFT_OUT] = ()
 
 
 Finding = CheckedReference | CheckedQuotation | CheckedClaim
