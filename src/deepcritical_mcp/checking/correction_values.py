@@ -63,7 +63,7 @@ def journal_in_style(old: str, publication: Publication, *, abbreviates: bool) -
         return full or short or publication.book_title or publication.publisher
     if abbreviates if len(words) == 1 else not is_full:
         whole = {word.casefold() for word in re.findall(r"[^\W_]+", publication.journal)}
-        is_cut = (word.casefold() not in whole and not word.isupper() or len(word) == 1 for word in short.split())
+        is_cut = ((word.casefold() not in whole and not word.isupper()) or len(word) == 1 for word in short.split())
         dotted = " ".join(f"{word}." if cut else word for word, cut in zip(short.split(), is_cut, strict=True))
         return dotted if re.search(r"[A-Za-z]\.(?:\s|$)", old) else short
     if words[-1:] and words[-1][0].islower():

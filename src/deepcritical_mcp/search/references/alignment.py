@@ -12,7 +12,7 @@ from dataclasses import replace
 from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, FieldVerdict
-from deepcritical_mcp.search.references.guesses import ET_AL, people_before, title_span
+from deepcritical_mcp.search.references.guesses import people_before, title_span
 from deepcritical_mcp.search.references.journal_places import JournalPlace, find_journal, journals_agree
 from deepcritical_mcp.search.references.number_places import (
     NumberPlaces,
@@ -22,7 +22,7 @@ from deepcritical_mcp.search.references.number_places import (
     is_page_within,
     numbers_of,
 )
-from deepcritical_mcp.search.references.people_places import PeopleAgreement, compare_people, has_author
+from deepcritical_mcp.search.references.people_places import ET_AL, PeopleAgreement, compare_people, has_author
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.search.references.title_places import (
     ORDER,

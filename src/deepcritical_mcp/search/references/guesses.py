@@ -10,17 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from deepcritical_mcp.search.references.number_places import PlaceNumbers, find_numbers
+from deepcritical_mcp.search.references.people_places import ET_AL, names_in
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.text import FUNCTION_WORDS
 
-ET_AL = re.compile(
-    r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
-    r"u\. ?a\.|und andere|(?:und|u\.) Mitarb(?:\.|eiter\w{0,5})|"
-    r"m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.|ym\.)(?!\w)|"
-    r"& al\b|(?<![\u4e00-\u9fff])等(?![\u4e00-\u9fff])",
-    re.IGNORECASE,
-)
-"""What stands for the other authors, in the languages of most references."""
 _QUOTED = re.compile(
     r"[“„«\"]([^“”„«»\"]{8,600})[”“»\"]|(?<![\w’'])[‘']([^‘’']{20,400}(?:[’'](?=\w)[^‘’']{1,300}){0,4})[’'](?!\w)"
 )
@@ -30,10 +23,8 @@ _BREAK = re.compile(
     r"|\s[–—|]\s|(?<=[0-9]{4}),?\s"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_BETWEEN_NAMES = re.compile(r"[,;&/]|\b(?:and|und|y|et)\b")
 _NUMBERED = re.compile(r"\A[\W\d]{1,12}")
 _YEAR = re.compile(r"\(?\b(?:1[5-9]|20)\d\d[a-z]?\b")
-_NOT_NAMES = frozenset("jr sr ii iii iv eds ed editor editors in".split())
 _ENDS = " .,;:*_()[]”“\"'’‘?!"
 _NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 _APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
@@ -93,36 +84,6 @@ def people_before(head: str) -> str:
     names = head[: others.start()] if others else head
     low = max((one.end() for one in _APART.finditer(names.rstrip(" :|("))), default=0)
     return _NUMBERED.sub("", head[low : others.end() if others else None], count=1).strip(" ,(*_“‘:|")
-
-
-def names_in(text: str) -> tuple[str, ...]:
-    """The family names in a list of authors: "Berg JA, Ruiz K, et al.", "Berg, J. A., & Ruiz, K.", "Jan Berg"."""
-    listed = ET_AL.split(_NUMBERED.sub("", text, count=1), maxsplit=1)[0]
-    if ";" in listed:  # "Berg, JA; Ruiz, K"
-        return tuple(filter(None, (_family(piece.partition(",")[0]) for piece in listed.split(";"))))
-    return tuple(filter(None, map(_family, _BETWEEN_NAMES.split(listed))))
-
-
-def _family(piece: str) -> str:
-    words = [
-        word
-        for word in re.findall(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*", piece)
-        if word.lower() not in _NOT_NAMES
-    ]
-    is_short_name = len(words) > 1 and len(words[0]) > 1  # "WU Y."
-    while words and is_initials(words[-1]) and (len(words) > 1 or ("." in piece and not is_short_name)):
-        words.pop()
-    if len(words) == 1 and len(words[0]) == 1:
-        return ""
-    while len(words) > 1 and is_initials(words[0]) and f"{words[0]}." in piece:
-        words.pop(0)
-    return " ".join(words) if any(word[0].isupper() for word in words) else ""
-
-
-def is_initials(word: str) -> bool:
-    """Whether a word can be somebody's initials: "JA", "J-A", "á"."""
-    letters = "".join(letter for letter in word if letter.isalpha())
-    return (letters.isupper() and len(letters) <= 3) or len(letters) == 1
 
 
 def title_span(text: str) -> Span | None:

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator
 
 from deepcritical_mcp.evidence.titles import content_words, is_notice, tokens
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references.guesses import ET_AL, sentences_back
+from deepcritical_mcp.search.references.guesses import sentences_back
 from deepcritical_mcp.search.references.number_places import YEAR, numbers_of
-from deepcritical_mcp.search.references.people_places import has_author
+from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import Span
 
 LEAST_WORDS = 3
