@@ -16,15 +16,9 @@ from rapidfuzz.fuzz import ratio
 
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.word_lists import words_of
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_SMALL = frozenset("the of and for in on de la le et und der des part section series an a di del da do e y".split())
-_BEHIND = frozenset(
-    """in press epub ahead print online published publication article articles available from accepted suppl supplement
-    electronic internet preprint cited version usa us u s uk lond london engl ed english edition jr new york ny n
-    official organ international int issue vol volume no band bd jg heft nr tom t ns""".split()
-)
-"""What may stand behind a journal's name, or NLM adds to it."""
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
 _PAREN = re.compile(r"\(([^()]{1,80})\)")
 _COUNTRY = re.compile(r"\bU\.?\s?S\.?\s?A\b\.?")
@@ -89,7 +83,7 @@ def journals_agree(written: str, names: Sequence[str]) -> bool:
         if found and not found.is_other:
             known = frozenset(word for name in names for word in _split(name))
             rest = (*_split(one[: found.start]), *_split(one[found.end :]))
-            if all(word in known or word in _BEHIND or len(word) == 1 for word in rest):
+            if all(word in known or word in words_of("behind journals") or len(word) == 1 for word in rest):
                 return True
     return False
 
@@ -106,7 +100,12 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
         if not is_before and "." in between and is_sentence:  # "bioRxiv. Cold Spring Harbor", but "Sci. Adv. Mater."
             return
         edge = one.start if is_before else one.end
-        if word in known or word in _SMALL or word in _BEHIND or _is_known_short(word, known):
+        if (
+            word in known
+            or word in words_of("in journals")
+            or word in words_of("behind journals")
+            or _is_known_short(word, known)
+        ):
             continue
         if one.text[0].islower() and is_before:
             return
@@ -126,7 +125,7 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     for name in (*names, *(other for one in names for other in _other_names(one))):
         inside = [part[1] for part in _PAREN.finditer(name)]
         for one in (_QUALIFIER.sub("", name), name, *(part for part in inside if " " not in part)):
-            words = tuple(word for word in _split(one) if word not in _SMALL)
+            words = tuple(word for word in _split(one) if word not in words_of("in journals"))
             if words:
                 found[words] = None
             whole = tuple(_split(one))
@@ -142,7 +141,9 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
                         found[words[:size]] = None
                         break
             if part := re.search(r"\b(?:part|section|series) ([a-z]|[1-9])\b", " ".join(whole)):
-                found[tuple(w for w in _split(" ".join(whole)[: part.end()]) if w not in _SMALL)] = None
+                found[tuple(w for w in _split(" ".join(whole)[: part.end()]) if w not in words_of("in journals"))] = (
+                    None
+                )
     return tuple(sorted(found, key=len, reverse=True))
 
 
@@ -158,7 +159,12 @@ def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
         return int(is_short or (is_name and _is_misprint(word, form[0])))
     slips = 0
     for wanted in form:
-        while at < len(words) and at > first and _plain(words[at].text) in _SMALL and _plain(words[at].text) != wanted:
+        while (
+            at < len(words)
+            and at > first
+            and _plain(words[at].text) in words_of("in journals")
+            and _plain(words[at].text) != wanted
+        ):
             at += 1
         if at >= len(words) or (at == first and words[at].text[0].islower() and len(words[at].text) < 4):
             return 0
