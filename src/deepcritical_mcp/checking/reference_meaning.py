@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, is_translation, tokens
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references import Agreement, FieldAgreement, StatedField, are_similar
+from deepcritical_mcp.search.references import Agreement, FieldAgreement, are_similar
 
 _UNIQUE_TITLE = 6
 """Content words of a title that no second paper has, so that it alone tells which paper is meant."""
@@ -24,7 +24,7 @@ class CandidateRecord:
     @property
     def is_title_right(self) -> bool:
         """Whether the title that is written is the record's."""
-        return self.agreement.verdict("title") in ("agrees", "minor")
+        return self.agreement.says("title")
 
     @property
     def is_title_other(self) -> bool:
@@ -46,52 +46,45 @@ class CandidateRecord:
             return self._is_meant_by_place
         return self._is_meant_despite_title
 
-    def _says(self, field: StatedField) -> bool:
-        return self.agreement.verdict(field) in ("agrees", "minor")
-
-    @property
-    def _place(self) -> bool:
-        return self._says("volume") and self._says("pages")
-
-    @property
-    def _support(self) -> int:
-        return self._says("authors") + self._says("journal") + self._says("year") + self._place
-
     @property
     def _is_meant_by_title(self) -> bool:
         words = tokens(self._title.true)
         if self.by_number:
-            return not is_generic(words) or self._support > 0 or self.agreement.conflicts == 0
+            return not is_generic(words) or self.agreement.support > 0 or self.agreement.conflicts == 0
         if identifies(words) and not is_generic(words):
             is_unique = len(content_words(words)) >= _UNIQUE_TITLE
-            return self._support > 0 or self.agreement.conflicts == 0 or is_unique
-        return self._support >= 2
+            return self.agreement.support > 0 or self.agreement.conflicts == 0 or is_unique
+        return self.agreement.support >= 2
 
     @property
     def _is_meant_by_place(self) -> bool:
         if self.by_number:
-            is_theirs = self._says("authors") and self.agreement.conflicts == 1
-            return self.agreement.conflicts == 0 or is_theirs or (self._support >= 2 and not self._is_by_others)
-        if self._place and self.agreement.conflicts == 0:
-            return self._says("journal") and self._says("year")
-        place = self._says("volume") or self._says("pages")
-        return self.agreement.conflicts == 1 and self._support >= 2 and self._says("authors") and place
+            is_theirs = self.agreement.says("authors") and self.agreement.conflicts == 1
+            return (
+                self.agreement.conflicts == 0 or is_theirs or (self.agreement.support >= 2 and not self._is_by_others)
+            )
+        if self.agreement.has_place and self.agreement.conflicts == 0:
+            return self.agreement.says("journal") and self.agreement.says("year")
+        place = self.agreement.says("volume") or self.agreement.says("pages")
+        return (
+            self.agreement.conflicts == 1 and self.agreement.support >= 2 and self.agreement.says("authors") and place
+        )
 
     @property
     def _is_meant_despite_title(self) -> bool:
         """Although another title is written: with a few words changed, translated, or by all else."""
         others = self.agreement.conflicts - 1
-        place = self._says("journal") and (self._place or self._says("year"))
+        place = self.agreement.says("journal") and (self.agreement.has_place or self.agreement.says("year"))
         if is_translation(self._title.written, self._title.true):
-            return self._says("authors") and (self.by_number or place)
+            return self.agreement.says("authors") and (self.by_number or place)
         if are_similar(self._title.written, self._title.true):
-            return (self.by_number and self._support > 0) or (
-                self._says("authors") and others <= 1 and self._support >= 2
+            return (self.by_number and self.agreement.support > 0) or (
+                self.agreement.says("authors") and others <= 1 and self.agreement.support >= 2
             )
         if self.by_number:
-            is_cut = others == 0 and self._support > 0 and _is_beginning(self._title.written, self._title.true)
-            return is_cut or (self._says("authors") and place)
-        return self._place and self._support == 4
+            is_cut = others == 0 and self.agreement.support > 0 and _is_beginning(self._title.written, self._title.true)
+            return is_cut or (self.agreement.says("authors") and place)
+        return self.agreement.has_place and self.agreement.support == 4
 
     @property
     def _is_by_others(self) -> bool:

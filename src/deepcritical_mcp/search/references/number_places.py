@@ -15,7 +15,7 @@ from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.search.references.word_lists import words_of
 
 Role = Literal["year", "volume", "issue", "pages"]
-_MONTHS = words_of("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
+MONTHS = words_of("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
 _NUMBER = re.compile(
     r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)(?!\d))?"
 )
@@ -37,7 +37,7 @@ _NOT_OF_THE_PLACE = re.compile(
 _ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
 _LEADS: Mapping[str, Role] = {word: role for role in _ROLES[1:] for word in words_of(role)}
 """Words in front of a number, and which number that is."""
-_JOINING = _MONTHS | _LEADS.keys() | words_of("supplement") | words_of("joining")
+_JOINING = MONTHS | _LEADS.keys() | words_of("supplement") | words_of("joining")
 _FAR = 40
 """Characters between two numbers of one place."""
 _MOST, _MOST_NUMBERS = 12, 300
@@ -146,7 +146,7 @@ def _is_day(number: re.Match[str], lead: str, text: str) -> bool:
     if len(number[2]) > 2 or number[1] or text.startswith(("(", ":"), number.end()):
         return False
     following = _NEXT_WORD.match(text, number.end())
-    return lead in _MONTHS or (following is not None and following[1].lower() in _MONTHS)
+    return lead in MONTHS or (following is not None and following[1].lower() in MONTHS)
 
 
 def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNumber]]:
