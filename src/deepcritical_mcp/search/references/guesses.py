@@ -54,26 +54,17 @@ class Statements:
 
 def guessed(text: str) -> Statements:
     """What a reference says by its form alone."""
-    title = title_span(text)
-    places = find_numbers(text, [title] if title else [], PlaceNumbers(), title[0] if title else 0)
+    start, end = title_span(text) or (0, 0)
+    places = find_numbers(text, [(start, end)] if end else [], PlaceNumbers(), start)
     said = {role: one.text for role, one in places.by_role.items()}
-    head = people_before(text[: title[0]] if title and title[0] else text[: max(places.first, 0)] if not title else "")
-    if title and not any(map(str.isalpha, head)):  # "“Title” (Berg et al., J Zinc 2019)"
-        behind = text[title[1] : title[1] + 300]
-        others = ET_AL.search(behind)
+    head = people_before(text[: start if end else max(places.first, 0)])
+    if end and not any(map(str.isalpha, head)):  # "“Title” (Berg et al., J Zinc 2019)"
+        others = ET_AL.search(behind := text[end : end + 300])
         head = behind[: others.start()].strip(_ENDS) if others else ""
-    authors = names_in(head)
-    year = said.get("year", "")[:4]
-    return Statements(
-        text[slice(*title)] if title else "",
-        authors,
-        year,
-        journal_before(text, title[1] if title else 0, places.first),
-        said.get("volume", ""),
-        said.get("issue", ""),
-        said.get("pages", ""),
-        head,
-    )
+    low = max(end, places.first - 200)
+    journal = next((text[low + one : low + to] for one, to in sentences_back(text[low : places.first])), "")
+    said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
+    return Statements(text[start:end], names_in(head), people=head, **said)
 
 
 def people_before(head: str) -> str:
@@ -93,10 +84,7 @@ def title_span(text: str) -> Span | None:
     linked = _LINKED.search(text)
     low, high = linked.span(1) if linked else (0, len(text))
     segments, at = list[Span](), low
-    cuts = sorted(
-        [one.span() for one in _BREAK.finditer(text, low, high)]
-        + [one.span() for one in ET_AL.finditer(text, low, high)]
-    )
+    cuts = sorted(one.span() for pattern in (_BREAK, ET_AL) for one in pattern.finditer(text, low, high))
     for end, following in [*cuts, (high, high)]:
         if end >= at:
             segments.append((at, end))
@@ -133,37 +121,21 @@ def _score(segment: str, *, is_before_number: bool) -> float:
     return len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials
 
 
-def journal_before(text: str, low: int, place: int) -> str:
-    """What stands between the title, or the last sentence, and the numbers of the place."""
-    part = text[max(low, place - 200) : place] if place > low else ""
-    return next((part[slice(*span)].removeprefix("In: ") for span in sentences_back(part)), "")
-
-
 def sentences_back(text: str) -> Iterator[Span]:
     """The sentences of a text from its end, without the marks around them; abbreviated words are no sentences."""
-    high = len(text)
-    inside = [one.span() for one in _BRACKETS.finditer(text)]
+    high, inside = len(text), [one.span() for one in _BRACKETS.finditer(text)]
     cuts = [one.span() for one in _SENTENCE.finditer(text)]
     cuts = [one for one in cuts if not any(start < one[0] < end for start, end in inside)]
-    while high > 0:
-        low = 0
-        for start, end in reversed(cuts):
-            if end < high and any(map(str.isalpha, text[end:high])):
-                before = _SHORT_WORD.search(text, max(0, start - 12), start + 1)
-                name = text[end:high].strip(_ENDS)
-                if text[start] == "." and before and (" " not in name or "." in name):
-                    continue
-                low = end
-                break
-        first = next((at for at in range(low, high) if text[at] not in _ENDS and not text[at].isspace()), high)
-        last = next(
-            (at for at in range(high, first, -1) if text[at - 1] not in _ENDS and not text[at - 1].isspace()), first
-        )
-        last += text[first:last].count("(") > text[first:last].count(")") and ")" in text[last : last + 2]
-        last += text[last - 1 : last + 1] == ".)"
-        if first < last and any(map(str.isalpha, text[first:last])):
-            yield first, last
-        high = low
+    for start, end in ((0, 0), *cuts)[::-1]:
+        name = text[end:high].strip(f"{_ENDS}\n\t")
+        is_abbreviated = text[start:end].startswith(".") and _SHORT_WORD.search(text, max(0, start - 12), start + 1)
+        if not any(map(str.isalpha, name)) or (is_abbreviated and (" " not in name or "." in name)):
+            continue
+        first = text.index(name, end)
+        last = first + len(name)
+        last += name.count("(") > name.count(")") and ")" in text[last : last + 2]
+        yield first, last + (text[last - 1 : last + 1] == ".)")
+        high = end
 
 
 _BRACKETS = re.compile(r"\([^()]{1,80}\)")
