@@ -13,9 +13,9 @@ from deepcritical_mcp.search.references.number_places import MONTHS
 from deepcritical_mcp.search.references.word_lists import words_of
 
 _NAME = r"[^\W\d_a-z][\w'’-]{2,40}"
+_OTHERS = rf",? et al\b\.?|,? (?:and|&) (?:colleagues|co-?workers|others|{_NAME})"
 _CITED = re.compile(
-    rf"(?P<alone>\A[\W\d]{{0,8}})?(?P<name>{_NAME})(?P<others>,? et al\b\.?|,? (?:and|&) (?:colleagues|co-?workers|others|"
-    rf"{_NAME}))?,? \(?(?:1[5-9]|20)\d\d[a-z]?[\W_]{{0,8}}\Z"
+    rf"(?P<alone>\A[\W\d]{{0,8}})?(?P<name>{_NAME})(?P<others>{_OTHERS})?,? \(?(?:1[5-9]|20)\d\d[a-z]?[\W_]{{0,8}}\Z"
 )
 """Names and a year at the end of what is written beside a number."""
 _LINK = re.compile(r"\[([^\[\]]{1,600})\]\(")

@@ -54,9 +54,8 @@ class NameStyle(NamedTuple):
 
 @lru_cache(maxsize=len(_FORMS))
 def _pattern(first: str, other: str) -> re.Pattern[str]:
-    return re.compile(
-        rf"{first}(?P<others>(?:(?P<separator>[,;] ){other}){{0,400}}?)(?:(?P<last>[,;]? (?:\\?&|and|und|et|y) ){other})?"
-    )
+    last = rf"(?:(?P<last>[,;]? (?:\\?&|and|und|et|y) ){other})?"
+    return re.compile(rf"{first}(?P<others>(?:(?P<separator>[,;] ){other}){{0,400}}?){last}")
 
 
 def name_style(old: str) -> NameStyle | None:
