@@ -10,7 +10,7 @@ from deepcritical_mcp.checking.reference_meaning import CandidateRecord
 from deepcritical_mcp.evidence.titles import content_words, is_translation, tokens
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.search.references.number_places import MONTHS
-from deepcritical_mcp.search.references.word_lists import words_of
+from deepcritical_mcp.search.references.word_lists import listed_words
 
 _NAME = r"[^\W\d_a-z][\w'’-]{2,40}"
 _OTHERS = rf",? et al\b\.?|,? (?:and|&) (?:colleagues|co-?workers|others|{_NAME})"
@@ -27,7 +27,9 @@ _SHARED = 0.25
 def is_cited_alone(text: str) -> bool:
     """Whether it says nothing but one or two names and a year: "Berg 2019"."""
     found = _CITED.search(text)
-    return bool(found and found["alone"] is not None) and found["name"].lower() not in words_of("connectives") | MONTHS
+    if not found or found["alone"] is None:
+        return False
+    return found["name"].lower() not in listed_words("connectives") | MONTHS
 
 
 def is_other_work(written: str, text: str, candidates: Sequence[CandidateRecord]) -> bool:

@@ -15,7 +15,7 @@ from deepcritical_mcp.models import ReferenceProblem
 from deepcritical_mcp.search.references.written import DOI, LINK, PMCID, PMID, TRIAL, balanced
 
 _FORMS = (
-    ("doi", DOI, lambda value: normalize_doi(unquote(value))),
+    ("doi", DOI, normalize_doi),
     ("pmid", PMID, normalize_pmid),
     ("pmcid", PMCID, normalize_pmcid),
     ("nct", TRIAL, normalize_trial),
@@ -47,7 +47,7 @@ def id_places(text: str) -> Iterator[IdPlace]:
     for field, pattern, in_one_form in _FORMS:
         for found in pattern.finditer(text):
             value, at = balanced(found[1])[0], found.start(1)
-            yield IdPlace(field, found.start(), at, at + len(value), in_one_form(value))
+            yield IdPlace(field, found.start(), at, at + len(value), in_one_form(unquote(value)))
 
 
 def id_edits(text: str, problem: ReferenceProblem, pmid: str) -> Iterator[Edit]:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from deepcritical_mcp.models import AuthorName
 
@@ -19,21 +20,22 @@ _WORD = r"(?!(?:and|und|et|y)\b)[^\W\d_][^\W\d_'’-]{1,40}(?:['’-][^\W\d_]{1,
 _FAMILY = rf"(?:{_WORD} ){{0,3}}{_WORD}"
 _INITIALS = rf"(?:{_CAPITAL}\.[ -]?){{1,6}}"
 _FORMS: tuple[tuple[Given, bool, str, str], ...] = (
-    ("JA", False, *[rf"{_FAMILY} {_CAPITAL}{{1,4}}(?: (?:Jr|Sr|III?)\b\.?)?"] * 2),
-    ("J.A.", False, *[rf"{_FAMILY} (?:{_CAPITAL}\.-?){{1,4}}"] * 2),
+    ("JA", False, rf"{_FAMILY} {_CAPITAL}{{1,4}}(?: (?:Jr|Sr|III?)\b\.?)?", ""),
+    ("J.A.", False, rf"{_FAMILY} (?:{_CAPITAL}\.-?){{1,4}}", ""),
     ("J. A.", True, rf"{_FAMILY}, {_INITIALS}", rf"{_FAMILY}(?:, {_INITIALS})?"),
     ("J. A.", True, rf"{_FAMILY}, {_INITIALS}", rf"{_INITIALS} ?{_FAMILY}"),
-    ("J. A.", False, *[rf"{_INITIALS} ?{_FAMILY}"] * 2),
+    ("J. A.", False, rf"{_INITIALS} ?{_FAMILY}", ""),
     ("full", True, rf"{_FAMILY}, {_FAMILY}(?: {_INITIALS})?", rf"{_WORD} (?:{_INITIALS} ?)?{_FAMILY}"),
-    ("none", False, _WORD, _WORD),
-    ("full", False, *[rf"{_WORD} (?:{_INITIALS} ?)?{_FAMILY}"] * 2),
+    ("none", False, _WORD, ""),
+    ("full", False, rf"{_WORD} (?:{_INITIALS} ?)?{_FAMILY}", ""),
 )
-"""How given names are written, whether behind a comma, and what the first name and the others look like."""
+"""How given names are written, whether behind a comma, and what the first name and, otherwise, the others look like."""
 _ALL_LISTED, _SHORTENED = 20, 6
 """More authors than so many are never listed, but so many of them."""
 
 
-class NameStyle(NamedTuple):
+@dataclass(frozen=True)
+class NameStyle:
     """How a list writes names.
 
     Attributes:
@@ -62,7 +64,8 @@ def name_style(old: str) -> NameStyle | None:
     """How a list of names is written; None if it is written in a way of its own."""
     shortened = _ET_AL.search(old)
     listed = (old[: shortened.start()] if shortened else old).strip(" ,;")
-    for given, comma, first, other in _FORMS:
+    for given, comma, first, others in _FORMS:
+        other = others or first
         for text in (listed, f"{listed}."):  # the last full stop may be that of the list
             if found := _pattern(first, other).fullmatch(text):
                 separator, last = found["separator"] or ", ", found["last"] or ""

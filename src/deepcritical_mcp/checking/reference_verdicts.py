@@ -117,14 +117,16 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     found = [candidate for candidate in meant(one.candidates) if not _is_about_a_book(one, candidate)]
     records = distinct_records([candidate.record for candidate in found])
     if len(records) > 1:
-        return ReferenceOutcome(
-            one.draft, "ambiguous", reason="several records agree with it", candidates=tuple(records[:_MAX_CANDIDATES])
-        )
+        return _ambiguous(one, records, "several records agree with it")
     if records:
         return _compared(one, next(candidate for candidate in found if candidate.record is records[0]), off)
     if one.by_number:
         return _misdirected(one, off)
     return _not_found(one, off)
+
+
+def _ambiguous(one: TracedReference, records: Sequence[Publication], reason: str) -> ReferenceOutcome:
+    return ReferenceOutcome(one.draft, "ambiguous", reason=reason, candidates=tuple(records[:_MAX_CANDIDATES]))
 
 
 def _is_about_a_book(one: TracedReference, candidate: CandidateRecord) -> bool:
@@ -137,7 +139,7 @@ def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutco
     records = distinct_records([candidate.record for candidate in one.by_number])
     if len(records) > 1:
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
-        return ReferenceOutcome(one.draft, "ambiguous", reason=same, candidates=tuple(records[:_MAX_CANDIDATES]))
+        return _ambiguous(one, records, same)
     outcome = _compared(one, one.by_number[0], off)
     return replace(outcome, reason=f"{ONLY_A_NUMBER if _says_nothing(one) else ''} {outcome.reason}".strip())
 
@@ -170,14 +172,13 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    remarks = (
-        *_all_else(one, candidate),
-        *unchecked,
-        *_remarks(candidate),
-        *([WAS_NOT_CHECKED] if further else ()),
-    )
-    reason = " ".join((*_where_numbers_lead(one, numbers, record), *remarks))
+    told = (*_where_numbers_lead(one, numbers, record), *_all_else(one, candidate), *unchecked, *_remarks(candidate))
+    reason = " ".join((*told, WAS_NOT_CHECKED) if further else told)
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
+
+
+def _named(record: Publication) -> str:
+    return clipped(vancouver(record), _SHOWN)
 
 
 def _remarks(candidate: CandidateRecord) -> Iterator[str]:
@@ -188,7 +189,7 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
     if agreement.unread:
         yield UNREAD.format(" and ".join(agreement.unread))
     if agreement.is_preprint:
-        yield f"The preprint is written; the record is the article: {clipped(vancouver(record), _SHOWN)}"
+        yield f"The preprint is written; the record is the article: {_named(record)}"
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:
@@ -249,7 +250,7 @@ def _where_numbers_lead(
         label = f"{LABELS[problem.field]} {problem.written}"
         lookup = one.lookups.get(_only(problem.field, problem.written))
         if lookup and lookup.record and lookup.record.id != record.id:
-            yield f"{label} leads to another paper: {clipped(vancouver(lookup.record), _SHOWN)}"
+            yield f"{label} leads to another paper: {_named(lookup.record)}"
         elif lookup and lookup.record is None and not lookup.failures:
             yield f"{label} is not known; the record was found by the text."
         else:
@@ -260,7 +261,7 @@ def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
     """Which paper's names and place a reference has with the title of another one."""
     others = [other for other in one.candidates if other.is_meant and other.is_title_other]
     if chosen.is_title_right and others and others[0].record.id != chosen.record.id:
-        yield f"What stands beside the title is that of another paper: {clipped(vancouver(others[0].record), _SHOWN)}"
+        yield f"What stands beside the title is that of another paper: {_named(others[0].record)}"
 
 
 def _is_other_work(one: TracedReference) -> bool:
@@ -277,24 +278,20 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
             return _compared(one, one.by_number[0], off)
         is_bare = _says_nothing(one) or one.draft.text.startswith("[")
         return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
-    problems = [
-        ReferenceProblem(field=name, written=getattr(number, name))
+    found = [
+        (ReferenceProblem(field=name, written=getattr(number, name)), lookup.record)
         for number, lookup in one.lookups.items()
         for name in IDS
         if getattr(number, name) and lookup.record
     ]
-    leads = (
-        f"{LABELS[problem.field]} {problem.written} leads to another paper: {clipped(vancouver(lookup.record), _SHOWN)}"
-        for problem in problems
-        if (lookup := one.lookups[_only(problem.field, problem.written)]).record
-    )
+    leads = (f"{LABELS[one.field]} {one.written} leads to another paper: {_named(record)}" for one, record in found)
     nearest = [record for record, _ in one.match.nearest] if one.match else []
     candidates = distinct_records([*nearest, *others])[:_MAX_CANDIDATES]
     document = DocumentId("it", reference=one.reference.text)
     not_asked = one.failures or document.not_asked(RecordIds(), off)
     rest = "The rest could not be looked for everywhere." if not_asked else "No record agrees with the rest of it."
     reason = " ".join((*leads, rest))
-    return ReferenceOutcome(one.draft, "wrong_id", None, tuple(problems), reason, tuple(candidates))
+    return ReferenceOutcome(one.draft, "wrong_id", None, tuple(one for one, _ in found), reason, tuple(candidates))
 
 
 def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
@@ -314,8 +311,7 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if not_asked := document.not_asked(one.reference.ids, off):  # a service that is switched off may have it
         return ReferenceOutcome(one.draft, "outage", reason=f"{not_asked}.", candidates=tuple(nearest))
     if nearest:
-        reason = "no record agrees with it as a whole; these come nearest"
-        return ReferenceOutcome(one.draft, "ambiguous", reason=reason, candidates=tuple(nearest))
+        return _ambiguous(one, nearest, "no record agrees with it as a whole; these come nearest")
     return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
 
 

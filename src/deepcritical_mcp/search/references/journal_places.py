@@ -16,7 +16,7 @@ from rapidfuzz.fuzz import ratio
 
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.word_lists import words_of
+from deepcritical_mcp.search.references.word_lists import listed_words
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
@@ -85,7 +85,7 @@ def journals_agree(written: str, names: Sequence[str]) -> bool:
         if found and not found.is_other:
             known = _known(names)
             rest = (*_split(one[: found.start]), *_split(one[found.end :]))
-            if all(word in known or word in words_of("behind journals") or len(word) == 1 for word in rest):
+            if all(word in known or word in listed_words("behind journals") or len(word) == 1 for word in rest):
                 return True
     return False
 
@@ -101,7 +101,7 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
             return
         edge, word = one.start if is_before else one.end, _plain(one.text)
         is_short = len(word) > 1 and any(_abbreviates(word, other) for other in known)
-        if is_short or word in known or word in words_of("in journals") or word in words_of("behind journals"):
+        if is_short or word in known or word in listed_words("in journals") or word in listed_words("behind journals"):
             continue
         if is_before and (one.text[0].islower() or (len(one.text) <= 3 and one.text.isupper() and one.text != "J")):
             return
@@ -131,7 +131,7 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def _telling(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word for word in words if word not in words_of("in journals"))
+    return tuple(word for word in words if word not in listed_words("in journals"))
 
 
 def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
@@ -144,7 +144,7 @@ def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
     if begin[0].islower() and len(begin) < 4:
         return 0
     for wanted in form:
-        while first < at < len(words) and _plain(words[at].text) in words_of("in journals") - {wanted}:
+        while first < at < len(words) and _plain(words[at].text) in listed_words("in journals") - {wanted}:
             at += 1
         if at >= len(words):
             return 0

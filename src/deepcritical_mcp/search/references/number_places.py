@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.word_lists import words_of
+from deepcritical_mcp.search.references.word_lists import listed_words
 
 Role = Literal["year", "volume", "issue", "pages"]
-MONTHS = words_of("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
+MONTHS = listed_words("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
 _NUMBER = re.compile(
     r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)(?!\d))?"
 )
@@ -35,9 +35,9 @@ _NOT_OF_THE_PLACE = re.compile(
 )
 """The day of a visit, of the first publication online, and what became of the work."""
 _ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
-_LEADS: Mapping[str, Role] = {word: role for role in _ROLES[1:] for word in words_of(role)}
+_LEADS: Mapping[str, Role] = {word: role for role in _ROLES[1:] for word in listed_words(role)}
 """Words in front of a number, and which number that is."""
-_JOINING = MONTHS | _LEADS.keys() | words_of("supplement") | words_of("joining")
+_JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
 _FAR = 40
 """Characters between two numbers of one place."""
 _MOST, _MOST_NUMBERS = 12, 300
@@ -124,7 +124,7 @@ def written_numbers(text: str) -> list[WrittenNumber]:
             or _LIST_NUMBER.fullmatch(text[: end + 1])
         ):
             continue
-        if lead in words_of("supplement") and found:
+        if lead in listed_words("supplement") and found:
             if "(" not in text[found[-1].end : start]:  # "150 Suppl 2"
                 found[-1] = replace(found[-1], end=end)
             continue

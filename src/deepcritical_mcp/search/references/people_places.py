@@ -18,7 +18,7 @@ from rapidfuzz.fuzz import ratio
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.word_lists import words_of
+from deepcritical_mcp.search.references.word_lists import listed_words
 
 ET_AL = re.compile(
     r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
@@ -144,7 +144,7 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
     last: Person | None = None
     for start, end in zip(starts, ends, strict=True):
         piece = listed[start:end]
-        words = [found for found in _WORD.finditer(piece) if found[0].lower() not in words_of("behind names")]
+        words = [found for found in _WORD.finditer(piece) if found[0].lower() not in listed_words("behind names")]
         if not words or not _is_latin(piece):
             continue
         span = start + words[0].start(), start + words[-1].end()
@@ -170,7 +170,7 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
 def _person(
     piece: str, span: Span, forms: Sequence[Sequence[tuple[str, ...]]], authors: Sequence[AuthorName]
 ) -> Person:
-    words = [found for found in _NAME_WORD.findall(piece) if found.lower() not in words_of("behind names")]
+    words = [found for found in _NAME_WORD.findall(piece) if found.lower() not in listed_words("behind names")]
     is_short = len(words) > 1 and len(words[0]) > 1 and is_initials(words[0]) and f"{words[0]}." not in piece  # "WU Y"
     bare = [word for at, word in enumerate(words) if not is_initials(word) or len(words) == 1 or (is_short and not at)]
     name = " ".join(bare) or piece
@@ -186,7 +186,7 @@ def _person(
             initials = "" if {*rest[0]} <= others else rest[0][0][:1].upper()
         elif initials and family.isdisjoint(_key(name)) and {*_key(name)} <= {*_key(authors[at].given)}:
             at = -1 if {word[0].upper() for word in family}.isdisjoint(initials) else at  # "Wei Z" for Zhang Wei
-    is_group = at < 0 and not words_of("groups").isdisjoint(word.lower() for word in words)
+    is_group = at < 0 and not listed_words("groups").isdisjoint(word.lower() for word in words)
     return Person(name, span, initials, at, is_group)
 
 
@@ -313,7 +313,7 @@ def _initials_differ(initials: str, author: AuthorName) -> int:
 
     The first part of a double name may be a middle one, too, and the family name may stand first."""
     known, families = _known(author), {word[0].upper() for word in _key(author.family)}
-    like = words_of("like letters")
+    like = listed_words("like letters")
     alike = [{f"{initials[0]}{one}", f"{one}{initials[0]}"} & like or initials[0] == one for one in known]
     if {*known, *families}.isdisjoint(initials) and not alike[0]:
         return 2

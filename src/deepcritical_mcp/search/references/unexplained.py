@@ -15,7 +15,7 @@ from deepcritical_mcp.search.references.guesses import sentences_back
 from deepcritical_mcp.search.references.number_places import YEAR, numbers_of
 from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.word_lists import words_of
+from deepcritical_mcp.search.references.word_lists import listed_words
 
 LEAST_WORDS = 3
 """Content words that look like a title."""
@@ -47,7 +47,9 @@ _OTHER_PLACE = re.compile(
 
 def content_left(text: str, known: Collection[str]) -> list[str]:
     """The content words of a text that are neither known nor connectives."""
-    return [word for word in content_words(tokens(text)) if word not in known and word not in words_of("connectives")]
+    return [
+        word for word in content_words(tokens(text)) if word not in known and word not in listed_words("connectives")
+    ]
 
 
 def start_of_longer_title(text: str, start: int, record: Publication) -> int:
@@ -102,7 +104,7 @@ def other_journal(text: str, parts: Iterator[Span], record: Publication) -> Span
             has_capitals = any(word != word.lower() for word in words)
             is_name = has_capitals and sum(map(str.islower, words)) <= _MOST_SMALL
             is_person = len(words) < LEAST_WORDS and has_author(part[first:last], record.authors)
-            if is_name and not is_person and any(word.lower() not in words_of("connectives") for word in words):
+            if is_name and not is_person and any(word.lower() not in listed_words("connectives") for word in words):
                 return start + first, start + last
     return None
 
@@ -111,7 +113,9 @@ def further_work(behind: str, own: Collection[str]) -> str:
     """A work in what stands behind everything that a record explains: a place other than its `own` numbers, or names
     with words of a title or a year; "" if there is none."""
     words = {word.lower().replace("-", "") for word in re.findall(r"[^\W\d_](?:-?[^\W\d_])*", behind)}
-    if not words.isdisjoint(words_of("of the work")) or (numbers_of(behind) <= {*own} and not _NAMED.search(behind)):
+    if not words.isdisjoint(listed_words("of the work")) or (
+        numbers_of(behind) <= {*own} and not _NAMED.search(behind)
+    ):
         return ""
     words = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
     is_told = len(words) >= LEAST_WORDS or (bool(words) and YEAR.search(behind) is not None)

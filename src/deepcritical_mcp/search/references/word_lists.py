@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 
-def words_of(name: str) -> frozenset[str]:
+def listed_words(name: str) -> frozenset[str]:
     """The words of a list."""
     return _lists()[name]
 
