@@ -85,6 +85,8 @@ ALL_CHICAGO = "Berg, Jan A., Klara Ruiz, Piet J. van der Meer, and Sean O'Neil"
         ("Kim, S.A., Lee, T.B., and Park, H.", "Berg, J.A., Ruiz, K., van der Meer, P.J., and O'Neil, S."),
         ("Kim, Sun, and Tae Lee.", f"{ALL_CHICAGO}."),
         ("Kim, Sun, et al.", "Berg, Jan A., et al."),
+        ("Sun Kim, Tae Lee.", "Jan A. Berg, Klara Ruiz, Piet J. van der Meer, Sean O'Neil."),
+        ("Kim S.B., Lee T.", "Berg J.A., Ruiz K., van der Meer P.J., O'Neil S."),
     ],
 )
 def test_names_are_written_as_the_list_writes_them(wrong: str, right: str) -> None:
@@ -136,6 +138,7 @@ def test_a_list_with_a_name_of_somebody_else_is_replaced() -> None:
         ("Ann. Surg. 2019;28(4):214-21.", "J. Wound Care. 2019;28(4):214-21."),
         ("*Annals of Surgery*, *28*(4), 214–221.", "*Journal of Wound Care*, *28*(4), 214–221."),
         ("Annals of surgery 2019;28(4):214-21.", "Journal of wound care 2019;28(4):214-21."),
+        ("*The Lancet*, *28*(4), 214–221.", "*Journal of Wound Care*, *28*(4), 214–221."),
         ("*Science (New York, N.Y.)*, *28*(4), 214–221.", "*Journal of Wound Care*, *28*(4), 214–221."),
     ],
 )

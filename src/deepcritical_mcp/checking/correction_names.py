@@ -25,7 +25,12 @@ _FORMS: tuple[tuple[Given, bool, str, str], ...] = (
     ("J. A.", True, rf"{_FAMILY}, {_INITIALS}", rf"{_FAMILY}(?:, {_INITIALS})?"),
     ("J. A.", True, rf"{_FAMILY}, {_INITIALS}", rf"{_INITIALS} ?{_FAMILY}"),
     ("J. A.", False, rf"{_INITIALS} ?{_FAMILY}", ""),
-    ("full", True, rf"{_FAMILY}, {_FAMILY}(?: {_INITIALS})?", rf"{_WORD} (?:{_INITIALS} ?)?{_FAMILY}"),
+    (
+        "full",
+        True,
+        rf"(?:[a-z]{{1,4}} ){{0,2}}{_WORD}, {_FAMILY}(?: {_INITIALS})?",
+        rf"{_WORD} (?:{_INITIALS} ?)?{_FAMILY}",
+    ),
     ("none", False, _WORD, ""),
     ("full", False, rf"{_WORD} (?:{_INITIALS} ?)?{_FAMILY}", ""),
 )
@@ -70,10 +75,7 @@ def name_style(old: str) -> NameStyle | None:
             if found := _pattern(first, other).fullmatch(text):
                 separator, last = found["separator"] or ", ", found["last"] or ""
                 count = len(re.findall(rf"[,;] {other}", found["others"])) + 1 + bool(last)
-                inverted = tuple(
-                    given in ("none", "JA", "J.A.") or f"{_FAMILY}, " in one or f"{_FAMILY}(?:, " in one
-                    for one in (first, other)
-                )
+                inverted = tuple(given in ("none", "JA", "J.A.") or ", " in one for one in (first, other))
                 if count == 1 and not last:
                     last = ", & " if inverted[1] and comma else "" if inverted[1] else " and "
                 form = initials_form(listed, "J.A." if " and " in last and comma else given)

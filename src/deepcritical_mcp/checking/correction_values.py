@@ -58,7 +58,7 @@ def journal_in_style(old: str, publication: Publication, *, abbreviates: bool) -
     """The journal's name, abbreviated or in full like `old`; `abbreviates` decides where `old` is a word alone."""
     old, full = (re.split(r"\s?[:;=(\[]|\s/\s", one)[0].strip() or one for one in (old, publication.journal))
     short, words = publication.short_journal, re.findall(r"[^\W\d_]+", old)
-    is_full = any(word in _SMALL or len(word) >= _WHOLE_WORD for word in words) and "." not in old
+    is_full = any(word.lower() in _SMALL or len(word) >= _WHOLE_WORD for word in words) and "." not in old
     if not short or not full:
         return full or short or publication.book_title or publication.publisher
     if abbreviates if len(words) == 1 else not is_full:
