@@ -46,7 +46,7 @@ def test_corrupted_references_agree_with_their_records_when_they_are_corrected()
         line = corrected(row["text"], record, problems)
         assert problems_of(line, record) == [], row["id"]
         assert ("\n" in line) == ("\n" in row["text"].strip()), row["id"]
-        if line == vancouver(record):
+        if line == vancouver(record) and Indel.distance(row["text"], line) > len(line) / 4:
             anew.append(row["id"])
         elif {one.field for one in problems} == {"year"}:
             assert Indel.distance(row["text"].strip(), line) <= LITTLE, row["id"]

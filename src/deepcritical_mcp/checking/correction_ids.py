@@ -12,9 +12,14 @@ from urllib.parse import unquote
 
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid, normalize_trial
 from deepcritical_mcp.models import ReferenceProblem
-from deepcritical_mcp.search.references.written import DOI, LINK, PMCID, PMID, TRIAL
+from deepcritical_mcp.search.references.written import DOI, LINK, PMCID, PMID, TRIAL, balanced
 
-_ENDS = ".,;:'’”*_"
+_FORMS = (
+    ("doi", DOI, normalize_doi),
+    ("pmid", PMID, normalize_pmid),
+    ("pmcid", PMCID, normalize_pmcid),
+    ("nct", TRIAL, normalize_trial),
+)
 
 
 class Edit(NamedTuple):
@@ -39,70 +44,35 @@ def id_places(text: str) -> Iterator[IdPlace]:
     """The identifiers in a text."""
     if text.strip(" .:#\n").isdecimal() and (number := re.search(r"[1-9][0-9]{0,8}", text)):
         yield IdPlace("pmid", number.start(), number.start(), number.end(), number[0])
-    for found in DOI.finditer(text):
-        value = _bare(found[1])
-        yield IdPlace("doi", found.start(), found.start(1), found.start(1) + len(value), normalize_doi(unquote(value)))
-    for field, pattern, in_one_form in (
-        ("pmid", PMID, normalize_pmid),
-        ("pmcid", PMCID, normalize_pmcid),
-        ("nct", TRIAL, normalize_trial),
-    ):
+    for field, pattern, in_one_form in _FORMS:
         for found in pattern.finditer(text):
-            yield IdPlace(field, found.start(), found.start(1), found.end(), in_one_form(found[1]))
+            value, at = balanced(found[1])[0], found.start(1)
+            yield IdPlace(field, found.start(), at, at + len(value), in_one_form(unquote(value)))
 
 
 def id_edits(text: str, problem: ReferenceProblem, pmid: str) -> Iterator[Edit]:
     """What changes an identifier that is wrong; one that the record does not have gives way to its PMID."""
     places = list(id_places(text))
-    wrong = [one for one in places if one.field == problem.field and one.value != problem.true.lower()]
-    if problem.field != "doi":
-        wrong = [one for one in places if one.field == problem.field and one.value != problem.true]
-    has_pmid = any(one.field == "pmid" for one in places)
-    for one in wrong:
+    true = problem.true.lower() if problem.field == "doi" else problem.true
+    for one in places:
+        if one.field != problem.field or one.value == true:
+            continue
+        link = LINK.match(text, max(text.rfind("http://", 0, one.start), text.rfind("https://", 0, one.start), 0))
+        link = link if link and link.end() >= one.end else None
         if problem.true:
-            yield Edit(one.start, _end_of_broken(text, one, problem.true), problem.true)
-        elif one.field == "pmid" or not pmid or has_pmid:
-            yield _without(text, one)
-        elif (link := LINK.match(text, _link_start(text, one.start))) and link.end() >= one.end:
+            is_start = true.startswith(one.value)
+            # Blanks may break a number.
+            tail = (
+                re.compile(r"\s*".join(map(re.escape, ("", *true[len(one.value) :]))), re.IGNORECASE)
+                if is_start
+                else None
+            )
+            rest = tail.match(text, one.end) if tail else None
+            yield Edit(one.start, rest.end() if rest else one.end, problem.true)
+        elif one.field == "pmid" or not pmid or any(other.field == "pmid" for other in places):
+            before = text[: link.start() if link else one.lead].rstrip(" ")
+            yield Edit(len(before), one.end + (text[one.end :].startswith(".") and before.endswith(".")), "")
+        elif link:
             yield Edit(link.start(), one.end, f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/")
         else:
             yield Edit(one.lead, one.end, f"PMID: {pmid}")
-
-
-def _end_of_broken(text: str, place: IdPlace, true: str) -> int:
-    """Where a number ends that blanks break, if what stands there is the start of `true`; otherwise where it ends."""
-    if not true.lower().startswith(place.value.lower()):
-        return place.end
-    at = place.end
-    for letter in true[len(place.value) :].lower():
-        while text[at : at + 1].isspace():
-            at += 1
-        if text[at : at + 1].lower() != letter:
-            return place.end
-        at += 1
-    return at
-
-
-def _bare(value: str) -> str:
-    """A DOI without the punctuation of the sentence that it ends."""
-    while value and (value[-1] in _ENDS or (value[-1] == ")" and value.count(")") > value.count("("))):
-        value = value[:-1]
-    return value
-
-
-def _link_start(text: str, at: int) -> int:
-    """Where a link begins that `at` may be in."""
-    return max(text.rfind("http://", 0, at), text.rfind("https://", 0, at), 0)
-
-
-def _without(text: str, place: IdPlace) -> Edit:
-    """Without an identifier, what leads to it and the mark that follows."""
-    start, end = place.lead, place.end
-    link = LINK.match(text, _link_start(text, place.start))
-    if link and link.end() >= end:
-        start = link.start()
-    while start and text[start - 1] == " ":
-        start -= 1
-    if text[end : end + 1] == "." and text[:start].endswith("."):
-        end += 1
-    return Edit(start, end, "")

@@ -12,48 +12,29 @@ from rapidfuzz.distance import Indel
 
 from deepcritical_mcp.models import Publication
 
-_TOKEN = re.compile(r"\S+")
 _BARE = re.compile(r"</?\w{1,6}>|[\W_]")
-_ABBREVIATIONS = frozenset(
-    """acad acta adv am ann annu appl arch assoc biochem bioeng biol biomed biophys br bull can cardiol cell chem clin
-    commun comput curr dermatol diabetol dis drug eng engl environ epidemiol eur exp fed gastroenterol genet geriatr
-    gynecol haematol hematol hum immunol infect int intern invest j jpn lett med mem metab methods microbiol mol nat
-    natl nephrol neurol neurosci nutr obstet oncol ophthalmol opin org orthop parasitol pathol pediatr pharm pharmacol
-    phys physiol proc prog psychiatr psychol publ radiol ref rep reprod res respir rev rheumatol scand sci soc spectrosc
-    stat struct surg symp technol ther toxicol transl trans trop univ urol vet virol""".split()
-)
-_FULL_WORD = re.compile(
-    r"(?:the|of|and|in|for|de|der|des|journal|annals|archives|reviews?|research|reports|letters|medicine|science|annual|proceedings|"
-    r"\w{1,20}(?:logy|istry|actions|ics|ment|tion|ences?|apy|ical|ional|ine|ular|ity|ery|eases?))",
-    re.IGNORECASE,
-)
-_CUT_WORD = re.compile(r"(?<!\.)\b[A-Za-z]{1,12}\. ?[A-Z]")
-_SUBTITLE = re.compile(r"\s?[:;=(\[].*|\s/\s.*", re.DOTALL)
 _PAGES = re.compile(r"([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)(\s{0,2}[-–—‐−]{1,2}\s{0,2})([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)")
 _SMALL = frozenset("a an and as at by for from in into of on or the to with de der des du la le et und".split())
 _SIMILAR = 0.5
+_WHOLE_WORD = 8
+"""Letters of a word of a journal's name that is not abbreviated."""
+_MARKS = ":;,?!."
 
 
 def title_in_style(old: str, title: str) -> Iterator[str]:
     """A title in place of `old`: with its markup and capitals where the words are the same, if most are; then whole."""
     true = title_alone(title) if not old.startswith("[") else title.removesuffix(".")
-    places, wanted = [found.span() for found in _TOKEN.finditer(old)], true.split()
-    changes = Indel.opcodes([_key(old[slice(*one)]) for one in places], [_key(word) for word in wanted])
+    words, wanted = old.split(), true.split()
+    changes = Indel.opcodes([*map(_key, words)], [*map(_key, wanted)])
     kept = sum(one.src_end - one.src_start for one in changes if one.tag == "equal")
-    if kept >= _SIMILAR * max(len(wanted), len(places)):
-        words = list[str]()
+    if kept >= _SIMILAR * max(len(wanted), len(words)):
+        put = list[str]()
         for one in changes:
-            if one.tag == "equal":
-                words += (
-                    _with_end(old[slice(*places[at])], wanted[to], is_last=at == len(places) - 1)
-                    for at, to in zip(
-                        range(one.src_start, one.src_end), range(one.dest_start, one.dest_end), strict=True
-                    )
-                )
-            elif one.tag in ("insert", "replace"):
-                words += wanted[one.dest_start : one.dest_end]
-        patched = " ".join(words) + (true[-1] if true[-1:] in "?!" and words[-1][-1:] not in "?!" else "")
-        yield patched[:1].upper() + patched[1:] if old[:1].isupper() and words[0].islower() else patched
+            new = wanted[one.dest_start : one.dest_end]
+            pairs = zip(words[one.src_start : one.src_end], new, strict=False)
+            put += (_with_mark(word, of) for word, of in pairs) if one.tag == "equal" else new
+        patched = " ".join(put).rstrip(".") + (true[-1] if true[-1] in "?!" and put[-1][-1] not in "?!" else "")
+        yield patched[:1].upper() + patched[1:] if old[:1].isupper() else patched
     yield true
 
 
@@ -68,81 +49,37 @@ def _key(word: str) -> str:
     return _BARE.sub("", word).casefold() or word
 
 
-def _with_end(old: str, true: str, *, is_last: bool) -> str:
+def _with_mark(old: str, true: str) -> str:
     """The old form of a word with the mark that truly follows it, as in "wounds: a trial"."""
-    if is_last or old[-1:] in "*_>" or old[-1:] == true[-1:]:
-        return old
-    bare = old.rstrip(":;,?!.")
-    mark = true[len(true.rstrip(":;,?!.")) :]
-    return bare + mark
+    return old if old[-1:] in "*_>" else old.rstrip(_MARKS) + true[len(true.rstrip(_MARKS)) :]
 
 
 def journal_in_style(old: str, publication: Publication, *, abbreviates: bool) -> str:
-    """The journal's name, abbreviated or in full like `old`; `abbreviates` decides where `old` does not tell."""
-    full = _SUBTITLE.sub("", publication.journal).strip() or publication.journal
-    short = publication.short_journal
+    """The journal's name, abbreviated or in full like `old`; `abbreviates` decides where `old` is a word alone."""
+    old, full = (re.split(r"\s?[:;=(\[]|\s/\s", one)[0].strip() or one for one in (old, publication.journal))
+    short, words = publication.short_journal, re.findall(r"[^\W\d_]+", old)
+    is_full = any(word.lower() in _SMALL or len(word) >= _WHOLE_WORD for word in words) and "." not in old
     if not short or not full:
         return full or short or publication.book_title or publication.publisher
-    is_short = is_abbreviated(old)
-    if abbreviates if is_short is None else is_short:
-        return _dotted(short, publication.journal) if re.search(r"[A-Za-z]\.(?:\s|$)", old) else short
-    return _capitalized(full) if _is_title_case(old) else full
+    if abbreviates if len(words) == 1 else not is_full:
+        whole = {word.casefold() for word in re.findall(r"[^\W_]+", publication.journal)}
+        is_cut = ((word.casefold() not in whole and not word.isupper()) or len(word) == 1 for word in short.split())
+        dotted = " ".join(f"{word}." if cut else word for word, cut in zip(short.split(), is_cut, strict=True))
+        return dotted if re.search(r"[A-Za-z]\.(?:\s|$)", old) else short
+    if words[-1:] and words[-1][0].islower():
+        return full
+    return " ".join(word if word in _SMALL else word[:1].upper() + word[1:] for word in full.split())
 
 
-def is_abbreviated(journal: str) -> bool | None:
-    """Whether a journal's name is abbreviated; None if that cannot be told ("Nature")."""
-    words = re.findall(r"[^\W\d_]+", journal)
-    if "J" in words:
-        return True
-    if len(words) > 1 and any(map(_FULL_WORD.fullmatch, words)):
-        return False
-    if _CUT_WORD.search(journal):
-        return True
-    known = any(word.lower() in _ABBREVIATIONS for word in words)
-    return True if known and len(words) > 1 else None
-
-
-def _dotted(short: str, full: str) -> str:
-    """An abbreviation with full stops behind the words that are cut."""
-    whole = {word.casefold() for word in re.findall(r"[^\W_]+", full)}
-    return " ".join(
-        word if word.casefold() in whole or (word.isupper() and len(word) > 1) else f"{word}." for word in short.split()
-    )
-
-
-def _is_title_case(text: str) -> bool:
-    words = [word for word in re.findall(r"[^\W\d_][\w-]*", text) if word.lower() not in _SMALL]
-    return all(word[0].isupper() for word in words)
-
-
-def _capitalized(name: str) -> str:
-    return " ".join(
-        word if at and word in _SMALL else word[:1].upper() + word[1:] for at, word in enumerate(name.split())
-    )
-
-
-def pages_in_style(old: str, pages: str, *, dash: str = "-") -> str:
-    """Pages with the dash of `old`, abbreviated ("1730-44") or in full like it; `dash` if `old` has none."""
+def pages_in_style(old: str, pages: str) -> str:
+    """Pages with the dash of `old`, abbreviated ("1730-44") or in full like it."""
     found, true = _PAGES.fullmatch(old.strip()), _PAGES.fullmatch(pages.strip())
-    if not true:
+    if not found or not true:
         return pages
-    first, last = true[1], _full(true[1], true[3])
-    if found is None:
-        return f"{first}{dash}{last if dash == '–' else true[3]}"
-    dash = found[2]
-    if len(found[3]) < len(found[1]):
-        return f"{first}{dash}{_shortened(first, last)}"
-    if dash.strip() == "–" or (len(found[3]) == len(found[1]) > 1 and found[1][:1] == found[3][:1]):
-        return f"{first}{dash}{last}"
-    return f"{first}{dash}{true[3]}"
-
-
-def _full(first: str, last: str) -> str:
-    return first[: len(first) - len(last)] + last if len(last) < len(first) and last.isdecimal() else last
-
-
-def _shortened(first: str, last: str) -> str:
-    if len(first) != len(last):
-        return last
-    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=True)) if one != other), len(first) - 1)
-    return last[same:]
+    first, last = true[1], true[3]
+    if len(last) < len(first) and last.isdecimal():
+        last = first[: len(first) - len(last)] + last
+    if len(found[3]) < len(found[1]) and len(last) == len(first):
+        same = next((at for at, letter in enumerate(first) if letter != last[at]), len(first) - 1)
+        last = last[same:]
+    return f"{first}{found[2]}{last}"

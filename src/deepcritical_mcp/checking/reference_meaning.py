@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, is_translation, tokens
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references import Agreement, FieldAgreement, StatedField, are_similar
+from deepcritical_mcp.search.references import Agreement, FieldAgreement, are_similar
 
 _UNIQUE_TITLE = 6
 """Content words of a title that no second paper has, so that it alone tells which paper is meant."""
@@ -24,7 +24,7 @@ class CandidateRecord:
     @property
     def is_title_right(self) -> bool:
         """Whether the title that is written is the record's."""
-        return self.agreement.verdict("title") in ("agrees", "minor")
+        return self.agreement.says("title")
 
     @property
     def is_title_other(self) -> bool:
@@ -40,62 +40,44 @@ class CandidateRecord:
     @property
     def is_meant(self) -> bool:
         """Whether what is written, apart from numbers, means this record, although something in it may be wrong."""
-        if self.is_title_right:
-            return self._is_meant_by_title
-        if self.agreement.verdict("title") == "absent":
-            return self._is_meant_by_place
-        return self._is_meant_despite_title
-
-    def _says(self, field: StatedField) -> bool:
-        return self.agreement.verdict(field) in ("agrees", "minor")
-
-    @property
-    def _place(self) -> bool:
-        return self._says("volume") and self._says("pages")
-
-    @property
-    def _support(self) -> int:
-        return self._says("authors") + self._says("journal") + self._says("year") + self._place
+        title = self.agreement.verdict("title")
+        if title == "differs":
+            return self._is_meant_despite_title
+        return self._is_meant_by_place if title == "absent" else self._is_meant_by_title
 
     @property
     def _is_meant_by_title(self) -> bool:
-        words = tokens(self._title.true)
-        if self.by_number:
-            return not is_generic(words) or self._support > 0 or self.agreement.conflicts == 0
-        if identifies(words) and not is_generic(words):
-            is_unique = len(content_words(words)) >= _UNIQUE_TITLE
-            return self._support > 0 or self.agreement.conflicts == 0 or is_unique
-        return self._support >= 2
+        words, found = tokens(self._title.true), self.agreement
+        is_telling = not is_generic(words) and (self.by_number or identifies(words))
+        if not is_telling and not self.by_number:
+            return found.support >= 2
+        is_unique = is_telling and (self.by_number or len(content_words(words)) >= _UNIQUE_TITLE)
+        return is_unique or found.support > 0 or found.conflicts == 0
 
     @property
     def _is_meant_by_place(self) -> bool:
+        found, says = self.agreement, self.agreement.says
         if self.by_number:
-            is_theirs = self._says("authors") and self.agreement.conflicts == 1
-            return self.agreement.conflicts == 0 or is_theirs or (self._support >= 2 and not self._is_by_others)
-        if self._place and self.agreement.conflicts == 0:
-            return self._says("journal") and self._says("year")
-        place = self._says("volume") or self._says("pages")
-        return self.agreement.conflicts == 1 and self._support >= 2 and self._says("authors") and place
+            is_theirs = says("authors") and found.conflicts == 1
+            return found.conflicts == 0 or is_theirs or (found.support >= 2 and found.verdict("authors") != "differs")
+        if found.has_place and found.conflicts == 0:
+            return says("journal") and says("year")
+        is_near = found.conflicts == 1 and found.support >= 2
+        return is_near and says("authors") and (says("volume") or says("pages"))
 
     @property
     def _is_meant_despite_title(self) -> bool:
         """Although another title is written: with a few words changed, translated, or by all else."""
-        others = self.agreement.conflicts - 1
-        place = self._says("journal") and (self._place or self._says("year"))
-        if is_translation(self._title.written, self._title.true):
-            return self._says("authors") and (self.by_number or place)
-        if are_similar(self._title.written, self._title.true):
-            return (self.by_number and self._support > 0) or (
-                self._says("authors") and others <= 1 and self._support >= 2
-            )
+        title, found, is_theirs = self._title, self.agreement, self.agreement.says("authors")
+        others, is_there = found.conflicts - 1, found.says("journal") and (found.has_place or found.says("year"))
+        if is_translation(title.written, title.true):
+            return is_theirs and (self.by_number or is_there)
+        if are_similar(title.written, title.true):
+            return (self.by_number and found.support > 0) or (is_theirs and others <= 1 and found.support >= 2)
         if self.by_number:
-            is_cut = others == 0 and self._support > 0 and _is_beginning(self._title.written, self._title.true)
-            return is_cut or (self._says("authors") and place)
-        return self._place and self._support == 4
-
-    @property
-    def _is_by_others(self) -> bool:
-        return self.agreement.verdict("authors") == "differs"
+            is_cut = others == 0 and found.support > 0 and _is_beginning(title.written, title.true)
+            return is_cut or (is_theirs and is_there)
+        return found.has_place and found.support == 4
 
     @property
     def _title(self) -> FieldAgreement:

@@ -25,13 +25,10 @@ def is_note(reference: WrittenReference, record: Publication) -> bool:
     words = [word for word in content_words(tokens(reference.text)) if len(word) > 1 and word not in _OF_PAPERS]
     if not 0 < len(words) <= _LONGEST:
         return False
-    # The names in a row of a table are the first authors'.
-    is_by_person = bool(record.authors and (record.authors[0].given or record.authors[0].initials))
-    people = record.authors[:1] if reference.is_labelled and is_by_person else record.authors
-    said = " ".join((record.title, record.vernacular_title, *map(str, people), *record.mesh_terms))
+    said = " ".join((record.title, record.vernacular_title, *map(str, record.authors), *record.mesh_terms))
     known = {*tokens(said), *tokens(" ".join(record.keywords)), record.date[:4], record.electronic_date[:4]}
     is_theirs = bool(record.authors) and {*tokens(record.authors[0].family)} <= {*words}
-    if is_theirs or reference.is_labelled:  # "Berg 2019 (PMID 1) - zinc in wounds"
+    if is_theirs:  # "Berg 2019 (PMID 1) - zinc in wounds"
         known |= {*tokens(" ".join(text.content for text in record.texts))}
     short = {part for word in reference.text.split() if word.strip("().,:;").isupper() for part in tokens(word)}
     titles = tokens(record.title)

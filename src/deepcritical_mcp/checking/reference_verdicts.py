@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from deepcritical_mcp.checking.cited_in_passing import is_name_and_year, is_of_other_year, is_other_work
+from deepcritical_mcp.checking.cited_in_passing import is_cited_alone, is_of_other_year, is_other_work
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
 from deepcritical_mcp.checking.reference_notes import is_note
 from deepcritical_mcp.checking.reference_problems import IDS, further_works, in_order, number_problems, problems_of
 from deepcritical_mcp.checking.unchecked_works import UncheckedWork
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
 from deepcritical_mcp.models.vancouver import vancouver
@@ -23,16 +21,14 @@ from deepcritical_mcp.search.item_finder import distinct_records
 from deepcritical_mcp.search.record_finder import LABELS, Lookup, ids_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
 from deepcritical_mcp.search.references import WrittenReference, compare, read_reference
-from deepcritical_mcp.text import clean_line, clipped
+from deepcritical_mcp.text import clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
-UNCOMPARED_ROW = "Its row, “{}”, could not be compared with the record: compare the two."
 NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
 WAS_NOT_CHECKED = "A further work seems to stand in this entry. It was not checked: give it an entry of its own."
 UNREAD = "Its {} could not be read, so not compared."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
-_YEAR = re.compile(r"(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
 _SHOWN = 240
 """Characters of a reference that is named in a reason."""
 
@@ -112,10 +108,8 @@ class TracedReference:
 
 def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
-    if one.draft.says is not None and one.by_number:  # a row of a table
-        return _with_note(one, off)
     has_note = bool(one.by_number) and is_note(one.reference, one.by_number[0].record)
-    is_misnamed = is_name_and_year(one.reference.text) and _names_another(one)
+    is_misnamed = is_cited_alone(one.reference.text) and _is_other_work(one)
     if has_note and not is_misnamed:
         return _with_note(one, off)
     if not one.reference.says_more and one.by_number and not is_misnamed:
@@ -123,14 +117,16 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     found = [candidate for candidate in meant(one.candidates) if not _is_about_a_book(one, candidate)]
     records = distinct_records([candidate.record for candidate in found])
     if len(records) > 1:
-        return ReferenceOutcome(
-            one.draft, "ambiguous", reason="several records agree with it", candidates=tuple(records[:_MAX_CANDIDATES])
-        )
+        return _ambiguous(one, records, "several records agree with it")
     if records:
         return _compared(one, next(candidate for candidate in found if candidate.record is records[0]), off)
     if one.by_number:
         return _misdirected(one, off)
     return _not_found(one, off)
+
+
+def _ambiguous(one: TracedReference, records: Sequence[Publication], reason: str) -> ReferenceOutcome:
+    return ReferenceOutcome(one.draft, "ambiguous", reason=reason, candidates=tuple(records[:_MAX_CANDIDATES]))
 
 
 def _is_about_a_book(one: TracedReference, candidate: CandidateRecord) -> bool:
@@ -143,31 +139,16 @@ def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutco
     records = distinct_records([candidate.record for candidate in one.by_number])
     if len(records) > 1:
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
-        return ReferenceOutcome(one.draft, "ambiguous", reason=same, candidates=tuple(records[:_MAX_CANDIDATES]))
+        return _ambiguous(one, records, same)
     outcome = _compared(one, one.by_number[0], off)
-    return replace(outcome, reason=f"{_uncompared(one)} {outcome.reason}".strip())
+    return replace(outcome, reason=f"{ONLY_A_NUMBER if _says_nothing(one) else ''} {outcome.reason}".strip())
 
 
 def _with_note(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a number with a note of one's own, which is no reference but names the record's subject."""
-    bare = replace(read_reference(""), ids=one.reference.ids)
-    outcome = _by_number_alone(replace(one, reference=bare), off)
-    return outcome if outcome.verdict == "ambiguous" else replace(outcome, reason=_uncompared(one))
-
-
-def _uncompared(one: TracedReference) -> str:
-    """What to compare oneself beside the number of a reference; "" if that was done. A row of a table that has the
-    record's first author somewhere, and no other year, is the record's."""
-    if one.draft.says is None:
-        return ONLY_A_NUMBER if _says_nothing(one) else ""
-    record = one.by_number[0].record
-    family = {*(tokens(record.authors[0].family) if record.authors else ())}
-    row = clean_line(one.draft.text.rpartition(" | ")[0])
-    years = {*_YEAR.findall(row)}
-    is_other_year = bool(years) and years.isdisjoint(_YEAR.findall(f"{record.date} {record.electronic_date}"))
-    return (
-        "" if family and family <= {*tokens(row)} and not is_other_year else UNCOMPARED_ROW.format(clipped(row, _SHOWN))
-    )
+    outcome = _by_number_alone(replace(one, reference=replace(read_reference(""), ids=one.reference.ids)), off)
+    reason = ONLY_A_NUMBER if _says_nothing(one) else ""
+    return outcome if outcome.verdict == "ambiguous" else replace(outcome, reason=reason)
 
 
 def _says_nothing(one: TracedReference) -> bool:
@@ -182,7 +163,7 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     record = candidate.record
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
     numbers = _number_problems(one, record, unasked)
-    further = [*further_works(one.draft.text, one.reference, candidate.agreement, one.draft.apart)]
+    further = [*further_works(one.draft.text, one.reference, candidate.agreement)]
     problems = in_order([*numbers, *problems_of(candidate.agreement), *further])
     verdict: ReferenceVerdict = "verified"
     if any(not problem.minor for problem in problems):
@@ -191,14 +172,13 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    remarks = (
-        *_all_else(one, candidate),
-        *unchecked,
-        *_remarks(candidate),
-        *([WAS_NOT_CHECKED] if further else ()),
-    )
-    reason = " ".join((*_where_numbers_lead(one, numbers, record), *remarks))
+    told = (*_where_numbers_lead(one, numbers, record), *_all_else(one, candidate), *unchecked, *_remarks(candidate))
+    reason = " ".join((*told, WAS_NOT_CHECKED) if further else told)
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
+
+
+def _named(record: Publication) -> str:
+    return clipped(vancouver(record), _SHOWN)
 
 
 def _remarks(candidate: CandidateRecord) -> Iterator[str]:
@@ -209,7 +189,7 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
     if agreement.unread:
         yield UNREAD.format(" and ".join(agreement.unread))
     if agreement.is_preprint:
-        yield f"The preprint is written; the record is the article: {clipped(vancouver(record), _SHOWN)}"
+        yield f"The preprint is written; the record is the article: {_named(record)}"
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:
@@ -270,7 +250,7 @@ def _where_numbers_lead(
         label = f"{LABELS[problem.field]} {problem.written}"
         lookup = one.lookups.get(_only(problem.field, problem.written))
         if lookup and lookup.record and lookup.record.id != record.id:
-            yield f"{label} leads to another paper: {clipped(vancouver(lookup.record), _SHOWN)}"
+            yield f"{label} leads to another paper: {_named(lookup.record)}"
         elif lookup and lookup.record is None and not lookup.failures:
             yield f"{label} is not known; the record was found by the text."
         else:
@@ -281,46 +261,37 @@ def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
     """Which paper's names and place a reference has with the title of another one."""
     others = [other for other in one.candidates if other.is_meant and other.is_title_other]
     if chosen.is_title_right and others and others[0].record.id != chosen.record.id:
-        yield f"What stands beside the title is that of another paper: {clipped(vancouver(others[0].record), _SHOWN)}"
+        yield f"What stands beside the title is that of another paper: {_named(others[0].record)}"
 
 
-def _names_another(one: TracedReference) -> bool:
-    """Whether both names and year beside a number in a sentence are those of another work, or the name is and nothing
-    else stands there: "Berg 2019"."""
-    found = [candidate.agreement for candidate in one.by_number]
-    if is_name_and_year(one.reference.text):
-        return all(agreement.verdict("authors") == "differs" for agreement in found)
-    return all("differs" == agreement.verdict("authors") == agreement.verdict("year") for agreement in found)
+def _is_other_work(one: TracedReference) -> bool:
+    return is_other_work(one.draft.text, one.reference.text, one.by_number)
 
 
 def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """Of a reference with numbers that lead to another paper, where nothing agrees with the rest of it."""
     others = distinct_records([candidate.record for candidate in one.by_number])
-    if one.draft.is_inline and not (_names_another(one) or is_other_work(one.draft.text, one.by_number)):
+    if one.draft.is_inline and not _is_other_work(one):
         if len(others) > 1:
             return _by_number_alone(one, off)
-        if is_of_other_year(one.draft.text, one.by_number[0]):
+        if is_of_other_year(one.reference.text, one.by_number[0]):
             return _compared(one, one.by_number[0], off)
         is_bare = _says_nothing(one) or one.draft.text.startswith("[")
         return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
-    problems = [
-        ReferenceProblem(field=name, written=getattr(number, name))
+    found = [
+        (ReferenceProblem(field=name, written=getattr(number, name)), lookup.record)
         for number, lookup in one.lookups.items()
         for name in IDS
         if getattr(number, name) and lookup.record
     ]
-    leads = (
-        f"{LABELS[problem.field]} {problem.written} leads to another paper: {clipped(vancouver(lookup.record), _SHOWN)}"
-        for problem in problems
-        if (lookup := one.lookups[_only(problem.field, problem.written)]).record
-    )
+    leads = (f"{LABELS[one.field]} {one.written} leads to another paper: {_named(record)}" for one, record in found)
     nearest = [record for record, _ in one.match.nearest] if one.match else []
     candidates = distinct_records([*nearest, *others])[:_MAX_CANDIDATES]
     document = DocumentId("it", reference=one.reference.text)
     not_asked = one.failures or document.not_asked(RecordIds(), off)
     rest = "The rest could not be looked for everywhere." if not_asked else "No record agrees with the rest of it."
     reason = " ".join((*leads, rest))
-    return ReferenceOutcome(one.draft, "wrong_id", None, tuple(problems), reason, tuple(candidates))
+    return ReferenceOutcome(one.draft, "wrong_id", None, tuple(one for one, _ in found), reason, tuple(candidates))
 
 
 def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
@@ -340,8 +311,7 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if not_asked := document.not_asked(one.reference.ids, off):  # a service that is switched off may have it
         return ReferenceOutcome(one.draft, "outage", reason=f"{not_asked}.", candidates=tuple(nearest))
     if nearest:
-        reason = "no record agrees with it as a whole; these come nearest"
-        return ReferenceOutcome(one.draft, "ambiguous", reason=reason, candidates=tuple(nearest))
+        return _ambiguous(one, nearest, "no record agrees with it as a whole; these come nearest")
     return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
 
 

@@ -6,13 +6,12 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 
 from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, FieldVerdict
-from deepcritical_mcp.search.references.guesses import ET_AL, people_before, title_span
+from deepcritical_mcp.search.references.guesses import people_before, title_span
 from deepcritical_mcp.search.references.journal_places import JournalPlace, find_journal, journals_agree
 from deepcritical_mcp.search.references.number_places import (
     NumberPlaces,
@@ -22,7 +21,7 @@ from deepcritical_mcp.search.references.number_places import (
     is_page_within,
     numbers_of,
 )
-from deepcritical_mcp.search.references.people_places import PeopleAgreement, compare_people, has_author
+from deepcritical_mcp.search.references.people_places import ET_AL, PeopleAgreement, compare_people, has_author
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.search.references.title_places import (
     ORDER,
@@ -56,6 +55,12 @@ _BEFORE_NAMES = re.compile(r"[\s.,*_”\"'’»\])]{0,6}[(\[–—-]\s?")
 _NAME_ALONE = re.compile(
     r"[\W\d]{0,8}[^\W\d_a-z][\w'’-]{2,40}(?: (?:&|and) [^\W\d_a-z][\w'’-]{2,40})?"
     r"(?P<initials> [A-Z]{1,3}\.?)?[\s,.(]{0,4}"
+)
+_NUMBERS: tuple[tuple[Role, Callable[[str, Publication], FieldVerdict]], ...] = (
+    ("year", year_agrees),
+    ("volume", volume_agrees),
+    ("issue", issue_agrees),
+    ("pages", pages_agree),
 )
 _LONGEST_REST = 300
 """Characters behind a title that may belong to it where nothing else follows."""
@@ -119,21 +124,12 @@ class _Alignment:
 
     def agreement(self) -> Agreement:
         """How the record agrees."""
-        people, record = self._people, self._record
-        fields = (self._compare_title(), self._compare_people(), *self._compare_numbers(), self._journal_field)
-        own = place_of(record)
+        people, record, own = self._people, self._record, place_of(self._record)
+        written = _people_field(people, self._text[slice(*people.span)], record)
         numbers = {*numbers_of(" ".join((own.volume, own.issue, own.pages))), *map(str, own.years)}
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
-        return _settled(
-            Agreement(
-                tuple(sorted(fields, key=lambda one: _ORDER.index(one.field))),
-                by_others=people.by_others,
-                names_left_out=_left_out(people, record),
-                unread=tuple(self._unread()),
-                further=further_work(self._text[max(ends) :], numbers),
-            ),
-            record,
-        )
+        fields = (self._compare_title(), written, *self._compare_numbers(), self._journal_field)
+        return _settled(fields, people, record, self._unread(), further_work(self._text[max(ends) :], numbers))
 
     def _explains(self, span: Span) -> bool:
         """Whether names and journal explain all words but a few of a part; beside a number alone, all of them."""
@@ -188,14 +184,6 @@ class _Alignment:
         elif self._journal and (lead := _BEFORE_NAMES.match(behind)):
             yield low + lead.end(), stop
 
-    def _compare_people(self) -> FieldAgreement:
-        found = self._people
-        true = found.true or ", ".join(author.short for author in self._record.authors[:3])
-        written = found.written or self._text[slice(*found.span)]
-        return FieldAgreement(
-            "authors", found.verdict, written, true, None if found.verdict == "absent" else found.span
-        )
-
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
         if self._title is None:
@@ -243,24 +231,16 @@ class _Alignment:
             yield low, min(len(self._text), low + _LONGEST_REST // 2)
 
     def _compare_numbers(self) -> Iterator[FieldAgreement]:
-        record, years = self._record, years_of(self._record)
-        fields: tuple[tuple[Role, str, Callable[[str, Publication], FieldVerdict]], ...] = (
-            ("year", str(years[0]) if years else "", year_agrees),
-            ("volume", record.volume, volume_agrees),
-            ("issue", record.issue, issue_agrees),
-            ("pages", record.pages, pages_agree),
-        )
-        for role, true, agrees in fields:
-            one = self._numbers.by_role.get(role)
+        for role, agrees in _NUMBERS:
+            one, true = self._numbers.by_role.get(role), own_number(role, self._record)
             if one is None:
                 yield FieldAgreement(role, "absent", true=true)
                 continue
             span = (one.start, one.start + 4 if role == "year" else one.end)
             written = self._text[slice(*span)]
-            verdict: FieldVerdict = agrees(written, record)
-            if role == "pages" and self._text[: one.start].endswith("): ") and is_page_within(written, true):
-                verdict = "agrees"  # a note names the page that it cites
-            yield FieldAgreement(role, verdict, written, true, span)
+            # A note names the page that it cites.
+            is_note = role == "pages" and self._text[: one.start].endswith("): ") and is_page_within(written, true)
+            yield FieldAgreement(role, "agrees" if is_note else agrees(written, self._record), written, true, span)
 
     def _unread(self) -> Iterator[str]:
         """Of volume and pages, what may stand in numbers behind the title that were not read and are not the
@@ -276,57 +256,65 @@ class _Alignment:
 _ORDER = ("title", "authors", "year", "journal", "volume", "issue", "pages")
 
 
-def _left_out(people: PeopleAgreement, record: Publication) -> int:
-    """How many names are listed where authors are left out and the list does not say so; 0 of any other list."""
-    persons = sum(bool(author.given or author.initials) for author in record.authors)
-    is_short = people.is_whole and 1 < people.listed < persons
-    return people.listed if is_short and people.verdict in ("agrees", "minor") else 0
-
-
-def _settled(found: Agreement, record: Publication) -> Agreement:
+def _settled(
+    found: Iterable[FieldAgreement],
+    people: PeopleAgreement,
+    record: Publication,
+    unread: Iterable[str] = (),
+    further: str = "",
+) -> Agreement:
     """With what one field tells about another."""
-    fields = {one.field: one for one in found.fields}
+    fields = {one.field: one for one in sorted(found, key=lambda one: _ORDER.index(one.field))}
     journal, issue = fields["journal"], fields["issue"]
-    is_theirs = fields["authors"].verdict in ("agrees", "minor")
-    is_preprint = (
-        record.form != "preprint"
-        and is_theirs
-        and journal.verdict == "differs"
-        and bool(PREPRINT_SERVER.search(journal.written))
-    )
-    if is_preprint:
+    is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
+    is_preprint = record.form != "preprint" and is_theirs and is_other and bool(PREPRINT_SERVER.search(journal.written))
+    is_there = "differs" not in (fields[name].verdict for name in ("volume", "pages", "year"))
+    is_translated = not TRANSLITERATED.isdisjoint(re.findall(r"[a-z]{3}", record.language))
+    if is_preprint or (is_other and is_there and is_translated):
         fields["journal"] = journal._replace(verdict="minor")
-        for name in ("year", "volume", "issue", "pages"):
-            fields[name] = fields[name]._replace(verdict="absent")
-    elif journal.verdict == "differs" and not TRANSLITERATED.isdisjoint(re.findall(r"[a-z]{3}", record.language)):
-        is_there = "differs" not in (fields[name].verdict for name in ("volume", "pages", "year"))
-        fields["journal"] = journal._replace(verdict="minor" if is_there else "differs")
-    if issue.verdict == "minor" and "differs" == fields["volume"].verdict == fields["pages"].verdict:
+    if is_preprint:
+        fields |= {name: fields[name]._replace(verdict="absent") for name in ("year", "volume", "issue", "pages")}
+    elif issue.verdict == "minor" and "differs" == fields["volume"].verdict == fields["pages"].verdict:
         fields["issue"] = issue._replace(verdict="differs")
-    return replace(found, fields=tuple(fields.values()), is_preprint=is_preprint)
+    persons = sum(bool(author.given or author.initials) for author in record.authors)
+    is_short = people.is_whole and 1 < people.listed < persons and is_theirs
+    return Agreement(
+        tuple(fields.values()),
+        by_others=people.by_others,
+        is_preprint=is_preprint,
+        names_left_out=people.listed if is_short else 0,
+        unread=tuple(unread),
+        further=further,
+    )
 
 
 def _compare_entry(reference: WrittenReference, record: Publication) -> Agreement:
     """Lay a record along the fields of an entry."""
-    says, years = reference.says, years_of(record)
+    says, journals = reference.says, journals_of(record)
     people = compare_people(says.people, 0, len(says.people), record.authors)
     title: FieldVerdict = title_agreement(says.title, record) if says.title else "absent"
     true = nearer_title(says.title, record) if says.title else record.title
-    journals = journals_of(record)
-    journal: FieldVerdict = "absent"
-    if says.journal and journals:
-        journal = "agrees" if journals_agree(says.journal, journals) else "differs"
-    names = ", ".join(author.short for author in record.authors[:3])
-    fields = (
-        FieldAgreement("title", title, says.title, true),
-        FieldAgreement("authors", people.verdict, people.written or says.people, people.true or names),
-        FieldAgreement("year", year_agrees(says.year, record), says.year, str(years[0]) if years else ""),
-        FieldAgreement(
-            "journal", journal, says.journal, record.journal or record.journal_abbreviation or record.book_title
-        ),
-        FieldAgreement("volume", volume_agrees(says.volume, record), says.volume, record.volume),
-        FieldAgreement("issue", issue_agrees(says.issue, record), says.issue, record.issue),
-        FieldAgreement("pages", pages_agree(says.pages, record), says.pages, record.pages),
+    is_told = says.journal and journals
+    journal: FieldVerdict = (
+        "absent" if not is_told else "agrees" if journals_agree(says.journal, journals) else "differs"
     )
-    found = Agreement(fields, by_others=people.by_others, names_left_out=_left_out(people, record))
-    return _settled(found, record)
+    fields = [
+        FieldAgreement("title", title, says.title, true),
+        _people_field(people, says.people, record),
+        FieldAgreement("journal", journal, says.journal, next(iter(journals), "")),
+    ]
+    for role, agrees in _NUMBERS:
+        written = getattr(says, role)
+        fields.append(FieldAgreement(role, agrees(written, record), written, own_number(role, record)))
+    return _settled(fields, people, record)
+
+
+def _people_field(people: PeopleAgreement, written: str, record: Publication) -> FieldAgreement:
+    true = people.true or ", ".join(author.short for author in record.authors[:3])
+    span = None if people.verdict == "absent" else people.span
+    return FieldAgreement("authors", people.verdict, people.written or written, true, span)
+
+
+def own_number(role: Role, record: Publication) -> str:
+    """A number of a record's place."""
+    return str(next(iter(years_of(record)), "")) if role == "year" else str(getattr(record, role))

@@ -10,17 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from deepcritical_mcp.search.references.number_places import PlaceNumbers, find_numbers
+from deepcritical_mcp.search.references.people_places import ET_AL, names_in
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.text import FUNCTION_WORDS
 
-ET_AL = re.compile(
-    r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
-    r"u\. ?a\.|und andere|(?:und|u\.) Mitarb(?:\.|eiter\w{0,5})|"
-    r"m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|и соавт\.|ym\.)(?!\w)|"
-    r"& al\b|(?<![\u4e00-\u9fff])等(?![\u4e00-\u9fff])",
-    re.IGNORECASE,
-)
-"""What stands for the other authors, in the languages of most references."""
 _QUOTED = re.compile(
     r"[“„«\"]([^“”„«»\"]{8,600})[”“»\"]|(?<![\w’'])[‘']([^‘’']{20,400}(?:[’'](?=\w)[^‘’']{1,300}){0,4})[’'](?!\w)"
 )
@@ -30,10 +23,8 @@ _BREAK = re.compile(
     r"|\s[–—|]\s|(?<=[0-9]{4}),?\s"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_BETWEEN_NAMES = re.compile(r"[,;&/]|\b(?:and|und|y|et)\b")
 _NUMBERED = re.compile(r"\A[\W\d]{1,12}")
 _YEAR = re.compile(r"\(?\b(?:1[5-9]|20)\d\d[a-z]?\b")
-_NOT_NAMES = frozenset("jr sr ii iii iv eds ed editor editors in".split())
 _ENDS = " .,;:*_()[]”“\"'’‘?!"
 _NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 _APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
@@ -63,26 +54,17 @@ class Statements:
 
 def guessed(text: str) -> Statements:
     """What a reference says by its form alone."""
-    title = title_span(text)
-    places = find_numbers(text, [title] if title else [], PlaceNumbers(), title[0] if title else 0)
+    start, end = title_span(text) or (0, 0)
+    places = find_numbers(text, [(start, end)] if end else [], PlaceNumbers(), start)
     said = {role: one.text for role, one in places.by_role.items()}
-    head = people_before(text[: title[0]] if title and title[0] else text[: max(places.first, 0)] if not title else "")
-    if title and not any(map(str.isalpha, head)):  # "“Title” (Berg et al., J Zinc 2019)"
-        behind = text[title[1] : title[1] + 300]
-        others = ET_AL.search(behind)
+    head = people_before(text[: start if end else max(places.first, 0)])
+    if end and not any(map(str.isalpha, head)):  # "“Title” (Berg et al., J Zinc 2019)"
+        others = ET_AL.search(behind := text[end : end + 300])
         head = behind[: others.start()].strip(_ENDS) if others else ""
-    authors = names_in(head)
-    year = said.get("year", "")[:4]
-    return Statements(
-        text[slice(*title)] if title else "",
-        authors,
-        year,
-        journal_before(text, title[1] if title else 0, places.first),
-        said.get("volume", ""),
-        said.get("issue", ""),
-        said.get("pages", ""),
-        head,
-    )
+    low = max(end, places.first - 200)
+    journal = next((text[low + one : low + to] for one, to in sentences_back(text[low : places.first])), "")
+    said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
+    return Statements(text[start:end], names_in(head), people=head, **said)
 
 
 def people_before(head: str) -> str:
@@ -95,36 +77,6 @@ def people_before(head: str) -> str:
     return _NUMBERED.sub("", head[low : others.end() if others else None], count=1).strip(" ,(*_“‘:|")
 
 
-def names_in(text: str) -> tuple[str, ...]:
-    """The family names in a list of authors: "Berg JA, Ruiz K, et al.", "Berg, J. A., & Ruiz, K.", "Jan Berg"."""
-    listed = ET_AL.split(_NUMBERED.sub("", text, count=1), maxsplit=1)[0]
-    if ";" in listed:  # "Berg, JA; Ruiz, K"
-        return tuple(filter(None, (_family(piece.partition(",")[0]) for piece in listed.split(";"))))
-    return tuple(filter(None, map(_family, _BETWEEN_NAMES.split(listed))))
-
-
-def _family(piece: str) -> str:
-    words = [
-        word
-        for word in re.findall(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*", piece)
-        if word.lower() not in _NOT_NAMES
-    ]
-    is_short_name = len(words) > 1 and len(words[0]) > 1  # "WU Y."
-    while words and is_initials(words[-1]) and (len(words) > 1 or ("." in piece and not is_short_name)):
-        words.pop()
-    if len(words) == 1 and len(words[0]) == 1:
-        return ""
-    while len(words) > 1 and is_initials(words[0]) and f"{words[0]}." in piece:
-        words.pop(0)
-    return " ".join(words) if any(word[0].isupper() for word in words) else ""
-
-
-def is_initials(word: str) -> bool:
-    """Whether a word can be somebody's initials: "JA", "J-A", "á"."""
-    letters = "".join(letter for letter in word if letter.isalpha())
-    return (letters.isupper() and len(letters) <= 3) or len(letters) == 1
-
-
 def title_span(text: str) -> Span | None:
     """Where the title stands, as what has most words in small letters; None if nothing looks like one."""
     if (found := _QUOTED.search(text)) and len((found[1] or found[2]).split()) >= _LEAST_WORDS:
@@ -132,10 +84,7 @@ def title_span(text: str) -> Span | None:
     linked = _LINKED.search(text)
     low, high = linked.span(1) if linked else (0, len(text))
     segments, at = list[Span](), low
-    cuts = sorted(
-        [one.span() for one in _BREAK.finditer(text, low, high)]
-        + [one.span() for one in ET_AL.finditer(text, low, high)]
-    )
+    cuts = sorted(one.span() for pattern in (_BREAK, ET_AL) for one in pattern.finditer(text, low, high))
     for end, following in [*cuts, (high, high)]:
         if end >= at:
             segments.append((at, end))
@@ -172,37 +121,21 @@ def _score(segment: str, *, is_before_number: bool) -> float:
     return len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials
 
 
-def journal_before(text: str, low: int, place: int) -> str:
-    """What stands between the title, or the last sentence, and the numbers of the place."""
-    part = text[max(low, place - 200) : place] if place > low else ""
-    return next((part[slice(*span)].removeprefix("In: ") for span in sentences_back(part)), "")
-
-
 def sentences_back(text: str) -> Iterator[Span]:
     """The sentences of a text from its end, without the marks around them; abbreviated words are no sentences."""
-    high = len(text)
-    inside = [one.span() for one in _BRACKETS.finditer(text)]
+    high, inside = len(text), [one.span() for one in _BRACKETS.finditer(text)]
     cuts = [one.span() for one in _SENTENCE.finditer(text)]
     cuts = [one for one in cuts if not any(start < one[0] < end for start, end in inside)]
-    while high > 0:
-        low = 0
-        for start, end in reversed(cuts):
-            if end < high and any(map(str.isalpha, text[end:high])):
-                before = _SHORT_WORD.search(text, max(0, start - 12), start + 1)
-                name = text[end:high].strip(_ENDS)
-                if text[start] == "." and before and (" " not in name or "." in name):
-                    continue
-                low = end
-                break
-        first = next((at for at in range(low, high) if text[at] not in _ENDS and not text[at].isspace()), high)
-        last = next(
-            (at for at in range(high, first, -1) if text[at - 1] not in _ENDS and not text[at - 1].isspace()), first
-        )
-        last += text[first:last].count("(") > text[first:last].count(")") and ")" in text[last : last + 2]
-        last += text[last - 1 : last + 1] == ".)"
-        if first < last and any(map(str.isalpha, text[first:last])):
-            yield first, last
-        high = low
+    for start, end in ((0, 0), *cuts)[::-1]:
+        name = text[end:high].strip(f"{_ENDS}\n\t")
+        is_abbreviated = text[start:end].startswith(".") and _SHORT_WORD.search(text, max(0, start - 12), start + 1)
+        if not any(map(str.isalpha, name)) or (is_abbreviated and (" " not in name or "." in name)):
+            continue
+        first = text.index(name, end)
+        last = first + len(name)
+        last += name.count("(") > name.count(")") and ")" in text[last : last + 2]
+        yield first, last + (text[last - 1 : last + 1] == ".)")
+        high = end
 
 
 _BRACKETS = re.compile(r"\([^()]{1,80}\)")

@@ -16,18 +16,11 @@ from rapidfuzz.fuzz import ratio
 
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.word_lists import listed_words
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_SMALL = frozenset("the of and for in on de la le et und der des part section series an a di del da do e y".split())
-_BEHIND = frozenset(
-    """in press epub ahead print online published publication article articles available from accepted suppl supplement
-    electronic internet preprint cited version usa us u s uk lond london engl ed english edition jr new york ny n
-    official organ international int issue vol volume no band bd jg heft nr tom t ns""".split()
-)
-"""What may stand behind a journal's name, or NLM adds to it."""
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
 _PAREN = re.compile(r"\(([^()]{1,80})\)")
-_COUNTRY = re.compile(r"\bU\.?\s?S\.?\s?A\b\.?")
 _LEAST_FUZZY = 6
 _WHOLE_WORD = 6
 """Letters of a word that is no abbreviation."""
@@ -65,21 +58,24 @@ def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: 
         hidden: parts of the text that other fields explain.
     """
     words = [one for one in _words(text) if not any(start < one.end and one.start < end for start, end in hidden)]
-    known = frozenset(word for name in names for word in _split(name))
-    places = list[tuple[tuple[float, ...], int, int]]()
+    best: tuple[float, ...] = ()
     for form in _forms(tuple(names)):
-        for first in range(len(words)):
+        for first, word in enumerate(words):
             if size := _matched(words, first, form):
-                start, end = words[first].start, words[first + size - 1].end
-                rank = (float(size), float(near < 0 or end <= near), -abs(near - end) if near >= 0 else -start)
-                places.append((rank, first, first + size))
-    if not places:
+                end = words[first + size - 1].end
+                place = (near < 0 or end <= near, -abs(near - end) if near >= 0 else -word.start)
+                best = max(best, (size, *place, -first))
+    if not best:
         return None
-    _, first, stop = max(places, key=lambda one: one[0])
-    start, end = words[first].start, words[stop - 1].end
+    first, stop = int(-best[-1]), int(best[0] - best[-1])
+    start, end, known = words[first].start, words[stop - 1].end, _known(names)
     before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start if before else start, behind[-1].end if behind else end)
+
+
+def _known(names: Sequence[str]) -> frozenset[str]:
+    return frozenset(word for name in names for word in _split(name))
 
 
 def journals_agree(written: str, names: Sequence[str]) -> bool:
@@ -87,9 +83,9 @@ def journals_agree(written: str, names: Sequence[str]) -> bool:
     for one in dict.fromkeys((_QUALIFIER.sub("", written), written)):
         found = find_journal(one, [], names)
         if found and not found.is_other:
-            known = frozenset(word for name in names for word in _split(name))
+            known = _known(names)
             rest = (*_split(one[: found.start]), *_split(one[found.end :]))
-            if all(word in known or word in _BEHIND or len(word) == 1 for word in rest):
+            if all(word in known or word in listed_words("behind journals") or len(word) == 1 for word in rest):
                 return True
     return False
 
@@ -98,25 +94,18 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
     """Words beside a name, with nothing but a space between, that make it another journal's name."""
     for one in words:
         between = text[one.end : edge] if is_before else text[edge : one.start]
-        word = _plain(one.text)
-        is_apart = any(mark in between for mark in ('.,;:()[]“”"‘’?!/|—–*_' if is_before else ',;:([“”"?!/|—–*_'))
-        if is_apart or any(map(str.isdigit, between)):
+        if any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before) or any(map(str.isdigit, between)):
             return
         is_sentence = one.text[0].islower() or (edge >= _WHOLE_WORD and text[edge - _WHOLE_WORD : edge].isalpha())
         if not is_before and "." in between and is_sentence:  # "bioRxiv. Cold Spring Harbor", but "Sci. Adv. Mater."
             return
-        edge = one.start if is_before else one.end
-        if word in known or word in _SMALL or word in _BEHIND or _is_known_short(word, known):
+        edge, word = one.start if is_before else one.end, _plain(one.text)
+        is_short = len(word) > 1 and any(_abbreviates(word, other) for other in known)
+        if is_short or word in known or word in listed_words("in journals") or word in listed_words("behind journals"):
             continue
-        if one.text[0].islower() and is_before:
-            return
-        if is_before and len(one.text) <= 3 and one.text.isupper() and one.text != "J":
+        if is_before and (one.text[0].islower() or (len(one.text) <= 3 and one.text.isupper() and one.text != "J")):
             return
         yield one
-
-
-def _is_known_short(word: str, known: frozenset[str]) -> bool:
-    return len(word) > 1 and any(_abbreviates(word, one) for one in known)
 
 
 @lru_cache(maxsize=512)
@@ -124,51 +113,47 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The words of the names that a journal goes by, the longest first."""
     found = dict[tuple[str, ...], None]()
     for name in (*names, *(other for one in names for other in _other_names(one))):
-        inside = [part[1] for part in _PAREN.finditer(name)]
-        for one in (_QUALIFIER.sub("", name), name, *(part for part in inside if " " not in part)):
-            words = tuple(word for word in _split(one) if word not in _SMALL)
-            if words:
-                found[words] = None
+        inside = [part[1] for part in _PAREN.finditer(name) if " " not in part[1]]
+        for one in (_QUALIFIER.sub("", name), name, *inside):
             whole = tuple(_split(one))
-            if len(words) > 1:
-                found[("".join(word[0] for word in words),)] = None
-                found[("".join(word[0] for word in whole),)] = None
-            if len(words) > 3:
-                for size in range(_INITIALS_OF_MANY, len(words)):
-                    found[("".join(word[0] for word in words[:size]),)] = None
-            if len(words) >= _INITIALS_OF_MANY and "section" not in whole:
-                for size in range(_INITIALS_OF_MANY, len(words)):
-                    if len("".join(words[:size])) >= _FIRST_LETTERS:
-                        found[words[:size]] = None
-                        break
+            words = _telling(whole)
+            sizes = (
+                range(_INITIALS_OF_MANY, len(words) + 1) if len(words) > 3 else [len(words)] if len(words) > 1 else []
+            )
+            found |= dict.fromkeys([words] if words else ())
+            found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
+            found |= {("".join(word[0] for word in whole),): None} if sizes else {}
+            begun = (words[:size] for size in sizes if len("".join(words[:size])) >= _FIRST_LETTERS)
+            found |= dict.fromkeys([next(begun, words)] if words and "section" not in whole else ())
             if part := re.search(r"\b(?:part|section|series) ([a-z]|[1-9])\b", " ".join(whole)):
-                found[tuple(w for w in _split(" ".join(whole)[: part.end()]) if w not in _SMALL)] = None
+                found[_telling(_split(" ".join(whole)[: part.end()]))] = None
     return tuple(sorted(found, key=len, reverse=True))
+
+
+def _telling(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for word in words if word not in listed_words("in journals"))
 
 
 def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
     """How many words of a text, from the first on, are a name; 0 if they are not."""
-    at = first
+    at, slips, begin = first, 0, words[first].text
     if len(form) == 1:
-        word = _plain(words[at].text)
-        if word == form[0]:
-            return 1
-        is_name = len(form[0]) > 4 and words[at].text[0].isupper()
-        is_short = is_name and len(word) >= 4 and form[0].startswith(word)
-        return int(is_short or (is_name and _is_misprint(word, form[0])))
-    slips = 0
+        word, is_name = _plain(begin), len(form[0]) > 4 and begin[0].isupper()
+        is_short = len(word) >= 4 and form[0].startswith(word)
+        return int(word == form[0] or (is_name and (is_short or _is_misprint(word, form[0]))))
+    if begin[0].islower() and len(begin) < 4:
+        return 0
     for wanted in form:
-        while at < len(words) and at > first and _plain(words[at].text) in _SMALL and _plain(words[at].text) != wanted:
+        while first < at < len(words) and _plain(words[at].text) in listed_words("in journals") - {wanted}:
             at += 1
-        if at >= len(words) or (at == first and words[at].text[0].islower() and len(words[at].text) < 4):
+        if at >= len(words):
             return 0
         word = _plain(words[at].text)
-        if not (_abbreviates(word, wanted) or _is_misprint(word, wanted)):
-            slips += 1
-            if slips > 1 or word[0] != wanted[0]:
-                return 0
-        at += 1
-    given, name = (" ".join(one) for one in ([_plain(word.text) for word in words[first:at]], form))
+        is_slip = not (_abbreviates(word, wanted) or _is_misprint(word, wanted))
+        slips, at = slips + is_slip, at + 1
+        if slips > 1 or (is_slip and word[0] != wanted[0]):
+            return 0
+    given, name = " ".join(_plain(word.text) for word in words[first:at]), " ".join(form)
     return 0 if slips and (len(name) < _LEAST_CLOSE or ratio(given, name) < _CLOSE) else at - first
 
 
@@ -191,12 +176,11 @@ def _abbreviates(one: str, other: str) -> bool:
 
 
 def _words(text: str) -> list[_Word]:
-    bare = _COUNTRY.sub(lambda found: f"U S{' ' * (len(found[0]) - 3)}" if len(found[0]) >= 3 else found[0], text)
-    return [_Word(found[0], *found.span()) for found in _WORD.finditer(bare)]
+    return [_Word(found[0], *found.span()) for found in _WORD.finditer(text)]
 
 
 def _split(name: str) -> list[str]:
-    return [_plain(found[0]) for found in _WORD.finditer(_COUNTRY.sub("U S ", name))]
+    return [_plain(found) for found in _WORD.findall(name)]
 
 
 @lru_cache(maxsize=8192)

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.word_lists import listed_words
 
 Role = Literal["year", "volume", "issue", "pages"]
-MONTHS = frozenset(name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:], "sept")) | frozenset(
-    "januar februar märz mai juni juli oktober dezember enero febrero marzo abril mayo junio julio agosto".split()
-)
-_SEASONS = frozenset("winter spring summer autumn fall".split())
+MONTHS = listed_words("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
 _NUMBER = re.compile(
     r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)(?!\d))?"
 )
@@ -25,7 +23,6 @@ _LETTERS = re.compile(r"[^\W\d_]{1,30}")
 _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
 _NEXT_WORD = re.compile(r"[ .]{0,3}([^\W\d_]{1,30})")
 _LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
-_ORDINALS = frozenset("st nd rd th".split())
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
 YEAR = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
 _NOT_OF_THE_PLACE = re.compile(
@@ -37,16 +34,10 @@ _NOT_OF_THE_PLACE = re.compile(
     re.IGNORECASE,
 )
 """The day of a visit, of the first publication online, and what became of the work."""
-_LEADS: Mapping[str, Role] = {
-    **dict.fromkeys("vol volume band bd jg jahrgang t tom tomo v roč т".split(), "volume"),
-    **dict.fromkeys("no nr issue heft h n č number num fasc iss nº n°".split(), "issue"),
-    **dict.fromkeys("p pp pg pgs page pages s с art article e elocation id seite seiten".split(), "pages"),
-}
+_ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
+_LEADS: Mapping[str, Role] = {word: role for role in _ROLES[1:] for word in listed_words(role)}
 """Words in front of a number, and which number that is."""
-_JOINING = (
-    MONTHS | _SEASONS | _LEADS.keys() | frozenset("suppl supplement supp pt part spec special and in of doc u".split())
-)
-_SUPPLEMENT = frozenset("suppl supplement supp pt part".split())
+_JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
 _FAR = 40
 """Characters between two numbers of one place."""
 _MOST, _MOST_NUMBERS = 12, 300
@@ -127,9 +118,13 @@ def written_numbers(text: str) -> list[WrittenNumber]:
     for one in _NUMBER.finditer(text):
         start, end = one.span()
         lead = last[1].lower() if (last := _LEAD.search(text, max(0, start - 24), start)) else ""
-        if (one[3] or "").lower() in _ORDINALS or _is_day(one, lead, text) or _LIST_NUMBER.fullmatch(text[: end + 1]):
+        if (
+            (one[3] or "").lower() in ("st", "nd", "rd", "th")
+            or _is_day(one, lead, text)
+            or _LIST_NUMBER.fullmatch(text[: end + 1])
+        ):
             continue
-        if lead in _SUPPLEMENT and found:
+        if lead in listed_words("supplement") and found:
             if "(" not in text[found[-1].end : start]:  # "150 Suppl 2"
                 found[-1] = replace(found[-1], end=end)
             continue
@@ -154,21 +149,17 @@ def _is_day(number: re.Match[str], lead: str, text: str) -> bool:
     return lead in MONTHS or (following is not None and following[1].lower() in MONTHS)
 
 
-def _groups(numbers: Sequence[WrittenNumber], text: str) -> Iterator[list[WrittenNumber]]:
+def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNumber]]:
     """The numbers that stand together, with nothing between them but marks and words of a place."""
-    group = list[WrittenNumber]()
+    groups = list[list[WrittenNumber]]()
     for one in numbers:
-        if group:
-            between = text[group[-1].end : one.start]
-            is_near = len(between.strip()) <= _FAR and all(
-                word.lower() in _JOINING for word in _LETTERS.findall(between)
-            )
-            if not is_near or len(group) >= _MOST:
-                yield group
-                group = []
-        group.append(one)
-    if group:
-        yield group
+        between = text[groups[-1][-1].end : one.start] if groups else ""
+        is_near = len(between.strip()) <= _FAR and all(word.lower() in _JOINING for word in _LETTERS.findall(between))
+        if groups and is_near and len(groups[-1]) < _MOST:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
 
 
 def find_numbers(
@@ -187,101 +178,72 @@ def find_numbers(
     text = _NOT_OF_THE_PLACE.sub(lambda found: " " * len(found[0]), text)
     numbers = written_numbers(text)
     early = [one for one in numbers if one.start < head and one.is_year and not one.last]
-    groups = list(_groups([one for one in numbers if one.start >= head], text))
+    groups = _groups([one for one in numbers if one.start >= head], text)
     if not groups:
-        groups = list(_groups(numbers, text)) or [[]]
-        early = []
-
-    behind = (group[0].start for group in groups if group and 0 <= group[0].start - journal_end <= _FAR)
-    following = next(behind, -1) if journal_end >= 0 else -1
+        groups, early = _groups(numbers, text) or [[]], []
+    starts = [group[0].start for group in groups if group and 0 <= group[0].start - journal_end <= _FAR]
+    following = starts[0] if starts and journal_end >= 0 else -1
 
     def worth(group: Sequence[WrittenNumber]) -> tuple[float, ...]:
         matched = len({role for one in group for role in _ROLES if _is(role, one, record) == 0})
-        is_next = bool(group) and group[0].start == following
         is_place = len(group) > 1 or (bool(group) and group[0].lead is not None)
-        return (matched, is_next, is_place, -group[0].start if group else 0)
+        start = group[0].start if group else 0
+        return matched, bool(group) and start == following, is_place, -start
 
     main = max(groups, key=worth)
     others = [one for group in groups if group is not main for one in group if one.is_year]
     others = [one for one in others if len(main) < 2 or _is("year", one, record) == 0]
     years = [*early, *(one for one in main if one.is_year)]
-    best = min(
-        _assignments(main, years or others[:1], record, bool(early or (others and not years))), key=lambda one: one[0]
-    )
-    by_role = best[1]
+    no_year = _ABSENT["year"] + _LEFT * bool(early or (others and not years))
+    found = [_in_order(main, _ROLES[1:], record, no_year)]
+    for at, year in enumerate(years or others[:1]):
+        cost, rest = _in_order([one for one in main if one is not year], _ROLES[1:], record)
+        found.append((cost + _cost("year", year, record) + 0.05 * at, {"year": year, **rest}))
+    by_role = min(found, key=lambda one: one[0])[1]
     spans = [one for one in main if one in by_role.values()] or main
-    return NumberPlaces(
-        by_role, min((one.start for one in spans), default=-1), max((one.end for one in spans), default=-1)
-    )
+    first, last = min((one.start for one in spans), default=-1), max((one.end for one in spans), default=-1)
+    return NumberPlaces(by_role, first, last)
 
 
-_ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
-
-
-def _assignments(
-    main: Sequence[WrittenNumber], years: Sequence[WrittenNumber], record: PlaceNumbers, has_early: bool
-) -> Iterator[tuple[float, dict[Role, WrittenNumber]]]:
-    for year in (None, *years):
-        rest = [one for one in main if one is not year]
-        cost, by_role = _in_order(rest, record)
-        if year is None:
-            yield cost + _ABSENT["year"] + _LEFT * has_early, by_role
-        else:
-            far = 0.05 * years.index(year)
-            yield cost + _cost("year", year, record) + far, {"year": year, **by_role}
-
-
-def _in_order(numbers: Sequence[WrittenNumber], record: PlaceNumbers) -> tuple[float, dict[Role, WrittenNumber]]:
+def _in_order(
+    numbers: Sequence[WrittenNumber], roles: Sequence[Role], record: PlaceNumbers, cost: float = 0.0
+) -> tuple[float, dict[Role, WrittenNumber]]:
     """Volume, issue and pages, in this order, at the least cost."""
-    roles = _ROLES[1:]
-    best: dict[int, tuple[float, dict[Role, WrittenNumber]]] = {0: (0.0, {})}
-    for number in numbers:
-        # By how many roles are settled; skipped ones are absent.
-        following: dict[int, tuple[float, dict[Role, WrittenNumber]]] = {}
-        for settled, (cost, taken) in best.items():
-            options = [(settled, cost + _LEFT, taken)]
-            for at in range(settled, len(roles)):
-                skipped = sum(_absent(role, record) for role in roles[settled:at])
-                options.append(
-                    (at + 1, cost + skipped + _cost(roles[at], number, record), {**taken, roles[at]: number})
-                )
-            for at, total, result in options:
+    # By how many roles are settled: what that costs, and which they are.
+    best: dict[int, tuple[float, dict[Role, WrittenNumber]]] = {0: (cost, {})}
+    for number in (*numbers, None):
+        following = dict[int, tuple[float, dict[Role, WrittenNumber]]]()
+        for settled, (so_far, taken) in best.items():
+            skipped = so_far
+            options = [(settled, so_far + _LEFT * (number is not None), taken)]
+            for at, role in enumerate(roles[settled:], settled + 1):
+                if number:
+                    options.append((at, skipped + _cost(role, number, record), {**taken, role: number}))
+                skipped += _absent(role, record)
+            for at, total, result in options if number else [(len(roles), skipped, taken)]:
                 if at not in following or total < following[at][0]:
                     following[at] = total, result
         best = following
-    return min(
-        (
-            (cost + sum(_absent(role, record) for role in roles[settled:]), taken)
-            for settled, (cost, taken) in best.items()
-        ),
-        key=lambda one: one[0],
-    )
+    return best[len(roles)]
 
 
 def _absent(role: Role, record: PlaceNumbers) -> float:
     """What it costs if no number has a role that the record has, or, without a record, that most references have."""
-    return _ABSENT[role] if _own(role, record) or record == PlaceNumbers() else 0.0
+    return _ABSENT[role] if getattr(record, _OWN[role]) or record == PlaceNumbers() else 0.0
 
 
-def _own(role: Role, record: PlaceNumbers) -> object:
-    return {"year": record.years, "volume": record.volume, "issue": record.issue, "pages": record.pages}[role]
+_OWN: Mapping[Role, str] = {"year": "years", "volume": "volume", "issue": "issue", "pages": "pages"}
 
 
 def _is(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     """What it costs to take a number for a record's: 0 if it is the same, more for a like one, infinite for another."""
-    number = one.number
     if role == "year":
         return 0 if one.is_year and int(one.value[:4]) in record.years else float("inf")
-    if role == "pages":
-        first = number_in(record.pages)
-        if first and number == first:
-            return 0
-        return float("inf")
-    own = record.volume if role == "volume" else record.issue
-    if number in numbers_of(own):
+    first = {number_in(record.pages)} - {""}
+    if one.number in (first if role == "pages" else numbers_of(getattr(record, role))):
         return 0
-    also = {*numbers_of(record.issue), *map(str, record.years)} if role == "volume" else set[str]()
-    return 3 * _LIKE if number in also else float("inf")
+    is_like = role == "volume" and one.number in {*numbers_of(record.issue), *map(str, record.years)}
+    return 3 * _LIKE if is_like else float("inf")
 
 
 def is_page_within(number: str, pages: str) -> bool:
@@ -297,7 +259,7 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     """What it costs to take a number for one with a role."""
     if one.lead and one.lead != role and role != "year":
         return 2.0
-    own = _own(role, record)
+    own = getattr(record, _OWN[role])
     same = _is(role, one, record)
     form = 0.0 if one.lead == role else _form(role, one)
     if own and same < 1:

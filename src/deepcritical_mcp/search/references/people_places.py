@@ -17,25 +17,25 @@ from rapidfuzz.fuzz import ratio
 
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.models import AuthorName
-from deepcritical_mcp.search.references.guesses import ET_AL, is_initials
 from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.word_lists import listed_words
 
+ET_AL = re.compile(
+    r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
+    r"u\. ?a\.|und andere|(?:und|u\.) Mitarb(?:\.|eiter\w{0,5})|m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|"
+    r"и соавт\.|ym\.)(?!\w)|& al\b|(?<![\u4e00-\u9fff])等(?![\u4e00-\u9fff])",
+    re.IGNORECASE,
+)
+"""What stands for the other authors, in the languages of most references."""
 _WORD = re.compile(r"[^\W\d_]+")
-_SEPARATORS = r"[,;&/|]|…|\.{3}|\b(?:and|und|y|et)\b(?!\.)"
-_INNER_PIECE = re.compile(_SEPARATORS)
-_PIECE = re.compile(rf"{_SEPARATORS}|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])")
-"""A full stop parts names, too, where no semicolon does."""
+_NAME_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*")
+_PIECE = re.compile(
+    r"[,;&/|]|…|\.{3}|\b(?:and|und|y|et)\b(?!\.)|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
+    r"(?:(?<=[a-z] [A-Z])|(?<=[a-z] [A-Z]{2})) (?=[A-Z][a-z]{2,30} [A-Z]{1,2}\b(?!\.))"
+)
+"""What parts names: also a full stop, where no semicolon does, and initials: "Berg JA Ruiz K"."""
 _TRANSLITERATED = str.maketrans(
     {"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "đ": "d", "ł": "l", "ð": "d", "þ": "th", "ı": "i"}
-)
-_UMLAUTS = re.compile(r"ae|oe|ue")
-_SUFFIXES = frozenset("jr sr ii iii iv nd rd th eds ed editor editors md phd msc mph rn".split())
-_GROUP = re.compile(
-    r"\b(?:anonymous|anon|authors?|editors?|editorial|others|group|consortium|collaborat\w{1,6}|network|investigators|"
-    r"committee|organi[sz]ation|association|society|team|study|trial|trialists|behalf|initiative|programme?|panel|"
-    r"council|board|institute|agency|ministry|department|force|federation|foundation|project|cent(?:er|re)s?|office|"
-    r"commission|university)\b",
-    re.IGNORECASE,
 )
 _PARTICLE = 3
 """Letters of "van", "de" and "von", which are no part of a double name."""
@@ -44,16 +44,6 @@ _SLIP, _FIRST_SLIP = 70, 80
 _SHOWN = 3
 """Names that are shown one by one; where more differ, the whole list is."""
 _MOST_NAMES = 400
-_ALIKE = frozenset(
-    map(
-        frozenset,
-        """YJ YI YE JI JG JH EO EH EJ AO NM GH KH XH XK KC KQ CS CH CT CZ ZS ZJ ZC SX QC QK FP VW VB VU UW UI WB BR WR
-        DR TE LE PM NA NE PF TD DT BP IE SZ ST HO TA BE""".split(),
-    )
-)
-"""Letters with which one name may begin, in other letters or for short: Yuri and Iouri, Nikolai and Mykola, William and
-Bill, Anthony and Tony."""
-PeopleVerdict = Literal["agrees", "minor", "differs", "absent"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +71,7 @@ class PeopleAgreement:
         span: where they stand.
     """
 
-    verdict: PeopleVerdict
+    verdict: Literal["agrees", "minor", "differs", "absent"]
     written: str = ""
     true: str = ""
     by_others: bool = False
@@ -106,32 +96,27 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     span = start + people[0].span[0], start + stop
     is_whole = others is None and "…" not in listed and "..." not in listed
     found = PeopleAgreement("agrees", listed=len(people), is_whole=is_whole, span=span)
-    if not any(author.given or author.initials for author in authors):
+    if not any(map(_is_person, authors)):
         return found
     unknown = [one for one in people if one.at < 0]
-    if people[0].at >= 0 and not (authors[0].given or authors[0].initials):
+    if people[0].at >= 0 and not _is_person(authors[0]):
         people, unknown = [one for one in people if one.at >= 0], []  # others may be members of the group
-    by_others = 0 not in [one.at for one in people] or people[0].at < 0 or 2 * len(unknown) > len(people)
-
-    def said(person: Person) -> str:
-        return listed[slice(*person.span)]
-
+    first = people[0]
+    found = replace(found, by_others=first.at < 0 or all(one.at for one in people) or 2 * len(unknown) > len(people))
+    if not unknown and first.at and authors[0].given:
+        return replace(found, verdict="differs", written=listed[slice(*first.span)], true=authors[0].short)
     if not unknown:
-        if people[0].at and authors[0].given:
-            return replace(
-                found, verdict="differs", written=said(people[0]), true=authors[0].short, by_others=by_others
-            )
-        return _with_initials(found, [(one, said(one)) for one in people], authors)
+        return _with_initials(replace(found, by_others=False), people, listed, authors)
     pairs = [(one, _expected(n, people, authors)) for n, one in enumerate(people) if one.at < 0]
-    slips = [(one, author) for one, author in pairs if _is_slip(one, author, is_first=one is people[0])]
+    slips = [(one, author) for one, author in pairs if author and _is_slip(one, author, is_first=one is first)]
     wrong = [pair for pair in pairs if pair not in slips] or slips
     known = [author for _, author in wrong if author]
     if len(wrong) <= _SHOWN and len(known) == len(wrong):
-        written, true = ", ".join(said(one) for one, _ in wrong), ", ".join(author.short for author in known)
+        written, true = ", ".join(listed[slice(*one.span)] for one, _ in wrong), ", ".join(one.short for one in known)
     else:
-        written, true = text[slice(*span)].strip(" .,;"), ", ".join(_listed(authors))
-    is_minor = wrong is slips or wrong == slips
-    return replace(found, verdict="minor" if is_minor else "differs", written=written, true=true, by_others=by_others)
+        shown = [author.short for author in authors[: 2 * _SHOWN]] + ["et al"] * (len(authors) > 2 * _SHOWN)
+        written, true = text[slice(*span)].strip(" .,;"), ", ".join(shown)
+    return replace(found, verdict="minor" if wrong == slips else "differs", written=written, true=true)
 
 
 def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
@@ -139,35 +124,41 @@ def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
     return any(one.at >= 0 for one in _people(text, authors))
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """The family names in a list of authors, and whole names that are written out: "Berg JA, Ruiz K, et al."."""
+    return tuple(one.name for one in _people(ET_AL.split(text, maxsplit=1)[0], ()))
+
+
+def is_initials(word: str) -> bool:
+    """Whether a word can be somebody's initials: "JA", "J-A", "á"."""
+    letters = "".join(filter(str.isalpha, word))
+    return (letters.isupper() and len(letters) <= 3) or len(letters) == 1
+
+
 def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
-    pieces, at = list[Span](), 0
     is_inverted = ";" in listed
-    cuts = [one.span() for one in (_INNER_PIECE if is_inverted else _PIECE).finditer(listed)][:_MOST_NAMES]
-    for start, following in [*cuts, (len(listed), len(listed))]:
-        pieces.append((at, start))
-        at = following
+    cuts = [one.span() for one in _PIECE.finditer(listed) if not (is_inverted and one[0][0] in ". ")][:_MOST_NAMES]
+    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(listed)]
     forms = [_forms(author) for author in authors]
     last: Person | None = None
-    for number, (start, end) in enumerate(pieces):
+    for start, end in zip(starts, ends, strict=True):
         piece = listed[start:end]
-        words = [found for found in _WORD.finditer(piece) if found[0].lower() not in _SUFFIXES]
+        words = [found for found in _WORD.finditer(piece) if found[0].lower() not in listed_words("behind names")]
         if not words or not _is_latin(piece):
             continue
-        follows = number and listed[pieces[number - 1][1] : start].strip() == ","
         span = start + words[0].start(), start + words[-1].end()
         is_all = all(is_initials(one[0]) or (at and one[0].islower()) for at, one in enumerate(words))
         if is_all and last and not last.initials:
             last = replace(last, initials=_letters(piece), span=(last.span[0], span[1]))
             continue
-        if all(len(found[0]) == 1 for found in words):
-            continue
-        is_signal = not number and len(words) == 1 and len(words[0][0]) <= 3 and listed[start : end + 1].endswith(".")
-        if not any(map(str.isupper, piece)) or is_signal:  # "Cf. Berg J"
-            continue
+        is_signal = not start and len(words) == 1 and len(words[0][0]) <= 3 and listed[end - 1 : end + 1].endswith(".")
+        if piece.islower() or is_signal or all(len(one[0]) == 1 for one in words) or not any(map(str.isupper, piece)):
+            continue  # "Cf. Berg J"
         person = _person(piece.strip(' .*_:()[]{}“”"‘’'), span, forms, authors)
-        if last and follows and not last.initials and (is_inverted or _is_given(person.name, last, authors)):
-            last = replace(last, initials=_first_letters(piece), span=(last.span[0], span[1]))
+        follows = last and not last.initials and listed[last.span[1] : start].strip() == ","
+        if last and follows and (is_inverted or _is_given(person.name, last, authors)):
+            last = replace(last, initials=_letters(_key(piece)[0][:1].upper()), span=(last.span[0], span[1]))
             continue
         if last:
             yield last
@@ -179,115 +170,95 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
 def _person(
     piece: str, span: Span, forms: Sequence[Sequence[tuple[str, ...]]], authors: Sequence[AuthorName]
 ) -> Person:
-    words = [
-        found
-        for found in re.findall(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*", piece)
-        if found.lower() not in _SUFFIXES
-    ]
-    bare = [word for word in words if not is_initials(word) or len(words) == 1]
-    if words and len(words[0]) > 1 and is_initials(words[0]) and len(words) > 1 and f"{words[0]}." not in piece:
-        bare = [words[0], *(word for word in words[1:] if not is_initials(word))]  # "WU Y"
+    words = [found for found in _NAME_WORD.findall(piece) if found.lower() not in listed_words("behind names")]
+    is_short = len(words) > 1 and len(words[0]) > 1 and is_initials(words[0]) and f"{words[0]}." not in piece  # "WU Y"
+    bare = [word for at, word in enumerate(words) if not is_initials(word) or len(words) == 1 or (is_short and not at)]
     name = " ".join(bare) or piece
     at = _place(name, forms)
     if at < 0 and bare != words:
         at = _place(" ".join(words), forms)
-    initials = "".join(map(_letters, (word for word in words if word not in bare)))
-    if not initials and len(bare) > 1 and at >= 0 and bare[0][:1].isupper():
+    initials = "".join(map(_letters, (word for word in words if word not in bare))).upper()
+    if at >= 0:
         family = {*_key(authors[at].family)}
-        others = {one for author in authors for one in _key(author.family)}  # the family name may stand first
-        rest = [word for word in bare if not {*_key(word)} <= family and word[:1].isupper()]
-        initials = "" if rest and {*_key(rest[0])} <= others else "".join(_key(word)[0][:1] for word in rest[:1])
-    if at >= 0 and initials and {*_key(name)}.isdisjoint(_key(authors[at].family)):  # "Wei Z" for Zhang Wei
-        family = {word[0].upper() for word in _key(authors[at].family)}
-        is_given = {*_key(name)} <= {*_key(authors[at].given)}
-        at = -1 if is_given and family.isdisjoint(initials) else at
-    return Person(name, span, initials.upper(), at, bool(_GROUP.search(piece)) and at < 0)
+        rest = [_key(word) for word in bare if not {*_key(word)} <= family and word[:1].isupper()]
+        if not initials and len(bare) > 1 and bare[0][:1].isupper() and rest:
+            others = {one for author in authors for one in _key(author.family)}  # the family name may stand first
+            initials = "" if {*rest[0]} <= others else rest[0][0][:1].upper()
+        elif initials and family.isdisjoint(_key(name)) and {*_key(name)} <= {*_key(authors[at].given)}:
+            at = -1 if {word[0].upper() for word in family}.isdisjoint(initials) else at  # "Wei Z" for Zhang Wei
+    is_group = at < 0 and not listed_words("groups").isdisjoint(word.lower() for word in words)
+    return Person(name, span, initials, at, is_group)
 
 
 def _place(name: str, forms: Sequence[Sequence[tuple[str, ...]]]) -> int:
     """Whose name it is: by all its words, else by a family name, else nearly or in part; -1 if nobody's."""
-    words = _words(name)
-    whole, known = "".join(words), frozenset(words)
-    found = dict[int, int]()
-    for number, one in enumerate(forms):
-        if whole == "".join(one[0]) or known == frozenset(one[2]):
+    words = _key(name)
+    by_family, nearly = -1, -1
+    for number, one in enumerate(forms) if words else ():
+        family = one[0]
+        if "".join(words) == "".join(family) or {*words} == {*one[2]}:
             return number
-        if one[0] == words[-len(one[0]) :] or one[0] == words[: len(one[0])]:
-            found.setdefault(1, number)
-        elif _is_one_of(name, one):
-            found.setdefault(0, number)
-    return found.get(1, found.get(0, -1)) if words else -1
+        if by_family < 0 and family in (words[-len(family) :], words[: len(family)]):
+            by_family = number
+        elif nearly < 0 and _is_nearly(words, one):
+            nearly = number
+    return by_family if by_family >= 0 else nearly
+
+
+def _is_person(author: AuthorName) -> bool:
+    return bool(author.given or author.initials)
 
 
 def _is_latin(text: str) -> bool:
     """Whether a name is in Latin letters: others cannot be compared."""
-    letters = [letter for letter in text if letter.isalpha()]
-    return text.isascii() or all("LATIN" in unicodedata.name(letter, "") for letter in letters)
+    return text.isascii() or all("LATIN" in unicodedata.name(one, "") for one in text if one.isalpha())
 
 
 def _letters(text: str) -> str:
     """The letters of initials; none of a word in small letters."""
     is_capital = any(map(str.isupper, text)) or len(text.strip(". ")) == 1
-    plain = plain_letters(text.casefold().translate(_TRANSLITERATED)).upper() if is_capital else ""
-    return "".join(filter(str.isalpha, plain))
-
-
-def _first_letters(text: str) -> str:
-    words = _WORD.findall(plain_letters(text))
-    return "".join(word[0] for word in words[:1]).upper()
+    return "".join("".join(_key(text)).upper()) if is_capital else ""
 
 
 def _is_given(name: str, before: Person, authors: Sequence[AuthorName]) -> bool:
     """Whether a name may be the given names of the author before it: "Berg, Jan K., and Ana Ruiz"."""
     if before.at < 0:
         return False
-    author = authors[before.at]
+    author, words = authors[before.at], _key(name)
     known = _key(author.given)
     if any(len(word) > 1 for word in known) and not author.given.isupper():
-        return {*(word for word in _key(name) if len(word) > 1)} <= {*known}
-    written = "".join(word[0] for word in _key(name))
-    return bool(written) and plain_letters("".join(known) or author.initials).startswith(written)
-
-
-def _key(name: str) -> tuple[str, ...]:
-    return _words(name)
+        return {word for word in words if len(word) > 1} <= {*known}
+    return bool(words) and ("".join(known) or author.initials.casefold()).startswith("".join(one[0] for one in words))
 
 
 @lru_cache(maxsize=4096)
 def _forms(author: AuthorName) -> list[tuple[str, ...]]:
     """The ways to write a name: family name, its parts that stand for it, whole name, given name."""
-    family = _words(author.family)
+    family = _key(author.family)
     first = family[:1] if len(family) > 1 and len(family[0]) > _PARTICLE else family[-1:]
-    return [family, (*first, *family[-1:]), _words(str(author)), *((_words(author.given),) if author.given else ())]
+    return [family, (*first, *family[-1:]), _key(str(author)), *((_key(author.given),) if author.given else ())]
 
 
-def _is_one_of(name: str, forms: Sequence[tuple[str, ...]]) -> bool:
-    words = _words(name)
-    if not words:
-        return False
-    family, parts, whole = forms[0], forms[1], forms[2]
+def _is_nearly(words: tuple[str, ...], forms: Sequence[tuple[str, ...]]) -> bool:
+    family, parts, whole = forms[:3]
     if any(_same_word("".join(words), "".join(form)) for form in (family, *forms[2:]) if form):
         return True
-    if len(forms) == 3 and len(family) > 2 and len(words[-1]) > 2 and _initials(family).endswith(words[-1]):
+    short = "".join(word if len(word) == 1 else word[0] for word in family)  # of an organization: "rcog"
+    if len(forms) == 3 and len(family) > 2 and len(words[-1]) > 2 and short.endswith(words[-1]):
         return True
     return any(_same_word(word, one) for word in (words[0], words[-1]) for one in parts) or (
-        len(words) > 1 and (set(words) <= set(whole) or set(family) <= set(words))
+        len(words) > 1 and ({*words} <= {*whole} or {*family} <= {*words})
     )
 
 
-def _initials(words: Sequence[str]) -> str:
-    """Those of an organization: "rcog"."""
-    return "".join(word if len(word) == 1 else word[0] for word in words)
-
-
 @lru_cache(maxsize=8192)
-def _words(name: str) -> tuple[str, ...]:
+def _key(name: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(plain_letters(name.casefold().translate(_TRANSLITERATED))))
 
 
 @lru_cache(maxsize=8192)
 def _without_umlauts(word: str) -> str:
-    return _UMLAUTS.sub(lambda found: found[0][0], word)
+    return word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
 
 
 def _same_word(one: str, other: str) -> bool:
@@ -298,90 +269,54 @@ def _same_word(one: str, other: str) -> bool:
 
 def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorName]) -> AuthorName | None:
     """The author whose place a name has that is nobody's: after the one before it, or before the one after it."""
-    places = [one.at for one in people]
-    if number == 0:
-        return authors[0] if 0 not in places else None
-    if places[number - 1] >= 0:
-        at = places[number - 1] + 1
-    elif number + 1 < len(places) and places[number + 1] > 0:
-        at = places[number + 1] - 1
-    else:
-        at = number
+    places = [-1, *(one.at for one in people), -1]
+    before, after = places[number], places[number + 2]
+    at = before + 1 if before >= 0 or not number else after - 1 if after > 0 else number
     return authors[at] if at < len(authors) and at not in places else None
 
 
-def _is_slip(person: Person, author: AuthorName | None, *, is_first: bool) -> bool:
-    if author is None:
-        return False
+def _is_slip(person: Person, author: AuthorName, *, is_first: bool) -> bool:
     name = person.name
     if len(name) > 1 and not (is_first and person.initials) and {*_key(name)} <= {*_key(author.given)}:
         return True
     bare = " ".join(word for word in name.split() if not is_initials(word)) or name
-    one, forms = plain_letters(bare.casefold()), (author.family, str(author), author.given)
-    return any(
-        ratio(one, plain_letters(form.casefold())) >= (_FIRST_SLIP if is_first else _SLIP) for form in forms if form
-    )
-
-
-def _listed(authors: Sequence[AuthorName]) -> Iterator[str]:
-    yield from (author.short for author in authors[: 2 * _SHOWN])
-    if len(authors) > 2 * _SHOWN:
-        yield "et al"
+    one, forms = plain_letters(bare), map(plain_letters, filter(None, (author.family, str(author), author.given)))
+    return any(ratio(one, form) >= (_FIRST_SLIP if is_first else _SLIP) for form in forms)
 
 
 def _with_initials(
-    found: PeopleAgreement, people: Sequence[tuple[Person, str]], authors: Sequence[AuthorName]
+    found: PeopleAgreement, people: Sequence[Person], listed: str, authors: Sequence[AuthorName]
 ) -> PeopleAgreement:
-    """With what is wrong with initials: those that have no letter in common with an author of that name, or have
-    another order or another first letter. Minor, unless they have none in common with the first author's, or with
-    several."""
-    wrong, swapped = list[tuple[str, AuthorName]](), list[tuple[str, AuthorName]]()
-    for person, written in people:
+    """With what is wrong with initials: minor, unless those of the first author, or of several, are somebody else's."""
+    wrong, minor = list[tuple[str, AuthorName]](), list[tuple[str, AuthorName]]()
+    for person in people:
         family = _key(authors[person.at].family)
-        named = [one for one in authors if _key(one.family) == family and _known(one)]
-        if not named or not person.initials:
-            continue
-        if not any(_may_be(person.initials, one) for one in named):
-            wrong.append((written, named[0]))
-        elif len(named) == 1 and (
-            _is_other_order(person.initials, named[0]) or _is_other_first(person.initials, named[0])
-        ):
-            swapped.append((written, named[0]))
-    if not wrong and not swapped:
+        named = [one for one in authors if person.initials and _key(one.family) == family and _known(one)]
+        if how := min((_initials_differ(person.initials, one) for one in named), default=0):
+            (wrong if how > 1 else minor).append((listed[slice(*person.span)], named[0]))
+    if not wrong and not minor:
         return found
     is_grave = len(wrong) > 1 or any(author == authors[0] for _, author in wrong)
-    pairs = wrong if is_grave else [*wrong, *swapped]
-    written, true = (", ".join(one) for one in zip(*((said, who.short) for said, who in pairs), strict=True))
+    pairs = wrong if is_grave else [*wrong, *minor]
+    written, true = ", ".join(one for one, _ in pairs), ", ".join(author.short for _, author in pairs)
     return replace(found, verdict="differs" if is_grave else "minor", written=written, true=true)
 
 
 def _known(author: AuthorName) -> str:
     """The letters with which the parts of an author's name begin, and other capitals in it."""
-    words = _WORD.findall(author.given)
     capitals = (letter for letter in f"{author.given}{author.initials}" if letter.isupper())
-    letters = "".join((*(word[0] for word in words), *capitals))
-    return plain_letters(letters.casefold().translate(_TRANSLITERATED)).upper() if letters else ""
+    return _letters("".join((*(word[0].upper() for word in _WORD.findall(author.given)), *capitals)))
 
 
-def _may_be(initials: str, author: AuthorName) -> bool:
-    # The first part of a double name may be a middle one, too, and the family name may stand first.
-    families = [word[0].upper() for word in _key(author.family)]
-    known = _known(author)
-    return not {*known, *families}.isdisjoint(initials) or frozenset((initials[0], known[0])) in _ALIKE
+def _initials_differ(initials: str, author: AuthorName) -> int:
+    """2 if initials are somebody else's, 1 if they have another order or another first letter, otherwise 0.
 
-
-def _is_other_order(initials: str, author: AuthorName) -> bool:
-    """Whether these are the author's initials in another order."""
-    own = (
-        "".join(letter for letter in author.initials if letter.isalpha())
-        or "".join(word[0] for word in _WORD.findall(author.given)).upper()
-    )
-    return initials != own and len(initials) > 1 and sorted(initials) == sorted(own)
-
-
-def _is_other_first(initials: str, author: AuthorName) -> bool:
-    """Whether the first of several initials is none of the author's, and no other form of it."""
-    known = _known(author)
-    families = {word[0].upper() for word in _key(author.family)}
-    alike = any(frozenset((initials[0], letter)) in _ALIKE for letter in known)
-    return len(initials) > 1 and len({*known}) > 1 and initials[0] not in {*known, *families} and not alike
+    The first part of a double name may be a middle one, too, and the family name may stand first."""
+    known, families = _known(author), {word[0].upper() for word in _key(author.family)}
+    like = listed_words("like letters")
+    alike = [{f"{initials[0]}{one}", f"{one}{initials[0]}"} & like or initials[0] == one for one in known]
+    if {*known, *families}.isdisjoint(initials) and not alike[0]:
+        return 2
+    own = "".join(filter(str.isalpha, author.initials)) or "".join(one[0] for one in _key(author.given)).upper()
+    is_other_first = len({*known}) > 1 and initials[0] not in families and not any(alike)
+    return int(len(initials) > 1 and (is_other_first or (initials != own and sorted(initials) == sorted(own))))

@@ -74,7 +74,10 @@ def titles_agree(one: str, other: str) -> TitleAgreement:
 def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
     near = likeness(one, other)
     if near == "same":
-        return "minor" if _joining(one, other) else "agrees"
+        inner = [list(dropwhile(FUNCTION_WORDS.__contains__, words)) for words in (one, other)]
+        # Other small words between the same content words, or one more.
+        is_joined = any("".join(gone) != "".join(come) and not at_end for gone, come, at_end in changes(*inner))
+        return "minor" if is_joined else "agrees"
     if not one or not other or is_notice(one) != is_notice(other):
         return "differs"
     found = changes(content_words(one), content_words(other))
@@ -83,12 +86,6 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
         return "minor" if any(gone and come for gone, come in slips) else "agrees"
     is_slips = all(len(gone) == len(come) and all(map(_is_slip, gone, come)) for gone, come in slips)
     return "minor" if is_slips and len(slips) <= _MOST_SLIPS else "differs"
-
-
-def _joining(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two titles of the same content words have other small words between them, or one small word more."""
-    inner = [list(dropwhile(FUNCTION_WORDS.__contains__, words)) for words in (one, other)]
-    return any("".join(gone) != "".join(come) and not at_end for gone, come, at_end in changes(*inner))
 
 
 def _is_slip(one: str, other: str) -> bool:
@@ -107,22 +104,17 @@ def _is_slip(one: str, other: str) -> bool:
 def find_title(reference: WrittenReference, titles: Sequence[str]) -> TitlePlace | None:
     """Where one of a record's titles stands in a reference, as a whole, without its subtitle, or with a few words
     changed; None if nowhere."""
-    best: TitlePlace | None = None
+    places = list[TitlePlace]()
     for title in titles:
         whole = _placed(reference, title, title)
-        for name in (title, *main_titles(title)):
-            found = whole if name == title else _placed(reference, name, title)
-            if found is None or (name != title and whole and _has_other_subtitle(reference, found, whole, name)):
-                continue
-            if best is None or _rank(found) < _rank(best):
-                best = found
-            if found.agreement == "agrees":
-                return found
-    return best
-
-
-def _rank(place: TitlePlace) -> tuple[int, float]:
-    return ORDER[place.agreement], -place.similarity
+        places += [whole] if whole else []
+        for name in main_titles(title) if not whole or whole.agreement != "agrees" else ():
+            found = _placed(reference, name, title)
+            if found and not (whole and _has_other_subtitle(reference, found, whole, name)):
+                places.append(found)
+        if any(one.agreement == "agrees" for one in places):
+            break
+    return min(places, key=lambda one: (ORDER[one.agreement], -one.similarity), default=None)
 
 
 def _has_other_subtitle(reference: WrittenReference, found: TitlePlace, whole: TitlePlace, main: str) -> bool:
@@ -177,8 +169,10 @@ def title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int
         runs.pop()
     if not runs:
         return None
-    if len(runs) > 1:
-        runs[0] = _beside(near, *runs[:2])
+    # The same words may stand right before the others, too: "Berg A. A case".
+    if len(runs) > 1 and (at := runs[1].at - runs[0].to + runs[0].at) > runs[0].at and runs[0].end == runs[1].start:
+        is_same = near[at : runs[1].at] == near[runs[0].at : runs[0].to]
+        runs[0] = runs[0]._replace(at=at, to=runs[1].at) if is_same else runs[0]
     # Words that differ at the ends belong to the title too, as many as it has there.
     first = low + max(0, runs[0].at - runs[0].start)
     last = low + min(len(near), runs[-1].to + len(wanted) - runs[-1].end) - 1
@@ -197,14 +191,6 @@ class _Run(NamedTuple):
     end: int
     at: int
     to: int
-
-
-def _beside(words: Sequence[str], first: _Run, second: _Run) -> _Run:
-    """The first run right before the second where the same words stand there, too: "Berg A. A case"."""
-    size = first.to - first.at
-    at = second.at - size
-    is_same = first.end == second.start and words[at : second.at] == words[first.at : first.to]
-    return first._replace(at=at, to=second.at) if is_same and at > first.at else first
 
 
 def _is_stray(edge: _Run, before: _Run, after: _Run) -> bool:

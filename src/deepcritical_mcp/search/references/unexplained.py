@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator
 
 from deepcritical_mcp.evidence.titles import content_words, is_notice, tokens
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references.guesses import ET_AL, sentences_back
+from deepcritical_mcp.search.references.guesses import sentences_back
 from deepcritical_mcp.search.references.number_places import YEAR, numbers_of
-from deepcritical_mcp.search.references.people_places import has_author
+from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.word_lists import listed_words
 
 LEAST_WORDS = 3
 """Content words that look like a title."""
@@ -32,13 +33,6 @@ _BRACKETS = re.compile(
     re.IGNORECASE,
 )
 _BRACKETED_YEAR = re.compile(r"\(?\b(?:1[5-9]|20)\d\d[a-z]?\b\)?")
-CONNECTIVES = frozenset(
-    """in press epub ahead of print available from accessed retrieved online published doi pmid pmcid crossref pubmed
-    google scholar medline web science free full text article and et al vol volume no issue pp pages suppl supplement
-    internet the on at by for to with eds ed editor editors publisher press university abstract letter review preprint
-    version cited note see also isi cas issn art""".split()
-)
-"""Words that stand between the fields of references, and mean nothing."""
 _FAMILY = r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40}"
 _NAMED = re.compile(
     rf"{_FAMILY} [A-Z]{{1,3}}[,.]|{_FAMILY}, [A-Z]\.|\b[A-Z]\. {_FAMILY}|"
@@ -49,18 +43,13 @@ _OTHER_PLACE = re.compile(
     rf"\b(?:19|20)\d\d\b.{{0,30}}?{_VOLUME_AND_PAGE}|{_VOLUME_AND_PAGE}.{{0,40}}?\b(?:19|20)\d\d\b|"
     r"\b\d{1,4}\(\d{1,4}\):\d{1,8}"
 )
-_OF_THE_WORK = re.compile(
-    r"\b(?:errat\w{1,3}|correct\w{1,5}|corrigend\w{1,2}|addend\w{1,2}|comment\w{0,5}|discussion|repl(?:y|ies)|quiz|"
-    r"reprint\w{0,3}|retract\w{0,5}|update\w{0,2}|republished|presented|translat\w{1,5}|in:|eds?|editors?|edition|"
-    r"quoted|data|tables?|available|meeting|conference|proceedings|e-?pub\w{0,5}|preprint|abstract|accessed)\b",
-    re.IGNORECASE,
-)
-"""What is said of the one work, or what belongs to it."""
 
 
 def content_left(text: str, known: Collection[str]) -> list[str]:
     """The content words of a text that are neither known nor connectives."""
-    return [word for word in content_words(tokens(text)) if word not in known and word not in CONNECTIVES]
+    return [
+        word for word in content_words(tokens(text)) if word not in known and word not in listed_words("connectives")
+    ]
 
 
 def start_of_longer_title(text: str, start: int, record: Publication) -> int:
@@ -115,7 +104,7 @@ def other_journal(text: str, parts: Iterator[Span], record: Publication) -> Span
             has_capitals = any(word != word.lower() for word in words)
             is_name = has_capitals and sum(map(str.islower, words)) <= _MOST_SMALL
             is_person = len(words) < LEAST_WORDS and has_author(part[first:last], record.authors)
-            if is_name and not is_person and any(word.lower() not in CONNECTIVES for word in words):
+            if is_name and not is_person and any(word.lower() not in listed_words("connectives") for word in words):
                 return start + first, start + last
     return None
 
@@ -123,7 +112,10 @@ def other_journal(text: str, parts: Iterator[Span], record: Publication) -> Span
 def further_work(behind: str, own: Collection[str]) -> str:
     """A work in what stands behind everything that a record explains: a place other than its `own` numbers, or names
     with words of a title or a year; "" if there is none."""
-    if _OF_THE_WORK.search(behind) or (numbers_of(behind) <= {*own} and not _NAMED.search(behind)):
+    words = {word.lower().replace("-", "") for word in re.findall(r"[^\W\d_](?:-?[^\W\d_])*", behind)}
+    if not words.isdisjoint(listed_words("of the work")) or (
+        numbers_of(behind) <= {*own} and not _NAMED.search(behind)
+    ):
         return ""
     words = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
     is_told = len(words) >= LEAST_WORDS or (bool(words) and YEAR.search(behind) is not None)

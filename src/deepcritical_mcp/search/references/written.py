@@ -136,7 +136,7 @@ def _without_ids(text: PlainText) -> tuple[PlainText, RecordIds]:
         found = RecordIds(*(old or new for old, new in zip(found, ids, strict=True)))
 
     def take(kind: str, match: re.Match[str]) -> str:
-        value, rest = _balanced(match[1] if match.re.groups else match[0])
+        value, rest = balanced(match[1] if match.re.groups else match[0])
         if kind == "link":
             note(record_ids(value))
         elif kind == "doi":
@@ -161,7 +161,7 @@ def _without_ids(text: PlainText) -> tuple[PlainText, RecordIds]:
     return text, found
 
 
-def _balanced(address: str) -> tuple[str, str]:
+def balanced(address: str) -> tuple[str, str]:
     """An identifier without the punctuation of the sentence that it ends, and that punctuation."""
     value = address
     while value and (value[-1] in ".,;:'’”*_" or (value[-1] == ")" and value.count(")") > value.count("("))):
