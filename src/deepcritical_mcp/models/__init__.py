@@ -18,6 +18,7 @@ from deepcritical_mcp.models.citation_report import FindingKind as FindingKind
 from deepcritical_mcp.models.citation_report import QuotationVerdict as QuotationVerdict
 from deepcritical_mcp.models.citation_report import ReferenceProblem as ReferenceProblem
 from deepcritical_mcp.models.citation_report import ReferenceVerdict as ReferenceVerdict
+from deepcritical_mcp.models.citation_report import UnreadItem as UnreadItem
 from deepcritical_mcp.models.citation_report import findings_of as findings_of
 from deepcritical_mcp.models.citation_report import with_findings as with_findings
 from deepcritical_mcp.models.document import Attempt as Attempt
@@ -117,6 +118,7 @@ from deepcritical_mcp.models.screening import decision_of as decision_of
 from deepcritical_mcp.models.screening import decision_replaced as decision_replaced
 from deepcritical_mcp.models.screening import decision_sentence as decision_sentence
 from deepcritical_mcp.models.screening import matches_mark as matches_mark
+from deepcritical_mcp.models.search_log import CHECK_TOOL as CHECK_TOOL
 from deepcritical_mcp.models.search_log import LoggedKind as LoggedKind
 from deepcritical_mcp.models.search_log import LoggedQuery as LoggedQuery
 from deepcritical_mcp.models.search_log import LoggedSearch as LoggedSearch
