@@ -14,7 +14,6 @@ from deepcritical_mcp.models import (
     CheckedReference,
     CitationReport,
     Finding,
-    UnreadItem,
     findings_of,
 )
 from deepcritical_mcp.tools.budget import fit, wire_length
@@ -103,7 +102,7 @@ def test_a_single_finding_that_is_too_long_is_shortened(limit: int) -> None:
     noisy = report([huge, verified(2)]).model_copy(
         update={
             "warnings": tuple(WRITTEN * 9 for _ in range(90)),
-            "unread": tuple(UnreadItem(text=WRITTEN, reason="not one work") for _ in range(900)),
+            "unread": tuple(f"not one work: {WRITTEN}" for _ in range(900)),
         }
     )
     first, second = parts(noisy, limit)

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from deepcritical_mcp.checking.report_parts import brief
 from deepcritical_mcp.checking.report_text import report_text
-from deepcritical_mcp.models import CheckedQuotation, CheckedReference, Finding, ReferenceProblem, UnreadItem
+from deepcritical_mcp.models import CheckedQuotation, CheckedReference, Finding, ReferenceProblem
 from tests.checking.reports import ALTERED, CORRECTED, claim, differing, record, report, retracted, verified
 from tests.tools.test_inert import ATTACKS, HARMLESS, tokens
 
@@ -67,10 +67,10 @@ def test_a_year_is_the_first_thing_said_about_a_reference() -> None:
 
 def test_entries_that_were_not_read_are_named_and_counted() -> None:
     counts = {"entries": 5, "unread": 1, "references": 4, "checked": 4, "verified": 4}
-    odd = UnreadItem(text="Ibid., p. 12.", reason="a short note")
+    odd = "a short note: Ibid., p. 12."
     shown = report_text(report([], **counts).model_copy(update={"unread": (odd,)}))
     assert shown.startswith("# 5 entries, 1 not read; 4 references: 4 verified\n")
-    assert "\n## Not read as references, and not checked\n- Ibid., p. 12. (a short note)\n" in shown
+    assert "\n## Not read as references, and not checked\n- a short note: Ibid., p. 12.\n" in shown
 
 
 def test_passages_are_shown_for_the_reader_to_judge() -> None:

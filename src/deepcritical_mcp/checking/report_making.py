@@ -19,7 +19,6 @@ from deepcritical_mcp.models import (
     Publication,
     QuotationVerdict,
     ReferenceVerdict,
-    UnreadItem,
     findings_of,
     vancouver,
     with_findings,
@@ -117,9 +116,9 @@ def _record(publication: Publication, id: str) -> CheckedRecord:
 def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding]) -> CitationReport:
     """The report with the findings of another part after those that it has."""
     told = {"references": len(draft.references), "unread": len(draft.unread)}
-    items = [UnreadItem(text=clipped(clean_line(one.text), MAX_WRITTEN), reason=one.reason) for one in draft.unread]
+    unread = [f"{one.reason}: {clipped(clean_line(one.text), MAX_WRITTEN)}" for one in draft.unread]
     whole = with_findings(report, (*findings_of(report), *by_gravity(findings)))
-    whole = whole.model_copy(update={"counts": told, "unread": tuple(items)})
+    whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})
 
 

@@ -18,7 +18,6 @@ from deepcritical_mcp.models.citation_report import FindingKind as FindingKind
 from deepcritical_mcp.models.citation_report import QuotationVerdict as QuotationVerdict
 from deepcritical_mcp.models.citation_report import ReferenceProblem as ReferenceProblem
 from deepcritical_mcp.models.citation_report import ReferenceVerdict as ReferenceVerdict
-from deepcritical_mcp.models.citation_report import UnreadItem as UnreadItem
 from deepcritical_mcp.models.citation_report import findings_of as findings_of
 from deepcritical_mcp.models.citation_report import with_findings as with_findings
 from deepcritical_mcp.models.document import Attempt as Attempt

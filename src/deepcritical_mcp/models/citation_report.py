@@ -137,13 +137,6 @@ Finding = CheckedReference | CheckedQuotation | CheckedClaim
 FindingKind = Literal["reference", "quotation", "claim"]
 
 
-class UnreadItem(Value):
-    """What stands in a draft as a reference, or among them, and was not read as one, and why."""
-
-    text: str
-    reason: str
-
-
 class CitationReport(Value):
     """What a check found in a draft, the gravest first; `counts` are of all that was checked so far.
 
@@ -153,7 +146,7 @@ class CitationReport(Value):
             their records are "retracted", of "concern", "superseded", "published" meanwhile; "quotations" (so far), how
             many have each verdict ("quotations_altered"); "claims" (findings, so far), "claims_with_numbers_missing".
         records: when the status of their records was last asked.
-        unread: entries that could not be read, as written, in the first part.
+        unread: why entries could not be read, and these as written; in the first part only.
         warnings: what to know about the draft as a whole: citations without an entry, entries that are never cited.
         errors: services that could not be asked.
         offset: the finding with which this part starts, counted from the start of the report.
@@ -171,7 +164,7 @@ class CitationReport(Value):
     claims: Annotated[tuple[CheckedClaim, ...], _LEFT_OUT] = ()
     counts: dict[str, int] = Field(default_factory=dict[str, int])
     records: Annotated[str, _LEFT_OUT] = ""
-    unread: Annotated[tuple[UnreadItem, ...], _LEFT_OUT] = ()
+    unread: Annotated[tuple[str, ...], _LEFT_OUT] = ()
     warnings: Annotated[tuple[str, ...], _LEFT_OUT] = ()
     errors: Annotated[tuple[str, ...], _LEFT_OUT] = ()
     report_uri: str = ""
