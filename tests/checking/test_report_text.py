@@ -38,7 +38,7 @@ def test_what_is_grave_is_told_in_full_and_what_is_sound_on_one_line() -> None:
     headings = re.findall("^## (.+)", shown, re.MULTILINE)
     assert headings == ["Retracted", "Differs from the record", "Altered quotations", "Verified"]
     assert "  - status: retracted. Retraction: J Zinc. 2021 Jan;8(1):3 PMID 99\n" in shown
-    assert "- [doe2018] (reference 2) pubmed:7: " in shown
+    assert "- [doe2018] (reference 2) pubmed:2: " in shown
     assert (
         "  - year: written “2018”, the record has “2020”\n  - pages: not written, the record has “11-9” (minor)"
         in shown

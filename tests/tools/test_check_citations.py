@@ -124,7 +124,7 @@ async def review(client: Client, session_id: str) -> list[str]:
         asked = {"format": "search-log", "session_id": session_id, "offset": offset}
         part = structured(await client.call_tool("export_evidence", asked))
         log, offset = log + part["text"], part["next_offset"]
-    return [*shown, *log.partition("## For the methods section")[2].split()]
+    return [*shown, *sorted({*log.partition("## For the methods section")[2].splitlines()})]
 
 
 @pytest.mark.parametrize("is_kept", [True, False], ids=["folder", "memory"])

@@ -53,12 +53,12 @@ async def check_citations(
         Field(description="all of it, not a file name"),
     ],
     offset: Annotated[int, Field(ge=0)] = 0,
-    read: Annotated[bool, Field(description="open full texts too")] = False,
+    read: Annotated[bool, Field(description="full texts too")] = False,
     session_id: OtherSession = "",
 ) -> CitationReport:
-    """Check a draft or a reference list (any style, BibTeX, RIS, CSL-JSON): references that are retracted, wrong or not
-    found, with corrected lines; altered quotations; for each citing sentence the nearest passage of the record, for you
-    to judge."""
+    """Check a draft or a reference list (any style, BibTeX, RIS, CSL-JSON): what is retracted, wrong or not found, with
+    corrected lines; altered quotations; for each citing sentence the record's nearest passage, to judge. Adds no
+    evidence."""
     session = await session_for(ctx, session_id, about="Check of a draft")
     checker = (await application(ctx).services()).checker
     report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))
