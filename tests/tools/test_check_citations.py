@@ -130,8 +130,9 @@ async def review(client: Client, session_id: str) -> list[str]:
 @pytest.mark.parametrize("is_kept", [True, False], ids=["folder", "memory"])
 async def test_a_check_changes_no_review_until_its_papers_are_taken_over(tmp_path: Path, is_kept: bool) -> None:
     numbers = {f"3100002{n}": article(f"3100002{n}", f"Metal number {n} of the soil.") for n in range(5)}
-    listed = [f"{n}. Metal number {n} of the soil. PMID: {id}." for n, id in enumerate(numbers)]
-    draft = f"{DRAFT}{chr(10).join(one.replace(one[0], str(int(one[0]) + 3), 1) for one in listed)}"
+    listed = [f"{n}. Metal number {n - 3} of the soil. PMID: {id}.\n" for n, id in enumerate(numbers, 3)]
+    body = " ".join(f"Metal {n} was found in {n} of 90 northern meadows [{n}]." for n in range(3, 8))
+    draft = DRAFT.replace("Copper did too", f"{body} Copper did too") + "".join(listed)
     folder = tmp_path / "sessions" if is_kept else None
     async with ncbi(RECORDS | numbers) as played:
         played.hits["zinc"] = ["31000011"]
@@ -150,7 +151,7 @@ async def test_a_check_changes_no_review_until_its_papers_are_taken_over(tmp_pat
             async with process(played.url, tmp_path, folder) as client:
                 again = await checked(client, draft, session_id=id, offset=offset)
                 assert structured(again) == structured(rest)
-                assert played.utilities == ["efetch"]  # their status
+                assert played.utilities == []
                 assert await review(client, id) == before
                 items = [{"pmid": "31000012"}, {"pmid": "31000020"}]
                 await client.call_tool("add_evidence", {"items": items, "session_id": id})

@@ -57,8 +57,7 @@ async def check_citations(
     session_id: OtherSession = "",
 ) -> CitationReport:
     """Check a draft or a reference list (any style, BibTeX, RIS, CSL-JSON): what is retracted, wrong or not found, with
-    corrected lines; altered quotations; for each citing sentence the record's nearest passage, to judge. Adds no
-    evidence."""
+    corrected lines; altered quotations; for each citing sentence the record's nearest passage, to judge."""
     session = await session_for(ctx, session_id, about="Check of a draft")
     checker = (await application(ctx).services()).checker
     report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))
