@@ -88,12 +88,12 @@ def _most(high: int, fits: Callable[[int], bool]) -> int:
 
 
 def brief(report: CitationReport) -> CitationReport:
-    """The report for an answer: of sound references only the record, of those that were not checked the beginning, and
-    no counts of nothing. `report://` has all of it."""
+    """The report for an answer: of sound references only the record, of those that were not checked the beginning, of
+    claims their own reference, and no counts of nothing. `report://` has all of it."""
     counts = {name: count for name, count in report.counts.items() if count or name in _ALWAYS_COUNTED}
-    return report.model_copy(
-        update={"references": tuple(map(_brief, report.references)), "counts": counts, "records": asked(report)}
-    )
+    claims = [one.model_copy(update={"references": one.references[:1]}) for one in report.claims]
+    changed = {"references": tuple(map(_brief, report.references)), "claims": tuple(claims)}
+    return report.model_copy(update={**changed, "counts": counts, "records": asked(report)})
 
 
 def _brief(one: CheckedReference) -> CheckedReference:
