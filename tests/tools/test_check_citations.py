@@ -107,7 +107,7 @@ async def process(url: str, cache: Path, folder: Path | None) -> AsyncGenerator[
 async def review(client: Client, session_id: str) -> list[str]:
     """All that is shown of the evidence of a session, and of how it was found."""
     formats = ("markdown", "bibtex", "ris", "csl-json", "jsonl", "table", "bibliography")
-    calls = [
+    calls: list[tuple[str, dict[str, str]]] = [
         ("list_evidence", {}),
         ("list_sessions", {}),
         ("semantic_search", {"query": "copper in the healing of burns"}),
