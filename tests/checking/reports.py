@@ -28,7 +28,10 @@ def record(number: int = 7) -> CheckedRecord:
 def retracted(number: int = 1) -> CheckedReference:
     notice = StatusNotice(kind="retraction", pmid="99", reference="J Zinc. 2021 Jan;8(1):3")
     gone = record(number).model_copy(update={"status": "retracted", "status_notices": (notice,)})
-    return CheckedReference(index=number, label=str(number), written=WRITTEN, verdict="verified", record=gone)
+    status = ReferenceProblem(field="status", true="retracted. Retraction: J Zinc. 2021 Jan;8(1):3 PMID 99")
+    return CheckedReference(
+        index=number, label=str(number), written=WRITTEN, verdict="verified", record=gone, problems=(status,)
+    )
 
 
 def differing(number: int = 2, *, corrected: str = CORRECTED) -> CheckedReference:

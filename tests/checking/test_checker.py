@@ -17,7 +17,7 @@ import pytest
 from deepcritical_mcp.checking.checker import CitationChecker
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome, ReferenceOutcomes
-from deepcritical_mcp.checking.report_order import by_gravity
+from deepcritical_mcp.checking.report_making import by_gravity
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
@@ -188,14 +188,14 @@ async def test_everything_is_counted():
     assert (counts["claims"], counts["claims_with_numbers_missing"]) == (4, 1)
 
 
-async def test_sure_records_become_evidence_and_nothing_else_does():
+async def test_sure_records_are_kept_beside_the_evidence_and_nothing_else_is():
     listed = [reference("1"), "Nobody N. On metals that nobody has ever looked at. J Made-up Res. 1999;1(1):1-2."]
     async with bench() as ours:
         ours.ncbi.hits = {}
-        await ours.check(draft("Zinc helps [1]. So does tin [2].", *listed))
-        assert await ours.session.ids() == ["pubmed:1"]
-        (evidence,) = await ours.session.page(0, 10)
-    assert (evidence.kind, evidence.notes) == ("abstract", ())
+        report = await ours.check(draft("Zinc helps [1]. So does tin [2].", *listed))
+        assert report.cited == (1,)
+        assert await ours.session.ids() == []
+        assert [*await ours.session.documents("cited-paper:")] == ["cited-paper:pubmed:1"]
 
 
 async def test_what_there_was_no_time_for_comes_in_the_next_part():
@@ -314,8 +314,8 @@ async def test_a_full_session_still_gets_the_report():
     async with bench(settings=Settings(max_evidence=2), late=(4,)) as ours:
         first = await ours.check()
         second = await ours.check(offset=first.next_offset)
-        assert await ours.session.count() == 2
-    assert any("could be kept as evidence: The session is full" in one for one in second.errors)
+        assert await ours.session.count() == 0
+    assert second.errors == ()
     assert (second.counts["verified"], second.counts["quotations_verbatim"]) == (4, 1)
 
 
@@ -382,14 +382,13 @@ async def test_progress_goes_from_the_start_to_the_end():
     assert (told[0], told[-1]) == (0.0, 0.95)
 
 
-async def test_books_and_sites_are_named():
+async def test_books_and_sites_are_not_checked():
     book = "Harper L. Metals in medicine. 3rd ed. Springfield: Made-up Press; 2011."
     async with bench() as ours:
         report = await ours.check(draft("Zinc helps [1,2].", reference("1"), book))
     assert [one.verdict for one in report.references if isinstance(one, CheckedReference) and one.index == 2] == [
         "unchecked"
     ]
-    assert report.unchecked == (book,)
 
 
 def test_a_problem_of_status_that_the_draft_knows_does_not_come_first():
@@ -504,7 +503,6 @@ async def test_a_report_that_cannot_be_kept_is_given_all_the_same(tmp_path: Path
         assert await ours.checker.kept_report(ours.session) is None
     assert (report.counts["verified"], report.next_offset) == (4, -1)
     assert any("The report could not be kept" in one and "disk is full" in one for one in report.errors)
-    assert any("records could not be kept as evidence" in one for one in report.errors)
 
 
 async def test_a_service_that_is_switched_off_is_named_and_is_no_error():

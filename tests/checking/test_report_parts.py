@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from deepcritical_mcp.checking.report_parts import report_from, report_part
+from deepcritical_mcp.checking.report_parts import brief, report_from
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.models import (
     CheckedClaim,
@@ -53,11 +53,17 @@ def test_parts_fit_and_have_each_finding_once(limit: int) -> None:
     assert all(part.counts == whole.counts for part in shown)
 
 
-def test_two_hundred_sound_references_take_two_answers() -> None:
-    assert len(parts(draft(200, 0), 32_000)) == 2
+def test_two_hundred_sound_references_take_one_answer_and_one_line() -> None:
+    (part,) = parts(brief(draft(200, 0)), 32_000)
+    assert "\nVerified: 3–202.\n" in report_text(part)
+    assert part.model_dump(mode="json")["references"][-1] == {
+        "index": 202,
+        "verdict": "verified",
+        "record": {"id": "pubmed:202"},
+    }
 
 
-def test_fields_that_programs_read_are_always_there() -> None:
+def test_fields_that_are_empty_are_left_out() -> None:
     bare = report(
         [
             CheckedReference(index=1, written=WRITTEN, verdict="not_found"),
@@ -66,10 +72,9 @@ def test_fields_that_programs_read_are_always_there() -> None:
         ]
     ).model_dump(mode="json")
     (reference,), (quotation,), (sentence,) = bare["references"], bare["quotations"], bare["claims"]
-    assert reference == {"index": 1, "written": WRITTEN, "verdict": "not_found", "problems": [], "candidates": []}
-    assert quotation == {"index": 1, "quote": "Zinc heals.", "verdict": "not_found", "where": "", "difference": ""}
-    assert (sentence["references"], sentence["passage"], sentence["numbers_missing"]) == ([1], "", [])
-    assert sentence["relevance"] == 0.0
+    assert reference == {"index": 1, "written": WRITTEN, "verdict": "not_found"}
+    assert quotation == {"index": 1, "quote": "Zinc heals.", "verdict": "not_found"}
+    assert sentence == {"sentence": "Zinc heals.", "references": [1]}
 
 
 def test_a_report_that_fits_is_whole() -> None:
@@ -95,19 +100,12 @@ def test_a_call_for_what_was_not_checked_yet_is_for_what_is_not_shown_instead() 
 def test_a_single_finding_that_is_too_long_is_shortened(limit: int) -> None:
     huge = differing(corrected=WRITTEN * 1_000).model_copy(update={"written": WRITTEN * 1_000})
     noisy = report([huge, verified(2)]).model_copy(
-        update={"warnings": tuple(WRITTEN * 9 for _ in range(90)), "unchecked": tuple(WRITTEN for _ in range(900))}
+        update={
+            "warnings": tuple(WRITTEN * 9 for _ in range(90)),
+            "unread": tuple(f"not one work: {WRITTEN}" for _ in range(900)),
+        }
     )
     first, second = parts(noisy, limit)
     assert longest(first) <= limit
     assert (len(first.references), len(second.references)) == (1, 1)
     assert any("Shortened here" in one for one in first.warnings)
-
-
-def test_what_is_written_to_a_file_says_nothing_of_calls() -> None:
-    whole = draft(100, 40).model_copy(update={"report_uri": "report://x", "next_step": "Go on."})
-    start, texts = 0, list[str]()
-    while start < len(findings_of(whole)):
-        text, count = report_part(whole, start, 8_000)
-        start, texts = start + count, [*texts, text]
-    assert sum(text.count("> Zinc heals wound ") for text in texts) == 40
-    assert not any("offset=" in text or "report://" in text or "Next:" in text for text in texts)

@@ -7,6 +7,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
+from deepcritical_mcp.checking.report_parts import brief
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.models import CheckedQuotation, CheckedReference, Finding, ReferenceProblem
 from tests.checking.reports import ALTERED, CORRECTED, claim, differing, record, report, retracted, verified
@@ -35,36 +36,55 @@ def test_the_first_line_sums_up() -> None:
 def test_what_is_grave_is_told_in_full_and_what_is_sound_on_one_line() -> None:
     shown = report_text(report([retracted(1), differing(2), ALTERED, verified(3), verified(4)]))
     headings = re.findall("^## (.+)", shown, re.MULTILINE)
-    assert headings == [
-        "Retracted",
-        "Differs from the record",
-        "Altered quotations",
-        "Verified: agrees with the record",
-    ]
-    assert "- Retraction: J Zinc. 2021 Jan;8(1):3; PMID 99" in shown
-    assert "### [doe2018] (reference 2)" in shown
-    assert "- year: written “2018”, the record has “2020”" in shown
-    assert "- pages: not written, the record has “11-9” (minor)" in shown
+    assert headings == ["Retracted", "Differs from the record", "Altered quotations", "Verified"]
+    assert "  - status: retracted. Retraction: J Zinc. 2021 Jan;8(1):3 PMID 99\n" in shown
+    assert "- [doe2018] (reference 2) pubmed:2: " in shown
     assert (
-        "Corrected, to paste:\n> ```\n> Doe J, Roe R. Zinc in wound repair: a trial. J Zinc. 2020;7(2):11-9." in shown
+        "  - year: written “2018”, the record has “2020”\n  - pages: not written, the record has “11-9” (minor)"
+        in shown
     )
-    assert "number: 12 became 10" in shown
+    assert (
+        "  - Corrected, to paste:\n    > ```\n    > Doe J, Roe R. Zinc in wound repair: a trial. J Zinc. 2020" in shown
+    )
+    assert "- quotation 1 of reference 2: “zinc closed wounds in 10 days” (number: 12 became 10)\n" in shown
     (line,) = re.findall(r"^- \[3\].*", shown, re.MULTILINE)
     assert line == f"- [3] pubmed:3: {record(3).reference}"
 
 
+def test_sixty_references_in_order_take_ten_lines() -> None:
+    answer = brief(report([verified(n) for n in range(1, 61)], references=60, checked=60, verified=60))
+    shown = report_text(answer)
+    assert len(shown.splitlines()) <= 10
+    assert "\nVerified: 1–60.\n" in shown
+    assert len(answer.model_dump_json()) < 60 * 70 + 500
+
+
+def test_a_year_is_the_first_thing_said_about_a_reference() -> None:
+    pages, year = (ReferenceProblem(field=name, written="1", true="2", minor=True) for name in ("pages", "year"))
+    shown = report_text(report([differing().model_copy(update={"problems": (pages, year)})]))
+    assert shown.index("- year:") < shown.index("- pages:")
+
+
+def test_entries_that_were_not_read_are_named_and_counted() -> None:
+    counts = {"entries": 5, "unread": 1, "references": 4, "checked": 4, "verified": 4}
+    odd = "a short note: Ibid., p. 12."
+    shown = report_text(report([], **counts).model_copy(update={"unread": (odd,)}))
+    assert shown.startswith("# 5 entries, 1 not read; 4 references: 4 verified\n")
+    assert "\n## Not read as references, and not checked\n- a short note: Ibid., p. 12.\n" in shown
+
+
 def test_passages_are_shown_for_the_reader_to_judge() -> None:
     shown = report_text(report([claim("Zinc heals by 45% [2]."), claim("Zinc heals by 45% [2].", 3, anchor="s2p1")]))
-    assert shown.count("> Zinc heals by 45% [2].") == 1
-    assert "Reference 2 (pubmed:2, abstract), relevance 0.612; numbers missing: 45%:" in shown
-    assert "Reference 3 (pubmed:3 s2p1), relevance 0.612" in shown
-    assert "read the passage and judge" in shown
+    assert shown.count("- “Zinc heals by 45% [2].”") == 1
+    assert "  - [2] pubmed:2, abstract, numbers missing in all that was read: 45%: “Zinc closed wounds in 12" in shown
+    assert "  - [3] pubmed:3 s2p1, numbers missing" in shown
+    assert "read and judge" in shown
 
 
 def test_what_has_no_abstract_is_said_so() -> None:
     unread = claim("Zinc heals by 45% [2].").model_copy(update={"passage": "", "numbers_missing": ()})
     shown = report_text(report([unread]))
-    assert "Reference 2 (pubmed:2): its record has no abstract, and nothing else of it could be read." in shown
+    assert "  - [2] pubmed:2: no abstract, and nothing else of it could be read\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,7 +15,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.server import DeepCriticalServer
+from deepcritical_mcp.sources import PUBMED
 from tests.fakes import fake_server
 from tests.sources.ncbi import article, ncbi, pubmed
 
@@ -64,15 +69,18 @@ async def test_a_draft_is_checked_and_both_forms_say_the_same() -> None:
     report, shown = structured(result), text_of(result)
     assert report["counts"]["references"] == 2
     for one in report["references"]:
-        assert f"[{one['label']}]" in shown
-        assert one["record"]["id"] in shown
+        assert (
+            "Verified: 1." in shown
+            if one["verdict"] == "verified" and one["index"] == 1
+            else "[2] pubmed:31000012" in shown
+        )
     assert "\n## Retracted\n" in shown
     assert {"45"} <= {number.split()[0] for one in report["claims"] for number in one.get("numbers_missing", ())}
     assert report["report_uri"] in shown
     assert report["next_offset"] == -1
 
 
-async def test_the_report_is_a_resource_of_the_session_and_its_records_are_evidence() -> None:
+async def test_the_report_is_a_resource_of_the_session_and_its_records_are_no_evidence() -> None:
     async with checking() as client:
         report = structured(await checked(client))
         content = (await client.read_resource(report["report_uri"])).contents[0]
@@ -82,7 +90,75 @@ async def test_the_report_is_a_resource_of_the_session_and_its_records_are_evide
     assert content.mime_type == "text/markdown"
     assert content.text.startswith("# 2 references: ")
     assert "2 references" in listed[report["report_uri"]]
-    assert {one["id"] for one in held["items"]} == {"pubmed:31000011", "pubmed:31000012"}
+    assert held["items"] == []
+
+
+@asynccontextmanager
+async def process(url: str, cache: Path, folder: Path | None) -> AsyncGenerator[Client]:
+    """A client of a server with a lifetime of its own, whose sessions are kept in `folder`, or in memory."""
+    addresses = {"ncbi_base_url": url, "idconv_base_url": f"{url}/idconv"}
+    settings = Settings(cache_dir=cache, data_dir=folder, max_result_chars=2_000, **addresses)
+    app = AppContext(settings, build=partial(build_services, sources=(PUBMED,), full_texts=(), lookups=()))
+    async with Client(DeepCriticalServer(app)) as client:
+        yield client
+    await app.aclose()
+
+
+async def review(client: Client, session_id: str) -> list[str]:
+    """All that is shown of the evidence of a session, and of how it was found."""
+    formats = ("markdown", "bibtex", "ris", "csl-json", "jsonl", "table", "bibliography")
+    calls: list[tuple[str, dict[str, str]]] = [
+        ("list_evidence", {}),
+        ("list_sessions", {}),
+        ("semantic_search", {"query": "copper in the healing of burns"}),
+        *(("export_evidence", {"format": format}) for format in formats),
+    ]
+    shown: list[str] = []
+    for tool, arguments in calls:
+        session = {} if tool == "list_sessions" else {"session_id": session_id}
+        result = await client.call_tool(tool, {**arguments, **session})
+        shown += [text_of(result), str(structured(result))]
+    shown.append(str((await client.read_resource(f"evidence://{session_id}")).contents[0]))
+    log, offset = "", 0
+    while offset >= 0:
+        asked = {"format": "search-log", "session_id": session_id, "offset": offset}
+        part = structured(await client.call_tool("export_evidence", asked))
+        log, offset = log + part["text"], part["next_offset"]
+    return [*shown, *sorted({*log.partition("## For the methods section")[2].splitlines()})]
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["folder", "memory"])
+async def test_a_check_changes_no_review_until_its_papers_are_taken_over(tmp_path: Path, is_kept: bool) -> None:
+    numbers = {f"3100002{n}": article(f"3100002{n}", f"Metal number {n} of the soil.") for n in range(5)}
+    listed = [f"{n}. Metal number {n - 3} of the soil. PMID: {id}.\n" for n, id in enumerate(numbers, 3)]
+    body = " ".join(f"Metal {n} was found in {n} of 90 northern meadows [{n}]." for n in range(3, 8))
+    draft = DRAFT.replace("Copper did too", f"{body} Copper did too") + "".join(listed)
+    folder = tmp_path / "sessions" if is_kept else None
+    async with ncbi(RECORDS | numbers) as played:
+        played.hits["zinc"] = ["31000011"]
+        async with process(played.url, tmp_path, folder) as client:
+            found = structured(await client.call_tool("pubmed_search", {"query": "zinc"}))
+            id = found["session_id"]
+            before = await review(client, id)
+            first = await checked(client, draft, session_id=id)
+            assert await review(client, id) == before
+            assert text_of(first).count("not as evidence") == 1
+            offset = structured(first)["next_offset"]
+            assert offset > 0
+            rest = await checked(client, draft, session_id=id, offset=offset)
+        if is_kept:
+            played.server.asked.clear()
+            async with process(played.url, tmp_path, folder) as client:
+                again = await checked(client, draft, session_id=id, offset=offset)
+                assert structured(again) == structured(rest)
+                assert played.utilities == []
+                assert await review(client, id) == before
+                items = [{"pmid": "31000012"}, {"pmid": "31000020"}]
+                await client.call_tool("add_evidence", {"items": items, "session_id": id})
+                held = structured(await client.call_tool("list_evidence", {"session_id": id}))
+                last = structured(await checked(client, draft, session_id=id))
+            assert [one["id"] for one in held["items"]] == ["pubmed:31000011", "pubmed:31000012", "pubmed:31000020"]
+            assert "references 4–7." in last["next_step"]
 
 
 async def test_references_of_a_service_that_is_switched_off_are_not_accused() -> None:
@@ -102,23 +178,6 @@ async def test_without_a_check_there_is_no_report() -> None:
             await client.read_resource(f"report://{added['session_id']}")
         exported = structured(await client.call_tool("export_evidence", {"format": "markdown"}))
     assert "references" not in exported["text"]
-
-
-@pytest.mark.parametrize("limit", [2_000, 4_000, 32_000])
-async def test_the_export_ends_with_the_report(limit: int) -> None:
-    texts, offset = list[str](), 0
-    async with checking(max_result_chars=limit) as client:
-        await checked(client)
-        while offset >= 0:
-            part = structured(await client.call_tool("export_evidence", {"format": "markdown", "offset": offset}))
-            assert part["next_offset"] == -1 or part["next_offset"] > offset
-            texts, offset = [*texts, part["text"]], part["next_offset"]
-        bibtex = structured(await client.call_tool("export_evidence", {"format": "bibtex"}))
-        some = structured(await client.call_tool("export_evidence", {"format": "markdown", "ids": ["pubmed:31000011"]}))
-    whole = "\n".join(texts)
-    assert whole.index("## 2. ") < whole.index("# 2 references: ")
-    assert whole.count("## Retracted\n") == 1
-    assert "references: " not in bibtex["text"] + some["text"]
 
 
 @pytest.mark.parametrize(

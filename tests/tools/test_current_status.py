@@ -209,8 +209,8 @@ async def test_an_export_that_could_not_ask_names_the_records_and_the_day_on_whi
 async def test_a_check_knows_of_a_retraction_of_the_same_minute_and_says_when_it_asked(tmp_path: Path):
     async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
         _, before = await ours.call("check_citations", text=DRAFT)
-        assert (before["counts"]["verified"], before["counts"]["retracted"]) == (1, 0)
-        assert before["references"][0]["record"]["status_checked"] == TODAY
+        assert (before["counts"]["verified"], "retracted" in before["counts"]) == (1, False)
+        assert before["records"] == f"status last asked {TODAY}"
         ours.ncbi.records["7"] = RETRACTED_NOW
         text, after = await ours.call("check_citations", text=DRAFT)
         assert after["references"][0]["record"]["status"] == "retracted"
@@ -226,7 +226,7 @@ async def test_a_check_that_could_not_ask_says_when_the_status_was_last_asked(tm
         assert any(f"PMID 7 (status last asked {TODAY}) could not be asked again" in one for one in report["errors"])
         await ours.age()
         text, report = await ours.call("check_citations", text=DRAFT)
-        assert report["references"][0]["record"]["status_checked"] == "2020-01-01"
+        assert report["records"] == "status last asked 2020-01-01"
         assert "Records: status last asked 2020-01-01." in text
 
 
@@ -234,9 +234,9 @@ async def test_a_report_that_is_shown_again_has_the_status_that_its_records_have
     async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
         await ours.call("check_citations", text=DRAFT)
         ours.ncbi.records["7"] = RETRACTED_NOW
-        _, exported = await ours.call("export_evidence", format="markdown")
-        assert "1 reference: 1 verified; 1 retracted" in exported["text"]
+        await ours.call("export_evidence", format="markdown")
         shown = await ours.client.read_resource(f"report://{ours.session_id}")
+        assert "1 reference: 1 verified; 1 retracted" in str(shown.contents[0])
         assert "**RETRACTED**" in str(shown.contents[0])
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import anyio
 from anyio.to_thread import run_sync
 
+from deepcritical_mcp.checking.cited_papers import CitedPapers, without_notes
 from deepcritical_mcp.checking.cited_texts import (
     CitedRecords,
     CitingTexts,
@@ -18,14 +19,13 @@ from deepcritical_mcp.checking.cited_texts import (
 )
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, keep_check, kept_check
-from deepcritical_mcp.checking.record_keeping import keep_records, other_publications, records_of, without_notes
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
 from deepcritical_mcp.checking.report_making import checked_references, with_part
 from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import CheckedReference, Finding, Publication
+from deepcritical_mcp.models import CheckedReference, Finding, Publication, ReferenceVerdict
 from deepcritical_mcp.progress import Progress, phase
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.sources import off_for
@@ -46,7 +46,7 @@ class Checkers:
 
 
 class CheckPart:
-    """The part of a check after what `kept` has."""
+    """The part of a check after what `kept` has; `read` is whether open full texts are read."""
 
     def __init__(
         self,
@@ -54,43 +54,36 @@ class CheckPart:
         draft: Draft,
         kept: KeptCheck,
         session: EvidenceStore,
+        papers: CitedPapers,
         *,
         read: bool,
         progress: Progress,
     ) -> None:
-        self._checkers = checkers
-        self._draft = draft
-        self._kept = kept
-        self._session = session
-        self._read = read
-        self._progress = progress
+        self._checkers, self._draft, self._kept = checkers, draft, kept
+        self._session, self._papers, self._read, self._progress = session, papers, read, progress
         self._cited: dict[int, Publication] = {}  # by the indexes of their references
         self._tried = set(kept.tried)
-        self._errors = list(kept.report.errors)
-        self._remarks = list(kept.remarks)
+        self._errors, self._remarks = list(kept.report.errors), list(kept.remarks)
         self._references_done: KeptCheck | None = None
 
     async def check(self) -> KeptCheck:
         """The whole check so far, kept in the session."""
         earlier = self._kept.report.references
-        self._cited |= await records_of(earlier, self._session, self._checkers.full_texts)
+        named = {one.index: one.record.id for one in earlier if one.record}
+        held = await self._papers.publications(list(named.values()))
+        self._cited |= {index: held[id] for index, id in named.items() if id in held}
         references = await self._references()
         self._references_done = self._with(references, frozenset())
-        texts = self._kept.texts_left(self._draft)
-        done = {one.index for one in (*earlier, *references)}
-        if open_ones := {one.index for one in self._draft.references} - done:
+        texts = self._kept.texts(self._draft, checked=False)
+        checked: dict[int, ReferenceVerdict] = {one.index: one.verdict for one in (*earlier, *references)}
+        if open_ones := {one.index for one in self._draft.references} - checked.keys():
             texts = CitingTexts([], texts.without(open_ones).sentences)  # quotations may stand in any of the papers
         if self._read:
             texts = await self._with_full_texts(texts)
-        progress = phase(self._progress, 0.8, 0.95)
-        cited = CitedRecords(
-            {index: without_notes(one) for index, one in self._cited.items()},
-            {one.index: one.verdict for one in (*earlier, *references)},
-            await other_publications(self._session),
-        )
-        checked = await check_texts(texts, cited, self._checkers.embedder, progress)
-        findings = [*references, *checked.quotations, *checked.claims]
-        return await self._keep(self._with(findings, checked.sentences))
+        records = {index: without_notes(one) for index, one in self._cited.items()}
+        cited = CitedRecords(records, checked, await self._papers.others())
+        found = await check_texts(texts, cited, self._checkers.embedder, phase(self._progress, 0.8, 0.95))
+        return await self._keep(self._with([*references, *found.quotations, *found.claims], found.sentences))
 
     async def without_texts(self) -> KeptCheck | None:
         """The check with this part's references only, kept in the session, where there was no time for the quotations
@@ -107,13 +100,12 @@ class CheckPart:
         )
 
     async def _references(self) -> list[CheckedReference]:
-        """The references that there was time for, their records kept as evidence."""
+        """The references that there was time for, their records kept as what the draft cites."""
         outcomes = await self._outcomes()
-        found = [one.publication for one in outcomes if one.publication]
+        found = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
         await self._progress(0.5, "keeping the records")
-        records = await keep_records(found, self._session)
-        self._errors += filter(None, [records.error])
-        as_kept = records.publications
+        kept = await self._papers.add_evidence(found)
+        as_kept = {one.id: each.publication for one, each in zip(found, kept, strict=True)}
         self._cited |= {one.reference.index: as_kept[one.publication.id] for one in outcomes if one.publication}
         return await run_sync(checked_references, outcomes, as_kept, abandon_on_cancel=True)
 
@@ -124,7 +116,7 @@ class CheckPart:
         follows = TO_CHECK_TEXTS if self._draft.sentences or self._draft.quotations else TO_KEEP_RESULTS
         progress = phase(self._progress, 0.02, 0.5)
         with anyio.move_on_after(seconds_before(follows)):
-            found = await self._checkers.references.check(left, self._session, progress=progress)
+            found = await self._checkers.references.check(left, self._papers, progress=progress)
             self._errors += found.errors
             self._remarks += found.warnings
             return [one for one in found.outcomes if not one.pending]
@@ -133,10 +125,10 @@ class CheckPart:
     async def _with_full_texts(self, texts: CitingTexts) -> CitingTexts:
         """The texts for which every open full text was read or looked for."""
         progress = phase(self._progress, 0.52, 0.8)
-        read = await read_full_texts(self._checkers.full_texts, self._unread(texts), self._session, progress)
+        read = await read_full_texts(self._checkers.full_texts, self._unread(texts), self._papers, progress)
         self._tried |= read.tried
         self._errors += read.errors
-        held = await self._session.publications([one.id for one in self._cited.values()])
+        held = await self._papers.publications([one.id for one in self._cited.values()])
         self._cited = {index: held.get(one.id, one) for index, one in self._cited.items()}
         later = {one.id for one in self._unread(texts)}
         return texts.without({index for index, one in self._cited.items() if one.id in later})
@@ -149,18 +141,18 @@ class CheckPart:
     async def _keep(self, check: KeptCheck) -> KeptCheck:
         """The check with what must be known about it, kept in the session."""
         await self._progress(0.95, "keeping the report in the session")
-        cited = check.texts_checked(self._draft).cited
-        compared = [one for index, one in self._cited.items() if index in cited]
+        cited = check.texts(self._draft, checked=True).cited
         warnings = [
             *self._draft.remarks,
-            *_duplicates(check.report.references),
+            _duplicates(check.report.references),
             _switched_off(self._checkers.full_texts.off),
             *check.remarks,
             _left(check, self._draft),
-            abstracts_warning(compared, read=self._read),
+            abstracts_warning([one for index, one in self._cited.items() if index in cited], read=self._read),
         ]
         check = _with_remarks(check, warnings, self._errors)
         try:
+            await self._papers.keep()
             latest = await kept_check(self._session) if self._kept.report.order else None
             if latest and latest.key == check.key and len(latest.report.order) > len(self._kept.report.order):
                 return latest  # another call has gone on meanwhile: what it reported stays where it is
@@ -176,30 +168,28 @@ def _with_remarks(check: KeptCheck, warnings: Sequence[str], errors: Sequence[st
     return check.model_copy(update={"report": check.report.model_copy(update=told)})
 
 
-def _duplicates(references: Sequence[CheckedReference]) -> Iterator[str]:
-    """Which references are the same paper."""
+def _duplicates(references: Sequence[CheckedReference]) -> str:
+    """Which references are the same paper; "" if none are."""
     same: dict[str, list[str]] = {}
     for one in sorted(references, key=lambda one: one.index):
         if one.record and one.verdict in ("verified", "minor"):
             same.setdefault(one.record.id, []).append(f"[{one.label}]" if one.label else str(one.index))
     several = [f"{' and '.join(names)} ({id})" for id, names in same.items() if len(names) > 1]
-    if several:
-        more = f", and {len(several) - MAX_DUPLICATES} more" if len(several) > MAX_DUPLICATES else ""
-        yield f"The same paper is listed more than once: references {', '.join(several[:MAX_DUPLICATES])}{more}."
+    more = f", and {len(several) - MAX_DUPLICATES} more" if len(several) > MAX_DUPLICATES else ""
+    named = f"{', '.join(several[:MAX_DUPLICATES])}{more}"
+    return f"The same paper is listed more than once: references {named}." if several else ""
 
 
 def _switched_off(off: Collection[str]) -> str:
     """Which services that know references are not asked here; "" if all are."""
     names = off_for({"pmid", "doi", "reference"}, off)
-    if not names:
-        return ""
     are_off = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} switched off here (DEEPCRITICAL_OFF)"
-    return f"{are_off} and not asked: checking again changes nothing about that."
+    return f"{are_off} and not asked: checking again changes nothing about that." if names else ""
 
 
 def _left(check: KeptCheck, draft: Draft) -> str:
     """What there was no time for; "" if nothing is left."""
-    texts = check.texts_left(draft)
+    texts = check.texts(draft, checked=False)
     counts = {
         "reference": len(check.references_left(draft)),
         "quotation": len(texts.quotations),

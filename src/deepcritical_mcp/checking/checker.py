@@ -1,4 +1,4 @@
-"""The check of a draft: its parts checked together, the records kept as evidence, the report kept in the session."""
+"""The check of a draft: its parts checked together, the report kept in the session with the papers that it cites."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.checking.check_part import Checkers, CheckPart
-from deepcritical_mcp.checking.current_report import with_current_status
+from deepcritical_mcp.checking.cited_papers import CitedPapers
 from deepcritical_mcp.checking.draft import read_draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker
+from deepcritical_mcp.checking.report_making import with_current_status
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import CitationReport, findings_of, with_findings
+from deepcritical_mcp.models import CHECK_TOOL, CitationReport, findings_of, with_findings
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.witness import OutageRemark
-from deepcritical_mcp.text import counted
+from deepcritical_mcp.text import clean_line, clipped, counted
 
 NO_REFERENCES = (
     "No references were found in this text. Pass the whole draft with its list of references (Markdown or plain text), "
@@ -75,19 +76,19 @@ class CitationChecker:
             DeadlineExceededError: not even a part could be checked in time.
         """
         await progress(0.0, "reading the draft")
-        problem = ""
-        draft = await run_sync(read_draft, _text_of(text), abandon_on_cancel=True)
+        draft, problem = await run_sync(read_draft, _text_of(text), abandon_on_cancel=True), ""
         if not draft.references:
-            raise InvalidInputError(NO_REFERENCES + (BY_KEYS if _KEY.search(text) else ""))
-        key = key_of(text, read=read)
+            unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
+            raise InvalidInputError(" ".join([NO_REFERENCES + (BY_KEYS if _KEY.search(text) else ""), *unread]))
+        key, papers = key_of(text, read=read), await CitedPapers.of(session)
         kept = await kept_check(session) if offset else None
         goes_on = kept is not None and kept.key == key
         if kept is None or not goes_on:
             kept = KeptCheck(key=key, report=CitationReport(session_id=session.session_id))
         if offset < len(findings_of(kept.report)):
-            kept = kept.model_copy(update={"report": await self._current(kept.report, offset, session)})
+            kept = kept.model_copy(update={"report": await self._current(kept.report, offset, papers)})
         elif not kept.is_complete(draft):
-            part = CheckPart(self._checkers, draft, kept, session, read=read, progress=progress)
+            part = CheckPart(self._checkers, draft, kept, session, papers, read=read, progress=progress)
             before = kept
             kept, problem = await self._checked(part, kept, session)
             has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
@@ -99,18 +100,22 @@ class CitationChecker:
                 f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}. Pass 0 to "
                 "check the draft anew."
             )
-        report = with_findings(kept.report, findings[offset:])
+        report, told = with_findings(kept.report, findings[offset:]), ""
         if offset and not goes_on:
             told = f"{ANOTHER_TEXT} offset=0 shows the {counted(offset, 'finding')} before these, the gravest ones."
-            report = report.model_copy(update={"warnings": (told, *report.warnings)})
-        if problem:
-            report = report.model_copy(update={"warnings": (*report.warnings, problem)})
-        return report.model_copy(update={"next_offset": -1 if is_complete else max(offset, len(findings))})
+        beside = await papers.beside(_ids(report))
+        changes = {
+            "warnings": tuple(filter(None, (told, *report.warnings, problem))),
+            "cited": tuple(one.index for one in report.references if one.record and one.record.id in beside),
+            "unread": report.unread if not offset else (),
+            "next_offset": -1 if is_complete else max(offset, len(findings)),
+        }
+        return report.model_copy(update=changes)
 
     async def _checked(self, part: CheckPart, before: KeptCheck, session: EvidenceStore) -> tuple[KeptCheck, str]:
-        """The check with one part more, which is in the log of searches as a look-up; and why it is not."""
-        held, done = {*await session.ids()}, {one.index for one in before.report.references}
-        async with recorded(lookup_entry("check_citations", [REFERENCES]), session) as recording:
+        """The check with one part more, which is in the log of searches as a check; and why it is not."""
+        done = {one.index for one in before.report.references}
+        async with recorded(lookup_entry(CHECK_TOOL, [REFERENCES]), session) as recording:
             found: KeptCheck | None = None
             with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)) as scope:
                 found = await part.check()
@@ -118,31 +123,30 @@ class CitationChecker:
                 found = await part.without_texts()
             if found is None:
                 raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
-            kept = found
-            checked = [one for one in kept.report.references if one.index not in done]
-            ids = list(dict.fromkeys(one.record.id for one in checked if one.record))
-            recording.checked([one.verdict for one in checked], ids, new=len({*ids} - held), errors=kept.report.errors)
-        return kept, recording.problem
+            checked = [one for one in found.report.references if one.index not in done]
+            records = len({one.record.id for one in checked if one.record})
+            recording.checked([one.verdict for one in checked], records, errors=found.report.errors)
+        return found, recording.problem
 
-    async def _current(self, report: CitationReport, offset: int, session: EvidenceStore) -> CitationReport:
+    async def _current(self, report: CitationReport, offset: int, papers: CitedPapers) -> CitationReport:
         """A kept report, the status of its records from `offset` on asked again, unless that was for a part before."""
         shown = with_findings(report, findings_of(report)[offset:])
-        remarks = await self._checkers.references.ask_again(_ids(shown), session)
-        current = await _as_held(report, session)
+        remarks = await self._checkers.references.ask_again(_ids(shown), papers)
+        await papers.keep()
+        current = await _as_held(report, papers)
         outages = [one for one in remarks if isinstance(one, OutageRemark)]
         told = [one for one in remarks if not isinstance(one, OutageRemark)]
-        return current.model_copy(
-            update={
-                "errors": tuple(dict.fromkeys((*current.errors, *outages))),
-                "warnings": tuple(dict.fromkeys((*current.warnings, *told))),
-            }
-        )
+        changes = {
+            "errors": tuple(dict.fromkeys((*current.errors, *outages))),
+            "warnings": tuple(dict.fromkeys((*current.warnings, *told))),
+        }
+        return current.model_copy(update=changes)
 
     async def kept_report(self, session: EvidenceStore) -> CitationReport | None:
-        """The whole report of the last check in a session, as far as it went, with the status that its records have in
-        the session; None if there was none."""
+        """The whole report of the last check in a session, as far as it went, with the status that its records have
+        now; None if there was none."""
         kept = await kept_check(session)
-        return await _as_held(kept.report, session) if kept else None
+        return await _as_held(kept.report, await CitedPapers.of(session)) if kept else None
 
 
 def _ids(report: CitationReport) -> list[str]:
@@ -150,8 +154,8 @@ def _ids(report: CitationReport) -> list[str]:
     return list(dict.fromkeys(one.record.id for one in report.references if one.record))
 
 
-async def _as_held(report: CitationReport, session: EvidenceStore) -> CitationReport:
-    return with_current_status(report, await session.publications(_ids(report)))
+async def _as_held(report: CitationReport, papers: CitedPapers) -> CitationReport:
+    return with_current_status(report, await papers.publications(_ids(report)))
 
 
 def _text_of(text: str) -> str:

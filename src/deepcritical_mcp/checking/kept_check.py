@@ -43,25 +43,17 @@ class KeptCheck(Value):
         done = {one.index for one in self.report.references}
         return [one for one in draft.references if one.index not in done]
 
-    def texts_left(self, draft: Draft) -> CitingTexts:
-        """The quotations and sentences that were not checked yet."""
+    def texts(self, draft: Draft, *, checked: bool) -> CitingTexts:
+        """The quotations and sentences that were `checked`, or not yet."""
         done = {one.index for one in self.report.quotations}
         return CitingTexts(
-            [(number, one) for number, one in enumerate(draft.quotations, 1) if number not in done],
-            [one for one in draft.sentences if one.start not in self.sentences],
-        )
-
-    def texts_checked(self, draft: Draft) -> CitingTexts:
-        """The quotations and sentences that were checked."""
-        done = {one.index for one in self.report.quotations}
-        return CitingTexts(
-            [(number, one) for number, one in enumerate(draft.quotations, 1) if number in done],
-            [one for one in draft.sentences if one.start in self.sentences],
+            [(number, one) for number, one in enumerate(draft.quotations, 1) if (number in done) == checked],
+            [one for one in draft.sentences if (one.start in self.sentences) == checked],
         )
 
     def is_complete(self, draft: Draft) -> bool:
         """Whether everything was checked."""
-        left = self.texts_left(draft)
+        left = self.texts(draft, checked=False)
         return not (self.references_left(draft) or left.quotations or left.sentences)
 
 

@@ -1,19 +1,24 @@
-"""A report, from what was found."""
+"""A report, from what was found: its findings in order, the gravest first, and their counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import get_args
 
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.reference_checker import ReferenceOutcome
-from deepcritical_mcp.checking.report_order import by_gravity, counts_of
+from deepcritical_mcp.checking.status_problems import with_status_problem
 from deepcritical_mcp.models import (
+    CheckedClaim,
+    CheckedQuotation,
     CheckedRecord,
     CheckedReference,
     CitationReport,
     Finding,
     Publication,
+    QuotationVerdict,
+    ReferenceVerdict,
     findings_of,
     vancouver,
     with_findings,
@@ -22,13 +27,68 @@ from deepcritical_mcp.text import clean_line, clipped
 
 MAX_WRITTEN = 1_500
 """Characters of a reference in a report; a consortium's list of authors can be longer."""
-MAX_NAME = 160
-"""Characters by which the report names a work that nobody here can check."""
+STATUSES = ("retracted", "concern", "superseded")
+"""Those that put a reference first, whatever its verdict; the draft may know them, then they are minor problems."""
+RANKS = (
+    *("retracted", "concern", "wrong_id", "differs", "quotation_misattributed", "quotation_altered", "not_found"),
+    *("superseded", "published", "ambiguous", "minor", "quotation_not_found", "outage", "unchecked"),
+    *("verified", "quotation_verbatim", "claim_numbers_missing", "claim"),
+)
+"""What findings can be: what is wrong, what the author must look at, what was not checked, what is sound."""
+
+
+def rank_of(finding: Finding) -> str:
+    """Which of the `RANKS` a finding has."""
+    if isinstance(finding, CheckedClaim):
+        return "claim_numbers_missing" if finding.numbers_missing else "claim"
+    if isinstance(finding, CheckedQuotation):
+        return f"quotation_{finding.verdict}"
+    ranks: list[str] = [finding.verdict]
+    if any(one.field == "status" and not one.minor for one in finding.problems):
+        ranks.append(finding.status if finding.status in STATUSES else "published")
+    return min(ranks, key=RANKS.index)
+
+
+def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
+    """The gravest first; sentences by what they lack, then by the least relevance of the passages that they cite, which
+    stay together. Otherwise as they were."""
+    listed = list(findings)
+    keys = [(RANKS.index(rank_of(one)), one.relevance if isinstance(one, CheckedClaim) else 0.0) for one in listed]
+    least: dict[str, tuple[int, float, str]] = {}
+    for one, key in zip(listed, keys, strict=True):
+        if isinstance(one, CheckedClaim):
+            least[one.sentence] = min((*key, one.sentence), least.get(one.sentence, (*key, one.sentence)))
+    pairs = zip(listed, keys, strict=True)
+    ordered = sorted(
+        pairs, key=lambda pair: least[pair[0].sentence] if isinstance(pair[0], CheckedClaim) else (*pair[1], "")
+    )
+    return [one for one, _ in ordered]
+
+
+def counts_of(report: CitationReport) -> dict[str, int]:
+    """See `CitationReport.counts`."""
+    checked, quotations, claims = report.references, report.quotations, report.claims
+    told = report.counts
+    references, unread = told.get("references", 0), told.get("unread", 0)
+    known = {"entries": references + unread, "unread": unread, "references": references}
+    verdicts, quoted = [one.verdict for one in checked], [one.verdict for one in quotations]
+    notices = [{each.kind for each in one.record.status_notices} if one.record else () for one in checked]
+    return {
+        **known,
+        "checked": len(checked),
+        **{verdict: verdicts.count(verdict) for verdict in get_args(ReferenceVerdict)},
+        **{status: sum(one.status == status for one in checked) for status in STATUSES},
+        "published": sum("published" in kinds for kinds in notices),
+        "quotations": len(quotations),
+        **{f"quotations_{verdict}": quoted.count(verdict) for verdict in get_args(QuotationVerdict)},
+        "claims": len(claims),
+        "claims_with_numbers_missing": sum(bool(one.numbers_missing) for one in claims),
+    }
 
 
 def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, Publication]) -> list[CheckedReference]:
-    """What clients see of the outcomes; `kept` are the records as the session has them, by the ids that they were found
-    under. Takes about a millisecond a reference."""
+    """What clients see of the outcomes; `kept` are the records as they are kept, by the ids that they were found under.
+    Takes about a millisecond a reference."""
     return [_checked(one, kept) for one in outcomes]
 
 
@@ -49,24 +109,35 @@ def _checked(outcome: ReferenceOutcome, kept: Mapping[str, Publication]) -> Chec
 
 
 def _record(publication: Publication, id: str) -> CheckedRecord:
-    return CheckedRecord(
-        id=id,
-        reference=vancouver(publication),
-        pmid=publication.pmid,
-        doi=publication.doi,
-        status=publication.status,
-        status_notices=publication.status_notices,
-        status_checked=publication.status_checked,
-    )
+    same = ("pmid", "doi", "status", "status_notices", "status_checked")
+    return CheckedRecord(id=id, reference=vancouver(publication), **{name: getattr(publication, name) for name in same})
 
 
 def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding]) -> CitationReport:
     """The report with the findings of another part after those that it has."""
+    told = {"references": len(draft.references), "unread": len(draft.unread)}
+    unread = [f"{one.reason}: {clipped(clean_line(one.text), MAX_WRITTEN)}" for one in draft.unread]
     whole = with_findings(report, (*findings_of(report), *by_gravity(findings)))
-    unchecked = [one for one in whole.references if one.verdict == "unchecked"]
-    return whole.model_copy(
-        update={
-            "counts": counts_of(len(draft.references), findings_of(whole)),
-            "unchecked": tuple(clipped(one.written, MAX_NAME) for one in unchecked),
-        }
-    )
+    whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
+    return whole.model_copy(update={"counts": counts_of(whole)})
+
+
+def with_current_status(report: CitationReport, held: Mapping[str, Publication]) -> CitationReport:
+    """The report, its findings where they were, with the status that its records have now; `held` has these by id."""
+    references = tuple(_with_status(one, held) for one in report.references)
+    current = report.model_copy(update={"references": references})
+    return current.model_copy(update={"counts": counts_of(current)})
+
+
+def _with_status(one: CheckedReference, held: Mapping[str, Publication]) -> CheckedReference:
+    publication = one.record and held.get(one.record.id)
+    if one.record is None or publication is None:
+        return one
+    now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
+    is_changed = one.record.model_copy(update={**now, "status_checked": one.record.status_checked}) != one.record
+    fields: dict[str, object] = {"record": one.record.model_copy(update=now)}
+    if is_changed:
+        known = [each for each in one.problems if each.field != "status"]
+        fields["problems"] = problems = with_status_problem(known, publication, one.written)
+        fields["corrected"] = corrected(one.written, publication, problems) if one.corrected else ""
+    return one.model_copy(update=fields)

@@ -1,15 +1,14 @@
-"""Parts of a report that fit into an answer: its findings in order, the gravest whole, the sound ones short."""
+"""Parts of a report that fit into an answer: its findings in order, of sound ones only the record."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from pydantic import BaseModel
 
-from deepcritical_mcp.checking.report_text import report_text
+from deepcritical_mcp.checking.report_text import MAX_WRITTEN, asked, is_sound
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,
@@ -18,18 +17,16 @@ from deepcritical_mcp.models import (
     CitationReport,
     Finding,
     findings_of,
-    is_marked,
     with_findings,
 )
 from deepcritical_mcp.text import clipped, counted
 
-MAX_REMARKS, MAX_UNCHECKED = 10, 30
+MAX_REMARKS, MAX_UNREAD = 10, 30
 _WHOLE = frozenset({"id", "order", "session_id", "next_step", "report_uri"})
 """What is never shortened: what is called by it is not found by half of it."""
 MIN_ROOM = 20
 SHORTENED = "Shortened here: a finding that is too long for one answer."
-MAX_BRIEF = 80
-"""Characters of a sound reference as it is written, in a report that does not fit."""
+_ALWAYS_COUNTED = ("entries", "unread", "references", "checked")
 
 
 def report_from(report: CitationReport, start: int, count: int) -> CitationReport:
@@ -43,19 +40,6 @@ def report_from(report: CitationReport, start: int, count: int) -> CitationRepor
     following = part.offset + len(shown)
     step = _following(report, left, following)
     return part.model_copy(update={"next_offset": following, "next_step": step})
-
-
-def written_report(report: CitationReport) -> str:
-    """The report for a file, which says nothing of calls."""
-    return report_text(report.model_copy(update={"next_step": "", "report_uri": ""}))
-
-
-def report_part(report: CitationReport, start: int, limit: int) -> tuple[str, int]:
-    """As much of the written report from its finding `start` on as `limit` characters of JSON hold, at least one
-    finding, and the number of findings."""
-    rest = report_from(report, start, len(findings_of(report)))
-    shown = fitting(rest, limit, lambda one: len(json.dumps(written_report(one))))
-    return written_report(shown), len(findings_of(shown))
 
 
 def _following(report: CitationReport, left: Sequence[Finding], offset: int) -> str:
@@ -77,17 +61,17 @@ _NAMES: Mapping[type[Finding], str] = {
 def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport], int]) -> CitationReport:
     """`report`, cut until `length(report) <= limit`.
 
-    Sound references are named by their ids and remarks are cut; the findings that do not fit then are left for the next
-    part. A single one that does not fit is shortened.
+    Remarks are cut; the findings that do not fit then are left for the next part. A single one that does not fit is
+    shortened.
     """
     if length(report) <= limit:
         return report
-    brief = _brief(report, limit)
-    total = len(findings_of(brief))
-    count = _most(total, lambda count: length(report_from(brief, 0, count)) <= limit)
+    short = _with_few_remarks(report, limit)
+    total = len(findings_of(short))
+    count = _most(total, lambda count: length(report_from(short, 0, count)) <= limit)
     if count or not total:
-        return report_from(brief, 0, count)
-    first, room = report_from(brief, 0, 1), limit // 4
+        return report_from(short, 0, count)
+    first, room = report_from(short, 0, 1), limit // 4
     first = first.model_copy(update={"warnings": (SHORTENED, *first.warnings)})
     while length(short := _shortened(first, room)) > limit and room > MIN_ROOM:
         room //= 2
@@ -103,27 +87,31 @@ def _most(high: int, fits: Callable[[int], bool]) -> int:
     return low
 
 
-def _brief(report: CitationReport, limit: int) -> CitationReport:
-    """`report` with sound references by their ids, and with few and short remarks."""
-    names = report.unchecked[:MAX_UNCHECKED]
-    more = len(report.unchecked) - len(names)
-    unchecked = [clipped(one, limit // 200) for one in names] + ([f"and {more} more"] if more else [])
+def brief(report: CitationReport) -> CitationReport:
+    """The report for an answer: of sound references only the record, of those that were not checked the beginning, of
+    claims their own reference, and no counts of nothing. `report://` has all of it."""
+    counts = {name: count for name, count in report.counts.items() if count or name in _ALWAYS_COUNTED}
+    claims = [one.model_copy(update={"references": one.references[:1]}) for one in report.claims]
+    changed = {"references": tuple(map(_brief, report.references)), "claims": tuple(claims)}
+    return report.model_copy(update={**changed, "counts": counts, "records": asked(report)})
+
+
+def _brief(one: CheckedReference) -> CheckedReference:
+    if is_sound(one) and one.record:
+        record = CheckedRecord(id=one.record.id)
+        return CheckedReference(index=one.index, verdict=one.verdict, record=record)
+    is_checked = one.verdict not in ("unchecked", "outage")
+    return one if is_checked else one.model_copy(update={"written": clipped(one.written, MAX_WRITTEN)})
+
+
+def _with_few_remarks(report: CitationReport, limit: int) -> CitationReport:
     return report.model_copy(
         update={
-            "references": tuple(map(_brief_reference, report.references)),
-            "unchecked": tuple(unchecked),
+            "unread": report.unread[:MAX_UNREAD],
             "warnings": _few(report.warnings, limit),
             "errors": _few(report.errors, limit),
         }
     )
-
-
-def _brief_reference(one: CheckedReference) -> CheckedReference:
-    if one.verdict not in ("verified", "unchecked", "outage") or is_marked(one.status) or one.problems:
-        return one
-    kept = one.record and one.record.model_dump(include={"id", "status", "status_checked"})
-    record = CheckedRecord.model_validate(kept) if kept else None
-    return one.model_copy(update={"written": clipped(one.written, MAX_BRIEF), "record": record})
 
 
 def _few(remarks: Sequence[str], limit: int) -> tuple[str, ...]:

@@ -10,21 +10,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import Any
 
+from deepcritical_mcp.checking.report_making import rank_of
 from deepcritical_mcp.models import (
-    NOTICE_LABELS,
     CheckedClaim,
     CheckedQuotation,
     CheckedRecord,
     CheckedReference,
     CitationReport,
     Finding,
-    PublicationStatus,
-    QuotationVerdict,
     ReferenceProblem,
-    ReferenceVerdict,
-    StatusNotice,
     asked_on,
     findings_of,
     is_marked,
@@ -36,74 +31,31 @@ MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
 MAX_WORDS, FEW_WORDS = 60, 8
 """Words of titles that are compared, and of them those that are shown to differ."""
-_IN_SUMMARY: Mapping[ReferenceVerdict, str] = {
-    "verified": "verified",
-    "wrong_id": "with a wrong identifier",
-    "differs": "differing from the record",
-    "not_found": "not found",
-    "ambiguous": "ambiguous",
-    "minor": "with minor differences",
-    "outage": "not checked because a service was unavailable",
-    "unchecked": "of a kind that is not checked",
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "verified": ("verified", "Verified"),
+    "retracted": ("retracted", "Retracted"),
+    "concern": ("with an expression of concern", "Expression of concern"),
+    "wrong_id": ("with a wrong identifier", "Wrong identifier: it belongs to another record, or to none"),
+    "differs": ("differing from the record", "Differs from the record"),
+    "quotation_misattributed": ("in another source", "Quotations that stand in another source"),
+    "quotation_altered": ("altered", "Altered quotations"),
+    "not_found": (
+        "not found",
+        "Not found by any service that was asked; it may exist all the same, ask whoever cites it for a copy",
+    ),
+    "superseded": ("superseded", "Superseded by a newer version"),
+    "published": ("preprints published meanwhile", "Preprints published meanwhile"),
+    "ambiguous": ("ambiguous", "Ambiguous: more than one record fits, or none surely"),
+    "minor": ("with minor differences", "Minor differences"),
+    "quotation_not_found": ("not found", "Quotations not found in what could be read"),
+    "outage": ("not checked because a service was unavailable", "Not checked, because a service was unavailable"),
+    "unchecked": ("of a kind that is not checked", "Not checked: of a kind that no service here has"),
+    "quotation_verbatim": ("verbatim", "Verbatim quotations"),
 }
-_MARKS: Mapping[str, str] = {
-    "retracted": "retracted",
-    "concern": "with an expression of concern",
-    "superseded": "superseded",
-    "published": "preprints published meanwhile",
-}
-"""Counts of statuses, which a reference has beside its verdict."""
-_QUOTATIONS_IN_SUMMARY: Mapping[QuotationVerdict, str] = {
-    "misattributed": "in another source",
-    "altered": "altered",
-    "not_found": "not found",
-    "verbatim": "verbatim",
-}
-_HEADINGS: Mapping[ReferenceVerdict, str] = {
-    "wrong_id": "Wrong identifier: it belongs to another record, or to none",
-    "differs": "Differs from the record",
-    "not_found": "Not found",
-    "ambiguous": "Ambiguous: more than one record fits, or none surely",
-    "outage": "Not checked, because a service was unavailable",
-    "minor": "Minor differences",
-    "unchecked": "Not checked: of a kind that no service here has",
-    "verified": "Verified: agrees with the record",
-}
-_STATUS_HEADINGS: Mapping[PublicationStatus, str] = {
-    "retracted": "Retracted",
-    "concern": "Expression of concern",
-    "superseded": "Superseded by a newer version",
-}
-_QUOTATION_HEADINGS: Mapping[QuotationVerdict, str] = {
-    "misattributed": "Quotations that stand in another source",
-    "altered": "Altered quotations",
-    "not_found": "Quotations not found in what could be read",
-    "verbatim": "Verbatim quotations",
-}
-_TO_LOOK_AT: Mapping[str, str] = {
-    _STATUS_HEADINGS["retracted"]: "Retracted",
-    _STATUS_HEADINGS["concern"]: "Expression of concern",
-    _STATUS_HEADINGS["superseded"]: "Superseded",
-    _HEADINGS["wrong_id"]: "Wrong identifier",
-    _HEADINGS["differs"]: "Differs from the record",
-    _HEADINGS["not_found"]: "Not found",
-    _HEADINGS["ambiguous"]: "Ambiguous",
-    _QUOTATION_HEADINGS["misattributed"]: "Quotations from another source",
-    _QUOTATION_HEADINGS["altered"]: "Quotations altered",
-}
-"""What the report begins with, by the section that says more."""
-MAX_NAMED, MAX_LABEL = 50, 40
-_PUBLISHED = "Preprints published meanwhile"
-_CLAIMS = "Sentences that cite, and the nearest passage of what they cite"
-_BRIEF: tuple[ReferenceVerdict, ...] = ("verified", "unchecked", "outage")
-"""Verdicts of references that take a line each."""
-ABOUT_CLAIMS = (
-    "Nearest in meaning does not tell whether the record says what the sentence says: read the passage and judge."
-)
-ABOUT_NUMBERS = "A missing number occurs nowhere in what was read of the records that the sentence cites."
-ABOUT_NOT_FOUND = (
-    "None of the services that were asked has such a work. It may exist all the same: ask whoever cites it for a copy."
-)
+"""What findings of a rank are called in the summary, and the heading of their section."""
+_MARKS = ("retracted", "concern", "superseded", "published")
+"""What a reference can be besides its verdict."""
+CLAIMS = "Citing sentences, and the nearest passage of what they cite: read and judge"
 
 
 def report_text(report: CitationReport) -> str:
@@ -114,149 +66,126 @@ def report_text(report: CitationReport) -> str:
 
 
 def report_form(report: CitationReport) -> tuple[str, list[str]]:
-    """The heading and the lines of a report."""
-    quotations = _counted(report, _QUOTATIONS_IN_SUMMARY, "quotations_")
-    missing = report.counts.get("claims_with_numbers_missing", 0)
-    claims = counted(report.counts.get("claims", 0), "passage") + " shown for sentences that cite"
+    """The heading and the lines of a report; sound references that are only named share a line."""
+    findings = findings_of(report)
+    named = [one.index for one in report.references if is_sound(one) and not one.written]
     lines = [
-        *_agenda(report),
         *(f"ERROR: {inert(error)}" for error in report.errors),
-        f"Quotations: {', '.join(quotations)}." if quotations else "",
-        f"{claims}{f', {missing:,} without a number of the sentence' if missing else ''}." if report.claims else "",
         *(f"Note: {inert(warning)}" for warning in report.warnings),
-        _asked(report.references),
-        f"Not checked, by name: {inert('; '.join(report.unchecked))}" if report.unchecked else "",
         f"Whole report: {report.report_uri}" if report.report_uri else "",
     ]
     lines = list(filter(None, lines))
-    for heading, findings in groupby(findings_of(report), _heading):
-        lines += ["", f"## {heading}", *_group(list(findings))]
-    return summary(report), [*_spaced(lines)]
+    shown = [one for one in findings if not (isinstance(one, CheckedReference) and one.index in named)]
+    for heading, some in groupby(shown, _heading):
+        if heading == CLAIMS:  # the last ones: what else there is comes first
+            lines += [*_rest(report, named)]
+            named, report = [], report.model_copy(update={"unread": (), "records": "", "references": ()})
+        lines += ["", f"## {heading}", *_section(list(some))]
+    return summary(report), [*lines, *_rest(report, named)]
 
 
-def _asked(references: Sequence[CheckedReference]) -> str:
+def _rest(report: CitationReport, verified: Sequence[int]) -> Iterator[str]:
+    """What was not read; then what is sound, in a line, and when the status of all was asked."""
+    if report.unread:
+        yield from ("", "## Not read as references, and not checked")
+        yield from (f"- {inert(clipped(one, 2 * MAX_WRITTEN))}" for one in report.unread)
+    if verified:
+        yield from ("", f"Verified: {ranges(verified)}.")
+    if told := report.records or asked(report):
+        yield f"Records: {told}."
+
+
+def asked(report: CitationReport) -> str:
     """When the status of the records was last asked, the latest day first; "" without records."""
-    days: dict[str, list[str]] = {}
-    for one in references:
+    days: dict[str, list[int]] = {}
+    for one in report.references:
         if one.record:
-            days.setdefault(one.record.status_checked, []).append(_short_name(one))
+            days.setdefault(one.record.status_checked, []).append(one.index)
     latest, *earlier = sorted(days, reverse=True) or [""]
-    told = [f"{asked_on(day)} of {', '.join(days[day][:MAX_NAMED])}" for day in earlier]
-    return f"Records: {'; '.join((asked_on(latest), *told))}." if days else ""
-
-
-def _agenda(report: CitationReport) -> Iterator[str]:
-    """Which references and quotations to look at first, a line for each kind of fault."""
-    findings = [one for one in findings_of(report) if not isinstance(one, CheckedClaim)]
-    for heading, names in _TO_LOOK_AT.items():
-        found = [one for one in findings if _heading(one) == heading]
-        named = [_short_name(one) for one in found[:MAX_NAMED]]
-        more = f" and {len(found) - MAX_NAMED:,} more" if len(found) > MAX_NAMED else ""
-        if found:
-            yield f"- **{names}**: {', '.join(named)}{more}"
-
-
-def _short_name(one: CheckedReference | CheckedQuotation) -> str:
-    if isinstance(one, CheckedQuotation) or not one.label:
-        return str(one.index)
-    return f"[{inert(clipped(one.label, MAX_LABEL))}]"
-
-
-def _spaced(lines: Iterable[str]) -> Iterator[str]:
-    """`lines`, with an empty one between a quotation or a list and a sentence of ours, which would go on with it."""
-    before = ""
-    for line in lines:
-        is_block = line.lstrip().startswith((">", "- ", "#"))
-        if line and not is_block and before.lstrip().startswith((">", "- ")):
-            yield ""
-        yield line
-        before = line
+    told = [f"{asked_on(day)} of {ranges(days[day])}" for day in earlier]
+    return "; ".join((asked_on(latest), *told)) if days else ""
 
 
 def summary(report: CitationReport) -> str:
     """E.g. "42 references: 36 verified, 3 differing from the record, 3 not found; 2 retracted"."""
-    total, checked = report.counts.get("references", 0), report.counts.get("checked", 0)
-    verdicts = _counted(report, _IN_SUMMARY) + ([f"{total - checked:,} not checked yet"] if total > checked else [])
-    told = ": ".join(filter(None, (counted(total, "reference"), ", ".join(verdicts))))
-    return "; ".join(filter(None, (told, ", ".join(_counted(report, _MARKS)))))
+    counts = report.counts
+    total, checked = counts.get("references", 0), counts.get("checked", 0)
+    verdicts = [name for name in _WORDS if name not in _MARKS and not name.startswith("quotation")]
+    left = [f"{total - checked:,} not checked yet"] if total > checked else []
+    told = ": ".join(filter(None, (counted(total, "reference"), ", ".join([*_counted(counts, verdicts), *left]))))
+    quotations = ", ".join(_counted(counts, [name for name in _WORDS if name.startswith("quotation")], "s"))
+    unread, entries = counts.get("unread", 0), counts.get("entries", 0)
+    return "; ".join(
+        filter(
+            None,
+            (
+                f"{counted(entries, 'entry', 'entries')}, {unread:,} not read; {told}" if unread else told,
+                ", ".join(_counted(counts, _MARKS)),
+                f"quotations: {quotations}" if quotations else "",
+            ),
+        )
+    )
 
 
-def _counted(report: CitationReport, words: Mapping[Any, str], prefix: str = "") -> list[str]:
-    counts = ((report.counts.get(f"{prefix}{name}", 0), what) for name, what in words.items())
-    return [f"{count:,} {what}" for count, what in counts if count]
+def _counted(counts: Mapping[str, int], names: Iterable[str], plural: str = "") -> list[str]:
+    numbers = ((counts.get(name.replace("quotation", f"quotation{plural}"), 0), _WORDS[name][0]) for name in names)
+    return [f"{count:,} {what}" for count, what in numbers if count]
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers with those that follow each other put together: "1–12, 14, 16–60"."""
+    runs: list[list[int]] = []
+    for one in sorted({*numbers}):
+        if runs and one == runs[-1][-1] + 1:
+            runs[-1][1:] = [one]
+        else:
+            runs.append([one])
+    return ", ".join("–".join(map(str, run)) for run in runs)
+
+
+def is_sound(one: CheckedReference) -> bool:
+    """Whether there is nothing to say about it."""
+    return one.verdict == "verified" and not (one.problems or one.reason or is_marked(one.status))
 
 
 def _heading(finding: Finding) -> str:
-    """Of the section that a finding belongs in."""
-    if isinstance(finding, CheckedClaim):
-        return _CLAIMS
-    if isinstance(finding, CheckedQuotation):
-        return _QUOTATION_HEADINGS[finding.verdict]
-    if finding.status in _STATUS_HEADINGS:
-        return _STATUS_HEADINGS[finding.status]
-    is_published = finding.verdict in ("verified", "minor") and any(_published(finding.record))
-    return _PUBLISHED if is_published else _HEADINGS[finding.verdict]
+    return CLAIMS if isinstance(finding, CheckedClaim) else _WORDS[rank_of(finding)][1]
 
 
-def _published(record: CheckedRecord | None) -> Iterator[StatusNotice]:
-    return (one for one in (record.status_notices if record else ()) if one.kind == "published")
-
-
-def _group(findings: Sequence[Finding]) -> Iterator[str]:
-    """The lines of findings of one section, with an empty line around those that need several."""
+def _section(findings: Sequence[Finding]) -> Iterator[str]:
     claims = [one for one in findings if isinstance(one, CheckedClaim)]
-    if _heading(findings[0]) == _HEADINGS["not_found"]:
-        yield ABOUT_NOT_FOUND
-    if claims:
-        yield ABOUT_CLAIMS
-    if any(one.numbers_missing for one in claims):
-        yield ABOUT_NUMBERS
+    shown = set[str]()
     for sentence, of_sentence in groupby(claims, lambda one: one.sentence):
-        yield from ["", *quoted_lines(sentence), *(line for one in of_sentence for line in _claim(one))]
+        yield f"- “{inert(sentence)}”"
+        yield from (_claim(one, shown) for one in of_sentence)
+    outages = [one for one in findings if isinstance(one, CheckedReference) and one.verdict == "outage"]
+    for reason in dict.fromkeys(one.reason for one in outages):
+        yield f"- {ranges(one.index for one in outages if one.reason == reason)}{_after(reason)}"
     for one in findings:
-        lines = _reference(one) if isinstance(one, CheckedReference) else []
-        lines = _quotation(one) if isinstance(one, CheckedQuotation) else lines
-        yield from ["", *lines] if lines and lines[0].startswith("#") else lines
+        if isinstance(one, CheckedQuotation):
+            yield from _quotation(one)
+        elif isinstance(one, CheckedReference) and one.verdict != "outage":
+            yield from _reference(one)
 
 
-def _reference(one: CheckedReference) -> list[str]:
-    is_marked = _heading(one) != _HEADINGS[one.verdict]
-    if is_marked or one.verdict not in (*_BRIEF, "minor"):
-        return _in_full(one, also=f", {_IN_SUMMARY[one.verdict]}" if is_marked and one.verdict != "verified" else "")
-    known = _after(one.record.reference if one.record and one.record.reference else clipped(one.written, MAX_WRITTEN))
+def _reference(one: CheckedReference) -> Iterator[str]:
+    """What the reference is, on one line; then what is wrong with it, and the line to paste instead."""
+    is_plain = one.verdict in ("verified", "unchecked")
+    also = "" if is_plain or rank_of(one) == one.verdict else f", {_WORDS[one.verdict][0]}"
+    record = f" {inert(one.record.id)}{_mark(one.record)}" if one.record else ""
+    shown = one.record.reference if one.record and is_sound(one) else clipped(one.written, MAX_WRITTEN)
     reason = f" ({inert(one.reason)})" if one.reason else ""
-    corrected = (
-        ["  - Corrected, to paste:", *(f"    {line}" for line in quoted_lines(one.corrected))] if one.corrected else []
-    )
-    problems = [f"  - {problem_text(each)}" for each in one.problems]
-    return [f"- {_name(one)}{f' {inert(one.record.id)}' if one.record else ''}{known}{reason}", *problems, *corrected]
-
-
-def _in_full(one: CheckedReference, *, also: str) -> list[str]:
-    corrected = ["Corrected, to paste:", *quoted_lines(one.corrected)] if one.corrected else []
-    candidates = [f"- {inert(each.id)}{_after(each.reference)}{_mark(each)}" for each in one.candidates]
-    lines = [
-        f"### {_name(one)}{also}",
-        *quoted_lines(one.written),
-        inert(one.reason),
-        *(f"- {problem_text(each)}" for each in one.problems if one.record and each.field != "status"),
-        *(_record(one.record) if one.record else ()),
-        *corrected,
-        *([_candidates_are(one), *candidates] if candidates else ()),
-    ]
-    return list(filter(None, lines))
-
-
-def _candidates_are(one: CheckedReference) -> str:
-    return "What its number leads to, or what it may mean:" if one.verdict == "wrong_id" else "It may mean:"
+    yield f"- {_name(one)}{also}{record}{_after(shown)}{reason}"
+    yield from (f"  - {problem_text(each)}" for each in sorted(one.problems, key=lambda each: each.field != "year"))
+    yield from (f"  - It may be {inert(each.id)}{_after(each.reference)}{_mark(each)}" for each in one.candidates)
+    if one.corrected:
+        yield from ("  - Corrected, to paste:", *quoted_lines(one.corrected, "    "))
 
 
 def _name(reference: CheckedReference) -> str:
     """As the draft cites it, and its place in the list if that is another number."""
-    label = reference.label
-    if not label:
-        return f"Reference {reference.index}"
-    return f"[{inert(label)}]" if label == str(reference.index) else f"[{inert(label)}] (reference {reference.index})"
+    label, index = inert(reference.label), str(reference.index)
+    return f"Reference {index}" if not label else f"[{label}]" + (f" (reference {index})" if label != index else "")
 
 
 def problem_text(problem: ReferenceProblem) -> str:
@@ -290,49 +219,34 @@ def _folded(words: Sequence[str]) -> list[str]:
     return [re.sub(r"\W", "", word).casefold() for word in words]
 
 
-def _record(record: CheckedRecord) -> list[str]:
-    notices = [f"- {_notice(one)}" for one in record.status_notices]
-    return [f"Record: {inert(record.id)}{_after(record.reference)}{_mark(record)}", *notices]
-
-
 def _mark(record: CheckedRecord) -> str:
     return f" **{status_label(record.status)}**" if is_marked(record.status) else ""
 
 
-def _notice(notice: StatusNotice) -> str:
-    numbers = (f"PMID {notice.pmid}" if notice.pmid else "", notice.own_doi)
-    where = "; ".join(filter(None, (notice.reference.rstrip(" :;,"), *numbers)))
-    return f"{NOTICE_LABELS[notice.kind]}: {inert(where)}"
+def _quotation(one: CheckedQuotation) -> Iterator[str]:
+    name = f"quotation {one.index}{f' of reference {ranges(one.references)}' if one.references else ''}"
+    is_verbatim = one.verdict == "verbatim"
+    difference = f" ({inert(one.difference)})" if one.difference else ""
+    yield f"- {name}: “{inert(clipped(one.quote, MAX_WRITTEN) if is_verbatim else one.quote)}”{difference}"
+    if one.passage and not is_verbatim:
+        stands = "nearest passage" if one.verdict == "not_found" else "it stands in"
+        yield f"  - {stands} {inert(one.where)}: “{inert(one.passage)}”"
 
 
-def _quotation(one: CheckedQuotation) -> list[str]:
-    name = f"Quotation {one.index}{f' of {_places(one.references)}' if one.references else ''}"
-    where = f" in {inert(one.where)}" if one.where else ""
-    if one.verdict == "verbatim":
-        return [f"- {name}{where}: “{inert(clipped(one.quote, MAX_WRITTEN))}”{_after(one.difference)}"]
-    lines = [f"### {name}", *quoted_lines(one.quote), inert(one.difference)]
-    if one.passage:
-        stands = "Nearest passage" if one.verdict == "not_found" else "It stands"
-        lines += [f"{stands}{where}:", *quoted_lines(one.passage)]
-    return list(filter(None, lines))
-
-
-def _claim(claim: CheckedClaim) -> list[str]:
-    cited = f"Reference {claim.references[0]}" if claim.references else "Cited"
+def _claim(claim: CheckedClaim, shown: set[str]) -> str:
+    """A line; a passage that was `shown` is only begun."""
+    cited = f"[{claim.references[0]}] " if claim.references else ""
     of = ", abstract" if claim.passage and " " not in claim.where else ""
     of += f", {inert(claim.section)}" if claim.section else ""
-    where = f" ({inert(claim.where)}{of})" if claim.where else ""
-    missing = f"; numbers missing: {inert(', '.join(claim.numbers_missing))}" if claim.numbers_missing else ""
-    missing += (
-        f"; with other words there: {inert('; '.join(claim.numbers_elsewhere))}" if claim.numbers_elsewhere else ""
-    )
+    missing = f", numbers missing in all that was read: {inert(', '.join(claim.numbers_missing))}"
+    elsewhere = f", with other words there: {inert('; '.join(claim.numbers_elsewhere))}"
+    name = f"  - {cited}{inert(claim.where)}{of}{missing if claim.numbers_missing else ''}"
+    name += elsewhere if claim.numbers_elsewhere else ""
     if not claim.passage:
-        return [f"{cited}{where}: its record has no abstract, and nothing else of it could be read{missing}."]
-    return [f"{cited}{where}, relevance {claim.relevance:.3f}{missing}:", *quoted_lines(claim.passage)]
-
-
-def _places(indexes: Sequence[int]) -> str:
-    return f"reference{'s' if len(indexes) > 1 else ''} {', '.join(map(str, indexes))}"
+        return f"{name}: no abstract, and nothing else of it could be read"
+    passage = clipped(claim.passage, 40) if claim.passage in shown else claim.passage
+    shown.add(claim.passage)
+    return f"{name}: “{inert(passage)}”"
 
 
 def _after(text: str) -> str:

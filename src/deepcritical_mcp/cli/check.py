@@ -13,6 +13,7 @@ import anyio
 from rich.console import Console
 from rich.text import Text
 
+from deepcritical_mcp.checking.report_parts import brief
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.cli.draft_files import read_drafts
 from deepcritical_mcp.config import Settings, load_settings
@@ -51,7 +52,7 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     if as_json:  # ASCII, since a pipe on Windows may have any encoding
         print(json.dumps(report.model_dump(mode="json"), indent=2))
     else:
-        print(report_text(report), end="")
+        print(report_text(brief(report)), end="")
     references = _without_accepted(report.references, accepted)
     if any(map(_is_wrong, references)) or any(one.verdict in _WRONG_QUOTATIONS for one in report.quotations):
         return WRONG

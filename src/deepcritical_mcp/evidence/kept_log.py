@@ -16,7 +16,7 @@ SECONDS = 5.0
 LOG_PREFIX = "search-log:"
 """The names of the documents that are entries of the log begin so."""
 WATCH_ENDING = "-watch"
-"""The names of those that a watch has written end so."""
+"""The names of those that are no searches of the user's, of a watch or of a check of a draft, end so."""
 
 
 class KeepsDocument(Protocol):
@@ -36,7 +36,7 @@ async def log_search(store: KeepsDocument, search: LoggedSearch) -> None:
 
     Raises the errors of `EvidenceStore`.
     """
-    end = WATCH_ENDING if search.is_watch else ""
+    end = WATCH_ENDING if search.is_watch or search.is_check else ""
     name = f"{LOG_PREFIX}{search.at}-{time.time_ns():x}-{secrets.token_hex(2)}{end}"  # in the order of their writing
     with anyio.move_on_after(SECONDS, shield=True) as scope:
         await store.keep_document(name, search.model_dump_json(exclude_defaults=True))

@@ -97,7 +97,7 @@ def flow_numbers(log: Sequence[LoggedSearch], publications: Iterable[Publication
     """
     known = {one.id: one for one in publications if not one.is_note}
     records, now = list(known.values()), _present_ids(known.values())
-    searches, look_ups = distinct_searches(log), [one for one in log if one.kind == "lookup"]
+    searches, look_ups = distinct_searches(log), [one for one in log if one.kind == "lookup" and not one.is_check]
     found = {now.get(id, id) for search in searches for id in search.ids}
     looked_up = {now.get(id, id) for one in look_ups for id in one.ids} - found
     asked = {now.get(id, id) for one in log if one.tool == _FULL_TEXT_TOOL for id in one.ids}

@@ -107,7 +107,7 @@ def _reach(distinct: Sequence[DistinctSearch]) -> Iterator[str]:
 
 def _other_methods(log: Sequence[LoggedSearch]) -> Iterator[str]:
     links = [one for one in log if one.kind == "citations"]
-    looks = [one for one in log if one.kind == "lookup"]
+    looks = [one for one in log if one.kind == "lookup" and not one.is_check]
     if links:
         yield f"Citing, cited or similar papers were looked for {_times(len(links))} ({_period(links)})."
     if looks:

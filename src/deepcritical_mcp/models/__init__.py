@@ -117,6 +117,7 @@ from deepcritical_mcp.models.screening import decision_of as decision_of
 from deepcritical_mcp.models.screening import decision_replaced as decision_replaced
 from deepcritical_mcp.models.screening import decision_sentence as decision_sentence
 from deepcritical_mcp.models.screening import matches_mark as matches_mark
+from deepcritical_mcp.models.search_log import CHECK_TOOL as CHECK_TOOL
 from deepcritical_mcp.models.search_log import LoggedKind as LoggedKind
 from deepcritical_mcp.models.search_log import LoggedQuery as LoggedQuery
 from deepcritical_mcp.models.search_log import LoggedSearch as LoggedSearch

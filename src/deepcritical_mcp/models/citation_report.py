@@ -19,8 +19,12 @@ def _is_empty(value: object) -> bool:
     return not value
 
 
+def _is_unchecked(status: object) -> bool:
+    return status == "unchecked"
+
+
 _LEFT_OUT = Field(exclude_if=_is_empty)
-"""For what few findings have, and programs can do without: 200 references are to fit into two or three answers."""
+"""For what few findings have, and programs can do without: most references are sound, and nothing is to be said."""
 
 
 class ReferenceProblem(Value):
@@ -32,9 +36,9 @@ class ReferenceProblem(Value):
     """
 
     field: str
-    written: str = ""
-    true: str = ""
-    minor: bool = False
+    written: Annotated[str, _LEFT_OUT] = ""
+    true: Annotated[str, _LEFT_OUT] = ""
+    minor: Annotated[bool, _LEFT_OUT] = False
 
     @property
     def is_further_work(self) -> bool:
@@ -49,7 +53,7 @@ class CheckedRecord(Value):
     reference: Annotated[str, _LEFT_OUT] = ""
     pmid: Annotated[str, _LEFT_OUT] = ""
     doi: Annotated[str, _LEFT_OUT] = ""
-    status: PublicationStatus = "unchecked"
+    status: Annotated[PublicationStatus, Field(exclude_if=_is_unchecked)] = "unchecked"
     status_notices: Annotated[tuple[StatusNotice, ...], _LEFT_OUT] = ()
     status_checked: Annotated[StatusDay, _LEFT_OUT] = ""
 
@@ -57,14 +61,15 @@ class CheckedRecord(Value):
 
 
 class CheckedReference(Value):
-    """What became of one reference. `label`, `record`, `reason` and `corrected` are left out of the wire form if empty.
+    """What became of one reference. All that is empty is left out of the wire form, and of a sound reference all but
+    `index`, `verdict` and the record's id.
 
     Attributes:
         index: its place in the draft's order, from 1.
         label: how the draft cites it: "12", "smith2020"; "" if it has no label.
         written: as it is written, on one line.
         record: the record that it means; None if none is sure.
-        problems: what differs, the gravest first; also the record's status, if it is marked.
+        problems: what differs, the year first; also the record's status, if it is marked.
         reason: why there is no record or no sure verdict, and what to know besides; "" if nothing.
         corrected: the reference as it should be, in its own style, ready to be pasted; "" if nothing must change or
             no record is sure.
@@ -73,13 +78,13 @@ class CheckedReference(Value):
 
     index: int
     label: Annotated[str, _LEFT_OUT] = ""
-    written: str
+    written: Annotated[str, _LEFT_OUT] = ""
     verdict: ReferenceVerdict
     record: Annotated[CheckedRecord | SkipJsonSchema[None], _LEFT_OUT] = None
-    problems: tuple[ReferenceProblem, ...] = ()
+    problems: Annotated[tuple[ReferenceProblem, ...], _LEFT_OUT] = ()
     reason: Annotated[str, _LEFT_OUT] = ""
     corrected: Annotated[str, _LEFT_OUT] = ""
-    candidates: tuple[CheckedRecord, ...] = ()
+    candidates: Annotated[tuple[CheckedRecord, ...], _LEFT_OUT] = ()
 
     @property
     def status(self) -> PublicationStatus:
@@ -104,9 +109,9 @@ class CheckedQuotation(Value):
     quote: str
     references: Annotated[tuple[int, ...], _LEFT_OUT] = ()
     verdict: QuotationVerdict
-    where: str = ""
+    where: Annotated[str, _LEFT_OUT] = ""
     passage: Annotated[str, _LEFT_OUT] = ""
-    difference: str = ""
+    difference: Annotated[str, _LEFT_OUT] = ""
 
 
 class CheckedClaim(Value):
@@ -128,9 +133,9 @@ class CheckedClaim(Value):
     references: tuple[int, ...]
     where: Annotated[str, _LEFT_OUT] = ""
     section: Annotated[str, _LEFT_OUT] = ""
-    passage: str = ""
-    relevance: float = 0.0
-    numbers_missing: tuple[str, ...] = ()
+    passage: Annotated[str, _LEFT_OUT] = ""
+    relevance: Annotated[float, _LEFT_OUT] = 0.0
+    numbers_missing: Annotated[tuple[str, ...], _LEFT_OUT] = ()
     numbers_elsewhere: Annotated[tuple[str, ...], _LEFT_OUT] = ()
 
 
@@ -139,35 +144,42 @@ FindingKind = Literal["reference", "quotation", "claim"]
 
 
 class CitationReport(Value):
-    """What a check found in a draft, the gravest first; `counts` and `unchecked` are about all that was checked so far.
+    """What a check found in a draft, the gravest first; `counts` are of all that was checked so far.
 
     Attributes:
-        counts: "references" (of the draft), "checked" (of these, so far), how many have each verdict, and how many of
+        counts: "entries" (of the draft), "unread" (entries that could not be read) and "references" (those that were),
+            "checked" (of these, so far), and, left out if 0, how many have each verdict, and how many of
             their records are "retracted", of "concern", "superseded", "published" meanwhile; "quotations" (so far), how
             many have each verdict ("quotations_altered"); "claims" (findings, so far), "claims_with_numbers_missing".
-        unchecked: by name, what nobody here can check: books, laws, sites, software, datasets.
+        records: when the status of their records was last asked.
+        unread: why entries could not be read, and these as written; in the first part only.
         warnings: what to know about the draft as a whole: citations without an entry, entries that are never cited.
         errors: services that could not be asked.
         offset: the finding with which this part starts, counted from the start of the report.
         call: what to pass with the `offset` of another part.
         next_offset: where the next part starts, -1 at the end.
         report_uri: the resource that has the whole report.
+        cited: indexes of the references whose records are kept as what the draft cites, and not as evidence.
+        unchecked: of version 0.2 only.
         order: the kinds of the findings in the order of the report, see `findings_of`.
     """
 
     session_id: str
     references: tuple[CheckedReference, ...] = ()
-    quotations: tuple[CheckedQuotation, ...] = ()
-    claims: tuple[CheckedClaim, ...] = ()
+    quotations: Annotated[tuple[CheckedQuotation, ...], _LEFT_OUT] = ()
+    claims: Annotated[tuple[CheckedClaim, ...], _LEFT_OUT] = ()
     counts: dict[str, int] = Field(default_factory=dict[str, int])
-    unchecked: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    errors: tuple[str, ...] = ()
+    records: Annotated[str, _LEFT_OUT] = ""
+    unread: Annotated[tuple[str, ...], _LEFT_OUT] = ()
+    warnings: Annotated[tuple[str, ...], _LEFT_OUT] = ()
+    errors: Annotated[tuple[str, ...], _LEFT_OUT] = ()
     report_uri: str = ""
     offset: Annotated[int, Field(exclude=True)] = 0
     call: Annotated[str, Field(exclude=True)] = ""
     next_offset: int = -1
     next_step: str = ""
+    cited: Annotated[tuple[int, ...], Field(exclude=True)] = ()
+    unchecked: Annotated[tuple[str, ...], Field(exclude=True)] = ()
     order: Annotated[tuple[FindingKind, ...], Field(exclude=True)] = ()
 
 

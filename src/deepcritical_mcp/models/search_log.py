@@ -12,6 +12,8 @@ LoggedKind = Literal["search", "citations", "lookup"]
 
 WATCH_TOOL = "refresh"
 """The tool of an entry in which a watch ran a search of the log again."""
+CHECK_TOOL = "check_citations"
+"""The tool of an entry in which the references of a draft were checked."""
 
 
 class LoggedQuery(Value):
@@ -79,3 +81,8 @@ class LoggedSearch(Value):
     def is_watch(self) -> bool:
         """Whether a watch asked, not a tool."""
         return self.tool == WATCH_TOOL
+
+    @property
+    def is_check(self) -> bool:
+        """Whether references of a draft were looked up, which led to no evidence (before version 0.3 it did)."""
+        return self.tool == CHECK_TOOL and not self.ids

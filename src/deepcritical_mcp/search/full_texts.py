@@ -27,13 +27,11 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.described import identity_of
 from deepcritical_mcp.evidence.identity import bears_out
-from deepcritical_mcp.evidence.outcomes import AddOutcome
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
     Attempt,
-    DocumentPassage,
     FetchVerdict,
     Publication,
     Text,
@@ -66,6 +64,13 @@ _LEAST_SECONDS = 0.2
 logger = logging.getLogger(__name__)
 
 
+class KeptPublication(Protocol):
+    """A publication as a session has it."""
+
+    @property
+    def publication(self) -> Publication: ...
+
+
 class ReadingSession(Protocol):
     """The part of `EvidenceStore` that reading needs."""
 
@@ -73,9 +78,8 @@ class ReadingSession(Protocol):
     def session_id(self) -> str: ...
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
     async def known(self, publications: Sequence[Publication]) -> list[str]: ...
-    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
+    async def add_evidence(self, publications: Sequence[Publication]) -> Sequence[KeptPublication]: ...
     async def text(self, id: str) -> tuple[Publication, Text] | None: ...
-    async def best_passages(self, id: str, question: str, limit: int) -> tuple[DocumentPassage, ...]: ...
     async def keep_document(self, name: str, content: str) -> None: ...
 
 

@@ -90,16 +90,16 @@ class Recording:
             errors=found.errors,
         )
 
-    def checked(self, verdicts: Sequence[str], ids: Sequence[str], *, new: int, errors: Sequence[str]) -> None:
-        """What became of the references of a draft, and the evidence that they led to."""
+    def checked(self, verdicts: Sequence[str], records: int, *, errors: Sequence[str]) -> None:
+        """What became of the references of a draft, and how many records they led to, which are no evidence."""
         count = len(verdicts)
         told = LoggedQuery(
             query=counted(count, "reference of a draft", "references of a draft"),
             status="failed" if count and {*verdicts} == {"outage"} else "ok",
-            results=len(ids),
+            results=records,
             detail=", ".join(f"{times} {verdict.replace('_', ' ')}" for verdict, times in Counter(verdicts).items()),
         )
-        self.note(queries=(told,), total=count, examined=count, ids=tuple(ids), new=new, errors=tuple(errors))
+        self.note(queries=(told,), total=count, examined=count, errors=tuple(errors))
 
     def failed(self, message: str) -> None:
         """Why the search did not come to its end. If it has added nothing to the session, it failed as a whole."""

@@ -11,12 +11,10 @@ from weakref import WeakKeyDictionary
 
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.checking.current_report import with_current_status
-from deepcritical_mcp.checking.report_parts import written_report
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.kept_log import search_log
 from deepcritical_mcp.export import EXPORT_FILES, written_entries
-from deepcritical_mcp.models import CitationReport, LoggedSearch, Publication
+from deepcritical_mcp.models import LoggedSearch, Publication
 from deepcritical_mcp.session_export.chosen_records import ChosenRecords, chosen_records, recheck
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, ExportRequest
 from deepcritical_mcp.text import counted
@@ -71,7 +69,6 @@ async def exported(
     request: ExportRequest,
     *,
     witness: Witness,
-    report: CitationReport | None = None,
     offset: int = -1,
 ) -> WholeExport:
     """What `request`, which was checked, asks for, whole; for news see `told_news`.
@@ -80,7 +77,6 @@ async def exported(
         store: the session.
         request: see `checked_request`.
         witness: asks again for the status of all that is exported.
-        report: of the last check of a draft, which Markdown of all records ends with.
         offset: where the part begins that is shown of it; -1 = it is needed once only.
 
     Raises:
@@ -100,8 +96,7 @@ async def exported(
             _written_log, log, chosen.publications, request.output, store.title, abandon_on_cancel=True
         )
         return WholeExport(request, text.splitlines(keepends=True), len(log), remarks=remarks)
-    report = report and with_current_status(report, {one.id: one for one in chosen.publications})
-    writing = _Writing(request, chosen.publications, report)
+    writing = _Writing(request, chosen.publications)
     last = _in_parts.get(store)
     chunks, more = await run_sync(writing.run, last if offset > 0 else None, abandon_on_cancel=True)
     if offset >= 0:
@@ -146,7 +141,6 @@ class _Writing:
 
     request: ExportRequest
     publications: Sequence[Publication]
-    report: CitationReport | None
 
     def run(self, last: tuple[_Writing, _Written] | None = None) -> _Written:
         """The text in chunks, and remarks: those of the `last` export if it was of the same."""
@@ -181,8 +175,6 @@ class _Writing:
         for number, entry in enumerate(entries):
             yield f"{file.separator if number else ''}{entry}"
         yield file.tail
-        if self.report and request.format == "markdown":
-            yield f"\n{written_report(self.report)}"
 
 
 _in_parts: WeakKeyDictionary[EvidenceStore, tuple[_Writing, _Written]] = WeakKeyDictionary()

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from deepcritical_mcp.checking.report_parts import brief
+from deepcritical_mcp.checking.report_text import ranges
 from deepcritical_mcp.models import CitationReport
 from deepcritical_mcp.text import clean_text, clipped, counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
@@ -51,18 +53,17 @@ async def check_citations(
         Field(description="all of it, not a file name"),
     ],
     offset: Annotated[int, Field(ge=0)] = 0,
-    read: Annotated[bool, Field(description="open full texts too")] = False,
+    read: Annotated[bool, Field(description="full texts too")] = False,
     session_id: OtherSession = "",
 ) -> CitationReport:
-    """Check a draft or a reference list (any style, BibTeX, RIS, CSL-JSON): references that are retracted, wrong or not
-    found, with corrected lines; altered quotations; for each citing sentence the nearest passage of the record, for you
-    to judge."""
+    """Check a draft or a reference list (any style, BibTeX, RIS, CSL-JSON): what is retracted, wrong or not found, with
+    corrected lines; altered quotations; for each citing sentence the record's nearest passage, to judge."""
     session = await session_for(ctx, session_id, about="Check of a draft")
     checker = (await application(ctx).services()).checker
     report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))
     call = f"check_citations with the same text, {'read=true, ' if read else ''}".rstrip()
     steps = (f"Go on: {call} offset={report.next_offset}." if report.next_offset >= 0 else "", *_steps(report))
-    return report.model_copy(
+    return brief(report).model_copy(
         update={
             "offset": offset,
             "call": call,
@@ -78,6 +79,11 @@ def _steps(report: CitationReport) -> Iterator[str]:
         yield f"{counted(outages, 'reference')} could not be looked up: check again in a minute."
     if any(one.corrected for one in report.references):
         yield "Show the user what is written and what is true before you change the draft."
+    if report.cited:
+        yield (
+            f"Kept as what the draft cites, not as evidence: reference{'s' * (len(report.cited) > 1)} "
+            f"{ranges(report.cited)}. add_evidence with PMIDs or DOIs takes papers over."
+        )
 
 
 TOOL = ToolSpec(

@@ -12,10 +12,9 @@ from typing import Annotated
 from anyio import to_thread
 from pydantic import Field
 
-from deepcritical_mcp.checking.report_parts import report_part, written_report
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import ExportFormat
-from deepcritical_mcp.models import CitationReport, ExportResult, News, findings_of
+from deepcritical_mcp.models import ExportResult, News
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, WholeExport, checked_request, exported
 from deepcritical_mcp.session_export.chosen_records import chosen_records, recheck
 from deepcritical_mcp.session_export.export_folder import export_name, save_export
@@ -31,7 +30,7 @@ from deepcritical_mcp.tools.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.export_parts import fits, record_part, text_part
+from deepcritical_mcp.tools.export_parts import record_part, text_part
 from deepcritical_mcp.tools.export_resources import export_link, export_uri
 from deepcritical_mcp.tools.params import GivenId, Marked, OtherSession, Word, evidence_id, split_place
 from deepcritical_mcp.tools.spec import ToolSpec, hints
@@ -132,15 +131,7 @@ async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest)
 
 async def _whole(ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int = -1) -> WholeExport:
     services = await application(ctx).services()
-    report = await _report(ctx, session, request)
-    return await exported(session.store, request, witness=services.witness, report=report, offset=offset)
-
-
-async def _report(ctx: ToolContext, session: CallSession, request: ExportRequest) -> CitationReport | None:
-    """The report on the draft, which a Markdown file of all evidence ends with."""
-    if request.format != "markdown" or request.ids or request.fields or request.marked:
-        return None
-    return await (await application(ctx).services()).checker.kept_report(session.store)
+    return await exported(session.store, request, witness=services.witness, offset=offset)
 
 
 def _text_result(session: CallSession, whole: WholeExport, offset: int, limit: int, step: str = "") -> ExportResult:
@@ -174,16 +165,13 @@ def _text_result(session: CallSession, whole: WholeExport, offset: int, limit: i
 async def _records(
     ctx: ToolContext, session: CallSession, request: ExportRequest, format: ExportFormat, offset: int
 ) -> ExportResult:
-    """As many records as an answer holds; after the last one in Markdown, the report on the draft."""
+    """As many records as an answer holds."""
     store, witness = session.store, (await application(ctx).services()).witness
     part = (await chosen_records(store, request)).publications[offset : offset + MAX_RECHECKED]
     remarks = await recheck(store, witness, part, is_first_part=not offset)
     chosen = await chosen_records(store, request)
     publications = chosen.publications
-    report = await _report(ctx, session, request)
     limit = _limit(ctx)
-    if report and 0 <= (start := offset - len(publications)) < len(findings_of(report)):
-        return await to_thread.run_sync(_report_result, session, report, start, offset, limit)
     if not publications:
         raise InvalidInputError(nothing_to_export(request, chosen))
     if offset >= len(publications):
@@ -193,13 +181,9 @@ async def _records(
     text, count, loss = await to_thread.run_sync(written)
     following = offset + count
     more = len(publications) - following
-    ends = f"\n{written_report(report)}" if report and not more else ""
-    has_room = fits(text + ends, limit)
-    is_last = not more and (has_room or not ends)
     missing, unnamed = _first(chosen.missing, limit)
     steps = (
         f"{more} more: offset={following}, or save=true for the whole file." if more else "",
-        f"The report on the draft follows: offset={following}." if not (more or is_last) else "",
         notes_left_out(chosen.notes),
         "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
         f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; "
@@ -215,21 +199,13 @@ async def _records(
     return ExportResult(
         session_id=store.session_id,
         format=format,
-        text=text + (ends if has_room else ""),
+        text=text,
         count=count,
         missing=missing,
-        next_offset=-1 if is_last else following,
+        next_offset=following if more else -1,
         warnings=remarks,
         next_step=session.next_step(*steps),
     )
-
-
-def _report_result(session: CallSession, report: CitationReport, start: int, offset: int, limit: int) -> ExportResult:
-    text, shown = report_part(report, start, limit)
-    following = offset + shown if start + shown < len(findings_of(report)) else -1
-    step = session.next_step(f"More of the report: offset={following}." if following > 0 else "")
-    id = session.store.session_id
-    return ExportResult(session_id=id, format="markdown", text=text, count=0, next_offset=following, next_step=step)
 
 
 def _limit(ctx: ToolContext) -> int:

@@ -285,10 +285,13 @@ class ChromaSpace:
         if self._words is None:
             return {}
         with self._using("read the session"):
-            rows = self._words.get(where={_DOCUMENT: {"$ne": ""}}, include=["metadatas"])
-        start = _document_id(prefix)
-        found = zip(rows["ids"], rows["metadatas"] or (), strict=True)
-        named = {id: str(row[_DOCUMENT]) for id, row in found if id.startswith(start) and _DOCUMENT in row}
+            ids = self._words.get(where={_DOCUMENT: {"$ne": ""}}, include=[])["ids"]
+            wanted = [id for id in ids if id.startswith(_document_id(prefix))]
+            named: dict[str, str] = {}
+            for start in range(0, len(wanted), MAX_READ):
+                rows = self._words.get(ids=wanted[start : start + MAX_READ], include=["metadatas"])
+                found = zip(rows["ids"], rows["metadatas"] or (), strict=True)
+                named |= {id: str(row[_DOCUMENT]) for id, row in found if _DOCUMENT in row}
         return {id.removeprefix(_document_id("")): named[id] for id in sorted(named)}
 
     def count_documents(self, prefix: str, *, but: str) -> int:
