@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from deepcritical_mcp.checking.draft.inline_references import are_forms, stated_ids
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
@@ -75,19 +75,17 @@ def _is_tail(written: str, true: str) -> bool:
     return bool(rest) and rest != normalize_doi(written) and not rest[0].isalnum()
 
 
-def further_works(
-    written: str, reference: WrittenReference, agreement: Agreement, apart: Collection[str]
-) -> Iterator[ReferenceProblem]:
+def further_works(written: str, reference: WrittenReference, agreement: Agreement) -> Iterator[ReferenceProblem]:
     """What stands in a reference besides the work that was found, and was not checked: a work with names and a place,
-    and numbers of other records, but for those that are checked `apart`."""
-    if agreement.further and not any(one in agreement.further for one in apart):
+    and numbers of other records."""
+    if agreement.further:
         yield ReferenceProblem(field="work", written=clipped(agreement.further, _SHOWN))
     bare = None if reference.is_labelled else _BARE_PMID.search(reference.text)
     if bare and bare[1] != reference.ids.pmid:
         yield ReferenceProblem(field="work", written=bare[1])
     for kind in ("pmid",) if reference.is_labelled else ("pmid", "doi"):
         own = getattr(reference.ids, kind)
-        known = [f"{kind}:{own.lower()}", *apart] if own else []
+        known = [f"{kind}:{own.lower()}"] if own else []
         for one in stated_ids(written[:MAX_REFERENCE]) if known else ():
             if one.key.startswith(f"{kind}:") and not any(are_forms(one.key, key) for key in known):
                 value = f"{LABELS[kind]} {one.key.removeprefix(f'{kind}:')}"

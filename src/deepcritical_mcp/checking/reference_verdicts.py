@@ -14,7 +14,6 @@ from deepcritical_mcp.checking.reference_notes import is_note
 from deepcritical_mcp.checking.reference_problems import IDS, further_works, in_order, number_problems, problems_of
 from deepcritical_mcp.checking.unchecked_works import UncheckedWork
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
 from deepcritical_mcp.models.vancouver import vancouver
@@ -23,7 +22,7 @@ from deepcritical_mcp.search.item_finder import distinct_records
 from deepcritical_mcp.search.record_finder import LABELS, Lookup, ids_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
 from deepcritical_mcp.search.references import WrittenReference, compare, read_reference
-from deepcritical_mcp.text import clean_line, clipped
+from deepcritical_mcp.text import clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
 UNCOMPARED_ROW = "Its row, “{}”, could not be compared with the record: compare the two."
@@ -112,8 +111,6 @@ class TracedReference:
 
 def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
-    if one.draft.says is not None and one.by_number:  # a row of a table
-        return _with_note(one, off)
     has_note = bool(one.by_number) and is_note(one.reference, one.by_number[0].record)
     is_misnamed = is_name_and_year(one.reference.text) and _names_another(one)
     if has_note and not is_misnamed:
@@ -156,18 +153,8 @@ def _with_note(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
 
 
 def _uncompared(one: TracedReference) -> str:
-    """What to compare oneself beside the number of a reference; "" if that was done. A row of a table that has the
-    record's first author somewhere, and no other year, is the record's."""
-    if one.draft.says is None:
-        return ONLY_A_NUMBER if _says_nothing(one) else ""
-    record = one.by_number[0].record
-    family = {*(tokens(record.authors[0].family) if record.authors else ())}
-    row = clean_line(one.draft.text.rpartition(" | ")[0])
-    years = {*_YEAR.findall(row)}
-    is_other_year = bool(years) and years.isdisjoint(_YEAR.findall(f"{record.date} {record.electronic_date}"))
-    return (
-        "" if family and family <= {*tokens(row)} and not is_other_year else UNCOMPARED_ROW.format(clipped(row, _SHOWN))
-    )
+    """What to compare oneself beside the number of a reference; "" if that was done."""
+    return ONLY_A_NUMBER if _says_nothing(one) else ""
 
 
 def _says_nothing(one: TracedReference) -> bool:
@@ -182,7 +169,7 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     record = candidate.record
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
     numbers = _number_problems(one, record, unasked)
-    further = [*further_works(one.draft.text, one.reference, candidate.agreement, one.draft.apart)]
+    further = [*further_works(one.draft.text, one.reference, candidate.agreement)]
     problems = in_order([*numbers, *problems_of(candidate.agreement), *further])
     verdict: ReferenceVerdict = "verified"
     if any(not problem.minor for problem in problems):

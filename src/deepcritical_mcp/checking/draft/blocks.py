@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "note", "entry", "code"]
@@ -47,3 +48,33 @@ class Block:
     label: str = ""
     marks: tuple[Mark, ...] = ()
     is_quotation: bool = False
+
+
+def lines_apart(block: Block, source: str) -> list[Block]:
+    """The lines of a block, which stand below each other in the source, too."""
+    found, at, start, left = list[Block](), 0, block.start, list(block.marks)[::-1]
+    for line in block.text.split("\n"):
+        stop = source.find("\n", start, block.end)
+        stop = block.end if stop < 0 else stop
+        marks, end = list[Mark](), at + len(line)
+        while left and left[-1].start < end:
+            mark = left.pop()
+            marks += (
+                [replace(mark, start=mark.start - at, end=mark.end - at)]
+                if at <= mark.start and mark.end <= end
+                else []
+            )
+        start += len(source[start:stop]) - len(source[start:stop].lstrip(" \t>"))
+        found.append(replace(block, text=line, start=start, end=stop, marks=tuple(marks)))
+        at, start = end + 1, min(stop + 1, block.end)
+    return found
+
+
+def joined(lines: Sequence[Block]) -> Block:
+    """Lines of a block as one block again."""
+    marks, at = list[Mark](), 0
+    for line in lines:
+        marks += (replace(mark, start=mark.start + at, end=mark.end + at) for mark in line.marks)
+        at += len(line.text) + 1
+    text = "\n".join(line.text for line in lines)
+    return replace(lines[0], text=text, end=lines[-1].end, marks=tuple(marks))
