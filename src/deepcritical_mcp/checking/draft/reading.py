@@ -21,20 +21,13 @@ from deepcritical_mcp.checking.draft.citing_sentences import (
     sentence_spans,
     table_rows,
 )
-from deepcritical_mcp.checking.draft.draft_parts import CitingSentence, Draft, DraftForm, DraftQuotation, DraftReference
+from deepcritical_mcp.checking.draft.draft_parts import CitingSentence, Draft, DraftQuotation, DraftReference
 from deepcritical_mcp.checking.draft.draft_quotations import LEAST_WORDS, attributed, quoted_spans, quoted_words
 from deepcritical_mcp.checking.draft.draft_remarks import UNREAD_TABLE, draft_remarks
 from deepcritical_mcp.checking.draft.entry_forms import is_bare_id, is_repeated
 from deepcritical_mcp.checking.draft.footnotes import footnotes_in, unread_notes, with_marks_for_notes
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
-from deepcritical_mcp.checking.draft.manager_files import (
-    FileEntry,
-    bibtex_entries,
-    bibtex_spans,
-    csl_entries,
-    listed_strings,
-    ris_entries,
-)
+from deepcritical_mcp.checking.draft.manager_files import FileEntry, ManagerEntries, listed_strings, manager_entries
 from deepcritical_mcp.checking.draft.masking import blanked, one_spacing, without_code
 from deepcritical_mcp.checking.draft.page_breaks import unbroken, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import reference_lists
@@ -57,33 +50,29 @@ _UNATTRIBUTED_WORDS = 7
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
     text = one_spacing(listed_strings(text))
-    bare = text.lstrip()
-    if entries := csl_entries(text):
-        return _file("csl-json", entries)
-    if bare.startswith(("TY  -", "TY -")):
-        return _file("ris", ris_entries(text))
-    bibtex = bibtex_entries(text)
-    if bibtex and not _has_sentences(text):
-        return _file("bibtex", bibtex)
-    return _text(text, bibtex)
+    managed = manager_entries(text)
+    if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _has_sentences(text, managed)):
+        return _file(managed)
+    return _text(text, managed)
 
 
-def _file(form: DraftForm, entries: Sequence[FileEntry]) -> Draft:
-    references = [DraftReference(number, *_place(one), one.key) for number, one in enumerate(entries, 1)]
-    return Draft(form, tuple(references))
+def _file(managed: ManagerEntries) -> Draft:
+    references = [DraftReference(number, *_place(one), one.key) for number, one in enumerate(managed.entries, 1)]
+    return Draft(managed.form, tuple(references), unread=tuple(managed.unread))
 
 
 def _place(entry: FileEntry | ListEntry) -> tuple[str, int, int]:
     return entry.text, entry.start, entry.end
 
 
-def _has_sentences(text: str) -> bool:
-    rest = blanked(text, bibtex_spans(text))
+def _has_sentences(text: str, managed: ManagerEntries) -> bool:
+    rest = blanked(text, managed.spans)
     return bool(re.search(r"\\[a-z]{0,8}cite|\[[^\[\]\n]{0,20}@|(?:^|\s)@\w", rest)) or len(_WORDS.findall(rest)) > 60
 
 
-def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
-    body = without_page_breaks(without_code(blanked(text, bibtex_spans(text)) if bibtex else text))
+def _text(text: str, managed: ManagerEntries) -> Draft:
+    bibtex = managed.entries
+    body = without_page_breaks(without_code(blanked(text, managed.spans) if managed.spans else text))
     tables = [*reference_tables(body)]
     body = blanked(body, (one.span for one in tables))
     notes, unread = [*footnotes_in(body)], [*unread_notes(body)]
@@ -135,6 +124,7 @@ def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
         tuple(sorted(_sentences(body, spans, citations), key=lambda one: one.start)),
         tuple(_quotations(body, blocks, spans, citations, references)),
         (*remarks, *others),
+        tuple(managed.unread),
     )
 
 
