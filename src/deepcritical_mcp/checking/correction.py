@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from deepcritical_mcp.checking.correction_entries import entry_variants
-from deepcritical_mcp.checking.correction_ids import Edit, id_edits, id_places
+from deepcritical_mcp.checking.correction_ids import Edit, applied, id_edits, id_places
 from deepcritical_mcp.checking.correction_names import name_style, names_in_style
 from deepcritical_mcp.checking.correction_values import is_abbreviated, journal_in_style, pages_in_style, title_in_style
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
@@ -92,7 +92,7 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     if len(written) > (_LONGEST_ENTRY if is_entry else MAX_REFERENCE) or (not is_entry and _JSON.match(written)):
         return ""
     old = clean_text(written) if is_entry else clean_line(written)
-    variants = _entries(old, publication, wrong) if is_entry else _patched(old, publication, wrong)
+    variants = entry_variants(old, publication, wrong) if is_entry else _patched(old, publication, wrong)
     patched = ""
     for patched in variants:
         if _is_right(patched, old, publication, wrong):
@@ -101,10 +101,6 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     if is_entry:
         return patched if patched != old else ""
     return "" if all(one.minor for one in wrong.values()) else vancouver(publication)
-
-
-def _entries(entry: str, publication: Publication, wrong: dict[str, ReferenceProblem]) -> Iterator[str]:
-    return (_applied(entry, edits) for edits in entry_variants(entry, publication, wrong))
 
 
 def _patched(line: str, publication: Publication, wrong: dict[str, ReferenceProblem]) -> Iterator[str]:
@@ -125,10 +121,10 @@ def _patched(line: str, publication: Publication, wrong: dict[str, ReferenceProb
     edits += _statement_edits(line, places, publication, wrong)
     span = places.of("title")
     if "title" not in wrong or span is None:
-        yield _applied(line, edits)
+        yield applied(line, edits)
         return
     for title in title_in_style(line[slice(*span)], publication.title):
-        yield _applied(line, [*edits, _title_edit(line, span, title)])
+        yield applied(line, [*edits, _title_edit(line, span, title)])
 
 
 def _overlap(one: Span | None, other: Span | None) -> bool:
@@ -246,16 +242,6 @@ def _marked(line: str, publication: Publication) -> str:
     if (link := re.compile(r"\]\(").match(line, at)) and (address := LINK.match(line, link.end())):
         at = address.end() if line[address.end() - 1] == ")" else address.end() + 1
     return f"{line[:at]} {_RETRACTED}{line[at:]}"
-
-
-def _applied(line: str, edits: Iterable[Edit]) -> str:
-    """`line` with the edits that do not overlap with earlier ones."""
-    parts, at = list[str](), 0
-    for edit in sorted(edits):
-        if edit.start >= at:
-            parts += line[at : edit.start], edit.new
-            at = edit.end
-    return "".join([*parts, line[at:]])
 
 
 def _is_right(patched: str, line: str, publication: Publication, wrong: dict[str, ReferenceProblem]) -> bool:

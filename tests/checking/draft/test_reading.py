@@ -208,7 +208,8 @@ def test_bibtex_is_cut_at_its_entries_whatever_is_between_or_not_closed() -> Non
         '@book{b, title="X"}\n@misc{c, title={never closed\n@article{d, title={D}}\n'
     )
     assert draft.form == "bibtex"
-    assert labels(draft) == ["a", "b", "c", "d"]
+    assert labels(draft) == ["a", "b", "d"]
+    assert [one.text for one in draft.unread] == ["@misc{c, title={never closed"]
     assert draft.references[0].text == "@article{a, title={A {B} C}, journal={J Biol}}"
 
 

@@ -33,8 +33,8 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 _OF_BOOKS = frozenset(
-    """press publisher publishers publishing verlag editor editors eds ed edition edn journal university report available
-    retrieved accessed""".split()
+    """press publisher publishers publishing verlag editor editors eds ed edition edn journal university report
+    available retrieved accessed""".split()
 )
 ID = re.compile(
     r"\b(?:PMID|PubMed(?: ID)?)\b[\s:#]{0,4}[1-9][0-9]{2,8}\b|\bPMC[1-9][0-9]{3,9}\b|\bNCT[0-9]{8}\b"

@@ -171,7 +171,9 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> list[_Entry]:
             label = str(len(found) + 1) if mark.value and lazy else mark.label
             found.append(_Entry(line, mark, label))
             last, is_open = mark.value, True
-        elif found[-1].is_whole and starts_with_names(rest) and is_surely_entry(rest) and line.indent <= found[-1].indent:
+        elif (
+            found[-1].is_whole and starts_with_names(rest) and is_surely_entry(rest) and line.indent <= found[-1].indent
+        ):
             found.append(_Entry(line, mark if mark.kind in ("bullet", "key") else _Mark("", "", 0), ""))
             is_open = True
         else:

@@ -20,7 +20,6 @@ from deepcritical_mcp.checking.draft.citations import (
 from deepcritical_mcp.checking.draft.draft_parts import (
     CitingSentence,
     Draft,
-    DraftForm,
     DraftQuotation,
     DraftReference,
     UnreadEntry,
@@ -36,14 +35,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
-from deepcritical_mcp.checking.draft.manager_files import (
-    FileEntry,
-    bibtex_entries,
-    bibtex_spans,
-    csl_entries,
-    listed_strings,
-    ris_entries,
-)
+from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import markdown_blocks
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.checking.draft.printed_pages import blanked, unbroken, without_page_breaks
@@ -59,8 +51,7 @@ _BREAKS = str.maketrans(
     | dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 )
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
-_RIS = re.compile(r"^[ \t]{0,4}TY {1,2}-", re.MULTILINE)
-_RIS_END = re.compile(r"^[ \t]{0,4}ER {1,2}-[^\n]*|\n\s{0,20}\n(?![ \t]{0,4}[A-Z][A-Z0-9] {1,2}-)", re.MULTILINE)
+_HEAD = 2_000
 _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
 _PAGE = re.compile(r"\b\d{1,5}\b(?!\s?(?:%|[a-z]{2}))")
 _POINTS = "it names a work in a few words, or points at another note: give the whole reference"
@@ -75,39 +66,27 @@ _MOST_NAMED = 12
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
     text = without_page_breaks(listed_strings(text).replace("\r\n", " \n").translate(_BREAKS))
-    if '"pandoc-api-version"' in text[:2_000] and (blocks := pandoc_blocks(text)):
-        source = ""
+    if '"pandoc-api-version"' in text[:_HEAD] or '"pandoc-api-version"' in text[-_HEAD:]:
+        blocks, source = pandoc_blocks(text), ""
         for block in blocks:
-            source = f"{source[: block.start].ljust(block.start)}{block.text}"
-        return _of_blocks(blocks, source, [])
-    if entries := csl_entries(text):
-        return _file("csl-json", entries)
-    records = sorted((*bibtex_entries(text), *_ris_records(text)), key=lambda one: one.start)
-    rest = blanked(text, (*bibtex_spans(text), *((one.start, one.end) for one in records)))
-    if records and not _LATEX.search(rest) and "@" not in rest and not _says_more(rest):
-        return _file("bibtex" if records[0].text.startswith("@") else "ris", records)
-    return _of_blocks((latex_blocks if _LATEX.search(rest) else markdown_blocks)(rest), text, records)
+            source = f"{source.ljust(block.start)}{block.text}"
+        return _of_blocks(blocks, source, ManagerEntries("text", [], [], []))
+    managed = manager_entries(text)
+    rest = blanked(text, managed.spans)
+    if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
+        listed = (
+            DraftReference(at, one.text, one.start, one.end, one.key) for at, one in enumerate(managed.entries, 1)
+        )
+        return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
+    return _of_blocks((latex_blocks if _LATEX.search(rest) else markdown_blocks)(rest), text, managed)
 
 
 def _says_more(rest: str) -> bool:
     """Whether there is a draft around the records of a file, or another reference."""
-    return len(_WORDS.findall(rest)) > 60 or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
-
-
-def _ris_records(text: str) -> Iterator[FileEntry]:
-    starts = [found.start() for found in _RIS.finditer(text)]
-    for start, following in zip(starts, [*starts[1:], len(text)][: len(starts)], strict=True):
-        found = _RIS_END.search(text, start, following)
-        end = (found.end() if found[0].strip() else found.start()) if found else following
-        for one in ris_entries(text[start:end]):
-            yield one._replace(start=one.start + start, end=one.end + start)
-
-
-def _file(form: DraftForm, entries: Sequence[FileEntry]) -> Draft:
-    references = [
-        DraftReference(number, one.text, one.start, one.end, one.key) for number, one in enumerate(entries, 1)
-    ]
-    return Draft(form, tuple(references))
+    is_draft = (
+        len(_WORDS.findall(rest)) > 60 or bool(_LATEX.search(rest)) or re.search(r"(?:\[|^|\s)@\w", rest) is not None
+    )
+    return is_draft or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
 
 
 class _Listed(NamedTuple):
@@ -117,7 +96,7 @@ class _Listed(NamedTuple):
     section: int = 0
 
 
-def _of_blocks(blocks: Sequence[Block], source: str, records: Sequence[FileEntry]) -> Draft:
+def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) -> Draft:
     rows, known = table_entries(blocks), [one for one in blocks if one.kind == "entry"]
     notes = {one: _is_reference(one.text) for one in blocks if one.kind == "note"}
     lines = [line for line in draft_lines(blocks, source) if line.block.kind not in ("note", "entry", "row")]
@@ -125,16 +104,21 @@ def _of_blocks(blocks: Sequence[Block], source: str, records: Sequence[FileEntry
     listed = [_Listed(entry, number) for number, one in enumerate(lists) for entry in one.entries]
     others = [ListEntry(source[one.start : one.end], one.start, one.end, one.label) for one in known]
     others += [_note(one, source) for one, is_read in notes.items() if is_read]
-    others += [ListEntry(one.text, one.start, one.end, one.key) for one in records]
+    others += [ListEntry(one.text, one.start, one.end, one.key) for one in managed.entries]
     listed += map(_Listed, (*rows.values(), *others))
     read = sorted((one for one in listed if not is_repeated(one.entry.text)), key=lambda one: one.entry.start)
-    unread = [(one.entry.text, one.entry.start) for one in listed if is_repeated(one.entry.text)]
-    unread += [(one.text, one.start) for one, is_read in notes.items() if not is_read and _is_short_note(one.text)]
-    apart = {start for _, start in unread} | {one.start for one in (*others, *rows.values())}
+    unread = [UnreadEntry(one.entry.text, one.entry.start, _POINTS) for one in listed if is_repeated(one.entry.text)]
+    short = (one for one, is_read in notes.items() if not is_read and _is_short_note(one.text))
+    unread += [UnreadEntry(one.text, one.start, _POINTS) for one in short]
+    apart = {one.start for one in unread} | {one.start for one in (*others, *rows.values())}
     taken = {(line.number, line.part) for one in lists for line in lines[one.first : one.end]}
     parts = (part for number, one in enumerate(blocks) for part in _not_in(taken, number, one, source))
     body = RunningText([one for one in parts if one.start not in apart and one.kind not in ("code", "entry")], source)
-    if not records and not any(one.entry.label for one in read) and cites_by_place(body.text, body.marks, len(read)):
+    if (
+        not managed.entries
+        and not any(one.entry.label for one in read)
+        and cites_by_place(body.text, body.marks, len(read))
+    ):
         read = [_Listed(one.entry._replace(label=str(at)), one.section) for at, one in enumerate(read, 1)]
     sections = [body.after(lines[one.first].start) for one in lists]
     entries = [CitedEntry(one.entry.text, one.entry.label, one.section) for one in read]
@@ -155,7 +139,7 @@ def _of_blocks(blocks: Sequence[Block], source: str, records: Sequence[FileEntry
         tuple(sorted(_sentences(body, spans, found.citations), key=lambda one: one.start)),
         tuple(_quotations(body, spans, found.citations, references)),
         tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in notes})),
-        tuple(UnreadEntry(text, at, _POINTS) for text, at in sorted(unread, key=lambda one: one[1])),
+        tuple(sorted((*unread, *managed.unread), key=lambda one: one.start)),
     )
 
 
