@@ -128,7 +128,8 @@ def is_surely_entry(text: str) -> bool:
     """Whether a text without a heading above it is a reference rather than a sentence of a draft."""
     if len(text) > _LONGEST or not (text := " ".join(text.split())):
         return False
-    if _BARE_ID.fullmatch(text) or (_TITLE_AND_ID.fullmatch(text) and text.count("](") < 2):
+    is_linked = "](" not in text or (text.startswith("[") and text.count("](") < 2)
+    if _BARE_ID.fullmatch(text) or (is_linked and _TITLE_AND_ID.fullmatch(text)):
         return True
     if is_prose(text) or len({*_PMID.findall(text)}) > 1:
         return False

@@ -165,7 +165,7 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> list[_Entry]:
         if mark.kind == kind and mark.value:
             begins = not found or _follows(mark.value, last, kind, rest)
         else:
-            begins = mark.kind == kind and (kind != "bullet" or line.block.level == least)
+            begins = not found or (mark.kind == kind and (kind != "bullet" or line.block.level == least))
         if begins:
             lazy = mark.value == last == 1 or (mark.value == 1 < last and found[-1].label != str(last))
             label = str(len(found) + 1) if mark.value and lazy else mark.label
@@ -221,7 +221,8 @@ def _plain(lines: Sequence[DraftLine]) -> list[_Entry]:
         else:
             begins = entry.is_whole and _begins(line.text, is_separated=is_separated)
         if begins:
-            found.append(_Entry(line, _Mark("", "", 0), ""))
+            mark = _mark(line)
+            found.append(_Entry(line, mark if mark.kind == "bullet" else _Mark("", "", 0), ""))
         else:
             found[-1].add(line)
     return found

@@ -39,7 +39,12 @@ from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed
 from deepcritical_mcp.checking.draft.markdown_draft import markdown_blocks
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.checking.draft.printed_pages import blanked, unbroken, without_page_breaks
-from deepcritical_mcp.checking.draft.reference_lists import draft_lines, reference_lists, table_entries
+from deepcritical_mcp.checking.draft.reference_lists import (
+    draft_lines,
+    reference_lists,
+    table_entries,
+    with_named_numbers,
+)
 from deepcritical_mcp.checking.draft.sentences import LEAST_QUOTED, RunningText, attributed
 from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.text import clean_line, clipped
@@ -97,6 +102,7 @@ class _Listed(NamedTuple):
 
 
 def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) -> Draft:
+    blocks = with_named_numbers(blocks)
     rows, known = table_entries(blocks), [one for one in blocks if one.kind == "entry"]
     notes = {one: _is_reference(one.text) for one in blocks if one.kind == "note"}
     lines = [line for line in draft_lines(blocks, source) if line.block.kind not in ("note", "entry", "row")]

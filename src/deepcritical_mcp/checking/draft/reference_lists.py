@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.blocks import Block
@@ -190,6 +191,20 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     return [FoundList(first, _stop(lines, first, len(lines), entries), entries)]
 
 
+def with_named_numbers(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks, with the numbers in a table's column of PMIDs called so: "PMID 12345678"."""
+    found, header = list[Block](), list[str]()
+    for block in blocks:
+        cells = block.text.split("\t") if block.kind == "row" else []
+        header = (header or [cell.strip("*_ ").casefold() for cell in cells]) if cells else []
+        named = [
+            f"PMID {cell.strip()}" if kind in ("pmid", "pmids", "pubmed id") and cell.strip()[:1].isdigit() else cell
+            for kind, cell in zip_longest(header[: len(cells)], cells, fillvalue="")
+        ]
+        found.append(replace(block, text="\t".join(named), marks=()) if named != cells else block)
+    return found
+
+
 def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
     """The rows of tables of references, by the numbers of their blocks: of those that have a whole reference in a cell,
     or a column of authors and one of titles. A table of results that only names studies is none."""
@@ -201,28 +216,15 @@ def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
             one.startswith(("author", "first author", "autor", "study")) for one in header
         )
         for number, block, cells in rows[1:] or rows:
-            named = _with_named_ids(header, cells)
             whole = [cell for cell in cells if len(cell) >= _LEAST_CELL and is_surely_entry(cell)]
-            ids = [
-                one for one, cell in zip(named, cells, strict=True) if is_bare_id(one) and any(map(str.isdigit, cell))
-            ]
+            ids = [cell for cell in cells if is_bare_id(cell) and any(map(str.isdigit, cell)) and cell != cells[0]]
             written = (
                 " ".join((*whole[:1], *ids))
                 if whole
-                else ". ".join(cell.rstrip(". ") for cell in named if cell.strip())
+                else ". ".join(cell.rstrip(". ") for cell in cells if cell.strip())
             )
             if whole or (is_composed and has_date_or_id(written)):
                 label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
                 written = written if whole or not label else written.partition(". ")[2]
                 found[number] = ListEntry(clean_line(written), block.start, block.end, label)
     return found
-
-
-def _with_named_ids(header: Sequence[str], cells: Sequence[str]) -> list[str]:
-    """The cells of a row, with numbers called what their column is: "PMID 12345678"."""
-    kinds = [one if one in ("pmid", "pmids", "doi", "pmcid") else "" for one in header]
-    kinds += [""] * (len(cells) - len(kinds))
-    return [
-        f"{kind.upper().rstrip('S')} {cell}" if kind.startswith("pmid") and cell.strip()[:1].isdigit() else cell
-        for kind, cell in zip(kinds, cells, strict=False)
-    ]
