@@ -89,13 +89,9 @@ class NameIndex:
         tokens = [token for name in names for token in _TOKEN.findall(folded(name))[-1:]]
         found = self._by_name.get((tokens[0], year[:4]), []) if tokens else []
         found = [one for one in found if names[0].isupper() or self._leads(tokens[0], one)]
-        for is_meant in (
-            lambda one: year in self._years[one],
-            lambda one: tokens[0] in self._heads[one][:_LEADING],
-            lambda one: {*tokens[1:3]} <= {*self._heads[one]},
-        ):
-            found = [one for one in found if is_meant(one)] or found
-        return found
+        exact = [one for one in found if year in self._years[one]] or found
+        leading = [one for one in exact if tokens[0] in self._heads[one][:_LEADING]] or exact
+        return [one for one in leading if {*tokens[1:3]} <= {*self._heads[one]}] or leading
 
     def _leads(self, token: str, entry: int) -> bool:
         head = self._heads[entry]
@@ -105,7 +101,8 @@ class NameIndex:
         """The entry that begins with these names and has another year; [] if there are several."""
         tokens = [token for name in names for token in _TOKEN.findall(folded(name))[-1:]]
         years = range(int(year[:4]) - _MOST_YEARS_OFF, int(year[:4]) + _MOST_YEARS_OFF + 1)
-        found = {one for near in years for one in self._by_name.get((tokens[0], str(near)), [])} if tokens else set()
+        alike = (self._by_name.get((tokens[0], str(near)), []) for near in years if tokens)
+        found = {one for numbers in alike for one in numbers}
         same = [one for one in found if tokens[0] in self._heads[one][:_LEADING] and {*tokens} <= {*self._heads[one]}]
         return same if len(same) == 1 else []
 
@@ -165,6 +162,7 @@ def _is_name(word: str) -> bool:
 def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[str]], int] | None:
     """The words before a year that may be names and what joins them, from the first name on, and where the bracket
     between them and the year stands (-1 without one)."""
+    low = max(low, text.rfind("\n\n", low, high) + 1)  # not those of the block above
     pieces = [*_PIECE.finditer(text, low, high)][-_MOST_PIECES:]
     if pieces and pieces[0].start() == low and low and text[low - 1 : low + 1].isalnum():
         pieces.pop(0)

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from deepcritical_mcp.checking.draft.blocks import Block, BlockKind, Mark, MarkKind
+from deepcritical_mcp.checking.draft.draft_blocks import Block, BlockKind, Mark, MarkKind
 
 
 @dataclass

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, folded, named_citations
-from deepcritical_mcp.checking.draft.blocks import Mark
+from deepcritical_mcp.checking.draft.draft_blocks import Mark
 from deepcritical_mcp.checking.draft.entry_looks import starts_with_names
 from deepcritical_mcp.checking.draft.inline_references import stated_ids
 from deepcritical_mcp.text import clean_line
@@ -189,7 +189,7 @@ class _Labels:
         section = bisect_right(self._sections, at)
         if label.startswith("^"):
             return [one for numbers in found.values() for one in numbers]
-        return found.get(section) or next(iter(found.values()), [])
+        return found.get(section) or next(iter(found.values()), list[int]())
 
 
 _Cited = tuple[int, int, tuple[str, ...]]
@@ -323,6 +323,10 @@ def _inline(
             high += named.opened >= 0 and body[end : end + 1] in (")", "]")
             low, written = named.start if named.opened < 0 else named.opened, body[named.start : high]
             written = f"{written} {one.written}" if mark else written
+            if "\t" in body[named.end : start]:  # in another cell of the row, which says more than its number
+                low = start
+                placed = known.get(one.key, len(entries) + len(inline)) + 1
+                citations.append(DraftCitation(named.start, named.end, (placed,), is_mark=False))
         if one.key not in known:
             known[one.key] = len(entries) + len(inline)
             inline.append(InlineReference(clean_line(written), start, end))

@@ -8,7 +8,7 @@ from itertools import pairwise
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.blocks import Block
+from deepcritical_mcp.checking.draft.draft_blocks import Block
 from deepcritical_mcp.checking.draft.entry_looks import (
     ID,
     has_date_or_id,

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from deepcritical_mcp.checking.draft.blocks import Block, Mark, MarkKind, joined, lines_apart
+from deepcritical_mcp.checking.draft.draft_blocks import Block, Mark, MarkKind, joined_lines, lines_apart
 from deepcritical_mcp.checking.draft.printed_pages import blanked
 
 _FRONT_MATTER = re.compile(r"\A---\n(?:[^\n]{0,2000}\n){1,200}?(?:---|\.\.\.)[ \t]{0,10}$", re.MULTILINE)
@@ -44,7 +44,7 @@ def _nest_less(state: StateCore) -> None:
     state.md.options["maxNesting"] = _MOST_NESTED
 
 
-def markdown_blocks(text: str) -> list[Block]:
+def blocks_of_markdown(text: str) -> list[Block]:
     """The blocks of Markdown or plain text. A mail that is quoted as a whole is no quotation."""
     source = blanked(text, _no_text(text))
     source = _BLOCK_TAG.sub(_as_markdown, source) if "<" in source else source
@@ -176,10 +176,10 @@ def _parts(block: Block, source: str) -> Iterator[Block]:
     elif any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):
         apart = lines_apart(block, source)
         starts = [at for at, line in enumerate(apart) if _NOTE.match(line.text)]
-        yield from (joined(apart[: starts[0]]),) if starts[0] else ()
+        yield from (joined_lines(apart[: starts[0]]),) if starts[0] else ()
         for one, two in pairwise((*starts, len(apart))):
             if mark := _NOTE.match(apart[one].text):
-                note = joined(apart[one:two])
+                note = joined_lines(apart[one:two])
                 text, start = note.text[mark.end() :], min(note.start + mark.end(), note.end)
                 yield Block("note", text, start, note.end, 0, mark[1])
     else:

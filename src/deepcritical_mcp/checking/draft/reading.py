@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.author_year import folded
-from deepcritical_mcp.checking.draft.blocks import Block, joined, lines_apart
 from deepcritical_mcp.checking.draft.citations import (
     Citations,
     CitedEntry,
@@ -17,6 +16,7 @@ from deepcritical_mcp.checking.draft.citations import (
     cites_by_place,
     find_citations,
 )
+from deepcritical_mcp.checking.draft.draft_blocks import Block, joined_lines, lines_apart
 from deepcritical_mcp.checking.draft.draft_parts import (
     CitingSentence,
     Draft,
@@ -36,7 +36,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
 from deepcritical_mcp.checking.draft.list_entries import ListEntry
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
-from deepcritical_mcp.checking.draft.markdown_draft import markdown_blocks
+from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.checking.draft.printed_pages import blanked, unbroken, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import (
@@ -83,7 +83,7 @@ def read_draft(text: str) -> Draft:
             DraftReference(at, one.text, one.start, one.end, one.key) for at, one in enumerate(managed.entries, 1)
         )
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
-    return _of_blocks((latex_blocks if _LATEX.search(rest) else markdown_blocks)(rest), text, managed)
+    return _of_blocks((latex_blocks if _LATEX.search(rest) else blocks_of_markdown)(rest), text, managed)
 
 
 def _says_more(rest: str) -> bool:
@@ -167,7 +167,7 @@ def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block, sourc
     elif free and block.text.count("\n") + 1 == count:
         runs = [0, *(at for at in range(1, len(free)) if free[at] > free[at - 1] + 1), len(free)]
         apart = [line for part, line in enumerate(lines_apart(block, source)) if (number, part) not in taken]
-        yield from (joined(apart[one:two]) for one, two in pairwise(runs))
+        yield from (joined_lines(apart[one:two]) for one, two in pairwise(runs))
 
 
 def _is_reference(note: str) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.blocks import Block, Mark
 from deepcritical_mcp.checking.draft.citations import Citations
+from deepcritical_mcp.checking.draft.draft_blocks import Block, Mark
 from deepcritical_mcp.checking.draft.printed_pages import blanked, unbroken
 from deepcritical_mcp.excerpts import Span, whole_sentences
 from deepcritical_mcp.text import clean_line
@@ -40,7 +40,7 @@ _SIGNS = ("—", "–", "-- ", "- ")
 _FAR = 1 << 60
 
 
-class Passage(NamedTuple):
+class DraftPassage(NamedTuple):
     """A block in the running text, and where it stands there."""
 
     start: int
@@ -52,9 +52,9 @@ class RunningText:
     """The text of a draft without its references: that of its blocks, with an empty line between them."""
 
     def __init__(self, blocks: Sequence[Block], source: str) -> None:
-        parts, passages, marks, at = list[str](), list[Passage](), list[Mark](), 0
+        parts, passages, marks, at = list[str](), list[DraftPassage](), list[Mark](), 0
         for block in blocks:
-            passages.append(Passage(at, at + len(block.text), block))
+            passages.append(DraftPassage(at, at + len(block.text), block))
             marks += (replace(one, start=one.start + at, end=one.end + at) for one in block.marks)
             parts.append(block.text)
             at += len(block.text) + 2
@@ -157,7 +157,7 @@ def _closes(text: str, mark: re.Match[str]) -> bool:
 
 
 def attributed(
-    quotes: Sequence[Span], sentences: Sequence[Span], passages: Sequence[Passage], cites: Citations
+    quotes: Sequence[Span], sentences: Sequence[Span], passages: Sequence[DraftPassage], cites: Citations
 ) -> Iterator[tuple[int, ...]]:
     """The references that each quotation is attributed to: those cited right behind it, or else in its quoted block,
     before it in its sentence, in the rest of it, in the sentence that introduces it, or in the one that follows it."""

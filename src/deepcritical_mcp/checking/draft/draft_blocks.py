@@ -70,7 +70,7 @@ def lines_apart(block: Block, source: str) -> list[Block]:
     return found
 
 
-def joined(lines: Sequence[Block]) -> Block:
+def joined_lines(lines: Sequence[Block]) -> Block:
     """Lines of a block as one block again."""
     marks, at = list[Mark](), 0
     for line in lines:
