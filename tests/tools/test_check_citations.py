@@ -121,6 +121,12 @@ async def test_the_export_ends_with_the_report(limit: int) -> None:
     assert "references: " not in bibtex["text"] + some["text"]
 
 
+async def test_the_address_of_a_record_is_a_list_of_one_reference() -> None:
+    async with checking() as client:
+        report = structured(await checked(client, "https://pubmed.ncbi.nlm.nih.gov/31000012/"))
+    assert report["counts"]["references"] == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
