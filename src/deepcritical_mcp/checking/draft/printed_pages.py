@@ -67,12 +67,10 @@ def without_page_breaks(text: str) -> str:
         noise |= {one, two} if 1 <= other - value <= 2 else set()
     if not noise:
         return text
-    heads = Counter(_head(lines[at].text) for at in filled)
-    for number in sorted(place[at] for at in noise):
-        for at in filled[max(0, number - _NEAR) : number + _NEAR + 1]:
-            line = lines[at].text.strip()
-            if len(line) <= _LONGEST_HEAD and heads[_head(line)] > 1 and any(map(str.isalpha, line)):
-                noise.add(at)
+    numbers = [place[at] for at in noise]
+    near = {at for number in numbers for at in filled[max(0, number - _NEAR) : number + _NEAR + 1]} - noise
+    heads = Counter(_head(lines[at].text) for at in near)
+    noise |= {at for at in near if heads[_head(lines[at].text)] > 1 and len(lines[at].text.strip()) <= _LONGEST_HEAD}
     text = blanked(text, ((lines[at].start, lines[at].end) for at in noise))
     kept, parts, start = [at for at in filled if at not in noise], list[str](), 0
     for one, two in pairwise(kept):
@@ -88,8 +86,8 @@ def _head(line: str) -> str:
 
 
 def _goes_on(before: str, after: str) -> bool:
-    if after[:1].islower():
-        return before[-1:] not in ".!?:"
+    if after[:1].islower() or after.startswith("10."):
+        return before[-1:] not in ".!?"
     return before[-1:] in ",-–(" and after[:1].isalnum()
 
 
