@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,13 +24,11 @@ from deepcritical_mcp.search.references import WrittenReference, compare, read_r
 from deepcritical_mcp.text import clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
-UNCOMPARED_ROW = "Its row, “{}”, could not be compared with the record: compare the two."
 NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
 WAS_NOT_CHECKED = "A further work seems to stand in this entry. It was not checked: give it an entry of its own."
 UNREAD = "Its {} could not be read, so not compared."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
-_YEAR = re.compile(r"(?<![0-9])(?:1[89]|20)[0-9]{2}(?![0-9])")
 _SHOWN = 240
 """Characters of a reference that is named in a reason."""
 

@@ -225,9 +225,7 @@ def _by_number(body: str, marks: Sequence[Mark], labels: _Labels) -> list[_Cited
         forms[name] = found
     for one in marks:
         is_number = one.kind in ("raised", "link") and _NUMBERS.fullmatch(body, one.start, one.end)
-        is_cited = (
-            one.kind == "link" or body[one.start - 1 : one.start] == "(" or not _is_power(body, one.start, one.end)
-        )
+        is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("
         if is_number and (is_sure or not _is_power(body, one.start, one.end)):
             forms["raised"].append((one.start, one.end, _expanded(body[one.start : one.end])))
     sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
@@ -34,7 +35,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_whole_entry,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
-from deepcritical_mcp.checking.draft.list_entries import ListEntry
+from deepcritical_mcp.checking.draft.list_entries import DraftLine, ListEntry
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
@@ -60,6 +61,7 @@ _HEAD = 2_000
 _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
 _PAGE = re.compile(r"\b\d{1,5}\b(?!\s?(?:%|[a-z]{2}))")
 _POINTS = "it names a work in a few words, or points at another note: give the whole reference"
+_STRAY = "it stands among the references, and does not look like one"
 _LEAST_CLAIM = 2
 """Words."""
 _UNATTRIBUTED_WORDS = 7
@@ -114,6 +116,8 @@ def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) ->
     listed += map(_Listed, (*rows.values(), *others))
     read = sorted((one for one in listed if not is_repeated(one.entry.text)), key=lambda one: one.entry.start)
     unread = [UnreadEntry(one.entry.text, one.entry.start, _POINTS) for one in listed if is_repeated(one.entry.text)]
+    strays = (line for one in lists for line in _strays(lines[one.first + 1 : one.end], one.entries))
+    unread += [UnreadEntry(line.text, line.start, _STRAY) for line in strays]
     short = (one for one, is_read in notes.items() if not is_read and _is_short_note(one.text))
     unread += [UnreadEntry(one.text, one.start, _POINTS) for one in short]
     apart = {one.start for one in unread} | {one.start for one in (*others, *rows.values())}
@@ -147,6 +151,15 @@ def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) ->
         tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in notes})),
         tuple(sorted((*unread, *managed.unread), key=lambda one: one.start)),
     )
+
+
+def _strays(lines: Sequence[DraftLine], entries: Sequence[ListEntry]) -> Iterator[DraftLine]:
+    """The lines among the entries of a list that belong to none, but have a date or a number of a record."""
+    starts = [one.start for one in entries]
+    for line in lines:
+        at = bisect_left(starts, line.end) - 1
+        if (at < 0 or entries[at].end <= line.start) and has_date_or_id(line.text):
+            yield line
 
 
 def _note(note: Block, source: str) -> ListEntry:
