@@ -180,6 +180,12 @@ async def test_without_a_check_there_is_no_report() -> None:
     assert "references" not in exported["text"]
 
 
+async def test_the_address_of_a_record_is_a_list_of_one_reference() -> None:
+    async with checking() as client:
+        report = structured(await checked(client, "https://pubmed.ncbi.nlm.nih.gov/31000012/"))
+    assert report["counts"]["references"] == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from deepcritical_mcp.checking.correction_entries import entry_variants
-from deepcritical_mcp.checking.correction_ids import Edit, id_edits, id_places
+from deepcritical_mcp.checking.correction_ids import Edit, applied, id_edits, id_places
 from deepcritical_mcp.checking.correction_names import name_style, names_in_style
 from deepcritical_mcp.checking.correction_values import journal_in_style, pages_in_style, title_in_style
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
@@ -61,8 +61,8 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
         return ""
     old = clean_text(written) if is_entry else clean_line(written)
     patched = ""
-    for edits in (entry_variants if is_entry else _variants)(old, publication, wrong):
-        patched = _applied(old, edits)
+    lines = (applied(old, edits) for edits in _variants(old, publication, wrong))
+    for patched in entry_variants(old, publication, wrong) if is_entry else lines:
         if _is_right(patched, old, publication, wrong):
             patched = patched if is_entry or "status" not in wrong else _marked(patched, publication)
             break
@@ -186,16 +186,6 @@ def _marked(line: str, publication: Publication) -> str:
     if line.startswith("](", at) and (address := LINK.match(line, at + 2)):
         at = address.end() + (line[address.end() - 1] != ")")
     return f"{line[:at]} {_RETRACTED}{line[at:]}"
-
-
-def _applied(line: str, edits: Iterable[Edit]) -> str:
-    """`line` with the edits that do not overlap with earlier ones."""
-    parts, at = list[str](), 0
-    for edit in sorted(edits):
-        if edit.start >= at:
-            parts += line[at : edit.start], edit.new
-            at = edit.end
-    return "".join([*parts, line[at:]])
 
 
 def _is_right(patched: str, line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> bool:

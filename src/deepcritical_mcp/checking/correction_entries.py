@@ -1,200 +1,157 @@
-"""Entries of BibTeX, RIS and CSL-JSON with other values in their fields, and everything else as it is.
-
-Every regular expression here is linear in the length of the text.
-"""
+"""Entries of BibTeX, RIS and CSL-JSON with other values in their fields, and everything else as it is."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
-from json.decoder import JSONDecoder
+from typing import cast
 
-from deepcritical_mcp.checking.correction_ids import Edit, id_edits
+from deepcritical_mcp.checking.correction_ids import Edit, applied, id_edits
 from deepcritical_mcp.checking.correction_names import entry_given
 from deepcritical_mcp.checking.correction_values import journal_in_style, pages_in_style, title_alone, title_in_style
 from deepcritical_mcp.export.bibtex import escaped_text
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.publication import retraction_label
-from deepcritical_mcp.search.references.labelled import EntryField, LabelledEntry, members, read_entry
+from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
+from deepcritical_mcp.search.references.labelled import YEAR, EntryField, LabelledEntry, bibtex_names, read_entry
 
-_YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
-_SPACE = re.compile(r"[ \t\r\n]*")
-_IDS = ("doi", "pmid", "pmcid")
+_IDS = ("doi", "pmid", "pmcid", "nct")
 
 
-def entry_variants(
-    written: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]
-) -> Iterator[list[Edit]]:
-    """What changes the fields of an entry that are wrong, the gentlest change first."""
-    read = read_entry(written)
-    if read is None:
+def entry_variants(written: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> Iterator[str]:
+    """The entry with what is wrong in its fields as the publication has it, the gentlest change first."""
+    entry = read_entry(written)
+    if entry is None:
         return
-    entry = _EntryEdits(read)
-    edits = list(entry.edits(publication, wrong))
+    changes = {id(field): (field, new) for field, new in _changes(entry, publication, wrong)}
     title = entry.field("title")
-    if not title or wrong.keys().isdisjoint(("title", "status")):
-        yield edits
+    new = title_alone(publication.title)
+    old = str(title.value) if title else ""
+    titles = title_in_style(old, escaped_text(new) if entry.form == "bibtex" else new) if "title" in wrong else (old,)
+    for one in titles if title else ("",):
+        label = retraction_label(publication.status, one) if "status" in wrong else ""
+        text = _written(
+            entry, {**changes, **({id(title): (title, f"{label}: {one}" if label else one)} if title else {})}
+        )
+        for problem in (wrong[name] for name in _IDS if name in wrong and wrong[name].true):
+            text = applied(text, id_edits(text, problem, ""))
+        yield text
+
+
+def _changes(
+    entry: LabelledEntry, publication: Publication, wrong: Mapping[str, ReferenceProblem]
+) -> Iterator[tuple[EntryField, object]]:
+    """Fields, and their new values; None for one that is left out."""
+    new: dict[str, str] = {name: getattr(publication, name) for name in ("volume", "issue") if name in wrong}
+    if "volume" in wrong or "pages" in wrong:
+        new["issue"] = publication.issue or ("" if "volume" in wrong else entry.plain(entry.field("issue")))
+    if field := entry.field("journal") if "journal" in wrong else None:
+        new["journal"] = title_alone(journal_in_style(str(field.value), publication, abbreviates=False))
+    for name, value in new.items():
+        if (field := entry.field(name)) and value != str(field.value):
+            yield field, (escaped_text(value) if entry.form == "bibtex" else value) or None
+    if (field := entry.field("year")) and "year" in wrong:
+        is_csl = entry.form == "csl"
+        changed = YEAR.sub(wrong["year"].true, json.dumps(field.value) if is_csl else str(field.value), count=1)
+        yield field, json.loads(changed) if is_csl else changed
+    if "pages" in wrong:
+        yield from _pages(entry, publication.pages)
+    if "authors" in wrong:
+        yield from _people(entry, publication.authors)
+    for name in _IDS:
+        field, problem = entry.field(name), wrong.get(name)
+        if field and problem and problem.true:
+            old = str(field.value)
+            yield field, applied(old, edits) if (edits := [*id_edits(old, problem, "")]) else problem.true
+        elif field and problem:
+            takes_pmid = name == "doi" and publication.pmid and entry.form != "ris" and not entry.field("pmid")
+            yield field, EntryField("PMID" if entry.form == "csl" else "pmid", publication.pmid) if takes_pmid else None
+
+
+def _pages(entry: LabelledEntry, pages: str) -> Iterator[tuple[EntryField, object]]:
+    last = next((one for one in entry.fields if one.name == "EP"), None) if entry.form == "ris" else None
+    for field in entry.named("pages"):
+        new = pages_in_style("1000-1999" if field.name == "SP" else str(field.value), pages)
+        yield field, new.partition("-")[0] if field.name == "SP" else new
+        if last and field.name == "SP":
+            yield last, new.partition("-")[2] or None
+
+
+def _people(entry: LabelledEntry, authors: tuple[AuthorName, ...]) -> Iterator[tuple[EntryField, object]]:
+    fields = entry.named("authors")
+    if not fields:
         return
-    old = entry.text_of(title)
-    for new in title_in_style(old, entry.escaped(publication.title)) if "title" in wrong else (old,):
-        label = retraction_label(publication.status, new) if "status" in wrong else ""
-        yield [*edits, entry.replaced(title, f"{label}: {new}" if label else new)] if label or new != old else edits
-
-
-class _EntryEdits:
-    """An entry, and what changes its fields."""
-
-    def __init__(self, entry: LabelledEntry) -> None:
-        self.field, self.raw = entry.field, entry.raw
-        self.text, self.form, self.fields = entry.text, entry.form, entry.fields
-
-    def text_of(self, field: EntryField) -> str:
-        """What it says; of BibTeX with its escapes."""
-        if self.form != "csl":
-            return self.raw(field)
-        loaded: object = json.loads(self.raw(field))
-        return loaded if isinstance(loaded, str) else str(loaded)
-
-    def escaped(self, value: str) -> str:
-        return escaped_text(title_alone(value)) if self.form == "bibtex" else title_alone(value)
-
-    def replaced(self, field: EntryField, value: str) -> Edit:
-        """Another value, which is escaped as BibTeX wants it."""
-        if self.form == "csl":
-            is_number = self.raw(field)[:1] != '"' and value.isdecimal()
-            value = value if is_number else _json(value, self.text)
-        return Edit(*field.value, value)
-
-    def edits(self, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> Iterator[Edit]:
-        """For everything but the title."""
-        if "authors" in wrong:
-            yield from self._people(publication.authors)
-        if "year" in wrong and (field := self.field("year")) and (year := _YEAR.search(self.raw(field))):
-            at = field.value[0]
-            yield Edit(at + year.start(), at + year.end(), wrong["year"].true)
-        if "journal" in wrong and (field := self.field("journal")):
-            name = journal_in_style(self.text_of(field), publication, abbreviates=False)
-            yield self.replaced(field, self.escaped(name))
-        if not wrong.keys().isdisjoint(("volume", "issue", "pages")):
-            yield from self._place(publication, wrong)
-        for name in (*_IDS, "nct"):
-            if name in wrong:
-                yield from self._identifier(wrong[name], publication.pmid)
-
-    def _place(self, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> Iterator[Edit]:
-        if "volume" in wrong and (field := self.field("volume")):
-            yield self.replaced(field, self.escaped(publication.volume))
-        if (field := self.field("issue")) and self.text_of(field) != publication.issue:
-            if publication.issue:
-                yield self.replaced(field, self.escaped(publication.issue))
-            elif "volume" in wrong:
-                yield self._removed(field)
-        if "pages" in wrong and (field := self.field("pages")):
-            yield self.replaced(field, pages_in_style(self.text_of(field), publication.pages))
-        if "pages" in wrong and self.form == "ris":
-            yield from self._ris_pages(publication.pages)
-
-    def _ris_pages(self, pages: str) -> Iterator[Edit]:
-        first, _, last = pages_in_style("1000-1999", pages).partition("-")
-        for one in self.fields:
-            if one.name == "SP":
-                yield Edit(*one.value, first)
-            elif one.name == "EP":
-                yield Edit(*one.value, last) if last else Edit(one.key[0] - 1, one.value[1], "")
-
-    def _identifier(self, problem: ReferenceProblem, pmid: str) -> Iterator[Edit]:
-        field = self.field(problem.field)
-        if field and problem.true:
-            start, end = field.value
-            inside = [one for one in id_edits(self.text, problem, "") if start <= one.start and one.end <= end]
-            yield from inside or [self.replaced(field, problem.true)]
-        elif field and problem.field == "doi" and pmid and self.form != "ris" and not self.field("pmid"):
-            yield Edit(*field.key, "PMID" if self.form == "csl" else "pmid")
-            yield self.replaced(field, pmid)
-        elif field:
-            yield self._removed(field)
-        if problem.true:
-            yield from id_edits(self.text, problem, "")
-
-    def _removed(self, field: EntryField) -> Edit:
-        """Without a field and the comma or line break that belongs to it."""
-        start, end = field.key[0], field.value[1]
-        if self.form == "ris":
-            return Edit(start, min(end + 1, len(self.text)), "")
-        end += self.form == "csl" or self.text[end : end + 1] in ("}", '"')
-        end -= self.form == "csl"
-        start -= self.form == "csl"
-        rest = _SPACE.match(self.text, end)
-        behind = rest.end() if rest else end
-        before = len(self.text[:start].rstrip())
-        if self.text[behind : behind + 1] == ",":
-            following = _SPACE.match(self.text, behind + 1)
-            return Edit(start, following.end() if following else behind + 1, "")
-        return Edit(before - (self.text[before - 1 : before] == ","), end, "")
-
-    def _people(self, authors: tuple[AuthorName, ...]) -> Iterator[Edit]:
-        if self.form == "ris":
-            yield from self._ris_people(authors)
-        elif field := self.field("authors"):
-            old = self.raw(field)
-            is_tex = self.form == "bibtex"
-            yield Edit(*field.value, _bibtex_people(old, authors) if is_tex else _csl_people(old, authors, self.text))
-
-    def _ris_people(self, authors: tuple[AuthorName, ...]) -> Iterator[Edit]:
-        lines = [one for one in self.fields if one.name in ("AU", "A1")]
-        if not lines:
-            return
-        tag = self.text[lines[0].key[0] : lines[0].value[0]]
-        names = [", ".join(filter(None, (one.family, entry_given(self.raw(lines[0]), one)))) for one in authors]
-        yield Edit(lines[0].key[0], lines[0].value[1], "\n".join(f"{tag}{name}" for name in names))
-        for one in lines[1:]:
-            yield Edit(one.key[0] - 1, one.value[1], "")
-
-
-def _bibtex_people(old: str, authors: tuple[AuthorName, ...]) -> str:
-    listed = [name.strip() for name in re.split(r"\s{1,20}and\s{1,20}", old)]
-    is_shortened = listed[-1] == "others" and len(authors) >= len(listed)
-    names = [_bibtex_name(listed[0], one) for one in authors[: len(listed) - 1 if is_shortened else None]]
-    return " and ".join([*names, "others"] if is_shortened else names)
+    first = fields[0]
+    if entry.form == "bibtex":
+        listed = bibtex_names(str(first.value))
+        is_shortened = listed[-1] == "others" and len(authors) >= len(listed)
+        names = [_bibtex_name(listed[0], one) for one in authors[: len(listed) - 1 if is_shortened else None]]
+        yield first, " and ".join([*names, "others"] if is_shortened else names)
+    elif entry.form == "csl":
+        given = text_of(mapping_of(list_of(first.value)[0]).get("given")) if list_of(first.value) else ""
+        yield first, [_csl_name(f", {given}" if given else "", one) for one in authors]
+    else:
+        tag = entry.text[first.whole[0] : first.at[0]]
+        names = [", ".join(filter(None, (one.family, entry_given(str(first.value), one)))) for one in authors]
+        yield first, f"\n{tag}".join(names)
+        yield from ((one, None) for one in fields[1:])
 
 
 def _bibtex_name(old: str, author: AuthorName) -> str:
-    given = entry_given(old, author)
-    family = escaped_text(author.family)
+    given, family = escaped_text(entry_given(old, author)), escaped_text(author.family)
     if not given:
         return f"{{{family}}}"
     if "," in old or author.suffix:
-        return ", ".join(filter(None, (family, author.suffix, escaped_text(given))))
-    return f"{escaped_text(given)} {family}"
+        return ", ".join(filter(None, (family, author.suffix, given)))
+    return f"{given} {family}"
 
 
-def _json(value: str, text: str) -> str:
-    return json.dumps(value, ensure_ascii=text.isascii() and "\\u" in text)
+def _csl_name(old: str, author: AuthorName) -> dict[str, str]:
+    given = entry_given(old, author)
+    return {"family": author.family, "given": given} if author.given else {"literal": author.family}
 
 
-def _csl_people(old: str, authors: tuple[AuthorName, ...], text: str) -> str:
-    """An array of names in CSL-JSON, laid out as `old` is."""
-    first = old.find("{")
-    if first < 0:
-        return old
-    _, end = JSONDecoder().raw_decode(old, first)
-    template, following = old[first:end], old.find("{", end)
-    between = old[end:following] if following > 0 else f",{old[1:first] or ' '}"
-    close = old[len(old[:-1].rstrip()) :]
-    return old[:first] + between.join(_csl_name(template, one, text) for one in authors) + close
+def _written(entry: LabelledEntry, changes: Mapping[int, tuple[EntryField, object]]) -> str:
+    """The entry with other fields, in its layout."""
+    if entry.form == "csl":
+        return _json(entry, changes)
+    edits = list[Edit]()
+    for field, new in changes.values():
+        if isinstance(new, EntryField):
+            start = field.whole[0]
+            edits += Edit(start, start + len(field.name), new.name), Edit(*field.at, str(new.value))
+        else:
+            edits.append(_without(entry, field) if new is None else Edit(*field.at, str(new)))
+    return applied(entry.text, edits)
 
 
-def _csl_name(template: str, author: AuthorName, text: str) -> str:
-    fields = {one.name: one for one in members(template, 0)}
-    if not author.given:
-        return '{"literal": ' + _json(author.family, text) + "}"
-    if fields.keys() != {"family", "given"}:
-        given = _json(entry_given("", author), text)
-        return '{"family": ' + _json(author.family, text) + ', "given": ' + given + "}"
-    old = json.loads(template[slice(*fields["given"].value)])
-    values = {"family": author.family, "given": entry_given(f", {old}", author)}
-    for name in sorted(values, key=lambda one: -fields[one].value[0]):
-        start, end = fields[name].value
-        template = template[:start] + _json(values[name], text) + template[end:]
-    return template
+def _without(entry: LabelledEntry, field: EntryField) -> Edit:
+    """Without a field, and the comma or the line's end that belongs to it."""
+    (start, end), text = field.whole, entry.text
+    if entry.form == "ris":
+        return Edit(start, min(end + 1, len(text)), "")
+    behind = text[end:].lstrip()
+    if behind.startswith(","):
+        return Edit(start, len(text) - len(behind[1:].lstrip()), "")
+    before = text[:start].rstrip()
+    return Edit(len(before) - before.endswith(","), end, "")
+
+
+def _json(entry: LabelledEntry, changes: Mapping[int, tuple[EntryField, object]]) -> str:
+    """With the indentation and the separators that it has."""
+    item = dict[str, object]()
+    for old in entry.fields:
+        _, new = changes.get(id(old), (old, old.value))
+        name, value = (new.name, new.value) if isinstance(new, EntryField) else (old.name, new)
+        is_number = isinstance(old.value, int) and str(value).isdecimal()
+        item |= {} if value is None else {name: int(str(value)) if is_number else value}
+    text = entry.text
+    lines, is_listed = text.split("\n"), text.lstrip().startswith("[")
+    indent = lines[1][: len(lines[1]) - len(lines[1].lstrip())] if len(lines) > 1 else None
+    base = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
+    comma = "," if indent is not None or ('", ' not in text and '": ' not in text) else ", "
+    separators = (comma, ": " if '": ' in text else ":")
+    indent = indent.removeprefix(base) if indent is not None else None
+    loaded = cast(object, [item, *list_of(json.loads(text))[1:]] if is_listed else item)
+    is_ascii = text.isascii() and "\\u" in text
+    return json.dumps(loaded, indent=indent, separators=separators, ensure_ascii=is_ascii).replace("\n", f"\n{base}")

@@ -6,7 +6,7 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -28,6 +28,16 @@ class Edit(NamedTuple):
     start: int
     end: int
     new: str
+
+
+def applied(text: str, edits: Iterable[Edit]) -> str:
+    """`text` with the edits that do not overlap with earlier ones."""
+    parts, at = list[str](), 0
+    for edit in sorted(edits):
+        if edit.start >= at:
+            parts += text[at : edit.start], edit.new
+            at = edit.end
+    return "".join([*parts, text[at:]])
 
 
 class IdPlace(NamedTuple):

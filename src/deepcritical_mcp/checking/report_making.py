@@ -103,7 +103,7 @@ def _checked(outcome: ReferenceOutcome, kept: Mapping[str, Publication]) -> Chec
         problems=outcome.problems,
         reason=outcome.reason,
         # A row of a table has other cells that a corrected line would lose.
-        corrected=corrected(reference.text, record, outcome.problems) if record and reference.says is None else "",
+        corrected=corrected(reference.text, record, outcome.problems) if record else "",
         candidates=tuple(_record(one, one.id) for one in outcome.candidates),
     )
 

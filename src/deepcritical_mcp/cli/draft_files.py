@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import which
 from typing import BinaryIO
 
+from deepcritical_mcp.checking.draft.pandoc_draft import BESIDE, pandoc_blocks
 from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.net.json_fields import list_of, mapping_of
 from deepcritical_mcp.text import counted
 
 MAX_FILE = 100 * 1024 * 1024
 """Bytes of a file; those of word processors contain figures."""
 _PANDOC_SECONDS = 60
-_PANDOC_FORMATS = {".docx": "docx", ".odt": "odt", ".html": "html", ".htm": "html"}
-_MARKDOWN = "".join(
-    (
-        "markdown+pipe_tables-smart-simple_tables-multiline_tables-grid_tables-raw_html-raw_attribute-bracketed_spans",
-        "-native_spans-fenced_divs-native_divs-header_attributes-link_attributes-fancy_lists",
-    )
-)
-"""What draft readers read best: curly quotes, and no attributes."""
-_ESCAPED = re.compile(r"\\([^\w\s]|_)")
-_INNER_LINK = re.compile(r"\[((?:[^\[\]\\]|\\.){0,200})\]\(#[^()\s]{0,200}\)")
-"""As EndNote and publishers link a citation with its entry: "[1](#_ENREF_1)"."""
+_PANDOC_FORMATS = {
+    ".docx": "docx", ".odt": "odt", ".epub": "epub", ".rtf": "rtf", ".html": "html", ".htm": "html", ".rst": "rst",
+    ".org": "org",
+}  # fmt: skip
+_OF_BYTES_ONLY = (".docx", ".odt", ".epub", ".rtf")
+"""Formats that know their encoding."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -41,7 +39,6 @@ _OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
 _OLD_FORMATS = {
     ".pdf": "PDF files lose the lines of a reference list: pass the document that it was made from",
     ".doc": "save it as .docx",
-    ".rtf": "save it as .docx",
     ".pages": "export it as .docx",
 }
 
@@ -54,18 +51,26 @@ def read_drafts(sources: Sequence[str]) -> str:
             do.
         OSError: a file cannot be opened.
     """
-    text = "\n\n".join(_text_of(source) for source in sources).replace("\r\n", "\n").replace("\r", "\n")
-    if not text.strip():
+    texts = [_text_of(source) for source in sources]
+    documents = [one for one in texts if not isinstance(one, str)]
+    text = "\n\n".join(one for one in texts if isinstance(one, str)).replace("\r\n", "\n").replace("\r", "\n")
+    length = len(text)
+    if documents:
+        beside = [{"t": "RawBlock", "c": [BESIDE, text]}] if text.strip() else []
+        blocks = [block for one in documents for block in list_of(one.get("blocks"))]
+        text = json.dumps({**documents[0], "blocks": [*blocks, *beside]})
+        length = max((one.end for one in pandoc_blocks(text)), default=0)
+    if not text.strip() or (documents and not length):
         raise InvalidInputError("The draft is empty.")
-    if len(text) > MAX_DRAFT:
+    if length > MAX_DRAFT:
         raise InvalidInputError(
-            f"The draft has {len(text):,} characters, and at most {MAX_DRAFT:,} are checked at once. Check it in "
+            f"The draft has {length:,} characters, and at most {MAX_DRAFT:,} are checked at once. Check it in "
             "parts, each with its references, or pass only the reference list."
         )
     return text
 
 
-def _text_of(source: str) -> str:
+def _text_of(source: str) -> str | Mapping[str, object]:
     if source == "-":
         return _decoded(_contents(sys.stdin.buffer, "stdin"), "stdin")
     if Path(source).is_dir():
@@ -78,7 +83,7 @@ def _text_of(source: str) -> str:
     if kind not in _PANDOC_FORMATS:
         return _decoded(data, source)
     # pandoc itself knows the encodings of zipped formats; HTML it takes for UTF-8.
-    return _converted(data if kind in (".docx", ".odt") else _decoded(data, source).encode(), source, kind)
+    return _converted(data if kind in _OF_BYTES_ONLY else _decoded(data, source).encode(), source, kind)
 
 
 def _contents(file: BinaryIO, name: str) -> bytes:
@@ -116,21 +121,24 @@ def _declared_encoding(data: bytes) -> str:
     return "cp1252"
 
 
-def _converted(data: bytes, name: str, kind: str) -> str:
-    """A document of a word processor as Markdown, converted by pandoc, which opens nothing else."""
+def _converted(data: bytes, name: str, kind: str) -> Mapping[str, object]:
+    """The tree of a document, as pandoc reads it, which opens nothing else."""
     program = which("pandoc")
     if program is None:
         raise InvalidInputError(
             f"{name} is read through pandoc, which is not installed: install it (https://pandoc.org/installing.html), "
             "or save the document as plain text or Markdown."
         )
-    command = [program, "--sandbox", f"--from={_PANDOC_FORMATS[kind]}", f"--to={_MARKDOWN}", "--wrap=none"]
+    command = [program, "--sandbox", f"--from={_PANDOC_FORMATS[kind]}", "--to=json"]
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_PANDOC_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         seconds = counted(_PANDOC_SECONDS, "second")
         raise InvalidInputError(f"pandoc could not convert {name} within {seconds}.") from None
+    words = done.stderr.decode("utf-8", "replace").strip()[:300]
+    if done.returncode and "nknown" in words and "format" in words:
+        raise InvalidInputError(f"The installed pandoc cannot read {kind} files: update it, or save {name} as .docx.")
     if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip()[:300]
         raise InvalidInputError(f"pandoc cannot convert {name}: {words or f'exit code {done.returncode}'}")
-    return _ESCAPED.sub(r"\1", _INNER_LINK.sub(r"\1", done.stdout.decode("utf-8", "replace")))
+    loaded: object = json.loads(done.stdout)
+    return mapping_of(loaded)

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.checking.report_parts import brief
 from deepcritical_mcp.checking.report_text import ranges
+from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import CitationReport
 from deepcritical_mcp.text import clean_text, clipped, counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
@@ -37,7 +38,7 @@ def _draft(text: str) -> str:
     draft = clean_text(text)
     if not draft:
         raise ValueError("pass the draft itself, with its list of references; a file must be read first")
-    if is_url(draft):
+    if is_url(draft) and not any(record_ids(draft)):
         raise ValueError(f'"{clipped(draft, 60)}" is an address: open it and pass what it contains')
     if _FILE_NAME.fullmatch(draft):
         raise ValueError(f'"{clipped(draft, 60)}" is the name of a file: read it and pass what it contains')

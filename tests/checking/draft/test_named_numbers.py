@@ -25,8 +25,7 @@ def remarks(text: str) -> list[str]:
         ("Zinc was studied by Lind et al. [1].", "Lind et al. [1]"),
         ("Weiss et al. (2019) [1] studied zinc.", "Weiss et al. (2019) [1]"),
         ("Zinc was studied by Berg et al. (2011) [1].", "Berg et al. (2011) [1]"),
-        (ROWS.format("Berg et al.", 2011, 1), "Berg et al. | 2011 | [1]"),
-        (ROWS.format("Weiss", 2014, 1), "Weiss | 2014 | [1]"),
+        (ROWS.format("Berg et al.", 2011, 1), "Berg et al. 2011 [1]"),
     ],
 )
 def test_a_name_or_year_that_the_entry_of_the_number_does_not_have_is_named(text: str, named: str) -> None:

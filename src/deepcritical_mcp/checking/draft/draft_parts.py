@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from deepcritical_mcp.search.references import Statements
-
 DraftForm = Literal["text", "bibtex", "ris", "csl-json"]
 """Text with or without sentences (a bare list, too), or a file of a reference manager."""
 
@@ -21,8 +19,6 @@ class DraftReference:
         label: how the draft cites it: "12", "smith2020", "^a"; "" if by names and year, or not at all.
         text: as written, with its markup and line breaks, without the mark in front of it ("12. ", "[^a]: ").
         is_inline: whether it stands in the text itself, "(PMID 123)", and in no list.
-        apart: the identifiers in it, "pmid:1", that are references of their own.
-        says: what the cells of a row of a table say of it; None of any other reference.
     """
 
     index: int
@@ -31,8 +27,6 @@ class DraftReference:
     end: int
     label: str = ""
     is_inline: bool = False
-    apart: tuple[str, ...] = ()
-    says: Statements | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.entry_forms import is_without_verb
 from deepcritical_mcp.identifiers import (
     arxiv_doi,
     normalize_doi,
@@ -27,24 +26,18 @@ _STATED = re.compile(
     | \b(?P<arxiv>arXiv\ ?:\ ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
-_LEAST_TITLE = 5
-"""Words."""
 _NUMBER = re.compile(r"\([^()]{1,60}\)|([1-9][0-9]{2,8})")
 """A number, which is none within brackets: "30000001 (Berg 2019) and 30000002"."""
-_LINK_TEXT = re.compile(r"!?\[([^\[\]]{0,600})\]\($")
 
 
 class StatedId(NamedTuple):
-    """An identifier or a link in a text: its normalized form ("pmid:1", "doi:10.1/x", an address), as it is written,
-    and where it stands, with the text of its link; `has_title` is whether that text may be a
-    title."""
+    """An identifier or an address in a text: its normalized form ("pmid:1", "doi:10.1/x", an address), as it is
+    written, and where it stands."""
 
     key: str
     written: str
     start: int
     end: int
-    is_link_text: bool = False
-    has_title: bool = False
 
     @property
     def is_record(self) -> bool:
@@ -53,34 +46,20 @@ class StatedId(NamedTuple):
 
 
 def stated_ids(text: str) -> Iterator[StatedId]:
-    """The identifiers and links in a text, in order. Addresses of images do not count."""
+    """The identifiers and addresses in a text, in order."""
     for found in _STATED.finditer(text):
         kind = str(found.lastgroup)
         if kind == "pmids":
             yield from _pmids(found)
             continue
         value = _balanced(found[kind])
-        start, end, has_title = found.start(), found.start(kind) + len(value), False
-        if kind == "link":
-            label = _LINK_TEXT.search(text, max(0, start - 610), start)
-            if label and label[0].startswith("!"):
-                continue
-            if label:
-                start, end = label.start(), end + (text[end : end + 1] == ")")
-                has_title = _may_be_title(label[1])
         if key := _key(kind, value):
-            yield StatedId(key, value, start, end, is_link_text=text[start] == "[", has_title=has_title)
+            yield StatedId(key, value, found.start(), found.start(kind) + len(value))
 
 
 def are_forms(key: str, other: str) -> bool:
     """Whether two identifiers are one, or forms of one DOI: "doi:10.1000/1", "doi:10.1000/1/full"."""
     return key == other or (key.startswith("doi:") and (key.startswith(other) or other.startswith(key)))
-
-
-def _may_be_title(label: str) -> bool:
-    """Whether the text of a link is as long as a title, begins like one, and says nothing as a sentence does."""
-    plain = label.strip(' *_"“”«')
-    return len(plain.split()) >= _LEAST_TITLE and not plain[:1].islower() and is_without_verb(plain)
 
 
 def _pmids(found: re.Match[str]) -> Iterator[StatedId]:

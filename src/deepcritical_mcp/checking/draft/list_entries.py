@@ -8,47 +8,36 @@ from itertools import pairwise
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.entry_forms import (
+from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft.entry_looks import (
     ID,
     has_date_or_id,
     is_bare_id,
-    is_no_entry,
+    is_remark,
+    is_surely_entry,
     is_whole_entry,
     starts_like_entry,
+    starts_with_names,
 )
-from deepcritical_mcp.checking.draft.masking import Line, lines_of
-from deepcritical_mcp.checking.draft.page_breaks import unbroken
-from deepcritical_mcp.search.references import Statements
+from deepcritical_mcp.checking.draft.inline_references import stated_ids
+from deepcritical_mcp.checking.draft.printed_pages import unbroken
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
-    r"""[ \t>]{0,20}(?:[-*+•·]\ {1,3})?(?:
-        \[\^(?P<note>[^\]\s]{1,60})\]:[ \t]{0,4}
-      | \\bibitem(?:\[[^\]\n]{0,200}\])?\{(?P<bibitem>[^{}\n]{1,100})\}[ \t]{0,4}
-      | (?:\*{1,2})?\[(?P<bracket>[0-9]{1,4})\](?:\*{1,2})?:?[ \t]{0,8}
-      | \((?P<paren>[0-9]{1,4})\)[ \t]{1,8}
-      | (?:\*{1,2})?(?P<dot>[0-9]{1,4})(?:\ ?\\?[.)]|、|．|[-–](?=\ ))(?:\*{1,2})?(?![0-9])[ \t]{0,8}
-      | (?P<raised>[⁰¹²³⁴-⁹]{1,4})[.)]?[ \t]{0,4}
-      | (?:\^|<sup>)(?P<sup>[0-9]{1,4})(?:\^|</sup>)[ \t]{0,4}
-      | \[(?P<key>[A-Za-z][\w+:.-]{1,40}(?:[ ,&+]{1,3}[\w.+-]{1,20}){0,3})\](?![(\[]):?[ \t]{1,8}
+    r"""[*_\\]{0,3}(?:
+        \\?\[(?P<key>[\w+:.&-]{1,40})\\?\](?![(\[]):?[*_]{0,2}[ \t]{0,8}
+      | \((?P<paren>[0-9]{1,4})\)[*_]{0,2}[ \t]{1,8}
+      | (?P<dot>[0-9]{1,4})(?:\ ?\\?[.)]|、|．|[-–](?=\ ))[*_]{0,2}(?![0-9])[ \t]{0,8}
+      | (?:\^|<sup>)?(?P<raised>[⁰¹²³⁴-⁹]{1,4}|(?<=[\^>])[0-9]{1,4})(?:\^|</sup>|[.)])?[ \t]{0,4}
       | (?P<bare>[0-9]{1,4})(?:[ ]{1,8}|\t[ \t]{0,8})(?=[^\W\d_]|["“„«\[])
     )""",
     re.VERBOSE,
 )
-_NUMBERS = ("bracket", "paren", "dot", "raised", "sup", "bare")
-_BULLET = re.compile(r"[ \t>]{0,20}[-*+•·◦▪–—]\s{1,4}(?=\S)")
-_INDENT = re.compile(r"[ \t>]*")
-_PAGE_NUMBER = re.compile(
-    r"\s{0,40}(?:page |p\. ?|[-–—] ?)?[0-9]{1,4}(?: ?[-–—]|(?: of | ?/ ?)[0-9]{1,4})?\s{0,9}", re.IGNORECASE
-)
-_ENDED = re.compile(r"[.\])}>\"”’*]\s{0,4}$|[0-9][a-z]?\s{0,4}$|/\S{1,300}\s{0,4}$")
-_PMID = re.compile(r"[1-9][0-9]{4,8}")
-_PMIDS = re.compile(
-    rf"(?:PMIDs?:?\s{{0,2}})?(?:{_PMID.pattern}(?:\s{{0,3}}[,;]\s{{0,3}}|\s{{1,3}})(?:PMID:?\s{{0,2}})?){{1,300}}{_PMID.pattern}\.?",
-    re.IGNORECASE,
-)
+"""What stands in front of an entry; items of Markdown come without it."""
 _IN_ONE_LINE = re.compile(r"(?:(?<=\s)|^)(?:\[([0-9]{1,3})\]|([0-9]{1,3})[.)])\s{1,3}(?=[^\W\d_]|[\"“„«])")
-_LETTER = re.compile(r"(?:(?<=\s)|\A)\(?([a-z]|[1-9])\)\s{1,4}(?=\S)")
+_ENDED = re.compile(r"[.\])}>\"”’*]\s{0,4}$|[0-9][a-z]?\s{0,4}$|/\S{1,300}\s{0,4}$")
+_ONLY_IDS = re.compile(r"PMIDs?:?\s{0,2}[0-9]{5,9}(?:[\s,;]{1,4}(?:PMID:?\s?)?[0-9]{5,9}){1,300}\.?", re.IGNORECASE)
+_LONGEST_IDS = 5_000
 _WHOLE_SHARE = 0.8
 """Of the lines of a list that are entries by themselves, if none is wrapped."""
 _MOST_MISSING = 10
@@ -56,255 +45,220 @@ _MOST_MISSING = 10
 
 
 class ListEntry(NamedTuple):
-    """An entry of a list; `text` is without its mark and without lines that only have a page number. `apart` are the
-    identifiers in it, "pmid:1", that are entries of their own. `says` is what the cells of a table say of it."""
+    """An entry of a list; `text` is as written, without its mark."""
 
     text: str
     start: int
     end: int
     label: str = ""
-    apart: tuple[str, ...] = ()
-    says: Statements | None = None
 
 
-class _Start(NamedTuple):
-    """Where an entry begins: its line, where its text begins, and its label."""
+class DraftLine(NamedTuple):
+    """A line of a draft: as written from its first letter on, with the number of an item; `indent` is what stands in
+    front of it. It `opens` its block, whose number is `number`; `part` is its own in the block."""
 
-    line: int
-    at: int
-    label: str = ""
+    text: str
+    start: int
+    end: int
+    indent: int
+    block: Block
+    number: int
+    part: int
 
-
-def entries_in(text: str, start: int, end: int) -> list[ListEntry]:
-    """The entries of the list between two positions, without what follows the last one."""
-    lines = [
-        line for line in lines_of(text, start, end) if not line.text.lstrip().startswith(("#", "\\end{", "\\begin{"))
-    ]
-    marked = _labelled_starts(lines) or _bulleted_starts(lines)
-    entries = [*_between(lines, marked or _plain_starts(lines), is_marked=bool(marked))]
-    while entries and not marked and len(entries) > 1 and is_no_entry(entries[-1].text):
-        entries.pop()
-    entries = [part for one in entries for part in _parts(text, one)] if len(entries) <= 3 else entries
-    return [part for one in entries for part in parts_apart(one)]
+    @property
+    def opens(self) -> bool:
+        """Whether it is the first line of its block."""
+        return self.part == 0
 
 
-def parts_apart(entry: ListEntry) -> list[ListEntry]:
-    """The references of an entry that has several, "(a) Berg … (b) Ruiz …" or "PMID 1234567, 2345678"; else itself."""
-    return _lettered(entry) or [*_numbers_apart(entry)]
+class _Mark(NamedTuple):
+    """What stands in front of an entry: a number, a key or a bullet."""
+
+    kind: str
+    label: str
+    length: int
+
+    @property
+    def value(self) -> int:
+        return int(self.label) if self.kind not in ("", "key", "bullet") else 0
 
 
-def part_label(label: str, letter: str) -> str:
-    """The label of a part of an entry: "3a", "^n (a)"; "" without a label."""
-    return f"{label} ({letter})" if label.startswith("^") else label and label + letter
+class _Entry:
+    """An entry as far as it was read."""
 
-
-def _lettered(entry: ListEntry) -> list[ListEntry]:
-    """The references of an entry that has several, "3. (a) Berg … (b) Ruiz …", with labels "3a", "3b"; else []. Also
-    "(1) Berg … (2) Ruiz …"."""
-    marks = [*_LETTER.finditer(entry.text)]
-    letters = [ascii_lowercase[int(one[1]) - 1] if one[1].isdecimal() else one[1] for one in marks]
-    if len(marks) < 2 or marks[0].start() or letters != [*ascii_lowercase[: len(marks)]]:
-        return []
-    bounds = [*(one.start() for one in marks[1:]), len(entry.text)]
-    pieces = [entry.text[one.end() : end].strip(" ;\n") for one, end in zip(marks, bounds, strict=True)]
-    if not all(has_date_or_id(piece) and starts_like_entry(piece) for piece in pieces):
-        return []
-    return [
-        ListEntry(piece, entry.start, entry.end, part_label(entry.label, one))
-        for one, piece in zip(letters, pieces, strict=True)
-    ]
-
-
-def _numbers_apart(entry: ListEntry) -> Iterator[ListEntry]:
-    """The PMIDs of a line that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
-    if not _PMIDS.fullmatch(entry.text):
-        yield entry
-        return
-    for number, one in enumerate(_PMID.finditer(entry.text)):
-        at = entry.start + one.start()
-        yield ListEntry(f"PMID {one[0]}", at, at + len(one[0]), part_label(entry.label, ascii_lowercase[number % 26]))
-
-
-def _between(lines: Sequence[Line], starts: Sequence[_Start], *, is_marked: bool) -> Iterator[ListEntry]:
-    ends = [*(one.line for one in starts[1:]), len(lines)][: len(starts)]
-    for start, end in zip(starts, ends, strict=True):
-        first = lines[start.line]
-        kept, entry, blank = [Line(first.text[start.at - first.start :], start.at, first.end)], _SoFar(), False
-        entry = entry.with_line(kept[0].text)
-        for line in lines[start.line + 1 : end]:
-            if not line.text.strip() or _PAGE_NUMBER.fullmatch(line.text):
-                blank = True
-                continue
-            if is_marked and blank and entry.is_whole and _opens_paragraph(line.text):
-                break
-            kept.append(line)
-            entry, blank = entry.with_line(line.text), False
-        whole = unbroken("\n".join(line.text for line in kept)).strip()
-        if any(map(str.isalnum, whole)):
-            yield ListEntry(whole, start.at, kept[-1].start + len(kept[-1].text.rstrip()), start.label)
-
-
-def _opens_paragraph(line: str) -> bool:
-    """Whether a line behind an empty one has nothing to do with the entry before it."""
-    return (
-        not line.startswith((" ", "\t", ">"))
-        and not line[:1].islower()
-        and not line[:1].isdigit()
-        and not ID.match(line)
-    )
-
-
-def _labelled_starts(lines: Sequence[Line]) -> list[_Start]:
-    """The lines with a number or a key in front, if the first entry has one. Numbers must go on from one to the next:
-    a wrapped line may begin with one, too."""
-    first = next((number for number, line in enumerate(lines) if line.text.strip()), None)
-    marks = [_MARK.match(line.text) for line in lines]
-    if first is None or not _opens(marks, lines, first):
-        return []
-    starts, last, last_kind = list[_Start](), 0, ""
-    for number, (line, mark) in enumerate(zip(lines, marks, strict=True)):
-        if mark is None:
-            continue
-        kind = str(mark.lastgroup)
-        if kind not in _NUMBERS:
-            if kind != "key" or not starts or last_kind == "key":
-                starts.append(_Start(number, line.start + mark.end(), _label(mark)))
-                last_kind = kind
-            continue
-        value = int(mark[kind].translate(_SUPERSCRIPTS))
-        rest = line.text[mark.end() :]
-        if starts and not _follows(value, last, kind, last_kind, rest):
-            continue
-        lazy = (kind == "dot" and value == last == 1) or (
-            starts and value == 1 and last > 1 and starts[-1].label != str(last)
-        )
-        starts.append(_Start(number, line.start + mark.end(), str(len(starts) + 1) if lazy else str(value)))
-        last, last_kind = value, kind
-    return starts
-
-
-def _opens(marks: Sequence[re.Match[str] | None], lines: Sequence[Line], first: int) -> bool:
-    """Whether the first entry of a list, or the one after some words about the list, has a mark."""
-    near = [number for number in range(first, min(first + 4, len(lines))) if marks[number]]
-    if not near:
-        return False
-    mark = marks[near[0]]
-    if mark is None or mark.lastgroup != "bare":
-        return near[0] == first or not is_whole_entry(lines[first].text)
-    # "1 Smith J. …" without a dot is a mark only if "2 …" follows.
-    values = [int(one["bare"]) for one in marks if one and one.lastgroup == "bare"]
-    return near[0] == first and any(two == one + 1 for one, two in pairwise(values))
-
-
-def _label(mark: re.Match[str]) -> str:
-    return f"^{mark['note']}" if mark["note"] else mark["bibitem"] or mark["key"] or ""
-
-
-def _follows(value: int, last: int, kind: str, last_kind: str, rest: str) -> bool:
-    """Whether a number in front of a line is the next entry's."""
-    if kind != last_kind:
-        return False
-    if value == last + 1:
-        return True
-    capital = rest.lstrip('*_"“„«[ ')[:1]
-    looks = ((capital.isupper() or not capital.islower()) and has_date_or_id(rest)) or starts_like_entry(rest)
-    return looks and (last < value <= last + _MOST_MISSING or value == 1 or (value == last and kind == "bracket"))
-
-
-def _bulleted_starts(lines: Sequence[Line]) -> list[_Start]:
-    """The lines with a bullet of the outermost level, if the first one has one."""
-    marks = [_BULLET.match(line.text) for line in lines]
-    first = next((number for number, line in enumerate(lines) if line.text.strip()), None)
-    if first is None or not any(marks[first : first + 3]):
-        return []
-    least = min(_indent(line.text) for line, mark in zip(lines, marks, strict=True) if mark)
-    return [
-        _Start(number, line.start + mark.end())
-        for number, (line, mark) in enumerate(zip(lines, marks, strict=True))
-        if mark and _indent(line.text) == least
-    ]
-
-
-def _indent(line: str) -> int:
-    found = _INDENT.match(line)
-    return len(found[0].expandtabs(4)) if found else 0
-
-
-def _plain_starts(lines: Sequence[Line]) -> list[_Start]:
-    """The lines that begin an entry without a mark: the first of each paragraph, and within one each line that begins
-    like an entry after one that is complete."""
-    whole = [is_whole_entry(line.text) for line in lines if line.text.strip()]
-    if sum(whole) >= _WHOLE_SHARE * len(whole):
-        return [
-            _Start(number, line.start)
-            for number, line in enumerate(lines)
-            if line.text.strip() and (is_whole_entry(line.text) or not line.text.strip()[:1].islower())
-        ]
-    indents = [_indent(line.text) for line in lines if line.text.strip()]
-    hangs = len({*indents}) > 1 and indents[0] == min(indents)
-    least = min(indents, default=0)
-    separated = 8 * sum(not line.text.strip() for line in lines[1:-1]) > len(whole)
-    starts, entry, blank = list[_Start](), _SoFar(), True
-    for number, line in enumerate(lines):
-        if not line.text.strip():
-            blank = True
-            continue
-        outdented = _indent(line.text) == least if hangs else None
-        if not starts or _begins(line.text, entry, blank=blank, outdented=outdented, separated=separated):
-            starts.append(_Start(number, line.start))
-            entry = _SoFar()
-        entry, blank = entry.with_line(line.text), False
-    return starts
-
-
-class _SoFar(NamedTuple):
-    """What an entry has in the lines that were read: a date or a number of a record, nothing but that, and its end."""
-
-    is_dated: bool = False
-    is_bare: bool = False
-    is_ended: bool = False
+    def __init__(self, line: DraftLine, mark: _Mark, label: str) -> None:
+        self.label, self.start, self.is_bullet = label, line.start + mark.length, mark.kind == "bullet"
+        first = line.text[mark.length :]
+        self.lines, self.end, self.indent = [first], line.end, line.indent
+        self.is_dated, self.is_bare, self.is_ended = has_date_or_id(first), is_bare_id(first), _has_ended(first)
 
     @property
     def is_whole(self) -> bool:
-        return self.is_dated and self.is_ended
+        return (self.is_dated or self.is_bare) and self.is_ended
 
-    def with_line(self, line: str) -> _SoFar:
-        return _SoFar(
-            self.is_dated or has_date_or_id(line),
-            is_bare_id(line) and not self.is_dated,
-            _ENDED.search(line[-400:]) is not None,
-        )
+    def add(self, line: DraftLine) -> None:
+        self.lines.append(line.text)
+        self.end, self.is_bare, self.is_ended = line.end, False, _has_ended(line.text)
+        self.is_dated = self.is_dated or has_date_or_id(line.text)
+
+    def entry(self) -> ListEntry:
+        return ListEntry(unbroken("\n".join(self.lines)).strip(), self.start, self.end, self.label)
 
 
-def _begins(line: str, entry: _SoFar, *, blank: bool, outdented: bool | None, separated: bool) -> bool:
-    """Whether a line begins an entry; `outdented` is None if the list has no hanging lines, `separated` means that
-    empty lines are between entries."""
-    if entry.is_bare or (blank and entry.is_dated):
+def _has_ended(line: str) -> bool:
+    return _ENDED.search(line[-400:]) is not None
+
+
+def _mark(line: DraftLine) -> _Mark:
+    if line.block.kind == "item" and line.opens:
+        label, length = line.block.label, line.block.start - line.start
+        return _Mark("dot", label, length) if label.isdecimal() else _bracket_in(line, length)
+    return _bracket_in(line, 0)
+
+
+def _bracket_in(line: DraftLine, after: int) -> _Mark:
+    """The mark at the start of a line, or behind the bullet there."""
+    none = _Mark("bullet" if after else "", "", after)
+    if (found := _MARK.match(line.text, after)) is None:
+        return none
+    kind, label = str(found.lastgroup), found[str(found.lastgroup)].translate(_SUPERSCRIPTS)
+    if kind == "key" and label.isdecimal():
+        kind = "bracket"
+    return _Mark(kind, label, found.end())
+
+
+def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
+    """The entries of a list, without what does not belong to one."""
+    lines = [line for line in lines if line.block.kind not in ("heading", "row") and line.text]
+    marks = [_mark(line) for line in lines]
+    first = _first_marked(lines, marks)
+    is_marked = first >= 0
+    found = _marked(lines[first:], marks[first:]) if is_marked else _plain(lines)
+    entries = [one.entry() for one in found]
+    entries = [one for one in entries if any(map(str.isalnum, one.text))]
+    while len(entries) > 1 and not is_marked and is_remark(entries[-1].text):
+        entries.pop()
+    if len(entries) <= 3:
+        entries = [part for one in entries for part in _in_one_line(one)]
+    return [part for one in entries for part in _ids_apart(one)]
+
+
+def _first_marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> int:
+    """The first line with a mark, if a list begins with it or after a few words; -1 without one."""
+    first = next((at for at, mark in enumerate(marks[:4]) if mark.kind), -1)
+    if first > 0 and any(is_whole_entry(line.text) for line in lines[:first]):
+        return -1
+    if first >= 0 and marks[first].kind == "bare":  # "1 Smith J. …" is a mark only if "2 …" follows
+        values = [mark.value for mark in marks if mark.kind == "bare"]
+        return first if any(two == one + 1 for one, two in pairwise(values)) else -1
+    return first
+
+
+def _marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> list[_Entry]:
+    """Entries with marks: numbers that go on from one to the next, for a wrapped line may begin with one, too; keys;
+    bullets of the outermost level."""
+    kind, last, is_open = marks[0].kind, 0, True
+    least = min((line.block.level for line, mark in zip(lines, marks, strict=True) if mark.kind == "bullet"), default=0)
+    found = list[_Entry]()
+    for line, mark in zip(lines, marks, strict=True):
+        rest = line.text[mark.length :]
+        if mark.kind == kind and mark.value:
+            begins = not found or _follows(mark.value, last, kind, rest)
+        else:
+            begins = not found or (mark.kind == kind and (kind != "bullet" or line.block.level == least))
+        if begins:
+            lazy = mark.value == last == 1 or (mark.value == 1 < last and found[-1].label != str(last))
+            label = str(len(found) + 1) if mark.value and lazy else mark.label
+            found.append(_Entry(line, mark, label))
+            last, is_open = mark.value, True
+        elif (
+            found[-1].is_whole and starts_with_names(rest) and is_surely_entry(rest) and line.indent <= found[-1].indent
+        ):
+            found.append(_Entry(line, mark if mark.kind in ("bullet", "key") else _Mark("", "", 0), ""))
+            is_open = True
+        else:
+            is_open = is_open and not (line.opens and found[-1].is_whole and _is_apart(line))
+            if is_open:
+                found[-1].add(line)
+    return found
+
+
+def _is_apart(line: DraftLine) -> bool:
+    """Whether a line that begins a paragraph has nothing to do with the entry before it."""
+    first = line.text[:1]
+    return not (line.indent or line.block.level or first.islower() or first.isdigit() or ID.match(line.text))
+
+
+def _follows(value: int, last: int, kind: str, rest: str) -> bool:
+    """Whether a number in front of a line is the next entry's."""
+    if value == last + 1:
         return True
-    if blank:
-        # A list with an empty line within an entry, as copies of PDF files have it.
-        return starts_like_entry(line) or not line.strip()[:1].islower()
-    if outdented is not None:
-        return outdented and (starts_like_entry(line) or (entry.is_whole and not line.strip()[:1].islower()))
-    if not entry.is_whole:
-        return False
-    if separated or is_bare_id(line):
+    capital = rest.lstrip('*_"“„«[ ')[:1]
+    looks = (not capital.islower() and has_date_or_id(rest)) or starts_like_entry(rest)
+    return looks and (last < value <= last + _MOST_MISSING or value == 1 or (value == last and kind == "bracket"))
+
+
+def _plain(lines: Sequence[DraftLine]) -> list[_Entry]:
+    """Entries without marks: each line, if most are whole by themselves; else the first line of each paragraph, and
+    within one each line that begins like an entry after one that is complete."""
+    whole = sum(is_whole_entry(line.text) for line in lines)
+    one_a_line = whole >= _WHOLE_SHARE * len(lines)
+    indents = [line.indent for line in lines]
+    hangs = bool(indents) and len({*indents}) > 1 and indents[0] == min(indents)
+    is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
+    found = list[_Entry]()
+    for line in lines:
+        entry = found[-1] if found else None
+        if entry is None or entry.is_bare:
+            begins = True
+        elif one_a_line:
+            begins = is_whole_entry(line.text) or not line.text[:1].islower()
+        elif line.opens and (entry.is_dated or not line.text[:1].islower()):
+            begins = entry.is_whole or starts_like_entry(line.text)
+        elif hangs:
+            is_start = starts_like_entry(line.text) or (entry.is_whole and not line.text[:1].islower())
+            begins = line.indent == min(indents) and is_start
+        else:
+            begins = entry.is_whole and _begins(line.text, is_separated=is_separated)
+        if begins:
+            mark = _mark(line)
+            found.append(_Entry(line, mark if mark.kind == "bullet" else _Mark("", "", 0), ""))
+        else:
+            found[-1].add(line)
+    return found
+
+
+def _begins(line: str, *, is_separated: bool) -> bool:
+    """Whether a line begins an entry, with the one before it complete."""
+    if is_separated or is_bare_id(line):
         return starts_like_entry(line) and is_whole_entry(line) and not is_bare_id(line)
-    return starts_like_entry(line) or (is_whole_entry(line) and line.strip()[:1].isupper() and ";" not in line[:6])
+    return starts_like_entry(line) or (is_whole_entry(line) and line[:1].isupper() and ";" not in line[:6])
 
 
-def _parts(text: str, entry: ListEntry) -> Iterator[ListEntry]:
+def _in_one_line(entry: ListEntry) -> Iterator[ListEntry]:
     """The entries of a list that is one line, "1. Berg … 2. Ruiz …"; else the entry itself."""
-    value = int(entry.label) if entry.label.isdecimal() else 0
-    cuts = list[re.Match[str]]()
-    for found in _IN_ONE_LINE.finditer(text, entry.start, entry.end) if value else ():
+    value, cuts = int(entry.label) if entry.label.isdecimal() else 0, list[re.Match[str]]()
+    for found in _IN_ONE_LINE.finditer(entry.text) if value else ():
         if int(found[1] or found[2]) == value + len(cuts) + 1:
             cuts.append(found)
-    bounds = [entry.start, *(one.start() for one in cuts), entry.end]
-    begins = [entry.start, *(one.end() for one in cuts)]
-    pieces = [text[start:end].strip() for start, end in zip(begins, bounds[1:], strict=True)]
-    if len(pieces) < 2 or not all(map(is_whole_entry, pieces)):
+    bounds = [*(one.start() for one in cuts), len(entry.text)]
+    begins = [0, *(one.end() for one in cuts)]
+    pieces = [entry.text[start:end].strip() for start, end in zip(begins, bounds, strict=True)]
+    if not all(map(is_whole_entry, pieces)):
+        begins, bounds, pieces = [0], [len(entry.text)], [entry.text]
+    for number, (piece, start, end) in enumerate(zip(pieces, begins, bounds, strict=True)):
+        stop = min(entry.start + end, entry.end)
+        label = str(value + number) if value else entry.label
+        yield ListEntry(piece, min(entry.start + start, stop), stop, label)
+
+
+def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
+    """The numbers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
+    ids = [*stated_ids(entry.text)] if len(entry.text) < _LONGEST_IDS and _ONLY_IDS.fullmatch(entry.text) else []
+    if len(ids) < 2:
         yield entry
         return
-    for number, (piece, start, end) in enumerate(zip(pieces, begins, bounds[1:], strict=True)):
-        yield ListEntry(piece, start, end, str(value + number))
+    for number, one in enumerate(ids):
+        at = min(entry.start + one.start, entry.end)
+        label = f"{entry.label}{ascii_lowercase[number % 26]}" if entry.label else ""
+        yield ListEntry(one.written, at, min(entry.start + one.end, entry.end), label)

@@ -1,4 +1,4 @@
-"""Cuts files of reference managers into their entries: BibTeX, RIS and CSL-JSON."""
+"""Entries of reference managers, in a file or among text: BibTeX, RIS, PubMed's own form and CSL-JSON."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
-_BIBTEX = re.compile(r"\\.|[{}]|^[ \t]{0,8}@(\w{1,30})[ \t]{0,8}([{(])[ \t]{0,8}([^\s,{}()=\"]{0,200})", re.MULTILINE)
-_BARE_VALUE = re.compile(r"(=\s{0,20})([A-Za-z][\w.:+/-]{0,60})(?=\s{0,20}[,}\n])")
-_MACRO = re.compile(r"@string\s{0,8}[{(]\s{0,8}([\w.:+/-]{1,60})\s{0,8}=\s{0,8}[{\"]([^{}\"\n]{1,300})", re.IGNORECASE)
-_NO_ENTRIES = frozenset({"comment", "preamble", "string"})
-_RIS_START = re.compile(r"^[ \t]{0,4}TY {1,2}-", re.MULTILINE)
-_RIS_END = re.compile(r"^[ \t]{0,4}ER {1,2}-[^\n]{0,20}", re.MULTILINE)
-_RIS_ID = re.compile(r"^[ \t]{0,4}ID {1,2}- ?(\S{1,100})", re.MULTILINE)
+from deepcritical_mcp.checking.draft.draft_parts import DraftForm, UnreadEntry
+from deepcritical_mcp.search.references.labelled import TAG, LabelledEntry, bibtex_block, csl_entry, read_entry
+
+_BIBTEX = re.compile(r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])", re.MULTILINE)
+_RECORD = re.compile(r"^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )", re.MULTILINE)
 _BETWEEN_ITEMS = re.compile(r"[\s,]*")
 
 
 class FileEntry(NamedTuple):
-    """An entry of a file, its key ("" without one), and where it stands."""
+    """An entry, its key ("" without one), and where it stands; of BibTeX with the values of its macros."""
 
     text: str
     key: str
@@ -26,103 +24,119 @@ class FileEntry(NamedTuple):
     end: int
 
 
-def bibtex_entries(text: str) -> list[FileEntry]:
-    """The entries of BibTeX in a text, with the values of their macros. An entry whose brace is never closed ends
-    where the next one starts."""
-    macros = {name.lower(): value for name, value in _MACRO.findall(text)} if "@" in text else {}
-    return [
-        FileEntry(_expanded(text[start:end].strip(), macros), key, start, end)
-        for kind, key, start, end in _bibtex_spans(text)
-        if kind not in _NO_ENTRIES and key
-    ]
+class ManagerEntries(NamedTuple):
+    """The entries of one form in a text, those that cannot be read, and where all this stands, comments included."""
+
+    form: DraftForm
+    entries: list[FileEntry]
+    unread: list[UnreadEntry]
+    spans: list[tuple[int, int]]
 
 
-def bibtex_spans(text: str) -> list[tuple[int, int]]:
-    """Where BibTeX stands in a text, macros and comments included."""
-    return [(start, end) for _, _, start, end in _bibtex_spans(text)]
+def manager_entries(text: str) -> ManagerEntries:
+    """What a text has of reference managers, in its order."""
+    if (found := _csl(text)).entries:
+        return found
+    bibtex, records = _bibtex(text), _records(text)
+    return ManagerEntries(
+        "bibtex" if bibtex.entries or bibtex.unread else "ris",
+        sorted((*bibtex.entries, *records.entries), key=lambda one: one.start),
+        bibtex.unread,
+        [*bibtex.spans, *records.spans],
+    )
 
 
-def _bibtex_spans(text: str) -> Iterator[tuple[str, str, int, int]]:
-    opening: re.Match[str] | None = None
-    depth = 0
-    for found in _BIBTEX.finditer(text):
-        if found[1]:
-            if opening:
-                yield opening[1].lower(), opening[3], opening.start(), found.start()
-            opening, depth = found, 1 if found[2] == "{" else 0
-        elif opening and found[0] in "{}":
-            depth += 1 if found[0] == "{" else -1
-            if depth == 0 and found[0] == "}":
-                yield opening[1].lower(), opening[3], opening.start(), found.end()
-                opening = None
-    if opening:
-        yield opening[1].lower(), opening[3], opening.start(), len(text)
+def _pieces(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str]]:
+    starts = [found.end() for found in pattern.finditer(text)]
+    return (
+        (start, text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)][: len(starts)], strict=True)
+    )
 
 
-def _expanded(entry: str, macros: dict[str, str]) -> str:
-    def value(found: re.Match[str]) -> str:
-        name = found[2].lower()
-        return f"{found[1]}{{{macros[name]}}}" if name in macros else found[0]
+def _bibtex(text: str) -> ManagerEntries:
+    """An entry that is not closed ends where the next one, or another paragraph, starts."""
+    found, macros = ManagerEntries("bibtex", [], [], []), dict[str, str]()
+    for start, piece in _pieces(_BIBTEX, text):
+        block = bibtex_block(piece)
+        if block.macro:
+            macros |= [block.macro]
+        elif block.entry and block.entry.key:
+            entry = _expanded(block.entry, macros)
+            found.entries.append(FileEntry(entry, block.entry.key, start, start + len(block.entry.text)))
+        elif block.reason:
+            raw = piece.partition("\n\n")[0].rstrip()
+            if "(" in raw.partition("{")[0]:  # "@smith2020 (p. 3)" in a sentence
+                continue
+            block = block._replace(raw=raw)
+            found.unread.append(UnreadEntry(raw, start, f"BibTeX that cannot be read: {block.reason}"))
+        found.spans.append((start, start + len(block.raw)))
+    return found
 
-    return _BARE_VALUE.sub(value, entry) if macros else entry
+
+def _expanded(entry: LabelledEntry, macros: dict[str, str]) -> str:
+    text = entry.text
+    for one in reversed(entry.fields if macros else ()):
+        if one.at[1] == one.whole[1] and (value := macros.get(str(one.value).lower())):
+            text = f"{text[: one.at[0]]}{{{value}}}{text[one.at[1] :]}"
+    return text
 
 
-def ris_entries(text: str) -> list[FileEntry]:
-    """The records of RIS in a text; the last line of one may be missing."""
-    starts = [found.start() for found in _RIS_START.finditer(text)]
-    entries = list[FileEntry]()
-    for start, following in zip(starts, [*starts[1:], len(text)], strict=True):
-        found = _RIS_END.search(text, start, following)
-        end = found.end() if found else start + len(text[start:following].rstrip())
-        key = _RIS_ID.search(text, start, end)
-        entries.append(FileEntry(text[start:end].strip(), key[1] if key else "", start, end))
-    return entries
+def _records(text: str) -> ManagerEntries:
+    """A record of RIS may lack its last line; then it ends with its last tag's paragraph."""
+    found = ManagerEntries("ris", [], [], [])
+    for start, piece in _pieces(_RECORD, text):
+        tags = [*TAG.finditer(piece)]
+        last = next((one for one in tags if one[1].strip() == "ER"), tags[-1])
+        is_ended = last[1].strip() == "ER"
+        end = piece.find("\n" if is_ended else "\n\n", last.end())
+        raw = piece[: end if end >= 0 else None].rstrip()
+        entry = read_entry(raw)
+        found.entries.append(FileEntry(raw, entry.key if entry else "", start, start + len(raw)))
+        found.spans.append((start, start + len(raw)))
+    return found
 
 
 def listed_strings(text: str) -> str:
     """The strings of a JSON array of nothing but strings, one a paragraph; any other text as it is."""
-    if not text.lstrip().startswith("["):
-        return text
+    loaded = _loaded(text) if text.lstrip().startswith("[") else None
+    values = cast(list[object], loaded) if isinstance(loaded, list) else []
+    strings = [one for one in values if isinstance(one, str)]
+    return "\n\n".join(strings) if strings and len(strings) == len(values) else text
+
+
+def _loaded(text: str) -> object:
     try:
-        loaded: object = json.loads(text)
+        return cast(object, json.loads(text))
     except (ValueError, RecursionError):
-        return text
-    values = cast(list[object], loaded)
-    return "\n\n".join(one for one in values if isinstance(one, str)) if _are_strings(values) else text
+        return None
 
 
-def _are_strings(values: list[object]) -> bool:
-    return bool(values) and all(isinstance(one, str) for one in values)
-
-
-def csl_entries(text: str) -> list[FileEntry]:
-    """The items of CSL-JSON: of an array, of an object with "items", or one alone; [] for anything else."""
-    start = _BETWEEN_ITEMS.match(text).end()  # type: ignore[union-attr]
-    if text[start : start + 1] not in ("{", "["):
-        return []
-    try:
-        loaded: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    if isinstance(loaded, dict):
-        fields = cast(dict[str, object], loaded)
-        if not isinstance(fields.get("items"), list):
-            return [_item(fields, text, start, len(text.rstrip()))] if "title" in fields or "DOI" in fields else []
-        start = text.find("[", text.find('"items"'))
-    return list(_items(text, start + 1))
-
-
-def _items(text: str, at: int) -> Iterator[FileEntry]:
-    decoder = json.JSONDecoder()
-    at = _BETWEEN_ITEMS.match(text, at).end()  # type: ignore[union-attr]
-    while text[at : at + 1] not in ("]", ""):
-        item, end = cast(tuple[object, int], decoder.raw_decode(text, at))
-        if isinstance(item, dict):
-            yield _item(cast(object, item), text, at, end)
-        at = _BETWEEN_ITEMS.match(text, end).end()  # type: ignore[union-attr]
-
-
-def _item(item: object, text: str, start: int, end: int) -> FileEntry:
-    fields = cast(dict[str, object], item)
-    key = fields.get("id") or fields.get("citation-key") or ""
-    return FileEntry(text[start:end], str(key)[:200], start, end)
+def _csl(text: str) -> ManagerEntries:
+    """The items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
+    found, bare = ManagerEntries("csl-json", [], [], []), text.lstrip()
+    if bare[:1] not in ("{", "["):
+        return found
+    whole = _loaded(text) if bare[:1] == "{" else None
+    if bare[:1] == "[":
+        at = text.index("[") + 1
+    elif isinstance(whole, dict) and isinstance(cast(dict[str, object], whole).get("items"), list):
+        at = text.find("[", text.find('"items"')) + 1
+    else:
+        at = text.index("{")
+    decoder, item = json.JSONDecoder(), cast(object, None)
+    while (at := _BETWEEN_ITEMS.match(text, at).end()) < len(text) and text[at] != "]":  # type: ignore[union-attr]
+        try:
+            item, end = cast(tuple[object, int], decoder.raw_decode(text, at))
+        except (ValueError, RecursionError):
+            if found.entries:
+                found.unread.append(UnreadEntry(text[at:], at, "JSON that cannot be read"))
+            break
+        entry = csl_entry(text[at:end], item)
+        if entry:
+            found.entries.append(FileEntry(entry.text, entry.key, at, end))
+        elif found.entries:
+            found.unread.append(UnreadEntry(text[at:end], at, "an item of CSL-JSON without title and DOI"))
+        at = end
+        if bare[:1] == "{" and whole is item:
+            break
+    return found

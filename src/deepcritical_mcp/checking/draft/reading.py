@@ -3,186 +3,250 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.author_year import folded
-from deepcritical_mcp.checking.draft.cited_entries import (
+from deepcritical_mcp.checking.draft.citations import (
     Citations,
     CitedEntry,
-    DraftCitation,
+    FoundCitations,
+    cites_by_place,
     find_citations,
-    numbered_by_place,
 )
-from deepcritical_mcp.checking.draft.citing_sentences import (
-    Paragraph,
-    claim_of,
-    draft_paragraphs,
-    row_claim,
-    sentence_spans,
-    table_rows,
+from deepcritical_mcp.checking.draft.draft_blocks import Block, joined_lines, lines_apart
+from deepcritical_mcp.checking.draft.draft_parts import (
+    CitingSentence,
+    Draft,
+    DraftQuotation,
+    DraftReference,
+    UnreadEntry,
 )
-from deepcritical_mcp.checking.draft.draft_parts import CitingSentence, Draft, DraftForm, DraftQuotation, DraftReference
-from deepcritical_mcp.checking.draft.draft_quotations import LEAST_WORDS, attributed, quoted_spans, quoted_words
-from deepcritical_mcp.checking.draft.draft_remarks import UNREAD_TABLE, draft_remarks
-from deepcritical_mcp.checking.draft.entry_forms import is_bare_id, is_repeated
-from deepcritical_mcp.checking.draft.footnotes import footnotes_in, unread_notes, with_marks_for_notes
-from deepcritical_mcp.checking.draft.list_entries import ListEntry
-from deepcritical_mcp.checking.draft.manager_files import (
-    FileEntry,
-    bibtex_entries,
-    bibtex_spans,
-    csl_entries,
-    listed_strings,
-    ris_entries,
+from deepcritical_mcp.checking.draft.entry_looks import (
+    has_date_or_id,
+    has_verbs,
+    is_bare_id,
+    is_remark,
+    is_repeated,
+    is_surely_entry,
+    is_whole_entry,
 )
-from deepcritical_mcp.checking.draft.masking import blanked, one_spacing, without_code
-from deepcritical_mcp.checking.draft.page_breaks import unbroken, without_page_breaks
-from deepcritical_mcp.checking.draft.reference_lists import reference_lists
-from deepcritical_mcp.checking.draft.reference_tables import has_unread_table, reference_tables
-from deepcritical_mcp.checking.draft.several_works import works_apart
-from deepcritical_mcp.checking.draft.short_notes import short_notes
-from deepcritical_mcp.checking.draft.study_rows import study_tables
+from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
+from deepcritical_mcp.checking.draft.list_entries import DraftLine, ListEntry
+from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
+from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown
+from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
+from deepcritical_mcp.checking.draft.printed_pages import blanked, unbroken, without_page_breaks
+from deepcritical_mcp.checking.draft.reference_lists import (
+    draft_lines,
+    reference_lists,
+    table_entries,
+    with_named_numbers,
+)
+from deepcritical_mcp.checking.draft.sentences import LEAST_QUOTED, RunningText, attributed
 from deepcritical_mcp.excerpts import Span
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, clipped
 
 MAX_DRAFT = 200_000
 """Characters of a draft."""
+_BREAKS = str.maketrans(
+    dict.fromkeys("\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n")
+    | dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
+)
+_LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
+_HEAD = 2_000
 _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
+_PAGE = re.compile(r"\b\d{1,5}\b(?!\s?(?:%|[a-z]{2}))")
+_POINTS = "it names a work in a few words, or points at another note: give the whole reference"
+_STRAY = "it stands among the references, and does not look like one"
 _LEAST_CLAIM = 2
 """Words."""
 _UNATTRIBUTED_WORDS = 7
 """Words of a quotation with no reference near it: fewer are a term."""
+_LONGEST_SHORT_NOTE = 120
+_MOST_NAMED = 12
 
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
-    text = one_spacing(listed_strings(text))
-    bare = text.lstrip()
-    if entries := csl_entries(text):
-        return _file("csl-json", entries)
-    if bare.startswith(("TY  -", "TY -")):
-        return _file("ris", ris_entries(text))
-    bibtex = bibtex_entries(text)
-    if bibtex and not _has_sentences(text):
-        return _file("bibtex", bibtex)
-    return _text(text, bibtex)
+    text = without_page_breaks(listed_strings(text).replace("\r\n", " \n").translate(_BREAKS))
+    if '"pandoc-api-version"' in text[:_HEAD] or '"pandoc-api-version"' in text[-_HEAD:]:
+        blocks, source = pandoc_blocks(text), ""
+        for block in blocks:
+            source = f"{source.ljust(block.start)}{block.text}"
+        return _of_blocks(blocks, source, ManagerEntries("text", [], [], []))
+    managed = manager_entries(text)
+    rest = blanked(text, managed.spans)
+    if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
+        listed = (
+            DraftReference(at, one.text, one.start, one.end, one.key) for at, one in enumerate(managed.entries, 1)
+        )
+        return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
+    return _of_blocks((latex_blocks if _LATEX.search(rest) else blocks_of_markdown)(rest), text, managed)
 
 
-def _file(form: DraftForm, entries: Sequence[FileEntry]) -> Draft:
-    references = [DraftReference(number, *_place(one), one.key) for number, one in enumerate(entries, 1)]
-    return Draft(form, tuple(references))
-
-
-def _place(entry: FileEntry | ListEntry) -> tuple[str, int, int]:
-    return entry.text, entry.start, entry.end
-
-
-def _has_sentences(text: str) -> bool:
-    rest = blanked(text, bibtex_spans(text))
-    return bool(re.search(r"\\[a-z]{0,8}cite|\[[^\[\]\n]{0,20}@|(?:^|\s)@\w", rest)) or len(_WORDS.findall(rest)) > 60
-
-
-def _text(text: str, bibtex: Sequence[FileEntry]) -> Draft:
-    body = without_page_breaks(without_code(blanked(text, bibtex_spans(text)) if bibtex else text))
-    tables = [*reference_tables(body)]
-    body = blanked(body, (one.span for one in tables))
-    notes, unread = [*footnotes_in(body)], [*unread_notes(body)]
-    body = blanked(body, ((one.start - len(one.label) - 4, one.end) for one in notes))
-    body, within = with_marks_for_notes(body)
-    notes += within
-    studies = [*study_tables(body)]
-    others = [UNREAD_TABLE] if has_unread_table(blanked(body, (one.span for one in studies))) else []
-    bare = [entry for one in studies for entry in one.entries]
-    lists = reference_lists(blanked(body, (one.span for one in studies if one.entries)))
-    body = blanked(body, ((one.region.start, one.region.end) for one in lists))
-    listed = [(entry, number) for number, one in enumerate(lists) for entry in one.entries]
-    rows = [row for table in tables for row in table.entries]
-    listed += [(one, 0) for one in (*rows, *bare)]
-    if not bibtex and numbered_by_place(body, [one.label for one, _ in listed]):
-        listed = [(one._replace(label=str(place)), number) for place, (one, number) in enumerate(listed, 1)]
-    works = [(work, number) for entry, number in listed for work in works_apart(entry)]
-    short = short_notes(works, [work for note in notes for work in works_apart(note)])
-    listed = [*short.entries, *((one, 0) for one in short.others)]
-    listed += [(ListEntry(one.text, one.start, one.end, one.key), 0) for one in bibtex]
-    listed, entries = _without_repeated(listed)
-    entries = [one._replace(labels=one.labels + short.labels.get(one.text, ())) for one in entries]
-    starts = {one.start for one in bare}
-    placed = [
-        DraftCitation(one.start, one.end, (number,)) for number, (one, _) in enumerate(listed, 1) if one.start in starts
-    ]
-    found = find_citations(body, entries, [one.region.start for one in lists], placed)
-    references = [
-        DraftReference(number, one.text, one.start, one.end, one.label, apart=one.apart, says=one.says)
-        for number, (one, _) in enumerate(listed, 1)
-    ]
-    references += [
-        DraftReference(len(entries) + number, one.text, one.start, one.end, is_inline=True)
-        for number, one in enumerate(found.inline, 1)
-    ]
-    unnumbered = [name for one in studies for name, row in one.unnumbered if not found.citations.within(*row)]
-    # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
-    of_rows = {one.start for one in rows} if lists or not any(one.label for one in rows) else ()
-    shown = {one.index for one in references if one.start in of_rows or (not one.label and is_bare_id(one.text))}
-    blocks, citations = draft_paragraphs(body), found.citations
-    spans = sentence_spans(body, blocks, [(one.start, one.end) for one in citations.all if one.is_mark])
-    cited = citations.cited | shown
-    remarks = draft_remarks(
-        references, cited, found.unknown, found.other_years, short.unknown, unnumbered, unread, found.misnamed
+def _says_more(rest: str) -> bool:
+    """Whether there is a draft around the records of a file, or another reference."""
+    is_draft = (
+        len(_WORDS.findall(rest)) > 60 or bool(_LATEX.search(rest)) or re.search(r"(?:\[|^|\s)@\w", rest) is not None
     )
+    return is_draft or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
+
+
+class _Listed(NamedTuple):
+    """An entry, and the number of its list in the draft."""
+
+    entry: ListEntry
+    section: int = 0
+
+
+def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) -> Draft:
+    blocks = with_named_numbers(blocks)
+    rows, known = table_entries(blocks), [one for one in blocks if one.kind == "entry"]
+    notes = {one: _is_reference(one.text) for one in blocks if one.kind == "note"}
+    lines = [line for line in draft_lines(blocks, source) if line.block.kind not in ("note", "entry", "row")]
+    lists = [] if known else reference_lists(lines)
+    listed = [_Listed(entry, number) for number, one in enumerate(lists) for entry in one.entries]
+    others = [ListEntry(source[one.start : one.end], one.start, one.end, one.label) for one in known]
+    others += [_note(one, source) for one, is_read in notes.items() if is_read]
+    others += [ListEntry(one.text, one.start, one.end, one.key) for one in managed.entries]
+    listed += map(_Listed, (*rows.values(), *others))
+    read = sorted((one for one in listed if not is_repeated(one.entry.text)), key=lambda one: one.entry.start)
+    unread = [UnreadEntry(one.entry.text, one.entry.start, _POINTS) for one in listed if is_repeated(one.entry.text)]
+    strays = (line for one in lists for line in _strays(lines[one.first + 1 : one.end], one.entries))
+    unread += [UnreadEntry(line.text, line.start, _STRAY) for line in strays]
+    short = (one for one, is_read in notes.items() if not is_read and _is_short_note(one.text))
+    unread += [UnreadEntry(one.text, one.start, _POINTS) for one in short]
+    apart = {one.start for one in unread} | {one.start for one in (*others, *rows.values())}
+    taken = {(line.number, line.part) for one in lists for line in lines[one.first : one.end]}
+    parts = (part for number, one in enumerate(blocks) for part in _not_in(taken, number, one, source))
+    body = RunningText([one for one in parts if one.start not in apart and one.kind not in ("code", "entry")], source)
+    if (
+        not managed.entries
+        and not any(one.entry.label for one in read)
+        and cites_by_place(body.text, body.marks, len(read))
+    ):
+        read = [_Listed(one.entry._replace(label=str(at)), one.section) for at, one in enumerate(read, 1)]
+    sections = [body.after(lines[one.first].start) for one in lists]
+    entries = [CitedEntry(one.entry.text, one.entry.label, one.section) for one in read]
+    found = find_citations(body.text, body.marks, entries, sections)
+    references = [DraftReference(number, *_place(one.entry)) for number, one in enumerate(read, 1)]
+    for number, one in enumerate(found.inline, len(references) + 1):
+        at = body.place(one.start)
+        end = min(at + one.end - one.start, len(source))
+        references.append(DraftReference(number, one.text, at, end, is_inline=True))
+    # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
+    shown = {one.start for one in rows.values() if lists or not one.label}
+    shown |= {one.start for one in references if is_bare_id(one.text) and not one.label}
+    uncited = [one for one in references if one.index not in found.citations.cited and one.start not in shown]
+    spans = body.sentences(found.citations)
     return Draft(
         "text",
         tuple(references),
-        tuple(sorted(_sentences(body, spans, citations), key=lambda one: one.start)),
-        tuple(_quotations(body, blocks, spans, citations, references)),
-        (*remarks, *others),
+        tuple(sorted(_sentences(body, spans, found.citations), key=lambda one: one.start)),
+        tuple(_quotations(body, spans, found.citations, references)),
+        tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in notes})),
+        tuple(sorted((*unread, *managed.unread), key=lambda one: one.start)),
     )
 
 
-def _without_repeated(
-    listed: Sequence[tuple[ListEntry, int]],
-) -> tuple[list[tuple[ListEntry, int]], list[CitedEntry]]:
-    """The entries without those that only repeat the one before, whose labels it gets."""
-    kept, entries = list[tuple[ListEntry, int]](), list[CitedEntry]()
-    for one, section in listed:
-        labels = (one.label,) if one.label else ()
-        if entries and is_repeated(one.text):
-            entries[-1] = entries[-1]._replace(labels=entries[-1].labels + labels)
-        else:
-            kept.append((one, section))
-            entries.append(CitedEntry(one.text, labels, section))
-    return kept, entries
+def _strays(lines: Sequence[DraftLine], entries: Sequence[ListEntry]) -> Iterator[DraftLine]:
+    """The lines among the entries of a list that belong to none, but have a date or a number of a record."""
+    starts = [one.start for one in entries]
+    for line in lines:
+        at = bisect_left(starts, line.end) - 1
+        if (at < 0 or entries[at].end <= line.start) and has_date_or_id(line.text):
+            yield line
 
 
-def _sentences(text: str, spans: Sequence[Span], citations: Citations) -> Iterator[CitingSentence]:
-    for span in spans:
+def _note(note: Block, source: str) -> ListEntry:
+    lines = source[note.start : note.end].split("\n")
+    return ListEntry(unbroken("\n".join(line.strip() for line in lines)), note.start, note.end, f"^{note.label}")
+
+
+def _place(entry: ListEntry) -> tuple[str, int, int, str]:
+    return entry.text, entry.start, entry.end, entry.label
+
+
+def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block, source: str) -> Iterator[Block]:
+    """The parts of a block that are in no list of references."""
+    count = source.count("\n", block.start, block.end) + 1 if block.kind != "row" else 1
+    free = [part for part in range(count) if (number, part) not in taken]
+    if len(free) == count:
+        yield block
+    elif free and block.text.count("\n") + 1 == count:
+        runs = [0, *(at for at in range(1, len(free)) if free[at] > free[at - 1] + 1), len(free)]
+        apart = [line for part, line in enumerate(lines_apart(block, source)) if (number, part) not in taken]
+        yield from (joined_lines(apart[one:two]) for one, two in pairwise(runs))
+
+
+def _is_reference(note: str) -> bool:
+    return is_whole_entry(note) or (has_date_or_id(note) and not is_remark(note))
+
+
+def _is_short_note(note: str) -> bool:
+    """Whether a note may name a work in a few words, or points at another note."""
+    is_short = len(note) <= _LONGEST_SHORT_NOTE and not has_verbs(note) and note[:1].isupper()
+    return is_repeated(note) or (is_short and _PAGE.search(note) is not None)
+
+
+def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -> Iterator[CitingSentence]:
+    rows = [Span(one.start, one.end) for one in body.passages if one.block.kind == "row"]
+    for span in (*spans, *rows):
         if references := citations.within(*span):
-            whole = text[slice(*span)]
-            claim = claim_of(unbroken(blanked(whole, citations.marks(*span))))
+            whole, claim = body.text[slice(*span)], body.claim(span, citations)
             if len(_WORDS.findall(claim)) >= _LEAST_CLAIM:
-                yield CitingSentence(clean_line(unbroken(whole)), claim, span.start, references)
-    for row in table_rows(text):
-        if references := citations.within(*row):
-            whole = text[slice(*row)]
-            claim = row_claim(blanked(whole, citations.marks(*row)))
-            if len(_WORDS.findall(claim)) >= _LEAST_CLAIM:
-                yield CitingSentence(clean_line(whole), claim, row.start, references)
+                start = span.start + len(whole) - len(whole.lstrip())
+                yield CitingSentence(clean_line(unbroken(whole)), claim, body.place(start), references)
 
 
 def _quotations(
-    body: str,
-    blocks: Sequence[Paragraph],
-    spans: Sequence[Span],
-    citations: Citations,
-    references: Sequence[DraftReference],
+    body: RunningText, spans: Sequence[Span], citations: Citations, references: Sequence[DraftReference]
 ) -> Iterator[DraftQuotation]:
     written = " ".join(_key(one.text) for one in references)
-    quotes = quoted_spans(body, blocks)
-    for span, cited in zip(quotes, attributed(quotes, spans, citations), strict=True):
-        words = quoted_words(unbroken(blanked(body[slice(*span)], citations.marks(*span))))
+    quotes = body.quotations()
+    for span, cited in zip(quotes, attributed(quotes, spans, body.passages, citations), strict=True):
+        words = body.claim(span, citations).strip(" \"“”„«»‹›'’‘")
         count = len(_WORDS.findall(words))
-        if count >= (LEAST_WORDS if cited else _UNATTRIBUTED_WORDS) and _key(words) not in written:
-            yield DraftQuotation(words, span.start, cited)
+        if count >= (LEAST_QUOTED if cited else _UNATTRIBUTED_WORDS) and _key(words) not in written:
+            yield DraftQuotation(words, body.place(span.start), cited)
 
 
 def _key(text: str) -> str:
     return " ".join(_WORDS.findall(folded(text)))
+
+
+def _remarks(
+    references: Sequence[DraftReference],
+    uncited: Sequence[DraftReference],
+    found: FoundCitations,
+    notes: Collection[str],
+) -> Iterator[str]:
+    """What is to be said of a draft as a whole: what has no entry, and entries that nothing cites."""
+    listed = [one for one in references if not one.is_inline]
+    if unknown := [one for one in found.unknown if one not in notes]:
+        where = "but not in the list of references" if listed else "without a list of references, so not looked up"
+        yield f"Cited, {where}: {_enumerated(unknown)}."
+    if found.misnamed:
+        named = _enumerated([f"“{one}”" for one in found.misnamed])
+        yield f"The name or year before these numbers is not in their entries, compare them: {named}."
+    if found.other_years:
+        yield f"Cited with another year than in the list of references: {_enumerated(found.other_years)}."
+    labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
+    if uncited and len(uncited) < len(listed):
+        named = [_name_of(one, named=labels[one.label] == 1) for one in uncited if not one.is_inline]
+        yield f"In the list of references, but never cited: {_enumerated(named)}."
+
+
+def _name_of(reference: DraftReference, *, named: bool) -> str:
+    """A reference in a few words: its label, or the beginning of its text."""
+    is_short = named and reference.label
+    return f"[{reference.label}]" if is_short else f"“{clipped(clean_line(reference.text[:200]), 40)}”"
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(clipped(name, 60) for name in names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,16 +1,14 @@
-"""References whose parts are labelled: BibTeX, RIS and CSL-JSON, and where their fields stand.
-
-Every regular expression here is linear in the length of the text.
-"""
+"""References whose parts are labelled: BibTeX, RIS, PubMed's own form and CSL-JSON, and where their fields stand."""
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from json.decoder import JSONDecoder
-from typing import Literal, NamedTuple
+from itertools import accumulate
+from typing import Literal, NamedTuple, cast
 
 from deepcritical_mcp.identifiers import RecordIds, arxiv_doi, normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
@@ -19,213 +17,212 @@ from deepcritical_mcp.search.references.latex import without_latex
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.text import clean_line, normalized
 
+logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what is wrong with an entry is told to its author
 EntryForm = Literal["bibtex", "ris", "csl"]
-_BIBTEX = re.compile(r"\s{0,20}@(\w{1,30})\s{0,20}\{")
-_BIBTEX_FIELD = re.compile(r"(?:^|[,{\n])\s{0,20}(\w{1,30})\s{0,20}=\s{0,20}(?=[{\"\w])")
-_RIS_LINE = re.compile(r"^\s{0,4}([A-Z][A-Z0-9]) {1,3}- ?(.*)$", re.MULTILINE)
-_YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
-_AND = re.compile(r"\s{1,20}and\s{1,20}")
-_SPACE = re.compile(r"[ \t\r\n]*")
+TAG = re.compile(r"^[ \t]{0,4}([A-Z][A-Z0-9] {1,3}|[A-Z]{3} |[A-Z]{4})- ?", re.MULTILINE)
+"""Before a value of RIS, "TY  - JOUR", or of PubMed's own form, "PMID- 1". rispy knows but one number of blanks, drops
+a record without its last line, and does not tell where a value stands."""
+YEAR = re.compile(r"(?:1[5-9]|20)[0-9]{2}")
 _PUBMED = re.compile(r"\b(?:pubmed|pmid|medline|nlm|ncbi)\b", re.IGNORECASE)
 _ACCESSION = re.compile(r"0{0,3}[1-9][0-9]{4,7}")
-FIELD_NAMES: Mapping[EntryForm, Mapping[str, tuple[str, ...]]] = {
-    "bibtex": {
-        "title": ("title",),
-        "authors": ("author",),
-        "year": ("year", "date"),
-        "journal": ("journal", "journaltitle", "booktitle"),
-        "volume": ("volume",),
-        "issue": ("number", "issue"),
-        "pages": ("pages",),
-        "doi": ("doi",),
-        "pmid": ("pmid",),
-        "pmcid": ("pmcid",),
-    },
-    "ris": {
-        "title": ("TI", "T1"),
-        "authors": ("AU", "A1"),
-        "year": ("PY", "Y1", "DA"),
-        "journal": ("JO", "JF", "T2", "JA", "J2"),
-        "volume": ("VL",),
-        "issue": ("IS",),
-        "pages": ("SP",),
-        "doi": ("DO",),
-    },
-    "csl": {
-        "title": ("title",),
-        "authors": ("author",),
-        "year": ("issued",),
-        "journal": ("container-title",),
-        "volume": ("volume",),
-        "issue": ("issue",),
-        "pages": ("page",),
-        "doi": ("DOI",),
-        "pmid": ("PMID",),
-        "pmcid": ("PMCID",),
-    },
+_FIELD_NAMES: Mapping[str, tuple[str, str, str]] = {
+    "title": ("title", "TI T1", "title"),
+    "authors": ("author", "FAU AU A1", "author"),
+    "year": ("year date", "PY Y1 DA DP", "issued"),
+    "journal": ("journal journaltitle booktitle", "JO JF T2 JA J2 JT TA", "container-title"),
+    "volume": ("volume", "VL VI", "volume"),
+    "issue": ("number issue", "IS IP", "issue"),
+    "pages": ("pages", "SP PG", "page"),
+    "doi": ("doi", "DO LID AID", "DOI"),
+    "pmid": ("pmid", "PMID", "PMID"),
+    "pmcid": ("pmcid", "PMC", "PMCID"),
 }
-"""The fields that say a statement, the first one that is filled counts."""
+"""The fields that say a statement in BibTeX, RIS and CSL-JSON; the first one that is filled counts."""
+_FORMS: tuple[EntryForm, ...] = ("bibtex", "ris", "csl")
 
 
 class EntryField(NamedTuple):
-    """A field of an entry: its name, and where name and value stand."""
+    """A field of an entry: its name, its value (as written, without what encloses it; of CSL-JSON as loaded), and where
+    the value and the whole field stand (not in CSL-JSON)."""
 
     name: str
-    key: Span
-    value: Span
+    value: object
+    at: Span = (0, 0)
+    whole: Span = (0, 0)
 
 
 @dataclass(frozen=True)
 class LabelledEntry:
-    """An entry, the type of work that it names, and what it says."""
+    """An entry, the type of work that it names, its key ("" without one), and what it says."""
 
     text: str
     form: EntryForm
     type: str
+    key: str
     fields: tuple[EntryField, ...]
+
+    def named(self, statement: str) -> list[EntryField]:
+        """The filled fields of the first name that says a statement: several only for the authors of RIS."""
+        for name in _FIELD_NAMES.get(statement, ("", "", ""))[_FORMS.index(self.form)].split():
+            if found := [one for one in self.fields if one.name == name and one.value and str(one.value).strip()]:
+                return found
+        return []
 
     def field(self, statement: str) -> EntryField | None:
         """The field that says a statement; None if it is missing or empty."""
-        names = FIELD_NAMES[self.form].get(statement, ())
-        return next((one for name in names for one in self.fields if one.name == name and self.raw(one).strip()), None)
+        return next(iter(self.named(statement)), None)
 
-    def raw(self, field: EntryField) -> str:
-        """A value as it is written."""
-        return self.text[slice(*field.value)]
-
-    def value(self, field: EntryField) -> str:
+    def plain(self, field: EntryField | None) -> str:
         """A value as text, on one line."""
-        raw = self.raw(field)
-        if self.form == "csl":
-            loaded: object = json.loads(raw)
-            return clean_line(text_of(loaded))
-        return clean_line(without_latex(raw).replace("{", "").replace("}", "") if self.form == "bibtex" else raw)
+        value = field.value if field else ""
+        return clean_line(_plain(str(value)) if self.form == "bibtex" else text_of(value))
 
     @property
     def says(self) -> Statements:
         """What its fields say."""
-        said = {
-            name: normalized("NFKC", self.value(field))
-            for name in ("title", "journal", "volume", "issue", "pages")
-            if (field := self.field(name))
-        }
-        year = _YEAR.search(self.raw(field)) if (field := self.field("year")) else None
-        last = next((self.value(one) for one in self.fields if one.name == "EP" and self.form == "ris"), "")
-        said["pages"] = "-".join(filter(None, (said.get("pages", "").replace("--", "-"), last)))
+        names = ("title", "journal", "volume", "issue", "pages")
+        said = {name: normalized("NFKC", self.plain(self.field(name))) for name in names}
+        field = self.field("year")
+        year = YEAR.search(str(field.value)) if field else None
+        last = next((self.plain(one) for one in self.fields if one.name == "EP" and self.form == "ris"), "")
+        said["pages"] = "-".join(filter(None, (said["pages"].replace("–", "-").replace("--", "-"), last)))
         people = [normalized("NFKC", one) for one in self._people()]
         authors = tuple(one.partition(",")[0].strip() for one in people if one != "et al")
         return Statements(year=year[0] if year else "", people="; ".join(people), authors=authors, **said)
 
     def _people(self) -> Iterator[str]:
         """The names, "others" as "et al"."""
-        field = self.field("authors")
-        if field and self.form == "bibtex":
-            # Names of organizations stand in braces.
-            listed = clean_line(without_latex(self.raw(field).replace("{", "").replace("}", "")))
-            yield from ("et al" if name == "others" else name for name in _AND.split(listed) if name.strip())
-        elif field and self.form == "ris":
-            names = FIELD_NAMES["ris"]["authors"]
-            yield from (name for one in self.fields if one.name in names and (name := self.value(one)))
-        elif field:
-            for one in map(mapping_of, list_of(json.loads(self.raw(field)))):
-                family = text_of(one.get("family"))
-                particle = text_of(one.get("non-dropping-particle"))
-                parts = (f"{particle} {family}".strip(), text_of(one.get("given")), text_of(one.get("suffix")))
-                yield clean_line(", ".join(filter(None, parts)) if family else text_of(one.get("literal")))
+        for field in self.named("authors"):
+            if self.form == "csl":
+                for one in map(mapping_of, list_of(field.value)):
+                    family = f"{text_of(one.get('non-dropping-particle'))} {text_of(one.get('family'))}".strip()
+                    parts = (family, text_of(one.get("given")), text_of(one.get("suffix")))
+                    yield clean_line(", ".join(filter(None, parts)) if family else text_of(one.get("literal")))
+            else:
+                listed = bibtex_names(str(field.value)) if self.form == "bibtex" else [str(field.value)]
+                names = (clean_line(_plain(name)) for name in listed)
+                yield from ("et al" if name == "others" else name for name in names if name)
 
     @property
     def ids(self) -> RecordIds:
         """The identifiers in fields that name no kind of number in their value."""
-        fields = {one.name.lower(): self.value(one) for one in self.fields if one.name.lower() in _NUMBERS}
+        fields = {one.name.lower(): self.plain(one) for one in self.fields}
+        known = {kind: self.plain(self.field(kind)).removesuffix("[doi]") for kind in ("pmid", "pmcid", "doi")}
         if self.form == "ris":
-            number = fields.get("an", "")
-            is_pubmed = _PUBMED.search(fields.get("db") or fields.get("dp") or "pubmed")
-            return _ids(
-                {"pmid": number if is_pubmed and _ACCESSION.fullmatch(number) else "", "doi": fields.get("do", "")}
-            )
-        number, archive = fields.get("eprint", ""), fields.get("eprinttype") or fields.get("archiveprefix", "")
+            number, archive = fields.get("an", ""), fields.get("db") or fields.get("dp") or "pubmed"
+            number = number if _ACCESSION.fullmatch(number) else ""
+        else:
+            number, archive = fields.get("eprint", ""), fields.get("eprinttype") or fields.get("archiveprefix", "")
         if _PUBMED.search(archive):
-            fields.setdefault("pmid", number)
-        elif archive.lower() == "arxiv":
-            fields.setdefault("doi", arxiv_doi(f"arXiv:{number}"))
-        return _ids(fields)
-
-
-_NUMBERS = frozenset("pmid pmcid doi an db dp do eprint eprinttype archiveprefix".split())
-
-
-def _ids(fields: Mapping[str, str]) -> RecordIds:
-    doi, pmcid = normalize_doi(fields.get("doi", "")), fields.get("pmcid", "")
-    return RecordIds(
-        pmid=normalize_pmid(fields.get("pmid", "")),
-        pmcid=normalize_pmcid(f"PMC{pmcid}" if pmcid.isdecimal() else pmcid),
-        doi=doi if doi.startswith("10.") else "",
-    )
+            known["pmid"] = known["pmid"] or number
+        elif archive.lower() == "arxiv" and self.form != "ris":
+            known["doi"] = known["doi"] or arxiv_doi(f"arXiv:{number}")
+        doi, pmcid = normalize_doi(known["doi"]), known["pmcid"]
+        return RecordIds(
+            pmid=normalize_pmid(known["pmid"]),
+            pmcid=normalize_pmcid(f"PMC{pmcid}" if pmcid.isdecimal() else pmcid),
+            doi=doi if doi.startswith("10.") else "",
+        )
 
 
 def read_entry(text: str) -> LabelledEntry | None:
     """The entry that a text is; None if it is none."""
-    if found := _BIBTEX.match(text):
-        return LabelledEntry(text, "bibtex", found[1].lower(), tuple(_bibtex_fields(text)))
-    if text.lstrip().startswith(("TY  -", "TY -")):
-        fields = tuple(EntryField(found[1], found.span(1), found.span(2)) for found in _RIS_LINE.finditer(text))
-        return LabelledEntry(text, "ris", text[slice(*fields[0].value)].strip().lower() if fields else "", fields)
-    return _from_csl(text) if text.lstrip()[:1] in ("{", "[") else None
+    start = text.lstrip()[:1]
+    if start == "@":
+        return bibtex_block(text).entry
+    if start in ("{", "["):
+        try:
+            loaded: object = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return csl_entry(text, list_of(loaded)[0] if list_of(loaded) else loaded)
+    return _tagged_entry(text) if start in ("T", "P") else None
 
 
-def _from_csl(text: str) -> LabelledEntry | None:
-    try:
-        loaded: object = json.loads(text)
-    except (ValueError, RecursionError):
+def csl_entry(text: str, item: object) -> LabelledEntry | None:
+    """The entry that an item of CSL-JSON is."""
+    fields: Mapping[str, object] = mapping_of(item)
+    if fields.keys().isdisjoint(("id", "title", "DOI")):
         return None
-    item: Mapping[str, object] = mapping_of(list_of(loaded)[0] if list_of(loaded) else loaded)
-    if "title" not in item and "DOI" not in item:
+    key = str(fields.get("id") or fields.get("citation-key") or "")[:200]
+    every = tuple(EntryField(name, value) for name, value in fields.items())
+    return LabelledEntry(text, "csl", text_of(fields.get("type")).lower(), key, every)
+
+
+def _tagged_entry(text: str) -> LabelledEntry | None:
+    """A record of RIS or of PubMed's own form, the values of which may go over several lines."""
+    tags = [*TAG.finditer(text)]
+    if len(tags) < 2 or text[: tags[0].start()].strip() or tags[0][1].strip() not in ("TY", "PMID"):
         return None
-    return LabelledEntry(text, "csl", text_of(item.get("type")).lower(), tuple(members(text, text.find("{"))))
+    fields = list[EntryField]()
+    for tag, end in zip(tags, [*(one.start() for one in tags[1:]), len(text)], strict=True):
+        value = text[tag.end() : end].rstrip()
+        span = tag.end(), tag.end() + len(value)
+        fields.append(EntryField(tag[1].strip(), value, span, (tag.start(), span[1])))
+    kind = next((str(one.value) for one in fields if one.name in ("TY", "PT")), "")
+    key = next((str(one.value) for one in fields if one.name == "ID"), "")
+    return LabelledEntry(text, "ris", kind.strip().lower(), key, tuple(fields))
 
 
-def _bibtex_fields(text: str) -> Iterator[EntryField]:
-    """The fields of a BibTeX entry, names in small letters, values without their braces or quotation marks."""
-    at = 0
-    while found := _BIBTEX_FIELD.search(text, at):
-        value = _value(text, found.end())
-        yield EntryField(found[1].lower(), found.span(1), value)
-        at = max(value[1], found.end())
+class BibtexBlock(NamedTuple):
+    """A block of BibTeX as written: an entry, or the name and value of a macro, or why it cannot be read ("": it is a
+    comment)."""
+
+    raw: str
+    entry: LabelledEntry | None = None
+    macro: tuple[str, str] | None = None
+    reason: str = ""
 
 
-def _value(text: str, at: int) -> Span:
-    """Where the value stands that begins at `at`: in braces, even doubled, in quotation marks, or bare."""
-    opener, depth = text[at], 0
-    for end in range(at, len(text)):
-        letter = text[end]
-        if opener not in '{"' and letter in ",}\n":
-            return at, end
-        depth += (letter == "{") - (letter == "}")
-        if (opener == "{" and depth == 0) or (opener == '"' and letter == '"' and depth == 0 and end > at):
-            inner = text[at + 1 : end]
-            is_double = inner[:1] == "{" and inner.find("}") == len(inner) - 1
-            return (at + 2, end - 1) if is_double else (at + 1, end)
-    return at + 1, len(text)
+def bibtex_block(text: str) -> BibtexBlock:
+    """The block that a text begins with."""
+    from bibtexparser.entrypoint import parse_string
+    from bibtexparser.model import Entry, ParsingFailedBlock, String
+
+    found = next(iter(parse_string(text, parse_stack=[]).blocks), None)
+    if isinstance(found, ParsingFailedBlock):
+        if not isinstance(found.ignore_error_block, Entry):
+            return BibtexBlock(text, reason=str(getattr(found.error, "abort_reason", found.error)))
+        found = found.ignore_error_block  # a field stands in it twice
+    raw = cast(str, found.raw) if found else text
+    if isinstance(found, String):
+        return BibtexBlock(raw, macro=(found.key.lower(), _within(found.value)[0]))
+    if not isinstance(found, Entry):
+        return BibtexBlock(raw)
+    fields = list[EntryField]()
+    at = text.find(",") + 1
+    for field in found.fields:
+        start = text.index(field.key, at)
+        value = text.index(field.value, text.index("=", start + len(field.key)) + 1)
+        at = value + len(field.value)
+        inner, before = _within(field.value)
+        name = next(iter(field.key.split()[-1:]), "")  # behind a comment
+        span = value + before, value + before + len(inner)
+        fields.append(EntryField(name.lower(), inner, span, (start + field.key.rfind(name), at)))
+    whole = text[: text.index(raw) + len(raw)]
+    return BibtexBlock(raw, LabelledEntry(whole, "bibtex", found.entry_type.lower(), found.key, tuple(fields)))
 
 
-def members(text: str, at: int) -> Iterator[EntryField]:
-    """The members of the JSON object that begins at `at`, which is known to be valid."""
-    decoder = JSONDecoder()
-    at += 1
-    while True:
-        at = _skip(text, at)
-        if text[at : at + 1] != '"':
-            return
-        name, end = decoder.raw_decode(text, at)
-        start = _skip(text, _skip(text, end) + 1)
-        _, stop = decoder.raw_decode(text, start)
-        yield EntryField(str(name), (at + 1, end - 1), (start, stop))
-        at = _skip(text, stop)
-        if text[at : at + 1] != ",":
-            return
-        at += 1
+def bibtex_names(value: str) -> list[str]:
+    """The names of a list of people, as written."""
+    from bibtexparser.middlewares.names import split_multiple_persons_names
+
+    return split_multiple_persons_names(value)
 
 
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def _plain(value: str) -> str:
+    return without_latex(value).replace("{", "").replace("}", "")
+
+
+def _within(value: str) -> tuple[str, int]:
+    """A value without the braces, even doubled, or quotation marks around it, and how many were before it."""
+    before = 0
+    while before < 2 and _is_enclosed(value[before : len(value) - before]):
+        before += 1
+    return value[before : len(value) - before], before
+
+
+def _is_enclosed(value: str) -> bool:
+    """Whether one pair of marks is around it all: not "{Zinc} for {wounds}"."""
+    depths = accumulate((letter == "{") - (letter == "}") for letter in value[:-1])
+    return len(value) > 1 and (value[0] + value[-1] == '""' or (value[0] + value[-1] == "{}" and all(depths)))

@@ -1,82 +1,153 @@
-"""References as LaTeX sets them, in plain text.
-
-Every regular expression here is linear in the length of the text.
-"""
+"""LaTeX by pylatexenc: its nodes, and references as LaTeX sets them in plain text."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+# pylatexenc has no types:
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 from deepcritical_mcp.search.references.plain_text import PlainText
-from deepcritical_mcp.spelling import GREEK_NAMES
-from deepcritical_mcp.text import normalized
 
-_SIGNS = re.compile(
-    r"\\(?:[a-zA-Z]{2,30}\s?\{|(?:em|it|bf|sc|newblock|BibitemOpen)\b|[\"'`^~=.uvHtcdbkr]\s?\{|[\"'`^~=.]\\?[a-zA-Z]|[&%$#_]|[oOlLij](?![a-zA-Z]))|``|\w~\w"
+CITES = frozenset(
+    f"{name}{end}"
+    for small in """cite citep citet citealp citealt citeauthor citeyear citeyearpar citetitle citenum parencite
+    textcite autocite footcite footcitetext smartcite supercite fullcite footfullcite""".split()
+    for name in (small, small.capitalize())
+    for end in ("", "s")
 )
-_ACCENTS = {
-    "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "=": "\u0304", ".": "\u0307",
-    "u": "\u0306", "v": "\u030c", "H": "\u030b", "c": "\u0327", "d": "\u0323", "b": "\u0331", "k": "\u0328",
-    "r": "\u030a", "t": "",
-}  # fmt: skip
-_LETTERS = {
-    "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "aa": "å", "AA": "Å", "ss": "ß",
-    "i": "i", "j": "j", "dh": "ð", "DH": "Ð", "th": "þ", "TH": "Þ", "dj": "đ", "DJ": "Đ",
-}  # fmt: skip
-_SYMBOLS = {
-    "textendash": "–", "textemdash": "—", "textquoteright": "’", "textquoteleft": "‘", "textquotedblleft": "“",
-    "textquotedblright": "”", "textregistered": "", "texttrademark": "", "textdegree": "°", "slash": "/", "and": "and",
-    "ndash": "–", "mu": "µ", "pm": "±", "times": "×", "leq": "≤", "geq": "≥", "textasciitilde": "~", "textgreater": ">",
-    "textless": "<", "textbackslash": " ", "textmu": "µ",
-}  # fmt: skip
-_GREEK = {name: letter for letter, name in GREEK_NAMES.items()}
-_ACCENT = re.compile(r"\{?\\([\"'`^~=.]|[uvHtcdbkr](?=[\s{]))\s?\{?\s?\\?([A-Za-z])(?![a-z]{20})\}?\}?")
-_LETTER = re.compile(rf"\{{?\\({'|'.join(sorted(_LETTERS, key=len, reverse=True))})(?:\{{\}}|(?![a-zA-Z])\s?)\}}?")
-_DROPPED = re.compile(
-    r"\\bibitem\s?(?:\[(?:[^\[\]]|\{[^{}]{0,200}\}){0,200}\])?\s?\{[^{}]{0,200}\}|\\BibitemShut\s?\{[^{}]{0,40}\}|"
-    r"\\BibitemOpen\b|\\natexlab\s?\{[^{}]{0,20}\}|\\providecommand\b[^\n]{0,200}|\\href@noop\s?\{[^{}]{0,20}\}"
+"""Commands that cite, of LaTeX, natbib and biblatex."""
+DROPPED = frozenset(
+    """addbibresource addtocounter autoref biblabel bibliography bibliographystyle centering cref date Cref definecolor
+    DeclareMathOperator def documentclass eqref geometry graphicspath hspace hypersetup include includegraphics input
+    label natexlab newcommand newtheorem nocite pageref pagestyle providecommand ref renewcommand setcounter setlength
+    thispagestyle usepackage vspace bibitem BibitemShut""".split()
 )
-_KINDS = re.compile(r"\\(?:bibinfo|bibfield)\s{0,3}\{[^{}]{0,40}\}\s{0,3}")
-_HREF = re.compile(r"\\href\s?\{([^{}]{0,1000})\}\s?(?=\{)")
-_DOI = re.compile(r"\\doi\s?\{([^{}]{0,300})\}")
-_COMMAND = re.compile(r"\\([a-zA-Z]{1,30})\*?(\s?\{|\s?)")
-_SWITCHES = frozenset("em it bf sc rm tt sl itshape bfseries scshape newblock small ensuremath".split())
-_ESCAPED = re.compile(r"\\([&%$#_{}~ ])")
-_TYPED = re.compile(r"-{2,3}|``|''|[{}$]")
-_MARKS = {"---": "—", "--": "–", "``": "“", "''": "”"}
-_SPACES = re.compile(r"\\[,;:!/ ]|(?<!\\)~|\\\\")
+"""Commands that print nothing of what they are given."""
+_WITHOUT_FIRST = frozenset({"bibinfo", "bibfield", "href@noop", "color", "textcolor", "foreignlanguage"})
+_MORE = {"href": "{{", "enquote": "*{", "textquote": "[{", "blockquote": "[{", "textsuperscript": "{", "doi": "{"}
+_SWITCHES = frozenset("em it bf sc rm tt sl itshape bfseries scshape newblock small ensuremath BibitemOpen".split())
+_LONGEST_SYMBOL = 24
+_PERCENT = "\x1a"
+"""In place of "%", which comments nothing out in a reference on one line."""
+
+
+_SPECIALS = {"~": " ", "--": "–", "---": "—", "``": "“", "''": "”"}
+
+
+class LatexPiece(NamedTuple):
+    """Where a piece of text stands, and what it reads as; None: as it is written."""
+
+    start: int
+    end: int
+    new: str | None = None
+
+
+def latex_nodes(text: str) -> Sequence[Any] | None:
+    """The nodes of a text, whatever is wrong with it; None if it is nested too deeply."""
+    from pylatexenc.latexwalker import LatexWalker
+
+    try:
+        return LatexWalker(text, latex_context=_context(), tolerant_parsing=True).get_latex_nodes()[0]
+    except RecursionError:
+        return None
+
+
+@cache
+def _context() -> Any:
+    from pylatexenc.latexwalker import get_default_latex_context_db
+    from pylatexenc.macrospec import std_environment, std_macro
+
+    known = get_default_latex_context_db()
+    ours = {**dict.fromkeys(CITES, "*[[{"), **dict.fromkeys(_WITHOUT_FIRST, "{{"), **_MORE}
+    places = [std_environment(*one) for one in (("thebibliography", "{"), ("minipage", "[{"), ("longtable", "[{"))]
+    macros = [std_macro(*one) for one in ours.items()]
+    known.add_context_category("ours", prepend=True, macros=macros, environments=places)
+    known.add_context_category("dropped", macros=[std_macro(one, "*[{") for one in DROPPED])
+    return known
+
+
+@cache
+def _symbols() -> Any:
+    from pylatexenc.latex2text import LatexNodes2Text
+
+    return LatexNodes2Text(math_mode="verbatim", strict_latex_spaces=True)
+
+
+def kind_of(node: Any) -> str:
+    """ "Chars", "Group", "Macro", "Math", "Comment", "Specials" or "Environment"."""
+    return type(node).__name__.removeprefix("Latex").removesuffix("Node")
+
+
+def arguments(macro: Any) -> list[Any]:
+    """Those that a command has."""
+    return [one for one in macro.nodeargd.argnlist or () if one is not None] if macro.nodeargd else []
+
+
+def symbol(node: Any) -> str | None:
+    """What a short command stands for, as a letter with an accent; None of one that sets the type of its text."""
+    spec = _symbols().latex_context.get_macro_spec(node.macroname)
+    is_letter = spec is not None and spec.macroname and (callable(spec.simplify_repl) or not arguments(node))
+    if not is_letter or node.macroname == "item" or node.len > _LONGEST_SYMBOL:
+        return None
+    return str(_symbols().nodelist_to_text([node]))
+
+
+def latex_pieces(nodes: Sequence[Any], *, in_math: bool = False) -> Iterator[LatexPiece]:
+    """The text of nodes, without commands."""
+    for at, node in enumerate(nodes):
+        kind, start, end = kind_of(node), node.pos, node.pos + node.len
+        if kind == "Chars" and in_math:
+            yield from (LatexPiece(start + n, start + n + 1) for n, one in enumerate(node.chars) if one not in "^_")
+        elif kind == "Chars":
+            yield LatexPiece(start, end)
+        elif kind == "Specials":
+            yield LatexPiece(start, end, _SPECIALS.get(node.specials_chars, node.specials_chars))
+        elif kind == "Macro":
+            following = kind_of(nodes[at + 1]) if at + 1 < len(nodes) else ""
+            yield from _of_macro(node, is_before_group=following == "Group", in_math=in_math)
+        elif kind != "Comment":
+            yield from latex_pieces(node.nodelist, in_math=in_math or kind == "Math")
+
+
+def _of_macro(node: Any, *, is_before_group: bool, in_math: bool) -> Iterator[LatexPiece]:
+    name, start, end, given = node.macroname, node.pos, node.pos + node.len, arguments(node)
+    if name in DROPPED:
+        yield LatexPiece(start, end, " ")
+    elif name == _PERCENT or (not name.isalpha() and given and given[0].pos > start + 1 + len(name)):
+        yield LatexPiece(start + 1, end)  # an escape of Markdown: "1\\. Berg"
+    elif (text := symbol(node)) is not None:
+        yield LatexPiece(start, end, text)
+    elif not given:
+        yield LatexPiece(start, end, " " if name in _SWITCHES or is_before_group else name + node.macro_post_space)
+    else:
+        for number, one in enumerate(given[1:] if name in _WITHOUT_FIRST else given):
+            if number or name == "doi":
+                yield LatexPiece(start, start + 1, " doi:" if name == "doi" else " ")
+            yield from latex_pieces([one], in_math=in_math)
+        yield from [LatexPiece(end - 1, end, " ")] if name in ("doi", "href") else ()
 
 
 def without_latex(text: str) -> str:
     """The text with letters for LaTeX's accents, and without its commands; as it is if it has none."""
-    return plain_latex(PlainText.of(text)).text if _SIGNS.search(text) else text
+    return plain_latex(PlainText.of(text)).text if _is_latex(text) else text
+
+
+def _is_latex(text: str) -> bool:
+    """ "C\\:" and an escape of Markdown are none, but what has them may."""
+    return any(mark in text for mark in ("\\", "``", "{")) or ("~" in text and "/" not in text)
 
 
 def plain_latex(text: PlainText) -> PlainText:
     """The same of a text that knows where its letters stand."""
-    if not _SIGNS.search(text.text):
+    nodes = latex_nodes(text.text.replace("%", _PERCENT)) if _is_latex(text.text) else None
+    if nodes is None:
         return text
-    steps: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
-        (_DROPPED, " "),
-        (_DOI, lambda found: f" doi:{found[1]} "),
-        (_HREF, lambda found: f" {found[1]} "),
-        (_KINDS, ""),
-        (_ACCENT, lambda found: normalized("NFKC", found[2] + _ACCENTS[found[1]])),
-        (_LETTER, lambda found: _LETTERS[found[1]]),
-        (_SPACES, " "),
-        (_ESCAPED, lambda found: found[1]),
-        (_COMMAND, _of_command),
-        (_TYPED, lambda found: _MARKS.get(found[0], "")),
-    )
-    for pattern, new in steps:
-        text = text.sub(pattern, new)
-    return text
-
-
-def _of_command(found: re.Match[str]) -> str:
-    """What a command stands for: a symbol, nothing if it sets type, otherwise its own name, as no command is meant."""
-    name = found[1]
-    if symbol := _SYMBOLS.get(name) or _GREEK.get(name):
-        return symbol
-    return " " if found[2].endswith("{") or name in _SWITCHES else f"{name}{found[2]}"
+    parts, starts, ends = list[str](), list[int](), list[int]()
+    for start, end, new in latex_pieces(nodes):
+        parts.append(text.text[start:end] if new is None else new)
+        count = len(parts[-1])
+        starts += text.starts[start:end] if new is None else [text.starts[start]] * count
+        ends += text.ends[start:end] if new is None else [text.ends[end - 1]] * count
+    return PlainText("".join(parts), starts, ends)

@@ -1,0 +1,335 @@
+"""Finds what a draft cites and where: by number, key, names and year, or an identifier; and what has no entry."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, folded, named_citations
+from deepcritical_mcp.checking.draft.draft_blocks import Mark
+from deepcritical_mcp.checking.draft.entry_looks import starts_with_names
+from deepcritical_mcp.checking.draft.inline_references import stated_ids
+from deepcritical_mcp.text import clean_line
+
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
+_PART = r"[0-9]{1,4}(?:\s{0,2}[-–—−‐‑]{1,2}\s{0,2}[0-9]{1,4})?"
+_LIST = rf"{_PART}(?:\s{{0,2}}[,;]\s{{0,2}}{_PART}){{0,40}}"
+_NUMBERS = re.compile(rf"[\s(\[^${{]*({_LIST})[\s)\]}}^$]*")
+_FORMS = {
+    "brackets": re.compile(
+        r"\[([0-9]{1,4}\]\s?[-–—−‐‑]\s?\[[0-9]{1,4})\]"
+        rf"|\[\s{{0,2}}(?:refs?\.? ?|see |cf\. )?({_LIST})(?:, ?pp?\. ?[0-9–-]{{1,12}})?\s{{0,2}}\](?!\()"
+    ),
+    "raised": re.compile(r"([⁰¹²³⁴-⁹]{1,3}(?:[,⁻˒–-][⁰¹²³⁴-⁹]{1,3}){0,40})"),
+    "parentheses": re.compile(rf"(?<=[\w)\]\"”’%.])\s{{0,2}}\(({_LIST})\)"),
+    "behind": re.compile(rf"(?<=[a-z)\]\"”’][.,;:?!])({_LIST})(?=\s|$)".replace(r"\s{0,2}", ""), re.MULTILINE),
+    "glued": re.compile(rf"(?<=[a-zà-ÿ]{{4}})({_LIST})(?=[\s.,;:)]|$)".replace(r"\s{0,2}", ""), re.MULTILINE),
+}
+_ENUMERATES = re.compile(r"(?:[:;,]|\b(?:and|or|either|first|are|were|is|und|oder|y|o|et|ou))\s{0,2}$")
+_UNITS = re.compile(r"(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week)|[0-9⁻⁺(])$")
+_LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{1,40}){0,20})\](?![(\[:])")
+_NAMED = re.compile(
+    r"(?<![\w'’.-])([^\W\d_a-zß-ÿ][\w'’-]{1,40})(?: et al\.?| and (?:colleagues|co-?workers)),?[\s\t]{0,4}"
+    r"[(]?((?:1[89]|20)\d\d)?[a-z]?[)]?\s{0,4}\Z"
+)
+_YEARS = re.compile(r"(?<!\d)(?:1[89]|20)\d\d")
+_JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
+_BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
+_MOST_IN_RANGE = 100
+
+
+class DraftCitation(NamedTuple):
+    """A place of a draft that cites: references by their indexes from 1, and whether it is a mark, which the claim is
+    read without, rather than words."""
+
+    start: int
+    end: int
+    references: tuple[int, ...]
+    is_mark: bool = True
+
+
+class Citations:
+    """The citations of a draft, in order."""
+
+    def __init__(self, citations: Sequence[DraftCitation], body: str) -> None:
+        self.all = sorted(citations)
+        self.cited = frozenset(number for one in citations for number in one.references)
+        self._starts = [one.start for one in self.all]
+        self._body = body
+
+    def between(self, low: int, high: int) -> Sequence[DraftCitation]:
+        """Those that begin between two places."""
+        return self.all[bisect_left(self._starts, low) : bisect_left(self._starts, high)]
+
+    def marks(self, low: int, high: int) -> list[tuple[int, int]]:
+        """Where the marks between two places stand, counted from the first; neighbors with what joins them."""
+        found = list[tuple[int, int]]()
+        for one in self.between(low, high):
+            if one.is_mark:
+                start, end = one.start - low, one.end - low
+                is_joined = found and _JOINT.fullmatch(
+                    self._body, found[-1][1] + low, max(one.start, found[-1][1] + low)
+                )
+                found[-1:] = [(found[-1][0], max(end, found[-1][1]))] if is_joined else [*found[-1:], (start, end)]
+        return found
+
+    def within(self, low: int, high: int, *, last: bool = False) -> tuple[int, ...]:
+        """The references cited between two places; of the last citation only, if so asked."""
+        here = [one for one in self.between(low, high) if one.references]
+        return tuple(dict.fromkeys(number for one in (here[-1:] if last else here) for number in one.references))
+
+    def right_behind(self, at: int) -> tuple[int, ...]:
+        """The references of the citation that stands right behind a closing quotation mark."""
+        here = self.between(at, at + 12)[:1]
+        is_near = bool(here) and not any(map(str.isalnum, self._body[at : here[0].start]))
+        return here[0].references if is_near else ()
+
+    def covers(self, low: int, high: int) -> bool:
+        """Whether what stands between two places is part of a citation."""
+        at = bisect_right(self._starts, low)
+        return any(one.end >= high for one in self.all[max(0, at - 2) : at])
+
+
+class CitedEntry(NamedTuple):
+    """An entry of a list as far as citations are concerned, and the number of its list in the draft."""
+
+    text: str
+    label: str
+    section: int
+
+
+class InlineReference(NamedTuple):
+    """A reference that stands in the text only: its identifier, with names and year if they stand next to it."""
+
+    text: str
+    start: int
+    end: int
+
+
+class FoundCitations(NamedTuple):
+    """All citations of a draft, the references that stand in the text only, what is without an entry, and citations
+    with another year or with other names than their entry."""
+
+    citations: Citations
+    inline: Sequence[InlineReference]
+    unknown: Sequence[str]
+    other_years: Sequence[str]
+    misnamed: Sequence[str]
+
+
+def find_citations(
+    body: str, marks: Sequence[Mark], entries: Sequence[CitedEntry], sections: Sequence[int]
+) -> FoundCitations:
+    """The citations in `body`, a draft without its lists of references, which followed the places `sections`."""
+    labels, found, unknown, misnamed = (
+        _Labels(entries, sections),
+        list[DraftCitation](),
+        dict[str, None](),
+        dict[str, None](),
+    )
+    for start, end, cited in _without_overlaps([*_by_mark(body, marks, labels), *_by_number(body, marks, labels)]):
+        known = [number for label in cited for number in labels.entries(label, start)]
+        unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
+        found.append(DraftCitation(start, end, tuple(dict.fromkeys(number + 1 for number in known))))
+        if known and (other := _misnamed(body, start, end, [entries[one].text for one in known])):
+            misnamed[other] = None
+    named = [*named_citations(body, NameIndex([one.text for one in entries]))]
+    missing = [one for one in named if not one.entries]
+    inline = _inline(body, marks, entries, found, missing)
+    covered, is_named = Citations(found, body), not any(entry.label for entry in entries)
+    for one in named:
+        if one.entries:
+            is_named = is_named or not one.has_other_year
+            start = one.start if one.opened < 0 or one.has_other_year else one.opened
+            found.append(DraftCitation(start, one.end, tuple(number + 1 for number in one.entries)))
+    if is_named:
+        apart = (one for one in missing if not covered.covers(max(one.start, one.opened), one.end))
+        unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
+    others = dict.fromkeys(clean_line(body[one.start : one.end]) for one in named if one.has_other_year)
+    return FoundCitations(Citations(found, body), inline, [*unknown], [*others], [*misnamed])
+
+
+def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
+    """Whether a list of `count` entries without labels is cited by numbers."""
+    raised = (_expanded(body[one.start : one.end]) for one in marks if one.kind == "raised")
+    brackets = (_expanded(next(filter(None, one.groups()))) for one in _FORMS["brackets"].finditer(body))
+    cited = [int(number) for numbers in (*raised, *brackets) for number in numbers]
+    return bool(cited) and max(cited) <= count
+
+
+class _Labels:
+    """Entries by label: those of the list that follows a citation first, because each section may have its own."""
+
+    def __init__(self, entries: Sequence[CitedEntry], sections: Sequence[int]) -> None:
+        self._sections = sections
+        self._by_label = dict[str, dict[int, list[int]]]()
+        for number, one in enumerate(entries):
+            # "3" means "3a" and "3b", too.
+            whole = one.label[:-1] if one.label[:1].isdigit() and one.label[-1:].isalpha() else ""
+            known = self._by_label.setdefault(one.label, {}).setdefault(one.section, [])
+            known[len(known) :] = [number] if not known or one.label.startswith("^") else []
+            if whole:
+                self._by_label.setdefault(whole, {}).setdefault(one.section, []).append(number)
+        self._by_label.pop("", None)
+        self.numbers = frozenset(int(label) for label in self._by_label if label.isdecimal())
+
+    def __contains__(self, label: str) -> bool:
+        return label in self._by_label
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether entries are cited by other marks than numbers and notes."""
+        return any(not label.isdecimal() and not label.startswith("^") for label in self._by_label)
+
+    def entries(self, label: str, at: int) -> list[int]:
+        """The entries that a label means at a place of the draft."""
+        found = self._by_label.get(label, {})
+        section = bisect_right(self._sections, at)
+        if label.startswith("^"):
+            return [one for numbers in found.values() for one in numbers]
+        return found.get(section) or next(iter(found.values()), list[int]())
+
+
+_Cited = tuple[int, int, tuple[str, ...]]
+
+
+def _by_mark(body: str, marks: Sequence[Mark], labels: _Labels) -> Iterator[_Cited]:
+    """What marks of notes and keys cite."""
+    for one in marks:
+        if one.kind == "note":
+            yield one.start, one.end, (f"^{one.target}",)
+        elif one.kind == "key":
+            keys = tuple(filter(None, (key.strip() for key in one.target.split(","))))
+            if body[one.start] != "@" or keys[0] in labels:  # else it may be anybody's name
+                yield one.start, one.end, keys
+    for found in _LETTERED.finditer(body) if labels.has_keys else ():
+        keys = tuple(key.strip() for key in found[1].replace(";", ",").split(","))
+        if any(key in labels for key in keys):
+            yield *found.span(), keys
+
+
+def _by_number(body: str, marks: Sequence[Mark], labels: _Labels) -> list[_Cited]:
+    """What numbers cite, in the form that cites most of the list; in brackets or raised at the same time. Numbers in
+    brackets may be missing from the list."""
+    if not labels.numbers:
+        return []
+    most, forms = max(labels.numbers), dict[str, list[_Cited]]()
+    for name, form in _FORMS.items():
+        found = [(*one.span(), _expanded(next(filter(None, one.groups())))) for one in form.finditer(body)]
+        if name == "raised":
+            found = [one for one in found if not _is_power(body, one[0], one[1])]
+        elif name == "parentheses":
+            found = [one for one in found if not _enumerates(body, one[0], one[1])]
+        forms[name] = found
+    for one in marks:
+        is_number = one.kind in ("raised", "link") and _NUMBERS.fullmatch(body, one.start, one.end)
+        is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("
+        if is_number and (is_sure or not _is_power(body, one.start, one.end)):
+            forms["raised"].append((one.start, one.end, _expanded(body[one.start : one.end])))
+    sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]
+    known = {name: [one for one in found if _are_known(one[2], labels)] for name, found in forms.items()}
+    if sure or known["raised"]:
+        return sure + known["raised"]
+    most_cited = max(("parentheses", "behind", "glued"), key=lambda name: len({*_all(known[name])}))
+    found = known[most_cited]
+    # Words and numbers stand together for many reasons: "interleukin6".
+    return found if most_cited != "glued" or 3 * len({*_all(found)}) >= len(labels.numbers) else []
+
+
+def _all(found: Sequence[_Cited]) -> Iterator[str]:
+    return (label for one in found for label in one[2])
+
+
+def _are_known(cited: Collection[str], labels: _Labels) -> bool:
+    return bool(cited) and all(label in labels for label in cited)
+
+
+def _enumerates(text: str, start: int, end: int) -> bool:
+    """Whether a number in parentheses is that of a point, "we ask: (1) whether"."""
+    before, after = text[max(0, start - 10) : start], text[end : end + 2]
+    return bool(_ENUMERATES.search(before)) and after[:1] == " " and after[1:].isalpha()
+
+
+def _is_power(text: str, start: int, end: int) -> bool:
+    """Whether a raised number is that of a unit or an isotope, and cites nothing: "m²", "¹⁴C"."""
+    before, after = text[max(0, start - 8) : start], text[end : end + 1]
+    is_isotope = after.isalpha() and not before[-1:].isalpha()
+    return not before.strip() or bool(_UNITS.search(before)) or is_isotope or after in ("⁺", "⁻")
+
+
+def _expanded(numbers: str) -> tuple[str, ...]:
+    """ "1, 3-5" as 1, 3, 4, 5; () if a range runs backwards or is long."""
+    found = list[int]()
+    for part in re.sub(r"[^0-9,-]", "", numbers.translate(_RAISED)).split(","):
+        first, _, last = part.replace("--", "-").partition("-")
+        low = int(first[:4] or 0)
+        high = int(last[:4]) if last[:4].isdecimal() else low
+        if not 0 < low <= high <= low + _MOST_IN_RANGE:
+            return ()
+        found += range(low, high + 1)
+    return tuple(str(one) for one in dict.fromkeys(found))
+
+
+def _without_overlaps(marks: Sequence[_Cited]) -> list[_Cited]:
+    kept = list[_Cited]()
+    for mark in sorted(marks, key=lambda one: (one[0], -one[1])):
+        if mark[2] and (not kept or mark[0] >= kept[-1][1]):
+            kept.append(mark)
+    return kept
+
+
+def _misnamed(body: str, start: int, end: int, entries: Sequence[str]) -> str:
+    """What stands in front of a citation by number and is in none of its entries, "Berg et al. (2019) [2]"; "" if
+    nothing is. Entries that begin with no names cannot be compared. A year that is one off may be the online one's."""
+    found = _NAMED.search(body[max(0, start - 80) : start].rpartition("\n")[2])
+    if not found or not all(map(starts_with_names, entries)):
+        return ""
+    name = folded(found[1].removesuffix("’s").removesuffix("'s"))
+    for entry in entries:
+        years = [int(one) for one in _YEARS.findall(entry)] if found[2] else []
+        if name in folded(entry[:2_000]) and (not years or min(abs(int(found[2]) - one) for one in years) < 2):
+            return ""
+    return clean_line(f"{found[0]}{body[start:end]}")
+
+
+def _inline(
+    body: str,
+    marks: Sequence[Mark],
+    entries: Sequence[CitedEntry],
+    citations: list[DraftCitation],
+    names: Sequence[NamedCitation],
+) -> list[InlineReference]:
+    """Add what cites by an identifier to the citations; the references that no entry has."""
+    known = dict[str, int]()
+    for number, entry in enumerate(entries):
+        for one in stated_ids(entry.text):
+            known.setdefault(one.key, number)
+    inline, by_end = list[InlineReference](), [one.end for one in names]
+    links = [(one, mark) for mark in marks if mark.kind == "link" for one in [*stated_ids(mark.target)][:1]]
+    stated = [(one, mark) for one, mark in links if one.is_record or one.key in known]
+    linked = {at for mark in marks if mark.kind == "link" for at in range(mark.start, min(mark.end, mark.start + 200))}
+    stated += [(one, None) for one in stated_ids(body) if one.start not in linked]
+    for one, mark in sorted(stated, key=lambda pair: pair[1].start if pair[1] else pair[0].start):
+        if one.key not in known and not one.is_record:
+            continue
+        start, end = (mark.start, mark.end) if mark else (one.start, one.end)
+        written, low, high = one.written, start, end
+        is_next = body[start].isdigit() and one.key.startswith("pmid:")  # of a list, behind the first one's names
+        named = names[at] if not is_next and (at := bisect_right(by_end, end) - 1) >= 0 else None
+        if named and mark and named.start >= start:  # "[Berg et al., 2020](https://…)"
+            written = f"{body[named.start : named.end]} {one.written}"
+        elif named and _BEFORE_ID.fullmatch(body, named.end, start):  # "(Berg et al., 2020; PMID 1)"
+            high += named.opened >= 0 and body[end : end + 1] in (")", "]")
+            low, written = named.start if named.opened < 0 else named.opened, body[named.start : high]
+            written = f"{written} {one.written}" if mark else written
+            if "\t" in body[named.end : start]:  # in another cell of the row, which says more than its number
+                low = start
+                placed = known.get(one.key, len(entries) + len(inline)) + 1
+                citations.append(DraftCitation(named.start, named.end, (placed,), is_mark=False))
+        if one.key not in known:
+            known[one.key] = len(entries) + len(inline)
+            inline.append(InlineReference(clean_line(written), start, end))
+        citations.append(DraftCitation(low, high, (known[one.key] + 1,), is_mark=not mark))
+    return inline

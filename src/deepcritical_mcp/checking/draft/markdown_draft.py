@@ -1,0 +1,191 @@
+"""Markdown and plain text as blocks: what the parser says, and what plain text has besides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+from deepcritical_mcp.checking.draft.draft_blocks import Block, Mark, MarkKind, joined_lines, lines_apart
+from deepcritical_mcp.checking.draft.printed_pages import blanked
+
+_FRONT_MATTER = re.compile(r"\A---\n(?:[^\n]{0,2000}\n){1,200}?(?:---|\.\.\.)[ \t]{0,10}$", re.MULTILINE)
+_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6])(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
+_IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
+    ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)")),
+    ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]")),
+    ("key", re.compile(r"(?<![\w.@/-])@\{?[A-Za-z0-9_][\w:-]{1,100}")),
+    ("raised", re.compile(r"\$?\{?\}?\^[\[{]?([0-9][0-9,;– -]{0,120})[\]}]?[\^$]")),
+)
+"""Marks that CommonMark leaves in the text, as pandoc and notebooks write them."""
+_KEY = re.compile(r"(?<![\w.])@\{?([A-Za-z0-9_][\w:.#$%&+?<>~/-]{0,100})")
+_NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
+_NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
+_TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
+_LONGEST_HEADING = 90
+_MOST_NESTED = 5
+_MOST_OF_IT = 0.8
+
+
+def _parser() -> MarkdownIt:
+    # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, and HTML stands within paragraphs.
+    parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block"])
+    parser.core.ruler.before("inline", "shallow", _nest_less)
+    return parser
+
+
+def _nest_less(state: StateCore) -> None:
+    """Links and emphasis nest in few levels: each takes time for every open bracket."""
+    state.md.options["maxNesting"] = _MOST_NESTED
+
+
+def blocks_of_markdown(text: str) -> list[Block]:
+    """The blocks of Markdown or plain text. A mail that is quoted as a whole is no quotation."""
+    source = blanked(text, _no_text(text))
+    source = _BLOCK_TAG.sub(_as_markdown, source) if "<" in source else source
+    blocks = [*_blocks(source, 0, len(source))]
+    is_mail = sum(one.is_quotation for one in blocks) > _MOST_OF_IT * len(blocks)
+    return [replace(one, is_quotation=False) for one in blocks] if is_mail else blocks
+
+
+def _no_text(text: str) -> Iterator[tuple[int, int]]:
+    """Where front matter and comments stand."""
+    if found := _FRONT_MATTER.match(text):
+        yield found.span()
+    at = text.find("<!--")
+    while at >= 0 and (end := text.find("-->", at + 4)) >= 0:
+        yield at, end + 3
+        at = text.find("<!--", end)
+
+
+def _as_markdown(tag: re.Match[str]) -> str:
+    """What opens or closes a block of HTML, as Markdown has it."""
+    opening = {"li": "- ", "h": "# "}.get(tag[2].lower()[:2].rstrip("123456"), "") if not tag[1] else ""
+    return f"\n{opening}".ljust(len(tag[0]))[: len(tag[0])]
+
+
+def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Iterator[Block]:
+    tokens, lines, items, quotes = _parser().parse(source[start:end]), [start], list[str](), 0
+    while (at := source.find("\n", lines[-1], end)) >= 0:
+        lines.append(at + 1)
+    lines += [end, end]
+    for number, token in enumerate(tokens):
+        first = lines[token.map[0]] if token.map else start
+        if token.type == "list_item_open":
+            items.append(token.info or "-")
+        elif token.type == "list_item_close":
+            items.pop()
+        elif token.type in ("blockquote_open", "blockquote_close"):
+            quotes += token.nesting
+        elif token.type == "fence" and token.map:
+            last = lines[token.map[1]]
+            closing = lines[token.map[1] - 1]
+            if is_open := not source[closing:last].strip().startswith(token.markup):
+                closing = last
+            is_text = token.info.lower() in _TEXT_FENCES or closing - first > _MOST_OF_IT * len(source)
+            at = min(lines[token.map[0] + 1], closing)
+            if not in_fence and (is_text or is_open):
+                yield from _blocks(source, at, closing, in_fence=True)
+            else:
+                yield Block("code", source[at:closing].rstrip("\n"), at, closing)
+        elif token.type == "tr_open":
+            yield _row(tokens, number, source, first)
+        elif token.type in ("paragraph_open", "heading_open"):
+            inline = tokens[number + 1]
+            at = max(first, source.find(inline.content.partition("\n")[0], first, end))
+            stop = lines[token.map[1]] if token.map else end
+            stop = at + len(source[at:stop].rstrip())
+            text, marks = _read(inline)
+            # A line of dashes under a paragraph makes a heading of it.
+            is_heading = token.type == "heading_open" and "\n" not in text and len(text) <= 2 * _LONGEST_HEADING
+            if is_heading or _is_bold(inline):
+                block = Block("heading", text, at, stop, int(token.tag[1:]) if is_heading else 0)
+            elif items:
+                is_first, label = items[-1] != "", items[-1].strip("-")
+                block = Block("item" if is_first else "paragraph", text, at, stop, len(items), label, marks)
+                items[-1] = ""
+            else:
+                block = Block("paragraph", text, at, stop, 0, "", marks)
+            yield from (replace(one, is_quotation=True) if quotes else one for one in _parts(block, source))
+
+
+def _row(tokens: Sequence[Token], number: int, source: str, start: int) -> Block:
+    cells, marks, at = list[str](), list[Mark](), 0
+    while tokens[number].type != "tr_close":
+        if tokens[number].type == "inline":
+            text, found = _read(tokens[number])
+            text = text.replace("\t", " ").replace("\n", " ")
+            marks += (replace(one, start=one.start + at, end=one.end + at) for one in found)
+            cells.append(text)
+            at += len(text) + 1
+        number += 1
+    end = source.find("\n", start)
+    return Block("row", "\t".join(cells), start, end if end >= 0 else len(source), marks=tuple(marks))
+
+
+def _is_bold(inline: Token) -> bool:
+    """Whether a paragraph is one line in bold letters, as headings are written."""
+    kept = [one for one in inline.children or () if one.type != "text" or one.content.strip(" :")]
+    is_whole = len(kept) > 2 and kept[0].type == "strong_open" and kept[-1].type == "strong_close"
+    return is_whole and len(inline.content) < _LONGEST_HEADING and "\n" not in inline.content and len(kept) < 6
+
+
+def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
+    """The text of a block, and its marks."""
+    parts, marks, at, opened = list[str](), list[Mark](), 0, list[tuple[int, str]]()
+    for one in inline.children or ():
+        kind, content = one.type, ""
+        if kind in ("text", "text_special", "code_inline"):
+            content = one.content if kind != "code_inline" or "[" not in one.content else " "
+        elif kind in ("softbreak", "hardbreak"):
+            content = "\n"
+        elif kind == "link_open" or (kind == "html_inline" and one.content.lower().startswith("<sup")):
+            opened.append((at, str(one.attrs.get("href", ""))))
+        elif opened and (kind == "link_close" or one.content.lower() == "</sup>"):
+            start, target = opened.pop()
+            marks.append(Mark("link" if kind == "link_close" else "raised", start, at, target))
+        parts.append(content)
+        at += len(content)
+    text = "".join(parts)
+    return text, tuple(sorted((*marks, *_marks_in(text)), key=lambda mark: mark.start))
+
+
+def _marks_in(text: str) -> Iterator[Mark]:
+    at = 0
+    for kind, pattern in _IN_TEXT:
+        for found in pattern.finditer(text) if kind != "key" or "@" in text else ():
+            keys = ",".join(key.rstrip(".,:;?") for key in _KEY.findall(found[0]))
+            target = found[1] if kind == "note" else keys
+            if target or kind == "raised":
+                yield Mark(kind, *found.span(), target)
+    for at, found in enumerate(_NOTE_INSIDE.finditer(text), 1):
+        yield Mark("note", *found.span(), f"{at}i")
+
+
+def _parts(block: Block, source: str) -> Iterator[Block]:
+    """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "^[Berg J. Zinc]" is one. Lines of cells that
+    tabs part are rows."""
+    lines = block.text.split("\n")
+    if len(lines) > 1 and all(line.count("\t") > 1 for line in lines) and block.kind == "paragraph":
+        yield from (replace(one, kind="row") for one in lines_apart(block, source))
+    elif any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):
+        apart = lines_apart(block, source)
+        starts = [at for at, line in enumerate(apart) if _NOTE.match(line.text)]
+        yield from (joined_lines(apart[: starts[0]]),) if starts[0] else ()
+        for one, two in pairwise((*starts, len(apart))):
+            if mark := _NOTE.match(apart[one].text):
+                note = joined_lines(apart[one:two])
+                text, start = note.text[mark.end() :], min(note.start + mark.end(), note.end)
+                yield Block("note", text, start, note.end, 0, mark[1])
+    else:
+        yield block
+        for mark in block.marks:
+            if mark.kind == "note" and block.text.startswith("^[", mark.start):
+                at = max(block.start, source.find(block.text[mark.start : mark.start + 20], block.start, block.end))
+                text = block.text[mark.start + 2 : mark.end - 1]
+                yield Block("note", text, at + 2, min(at + 2 + len(text), block.end), 0, mark.target)

@@ -1,0 +1,102 @@
+"""What copies of printed pages have between and within the lines: page numbers, running heads, broken words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple
+
+_PAGE_NUMBER = re.compile(r"(?:page |p\. ?|[-–—] ?)?([0-9]{1,4})(?: ?[-–—]|(?: of | ?/ ?)[0-9]{1,4})?", re.IGNORECASE)
+_BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad]\s{0,3}\n[ \t>]{0,40}([^\W\d_]{2})")
+_COMPOUNDED = frozenset(
+    """age all case community cost cross cut dose double evidence first follow gene half health high hospital ill large
+    life light long low meta mid multi non one open over own patient placebo population post pre quality self short
+    single small state time two well work year""".split()
+)
+"""Words that hyphens join to the next word more often than line ends break them."""
+_NOT_A_BREAK = re.compile(r"[^\n]+")
+_LONGEST_HEAD = 90
+_NEAR = 3
+"""Lines next to a page number that may be running heads."""
+
+
+class Line(NamedTuple):
+    """A line, without its break, and where it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+def lines_of(text: str, start: int = 0, end: int | None = None) -> Iterable[Line]:
+    """The lines between two positions."""
+    at, end = start, len(text) if end is None else end
+    while at < end:
+        stop = text.find("\n", at, end)
+        stop = end if stop < 0 else stop
+        yield Line(text[at:stop], at, stop)
+        at = stop + 1
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """`text` with blanks for what stands in `spans`; line breaks stay."""
+    parts, at = list[str](), 0
+    for start, end in sorted(spans):
+        if end > at:
+            gap = _NOT_A_BREAK.sub(lambda found: " " * len(found[0]), text[max(start, at) : end])
+            parts += [text[at : max(start, at)], gap]
+            at = end
+    return "".join((*parts, text[at:]))
+
+
+def without_page_breaks(text: str) -> str:
+    """`text`, as long as before, with blanks for page numbers that go on and for the running heads next to them; a
+    sentence that a page break cuts is whole again."""
+    lines = [*lines_of(text)]
+    filled = [at for at, line in enumerate(lines) if line.text.strip()]
+    place = {at: number for number, at in enumerate(filled)}
+    alone = (
+        (at, int(mark[1]))
+        for at in filled
+        if (mark := _PAGE_NUMBER.fullmatch(lines[at].text.strip())) and not {at - 1, at + 1} & place.keys()
+    )
+    noise = set[int]()
+    for (one, value), (two, other) in pairwise(alone):
+        noise |= {one, two} if 1 <= other - value <= 2 else set()
+    if not noise:
+        return text
+    numbers = [place[at] for at in noise]
+    near = {at for number in numbers for at in filled[max(0, number - _NEAR) : number + _NEAR + 1]} - noise
+    heads = Counter(_head(lines[at].text) for at in near)
+    noise |= {at for at in near if heads[_head(lines[at].text)] > 1 and len(lines[at].text.strip()) <= _LONGEST_HEAD}
+    text = blanked(text, ((lines[at].start, lines[at].end) for at in noise))
+    kept, parts, start = [at for at in filled if at not in noise], list[str](), 0
+    for one, two in pairwise(kept):
+        if two > one + 1 and {*range(one, two)} & noise and _goes_on(lines[one].text.rstrip(), lines[two].text.strip()):
+            low, high = lines[one].end, lines[two].start
+            parts += [text[start:low], "\n", " " * (high - low - 1)]
+            start = high
+    return "".join((*parts, text[start:]))
+
+
+def _head(line: str) -> str:
+    return line.strip(" \t0123456789").casefold()
+
+
+def _goes_on(before: str, after: str) -> bool:
+    if after[:1].islower() or after.startswith("10."):
+        return before[-1:] not in ".!?"
+    return before[-1:] in ",-–(" and after[:1].isalnum()
+
+
+def unbroken(text: str) -> str:
+    """`text` with the words whole that are broken at line ends. The hyphen of a name or of a compound stays."""
+    return _BROKEN.sub(_joined, text) if "\n" in text else text
+
+
+def _joined(found: re.Match[str]) -> str:
+    head, tail = found[1], found[2]
+    is_one_word = head[-1].islower() and tail.islower() and head.lower() not in _COMPOUNDED
+    return f"{head}{'' if is_one_word else '-'}{tail}"

@@ -1,0 +1,208 @@
+"""LaTeX, pandoc's tree and the files of reference managers: what their parsers say is what a draft is read as."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
+from deepcritical_mcp.checking.draft.manager_files import manager_entries
+from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
+from deepcritical_mcp.search.references import read_reference
+
+LATEX = r"""\documentclass{article}\usepackage[utf8]{inputenc}
+\title{Zinc in wounds}
+\begin{document}\maketitle
+\section{Results} Zinc heals ``slowly but surely'' in 50\% \citep[see][p. 3]{a, b}. M\"uller \emph{et al.} found
+$p < 0.05$.\footnote{As \textcite{c} said, 3\% died.} % a comment \cite{no}
+Copper does not$^{1,2}$ heal\textsuperscript{3}. \enquote{Wounds are \emph{slow}} J{\o}rgensen said \label{x}.
+
+Next, \textbf{a bold text that is longer \cite{d}}, see \url{https://doi.org/10.5555/x_y%20}.
+\begin{enumerate}\item One \item Two\end{enumerate}
+\begin{quote}A quotation here.\end{quote}
+\begin{tabular}{@{}ll@{}}\hline a & b \\ c \& d & \cite{e}\\\end{tabular}
+\begin{verbatim}\cite{zzz}\end{verbatim}
+\begin{thebibliography}{9}
+\bibitem[Berg(2020)]{a} Berg, J. \newblock Zinc {DNA} in \textit{J. Z.} \textbf{1}, 2--3.
+
+\bibitem{b} Ru{\'i}z K. \href{https://doi.org/10.5555/x}{Link}.
+\end{thebibliography}
+\bibliography{refs}
+\end{document}"""
+
+
+def marked(blocks: list[Block]) -> list[tuple[str, str, str]]:
+    return [(one.kind, block.text[one.start : one.end], one.target) for block in blocks for one in block.marks]
+
+
+def test_latex_is_read_as_headings_paragraphs_notes_items_rows_and_entries() -> None:
+    blocks = latex_blocks(LATEX)
+    assert [(one.kind, one.label, one.text.replace("\n", " ")) for one in blocks] == [
+        ("heading", "", "Results"),
+        (
+            "paragraph",
+            "",
+            r"Zinc heals “slowly but surely” in 50% \citep[see][p. 3]{a, b}. Müller et al. found p < 0.05.[^1] "
+            "Copper does not1,2 heal3. “Wounds are slow” Jørgensen said  .",
+        ),
+        ("note", "1", r"As \textcite{c} said, 3% died."),
+        ("paragraph", "", r"Next, a bold text that is longer \cite{d}, see https://doi.org/10.5555/x_y%20."),
+        ("item", "1", "One"),
+        ("item", "2", "Two"),
+        ("paragraph", "", "A quotation here."),
+        ("row", "", "a \t b"),
+        ("row", "", "c & d \t \\cite{e}"),
+        ("entry", "a", "Berg, J.  Zinc DNA in J. Z. 1, 2–3."),
+        ("entry", "b", "Ruíz K. Link."),
+    ]
+    assert marked(blocks) == [
+        ("key", r"\citep[see][p. 3]{a, b}", "a,b"),
+        ("note", "[^1]", "1"),
+        ("raised", "1,2", ""),
+        ("raised", "3", ""),
+        ("key", r"\textcite{c}", "c"),
+        ("key", r"\cite{d}", "d"),
+        ("link", "https://doi.org/10.5555/x_y%20", "https://doi.org/10.5555/x_y%20"),
+        ("key", r"\cite{e}", "e"),
+        ("link", "Link", "https://doi.org/10.5555/x"),
+    ]
+    assert [one.text for one in blocks if one.is_quotation] == ["A quotation here."]
+    entry = blocks[-2]
+    assert LATEX[entry.start : entry.end] == r"Berg, J. \newblock Zinc {DNA} in \textit{J. Z.} \textbf{1}, 2--3."
+
+
+def test_latex_without_a_preamble_or_with_errors_is_read_to_its_end() -> None:
+    text = "One {\\emph{two} \\cite{a}.\n\n} Three \\end{x} four.\n\n\\begin{itemize}\\item Five"
+    assert " ".join(one.text for one in latex_blocks(text)) == "One two \\cite{a}. Three  four. Five"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            "{",
+            "}",
+            "@",
+            "$",
+            "\\begin{a}",
+            "\\begin{a}\\end{a}",
+            "\\item[",
+            "\\cite{",
+            "\\footnote{",
+            "\\'{",
+            "~",
+            "``",
+        ),
+        *(
+            "{}" * 300 + "\n\n",
+            "{" * 900 + "\n\n",
+            "\\textbf{a} ",
+            "\\begin{tabular}{@{}",
+            "\n@a{b,",
+            "\n@a{b, c={",
+            "\n@a{",
+        ),
+        *("TY  - JOUR\n", '{"a":', "[", '[{"id": 1},', "\\verb|", "% ", "\\section{a}", "a & b \\\\"),
+    ],
+)
+def test_no_text_raises_or_takes_long(piece: str) -> None:
+    text = (piece * 200_000)[:200_000]
+    for read in (latex_blocks, manager_entries, pandoc_blocks):
+        before = time.process_time()
+        read(text)
+        assert time.process_time() - before < 15  # a minute or more if it is not linear
+
+
+def test_what_is_nested_too_deeply_loses_nothing_around_it() -> None:
+    blocks = latex_blocks("First \\cite{a}.\n\n" + "{" * 3_000 + "deep\n\nLast \\cite{b}.")
+    assert (blocks[0].text, blocks[-1].text) == ("First \\cite{a}.", "Last \\cite{b}.")
+    assert "deep" in blocks[1].text
+
+
+def test_an_entry_that_is_not_closed_is_named_and_those_around_it_are_read() -> None:
+    text = (
+        "@misc{a, title={A}}\n@misc{b, title={never closed\n\nText.\n\n@misc{c, title={C}}\n@misc{c, title={C again}}\n"
+    )
+    found = manager_entries(text)
+    assert [one.key for one in found.entries] == ["a", "c", "c"]
+    (unread,) = found.unread
+    assert (unread.text, unread.start) == ("@misc{b, title={never closed", text.index("@misc{b"))
+    assert "BibTeX that cannot be read" in unread.reason
+
+
+def test_bibtex_of_all_kinds_is_read_as_it_stands() -> None:
+    text = (
+        '@string{jz = "J. Z."}\n@comment{none, x={y}}\n@preamble{"x"}\n'
+        "@Article(k1, author = {Berg, Jan and {Zinc and Group} and others}, title = {{Z {\\'e} {DNA} b}},\n"
+        "  journal = jz, date = {2019-04-01}, pages = {1--2}, doi = {10.5555/x}, title = {twice})\n"
+        "@inproceedings{k2, crossref = {k3}, booktitle = {AAAI}}\n"
+    )
+    found = manager_entries(text)
+    assert (found.form, [one.key for one in found.entries], found.unread) == ("bibtex", ["k1", "k2"], [])
+    says = read_reference(found.entries[0].text).says
+    assert (says.title, says.journal, says.year, says.pages) == ("Z é DNA b", "J. Z.", "2019", "1-2")
+    assert says.people == "Berg, Jan; Zinc and Group; et al"
+    assert (
+        text[found.entries[1].start : found.entries[1].end] == "@inproceedings{k2, crossref = {k3}, booktitle = {AAAI}}"
+    )
+
+
+def test_a_citation_key_with_a_bracket_behind_it_is_no_entry() -> None:
+    found = manager_entries("@smith2020 (p. 3, see below) found it.\n\n\\begin{tabular}{@{}l@{}} a\n@{b}\n")
+    assert (found.entries, found.unread) == ([], [])
+
+
+def test_records_of_ris_are_read_without_their_last_line_with_one_blank_and_among_text() -> None:
+    text = (
+        "1. Adams B. Copper. 2019.\n\nTY - JOUR\nTI - Zinc in\nwounds\nAU - Berg, Jan\nXX - unknown\nPY - 2019\n\n"
+        "2. Lee C. Iron. 2018.\nTY  - JOUR\nTI  - Iron\nER  - \n3. Ruiz A. Tin. 2017.\n"
+    )
+    found = manager_entries(text)
+    assert (found.form, len(found.entries)) == ("ris", 2)
+    first, second = (text[one.start : one.end] for one in found.entries)
+    assert first.startswith("TY - JOUR")
+    assert first.endswith("PY - 2019")
+    assert second.endswith("ER  -")
+    assert read_reference(first).says.title == "Zinc in wounds"
+
+
+def test_pubmeds_own_form_is_read() -> None:
+    lines = ["PMID- 31111111", "OWN - NLM", "TI  - Zinc in", "      wounds", "FAU - Berg, Jan", "AU  - Berg J"]
+    text = "\n".join([*lines, "DP  - 2019 Apr", "LID - 10.5555/x [doi]", ""])
+    (entry,) = manager_entries(text).entries
+    reference = read_reference(entry.text)
+    assert (reference.says.title, reference.says.people, reference.says.year) == ("Zinc in wounds", "Berg, Jan", "2019")
+    assert (reference.ids.pmid, reference.ids.doi) == ("31111111", "10.5555/x")
+
+
+def test_json_that_breaks_off_loses_no_item_silently() -> None:
+    text = json.dumps([{"id": "a", "title": "A"}, {"id": "b", "title": "B"}])[:-8]
+    found = manager_entries(text)
+    assert ([one.key for one in found.entries], [one.text for one in found.unread]) == (["a"], ['{"id": "b", "title'])
+
+
+def test_pandocs_entries_citations_and_tables_are_what_pandoc_says() -> None:
+    def words(text: str) -> list[Any]:
+        return [part for word in text.split() for part in ({"t": "Str", "c": word}, {"t": "Space"})][:-1]
+
+    cite: Any = {"t": "Cite", "c": [[{"citationId": "a"}, {"citationId": "b"}], words("(Berg; Ruiz)")]}
+    cell: Any = ["", [], []], {"t": "AlignLeft"}, 1, 1
+    nothing: Any = ["", [], []]
+    rows: Any = [[["", [], []], [[*cell, [{"t": "Plain", "c": words(word)}]] for word in ("a b", "c")]]]
+    table: Any = {
+        "t": "Table",
+        "c": [nothing, [None, []], [], [nothing, rows], [[["", [], []], 0, [], rows]], [[], []]],
+    }
+    entry: Any = {"t": "Div", "c": [["ref-a", ["csl-entry"], []], [{"t": "Para", "c": words("Berg J. Zinc.")}]]}
+    blocks = pandoc_blocks(json.dumps({"blocks": [{"t": "Para", "c": [*words("Zinc heals"), cite]}, table, entry]}))
+    assert [(one.kind, one.label, " ".join(one.text.split())) for one in blocks] == [
+        ("paragraph", "", "Zinc heals(Berg; Ruiz)"),
+        ("row", "", "a b c"),
+        ("row", "", "a b c"),
+        ("entry", "a", "Berg J. Zinc."),
+    ]
+    assert marked(blocks) == [("key", "(Berg; Ruiz)", "a,b")]
