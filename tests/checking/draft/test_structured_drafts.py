@@ -106,7 +106,7 @@ def test_latex_without_a_preamble_or_with_errors_is_read_to_its_end() -> None:
             "\n@a{b, c={",
             "\n@a{",
         ),
-        *('\\sqrt[\\"', "\\url{a\n", "\\textbf\\title", "\\ensuremath", "\\v", "\\\\", "\\href\\'e"),
+        *('\\sqrt[\\"', "\\url{a\n", "\\textbf\\title", "\\ensuremath", "\\v", "\\\\", "\\H\\href"),
         *("TY  - JOUR\n", '{"a":', "[", '[{"id": 1},', "\\verb|", "% ", "\\section{a}", "a & b \\\\"),
     ],
 )
@@ -195,6 +195,7 @@ def test_pandocs_entries_citations_and_tables_are_what_pandoc_says() -> None:
     nothing: Any = ["", [], []]
     rows: Any = [[["", [], []], [[*cell, [{"t": "Plain", "c": words(word)}]] for word in ("a b", "c")]]]
     foot: Any = [[], []]
+    bodies: Any = [[nothing, 0, [], rows]]
     table: Any = {
         "t": "Table",
         "c": [nothing, nothing, foot, [nothing, rows], [[["", [], []], 0, [], rows]], [[], []]],

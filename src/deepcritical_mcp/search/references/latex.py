@@ -92,7 +92,8 @@ def symbol(node: Any) -> str | None:
     """What a short command stands for, as a letter with an accent; None of one that sets the type of its text."""
     spec = _symbols().latex_context.get_macro_spec(node.macroname)
     new = spec.simplify_repl if spec is not None and spec.macroname else None
-    has_accent = bool(arguments(node)) and node.macroname in _ACCENTS
+    given = "".join(one.latex_verbatim() for one in arguments(node)) if node.macroname in _ACCENTS else ""
+    has_accent = given != "" and ("\\" not in given or given.strip("{} ") in ("\\i", "\\j"))
     is_letter = has_accent or (not arguments(node) and isinstance(new, str) and "%" not in new)
     if not is_letter or node.macroname == "item" or node.len > _LONGEST_SYMBOL:
         return None
