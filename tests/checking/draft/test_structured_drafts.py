@@ -106,6 +106,7 @@ def test_latex_without_a_preamble_or_with_errors_is_read_to_its_end() -> None:
             "\n@a{b, c={",
             "\n@a{",
         ),
+        *('\\sqrt[\\"', "\\url{a\n", "\\textbf\\title", "\\ensuremath", "\\v", "\\\\", "\\H\\href"),
         *("TY  - JOUR\n", '{"a":', "[", '[{"id": 1},', "\\verb|", "% ", "\\section{a}", "a & b \\\\"),
     ],
 )
@@ -193,10 +194,10 @@ def test_pandocs_entries_citations_and_tables_are_what_pandoc_says() -> None:
     cell: Any = ["", [], []], {"t": "AlignLeft"}, 1, 1
     nothing: Any = ["", [], []]
     rows: Any = [[["", [], []], [[*cell, [{"t": "Plain", "c": words(word)}]] for word in ("a b", "c")]]]
-    table: Any = {
-        "t": "Table",
-        "c": [nothing, [None, []], [], [nothing, rows], [[["", [], []], 0, [], rows]], [[], []]],
-    }
+    foot: Any = [[], []]
+    bodies: Any = [[nothing, 0, [], rows]]
+    content: list[Any] = [nothing, nothing, foot, [nothing, rows], bodies, foot]
+    table: Any = {"t": "Table", "c": content}
     entry: Any = {"t": "Div", "c": [["ref-a", ["csl-entry"], []], [{"t": "Para", "c": words("Berg J. Zinc.")}]]}
     blocks = pandoc_blocks(json.dumps({"blocks": [{"t": "Para", "c": [*words("Zinc heals"), cite]}, table, entry]}))
     assert [(one.kind, one.label, " ".join(one.text.split())) for one in blocks] == [

@@ -81,8 +81,11 @@ class BlockWriter:
     def _ended(self) -> Block | None:
         one, text = self._open, "".join(self._open.parts)
         bare, before = text.strip(), len(text) - len(text.lstrip())
-        marks = [replace(mark, start=max(0, mark.start - before), end=mark.end - before) for mark in one.marks]
-        inside = tuple(mark for mark in marks if mark.start < min(mark.end, len(bare)))
+        marks = [
+            replace(mark, start=max(0, mark.start - before), end=min(mark.end - before, len(bare)))
+            for mark in one.marks
+        ]
+        inside = tuple(mark for mark in marks if mark.start < mark.end)
         if not bare:
             return None
         return Block(one.kind, bare, one.start, one.end, one.level, one.label, inside, self.quotations > 0)

@@ -117,7 +117,7 @@ class _PandocReader:
             with writer.mark("link", address):
                 self.read(_part(content, 1))
                 writer.put("" if _shows(_part(content, 1), address) else f" ({address})")
-        elif kind != "RawInline":
+        elif kind != "RawInline" and not (kind == "Link" and _shown(_part(content, 1)) in ("↩", "↩︎", "↑", "^")):
             self.read(content)
 
     def _list(self, items: Sequence[object], attributes: object, kind: str) -> None:
@@ -156,9 +156,11 @@ class _PandocReader:
             self.writer.end()
 
 
+def _shown(inlines: object) -> str:
+    return "".join(text_of(mapping_of(one).get("c")) for one in list_of(inlines))
+
+
 def _shows(inlines: object, address: str) -> bool:
     """Whether the text of a link is its address, or a part of it, as a DOI."""
-    shown = "".join(
-        text_of(mapping_of(one).get("c")) for one in list_of(inlines) if text_of(mapping_of(one).get("t")) == "Str"
-    )
+    shown = _shown(inlines)
     return len(shown) > 7 and shown.strip(" .").removeprefix("doi:") in address

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 # pylatexenc has no types:
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+import logging
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from deepcritical_mcp.search.references.plain_text import PlainText
 
+logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # what is wrong in a draft is not ours to log
 CITES = frozenset(
     f"{name}{end}"
     for small in """cite citep citet citealp citealt citeauthor citeyear citeyearpar citetitle citenum parencite
@@ -28,6 +30,7 @@ DROPPED = frozenset(
 _WITHOUT_FIRST = frozenset({"bibinfo", "bibfield", "href@noop", "color", "textcolor", "foreignlanguage"})
 _MORE = {"href": "{{", "enquote": "*{", "textquote": "[{", "blockquote": "[{", "textsuperscript": "{", "doi": "{"}
 _SWITCHES = frozenset("em it bf sc rm tt sl itshape bfseries scshape newblock small ensuremath BibitemOpen".split())
+_ACCENTS = frozenset("`'^~\"=.uvHtcdbkr")
 _LONGEST_SYMBOL = 24
 _PERCENT = "\x1a"
 """In place of "%", which comments nothing out in a reference on one line."""
@@ -88,7 +91,10 @@ def arguments(macro: Any) -> list[Any]:
 def symbol(node: Any) -> str | None:
     """What a short command stands for, as a letter with an accent; None of one that sets the type of its text."""
     spec = _symbols().latex_context.get_macro_spec(node.macroname)
-    is_letter = spec is not None and spec.macroname and (callable(spec.simplify_repl) or not arguments(node))
+    new = spec.simplify_repl if spec is not None and spec.macroname else None
+    given = "".join(one.latex_verbatim() for one in arguments(node)) if node.macroname in _ACCENTS else ""
+    has_accent = given != "" and ("\\" not in given or given.strip("{} ") in ("\\i", "\\j"))
+    is_letter = has_accent or (not arguments(node) and isinstance(new, str) and "%" not in new)
     if not is_letter or node.macroname == "item" or node.len > _LONGEST_SYMBOL:
         return None
     return str(_symbols().nodelist_to_text([node]))
