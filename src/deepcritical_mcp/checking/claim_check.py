@@ -185,7 +185,6 @@ def _claim(pair: _Pair, cosines: Mapping[tuple[str, str], float], cited: Mapping
         sentence=sentence.text,
         references=references,
         where=f"{id} {anchor}".strip(),
-        section=pair.record.sections[best],
         passage=passage,
         relevance=round(min(max(nearness[best], 0.0), 1.0), 3),
         numbers_missing=missing,

@@ -237,7 +237,6 @@ def _claim(claim: CheckedClaim, shown: set[str]) -> str:
     """A line; a passage that was `shown` is only begun."""
     cited = f"[{claim.references[0]}] " if claim.references else ""
     of = ", abstract" if claim.passage and " " not in claim.where else ""
-    of += f", {inert(claim.section)}" if claim.section else ""
     missing = f", numbers missing in all that was read: {inert(', '.join(claim.numbers_missing))}"
     elsewhere = f", with other words there: {inert('; '.join(claim.numbers_elsewhere))}"
     name = f"  - {cited}{inert(claim.where)}{of}{missing if claim.numbers_missing else ''}"

@@ -120,7 +120,6 @@ class CheckedClaim(Value):
     Attributes:
         references: the index of the reference; first among those of its sentence.
         where: evidence id of the record, with the anchor in a full text.
-        section: in which the passage stands, as the record names it.
         passage: whole sentences, verbatim, "[…]" where some between them are left out; "" if nothing of the record
             could be read.
         relevance: to the sentence, 0 to 1, three decimals.
@@ -132,7 +131,6 @@ class CheckedClaim(Value):
     sentence: str
     references: tuple[int, ...]
     where: Annotated[str, _LEFT_OUT] = ""
-    section: Annotated[str, _LEFT_OUT] = ""
     passage: Annotated[str, _LEFT_OUT] = ""
     relevance: Annotated[float, _LEFT_OUT] = 0.0
     numbers_missing: Annotated[tuple[str, ...], _LEFT_OUT] = ()

@@ -51,14 +51,14 @@ async def check_citations(
         str,
         AfterValidator(_draft),
         at_most(MAX_DRAFT, else_told=IN_PIECES),
-        Field(description="all of it, not a file name"),
+        Field(description="all, not a file name"),
     ],
     offset: Annotated[int, Field(ge=0)] = 0,
     read: Annotated[bool, Field(description="full texts too")] = False,
     session_id: OtherSession = "",
 ) -> CitationReport:
-    """Check a draft or a reference list (any style, BibTeX, RIS, CSL-JSON): what is retracted, wrong or not found, with
-    corrected lines; altered quotations; for each citing sentence the record's nearest passage, to judge."""
+    """Check a draft or reference list (any style, BibTeX, RIS, CSL-JSON): what is retracted, wrong or not found, with
+    corrected lines; altered quotations; the passage nearest each citing sentence, to judge."""
     session = await session_for(ctx, session_id, about="Check of a draft")
     checker = (await application(ctx).services()).checker
     report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))
@@ -89,7 +89,7 @@ def _steps(report: CitationReport) -> Iterator[str]:
 
 TOOL = ToolSpec(
     check_citations,
-    "Check a draft's citations",
+    "Check citations",
     CitationReport,
     hints(open_world=True),
     changes_session=True,
