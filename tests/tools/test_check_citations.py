@@ -105,26 +105,34 @@ async def process(url: str, cache: Path, folder: Path | None) -> AsyncGenerator[
 
 
 async def review(client: Client, session_id: str) -> list[str]:
-    """All that is shown of the evidence of a session, and of how it was found."""
-    formats = ("markdown", "bibtex", "ris", "csl-json", "jsonl", "table", "bibliography")
+    """All that is shown of the evidence of a session, and of how it was found; not when it was used."""
+    formats = ("bibtex", "ris", "csl-json", "jsonl", "table", "bibliography")
     calls: list[tuple[str, dict[str, str]]] = [
         ("list_evidence", {}),
-        ("list_sessions", {}),
         ("semantic_search", {"query": "copper in the healing of burns"}),
         *(("export_evidence", {"format": format}) for format in formats),
     ]
     shown: list[str] = []
     for tool, arguments in calls:
-        session = {} if tool == "list_sessions" else {"session_id": session_id}
-        result = await client.call_tool(tool, {**arguments, **session})
+        result = await client.call_tool(tool, {**arguments, "session_id": session_id})
         shown += [text_of(result), str(structured(result))]
+    sessions = structured(await client.call_tool("list_sessions", {}))["sessions"]
+    shown += [str({**one, "last_used": ""}) for one in sessions]
+    shown.append((await exported(client, session_id=session_id)).partition("# 7 references")[0])
     shown.append(str((await client.read_resource(f"evidence://{session_id}")).contents[0]))
-    log, offset = "", 0
-    while offset >= 0:
-        asked = {"format": "search-log", "session_id": session_id, "offset": offset}
-        part = structured(await client.call_tool("export_evidence", asked))
-        log, offset = log + part["text"], part["next_offset"]
+    log = await exported(client, format="search-log", session_id=session_id)
     return [*shown, *sorted({*log.partition("## For the methods section")[2].splitlines()})]
+
+
+async def exported(client: Client, **arguments: object) -> str:
+    """A whole export, Markdown by default, that comes in parts."""
+    text, offset = "", 0
+    while offset >= 0:
+        asked = {"format": "markdown", **arguments, "offset": offset}
+        part = structured(await client.call_tool("export_evidence", asked))
+        assert part["next_offset"] == -1 or part["next_offset"] > offset
+        text, offset = text + part["text"], part["next_offset"]
+    return text
 
 
 @pytest.mark.parametrize("is_kept", [True, False], ids=["folder", "memory"])
@@ -159,6 +167,41 @@ async def test_a_check_changes_no_review_until_its_papers_are_taken_over(tmp_pat
                 last = structured(await checked(client, draft, session_id=id))
             assert [one["id"] for one in held["items"]] == ["pubmed:31000011", "pubmed:31000012", "pubmed:31000020"]
             assert "references 4–7." in last["next_step"]
+
+
+@pytest.mark.parametrize("limit", [2_000, 4_000, 32_000])
+async def test_the_export_ends_with_the_report(limit: int, tmp_path: Path) -> None:
+    async with checking(max_result_chars=limit, exports_dir=tmp_path) as client:
+        await client.call_tool("add_evidence", {"items": [{"pmid": "31000011"}, {"content": "Soil is full of zinc."}]})
+        before = await exported(client)
+        await checked(client)
+        whole = await exported(client)
+        saved = structured(await client.call_tool("export_evidence", {"format": "markdown", "save": True}))
+        for fewer in ({"format": "bibtex"}, {"ids": ["pubmed:31000011"]}, {"fields": ["title"]}):
+            assert "references: " not in await exported(client, **fewer)
+    assert whole.startswith(f"{before}# 2 references: ")
+    assert whole.count("## Retracted\n") == 1
+    assert "Next: " not in whole
+    assert Path(saved["file"]).read_text(encoding="utf-8") == whole
+    assert saved["count"] == 2
+
+
+async def test_an_export_of_a_session_that_only_checked_a_draft_is_the_report() -> None:
+    async with checking() as client:
+        await checked(client)
+        assert (await exported(client)).startswith("# 2 references: ")
+        bibtex = await client.call_tool("export_evidence", {"format": "bibtex"})
+    assert "There is nothing to export" in text_of(bibtex)
+
+
+async def test_the_report_in_an_export_has_the_status_that_its_records_have_now(tmp_path: Path) -> None:
+    async with ncbi(dict(RECORDS)) as played:
+        async with process(played.url, tmp_path, tmp_path / "sessions") as client:
+            found = structured(await checked(client))
+        played.records["31000011"] = article("31000011", f"{TITLE}.", types=("Retracted Publication",))
+        async with process(played.url, tmp_path / "later", tmp_path / "sessions") as client:
+            text = await exported(client, session_id=found["session_id"])
+    assert "- [1] pubmed:31000011 **RETRACTED**" in text
 
 
 async def test_references_of_a_service_that_is_switched_off_are_not_accused() -> None:

@@ -15,6 +15,8 @@ from deepcritical_mcp.checking.draft import read_draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker
 from deepcritical_mcp.checking.report_making import with_current_status
+from deepcritical_mcp.checking.report_parts import brief
+from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
@@ -147,6 +149,11 @@ class CitationChecker:
         now; None if there was none."""
         kept = await kept_check(session)
         return await _as_held(kept.report, await CitedPapers.of(session)) if kept else None
+
+    async def written_report(self, session: EvidenceStore) -> str:
+        """The report of the last check for a file, the status of its records asked again; "" if there was none."""
+        kept = await kept_check(session)
+        return report_text(brief(await self._current(kept.report, 0, await CitedPapers.of(session)))) if kept else ""
 
 
 def _ids(report: CitationReport) -> list[str]:

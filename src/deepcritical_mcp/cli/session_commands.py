@@ -74,9 +74,10 @@ async def export_session(
     async with _services() as services:
         store = await opened_session(services.sessions, session)
         chosen = await chosen_records(store, request)
-        if request.format != "search-log" and not chosen.publications:
+        report = await services.checker.written_report(store) if request.ends_with_report else ""
+        if request.format != "search-log" and not (chosen.publications or report):
             raise InvalidInputError(_nothing(request, chosen))
-        whole = await exported(store, request, witness=services.witness)
+        whole = await exported(store, request, witness=services.witness, report=report)
     for remark in (*whole.remarks, notes_left_out(whole.left_out)):
         if remark:
             typer.echo(f"Note: {remark}", err=True)

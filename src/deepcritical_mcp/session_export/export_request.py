@@ -73,6 +73,11 @@ class ExportRequest:
     own_styles: Path | None = None
 
     @property
+    def ends_with_report(self) -> bool:
+        """Whether the report of the last check of a draft follows: Markdown of all that the session has."""
+        return self.format == "markdown" and not (self.ids or self.fields or self.marked)
+
+    @property
     def file_type(self) -> FileType:
         """Of a file with this export."""
         return _TYPES[self.output]

@@ -69,6 +69,7 @@ async def exported(
     request: ExportRequest,
     *,
     witness: Witness,
+    report: str = "",
     offset: int = -1,
 ) -> WholeExport:
     """What `request`, which was checked, asks for, whole; for news see `told_news`.
@@ -77,6 +78,7 @@ async def exported(
         store: the session.
         request: see `checked_request`.
         witness: asks again for the status of all that is exported.
+        report: on the draft, which the records are followed by.
         offset: where the part begins that is shown of it; -1 = it is needed once only.
 
     Raises:
@@ -87,7 +89,7 @@ async def exported(
     log = await search_log(store) if request.format == "search-log" else ()
     if request.format == "search-log" and not log:
         raise InvalidInputError(f"There is nothing to export. {NO_SEARCHES}")
-    if not log and not chosen.publications:
+    if not (log or chosen.publications or report):
         raise InvalidInputError(nothing_to_export(request, chosen))
     remarks = await recheck(store, witness, chosen.publications, is_first_part=offset <= 0)
     chosen = await chosen_records(store, request)
@@ -102,6 +104,7 @@ async def exported(
     if offset >= 0:
         _in_parts.clear()
         _in_parts[store] = writing, (chunks, more)
+    chunks = [*chunks, report] if report else chunks
     return WholeExport(
         request, chunks, len(chosen.publications), tuple(chosen.missing), chosen.notes, (*remarks, *more)
     )

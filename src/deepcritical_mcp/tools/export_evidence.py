@@ -30,7 +30,7 @@ from deepcritical_mcp.tools.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.export_parts import record_part, text_part
+from deepcritical_mcp.tools.export_parts import fits, record_part, text_part
 from deepcritical_mcp.tools.export_resources import export_link, export_uri
 from deepcritical_mcp.tools.params import GivenId, Marked, OtherSession, Word, evidence_id, split_place
 from deepcritical_mcp.tools.spec import ToolSpec, hints
@@ -131,13 +131,23 @@ async def _saved(ctx: ToolContext, session: CallSession, request: ExportRequest)
 
 async def _whole(ctx: ToolContext, session: CallSession, request: ExportRequest, offset: int = -1) -> WholeExport:
     services = await application(ctx).services()
-    return await exported(session.store, request, witness=services.witness, offset=offset)
+    report = await _report(ctx, session, request)
+    return await exported(session.store, request, witness=services.witness, report=report, offset=offset)
 
 
-def _text_result(session: CallSession, whole: WholeExport, offset: int, limit: int, step: str = "") -> ExportResult:
-    """A part of a finished text, which is divided at its lines; `step` is what to do next besides reading on."""
+async def _report(ctx: ToolContext, session: CallSession, request: ExportRequest) -> str:
+    """The report on the draft that an export ends with; "" if it has none."""
+    checker = (await application(ctx).services()).checker
+    return await checker.written_report(session.store) if request.ends_with_report else ""
+
+
+def _text_result(
+    session: CallSession, whole: WholeExport, offset: int, limit: int, step: str = "", before: int = 0
+) -> ExportResult:
+    """A part of a finished text, which is divided at its lines; `step` is what to do next besides reading on, and
+    `before` is how many records it follows."""
     request = whole.request
-    text, count, total = text_part(whole.text, request.output, start=offset, limit=limit)
+    text, count, total = text_part(whole.text, request.output, start=offset, limit=limit, before=before)
     following = offset + count
     missing, unnamed = _first(whole.missing, limit)
     steps = (
@@ -165,13 +175,16 @@ def _text_result(session: CallSession, whole: WholeExport, offset: int, limit: i
 async def _records(
     ctx: ToolContext, session: CallSession, request: ExportRequest, format: ExportFormat, offset: int
 ) -> ExportResult:
-    """As many records as an answer holds."""
+    """As many records as an answer holds; after the last one in Markdown, the report on the draft."""
     store, witness = session.store, (await application(ctx).services()).witness
     part = (await chosen_records(store, request)).publications[offset : offset + MAX_RECHECKED]
     remarks = await recheck(store, witness, part, is_first_part=not offset)
     chosen = await chosen_records(store, request)
     publications = chosen.publications
     limit = _limit(ctx)
+    if offset >= len(publications) and (report := await _report(ctx, session, request)):
+        following_records = WholeExport(request, [report], 0)
+        return await to_thread.run_sync(_text_result, session, following_records, offset, limit, "", len(publications))
     if not publications:
         raise InvalidInputError(nothing_to_export(request, chosen))
     if offset >= len(publications):
@@ -181,9 +194,12 @@ async def _records(
     text, count, loss = await to_thread.run_sync(written)
     following = offset + count
     more = len(publications) - following
+    report = "" if more else await _report(ctx, session, request)
+    ends = report if fits(text + report, limit) else ""
     missing, unnamed = _first(chosen.missing, limit)
     steps = (
         f"{more} more: offset={following}, or save=true for the whole file." if more else "",
+        f"The report on the draft follows: offset={following}." if report and not ends else "",
         notes_left_out(chosen.notes),
         "Each part is a JSON array of its own." if format == "csl-json" and (more or offset) else "",
         f"{publications[offset].id} was too long and is shortened here: {loss}. get_evidence returns its whole text; "
@@ -199,10 +215,10 @@ async def _records(
     return ExportResult(
         session_id=store.session_id,
         format=format,
-        text=text,
+        text=text + ends,
         count=count,
         missing=missing,
-        next_offset=following if more else -1,
+        next_offset=following if more or (report and not ends) else -1,
         warnings=remarks,
         next_step=session.next_step(*steps),
     )

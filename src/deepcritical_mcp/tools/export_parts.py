@@ -23,22 +23,23 @@ def fits(text: str, limit: int) -> bool:
     return len(text) <= limit and len(json.dumps(text)) <= limit
 
 
-def text_part(text: str, output: str, *, start: int, limit: int) -> tuple[str, int, int]:
+def text_part(text: str, output: str, *, start: int, limit: int, before: int = 0) -> tuple[str, int, int]:
     """As many lines of a finished text from the one at `start` on as fit (of JSON, entries; of CSV, rows, with the
-    header), their number, and that of all.
+    header), their number, and that of all, if `before` it there were so many others.
 
     Raises:
         InvalidInputError: `start` is beyond the end, or an entry of JSON is too long for any part.
     """
     pieces = text_in_pieces(text, output, longest=limit // 8)
-    if start >= len(pieces):
-        raise InvalidInputError(f"offset: the last line is at {len(pieces) - 1:,}. Use a smaller offset.")
-    part, count = pieces.part(start, lambda one: fits(one, limit))
+    total = before + len(pieces)
+    if start >= total:
+        raise InvalidInputError(f"offset: the last line is at {total - 1:,}. Use a smaller offset.")
+    part, count = pieces.part(start - before, lambda one: fits(one, limit))
     if not fits(part, limit):
         raise InvalidInputError(
             "One entry of this JSON is too long for an answer: pass save=true for the whole file, or another output."
         )
-    return part, count, len(pieces)
+    return part, count, total
 
 
 def record_part(
