@@ -37,7 +37,7 @@ def test_what_is_grave_is_told_in_full_and_what_is_sound_on_one_line() -> None:
     shown = report_text(report([retracted(1), differing(2), ALTERED, verified(3), verified(4)]))
     headings = re.findall("^## (.+)", shown, re.MULTILINE)
     assert headings == ["Retracted", "Differs from the record", "Altered quotations", "Verified"]
-    assert "  - status: retracted. Retraction: J Zinc. 2021 Jan;8(1):3 PMID 99\n" in shown
+    assert "  - Retraction: J Zinc. 2021 Jan;8(1):3 PMID 99\n" in shown
     assert "- [doe2018] (reference 2) pubmed:2: " in shown
     assert (
         "  - year: written “2018”, the record has “2020”\n  - pages: not written, the record has “11-9” (minor)"
@@ -82,24 +82,40 @@ def test_passages_are_shown_for_the_reader_to_judge() -> None:
 
 
 def test_what_has_no_abstract_is_said_so() -> None:
-    unread = claim("Zinc heals by 45% [2].").model_copy(update={"passage": "", "numbers_missing": ()})
-    shown = report_text(report([unread]))
-    assert "  - [2] pubmed:2: no abstract, and nothing else of it could be read\n" in shown
+    unread = [claim(f"Zinc heals {n} [{n}].", n).model_copy(update={"passage": ""}) for n in (2, 3, 5)]
+    shown = report_text(report([*unread, claim("Zinc heals [6].", 6)]))
+    assert shown.endswith("”\n- 2–3, 5: no abstract, and nothing else that could be read\n")
+    assert "Zinc heals 2" not in shown
+
+
+def test_a_sentence_is_said_once_in_both_forms_and_a_passage_is_one_line() -> None:
+    claims = [claim("Zinc heals [2, 3].", n).model_copy(update={"passage": f"Zinc.\n# {n}"}) for n in (2, 3)]
+    answer = brief(report(claims))
+    shown = report_text(answer)
+    assert [one.get("sentence") for one in answer.model_dump()["claims"]] == ["Zinc heals [2, 3].", None]
+    assert shown.count("Zinc heals [2, 3].") == 1
+    assert "\n# 2" not in shown
+
+
+def test_a_corrected_entry_of_several_lines_is_one_block_to_paste() -> None:
+    entry = "@article{doe,\n  title = {Zinc_2},\n  year = {2020}\n}"
+    shown = report_text(report([differing().model_copy(update={"corrected": entry})]))
+    assert "".join(f"    > {line}\n" for line in ("```", *entry.split("\n"), "```")) in shown
 
 
 @pytest.mark.parametrize(
     ("written", "told"),
     [
-        ("Zinc in ischemic stroke: a trial", "; it differs in: “ischemic” for “hemorrhagic”"),
-        ("Zinc in no hemorrhagic stroke: a trial", "; it differs in: “no” added"),
-        ("Zinc in stroke: a trial", "; it differs in: “hemorrhagic” left out"),
-        ("Copper and tin of the meadows in autumn and in spring", ""),
+        ("Zinc in ischemic stroke: a trial", "written “ischemic”, the record has “hemorrhagic”"),
+        ("Zinc in no hemorrhagic stroke: a trial", "“no” added"),
+        ("Zinc in stroke: a trial", "“hemorrhagic” left out"),
+        ("Copper and tin of the meadows in autumn", "written “Copper and tin of the meadows in autumn”, the record has"),
     ],
 )
 def test_of_titles_that_are_nearly_the_same_the_words_that_differ_are_shown(written: str, told: str) -> None:
     title = ReferenceProblem(field="title", written=written, true="Zinc in hemorrhagic stroke: a trial")
     shown = report_text(report([differing().model_copy(update={"problems": (title,)})]))
-    assert f"the record has “Zinc in hemorrhagic stroke: a trial”{told}\n" in shown
+    assert f"  - title: {told}" in shown
 
 
 FINDINGS: list[Finding] = [

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from mcp.client import Client
@@ -182,7 +183,7 @@ async def test_the_export_ends_with_the_report(limit: int, tmp_path: Path) -> No
     assert whole.startswith(f"{before}# 2 references: ")
     assert whole.count("## Retracted\n") == 1
     assert "Next: " not in whole
-    assert Path(saved["file"]).read_text(encoding="utf-8") == whole
+    assert await anyio.Path(saved["file"]).read_text(encoding="utf-8") == whole
     assert saved["count"] == 2
 
 

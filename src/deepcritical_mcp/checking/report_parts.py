@@ -89,9 +89,13 @@ def _most(high: int, fits: Callable[[int], bool]) -> int:
 
 def brief(report: CitationReport) -> CitationReport:
     """The report for an answer: of sound references only the record, of those that were not checked the beginning, of
-    claims their own reference, and no counts of nothing. `report://` has all of it."""
+    claims their own reference, each sentence once, and no counts of nothing. `report://` has all of it."""
     counts = {name: count for name, count in report.counts.items() if count or name in _ALWAYS_COUNTED}
-    claims = [one.model_copy(update={"references": one.references[:1]}) for one in report.claims]
+    sentences = ["", *(one.sentence for one in report.claims)]
+    claims = [
+        one.model_copy(update={"references": one.references[:1], "sentence": one.sentence * (one.sentence != before)})
+        for before, one in zip(sentences, report.claims, strict=False)
+    ]
     changed = {"references": tuple(map(_brief, report.references)), "claims": tuple(claims)}
     return report.model_copy(update={**changed, "counts": counts, "records": asked(report)})
 
@@ -100,8 +104,11 @@ def _brief(one: CheckedReference) -> CheckedReference:
     if is_sound(one) and one.record:
         record = CheckedRecord(id=one.record.id)
         return CheckedReference(index=one.index, verdict=one.verdict, record=record)
-    is_checked = one.verdict not in ("unchecked", "outage")
-    return one if is_checked else one.model_copy(update={"written": clipped(one.written, MAX_WRITTEN)})
+    if one.verdict in ("unchecked", "outage"):
+        return one.model_copy(update={"written": clipped(one.written, MAX_WRITTEN)})
+    if one.record and one.corrected:
+        return one.model_copy(update={"record": one.record.model_copy(update={"reference": ""})})
+    return one
 
 
 def _with_few_remarks(report: CitationReport, limit: int) -> CitationReport:

@@ -19,13 +19,14 @@ from deepcritical_mcp.models import (
     CheckedReference,
     CitationReport,
     Finding,
+    PublicationStatus,
     ReferenceProblem,
     asked_on,
     findings_of,
     is_marked,
     status_label,
 )
-from deepcritical_mcp.text import clipped, counted, inert, quoted_lines
+from deepcritical_mcp.text import clean_line, clipped, counted, inert, longer_code_marks, quoted_lines
 
 MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
@@ -153,11 +154,7 @@ def _heading(finding: Finding) -> str:
 
 
 def _section(findings: Sequence[Finding]) -> Iterator[str]:
-    claims = [one for one in findings if isinstance(one, CheckedClaim)]
-    shown = set[str]()
-    for sentence, of_sentence in groupby(claims, lambda one: one.sentence):
-        yield f"- “{inert(sentence)}”"
-        yield from (_claim(one, shown) for one in of_sentence)
+    yield from _claims([one for one in findings if isinstance(one, CheckedClaim)])
     outages = [one for one in findings if isinstance(one, CheckedReference) and one.verdict == "outage"]
     for reason in dict.fromkeys(one.reason for one in outages):
         yield f"- {ranges(one.index for one in outages if one.reason == reason)}{_after(reason)}"
@@ -176,10 +173,20 @@ def _reference(one: CheckedReference) -> Iterator[str]:
     shown = one.record.reference if one.record and is_sound(one) else clipped(one.written, MAX_WRITTEN)
     reason = f" ({inert(one.reason)})" if one.reason else ""
     yield f"- {_name(one)}{also}{record}{_after(shown)}{reason}"
-    yield from (f"  - {problem_text(each)}" for each in sorted(one.problems, key=lambda each: each.field != "year"))
-    yield from (f"  - It may be {inert(each.id)}{_after(each.reference)}{_mark(each)}" for each in one.candidates)
+    problems = sorted(one.problems, key=lambda each: each.field != "year")
+    yield from (f"  - {told}" for each in problems if (told := problem_text(each, one.status)))
+    for each in one.candidates:
+        yield f"  - It may be {inert(each.id)}{_after(each.reference * (each.reference not in one.reason))}{_mark(each)}"
     if one.corrected:
-        yield from ("  - Corrected, to paste:", *quoted_lines(one.corrected, "    "))
+        yield from ("  - Corrected, to paste:", *_to_paste(one.corrected))
+
+
+def _to_paste(text: str) -> Sequence[str]:
+    """The lines of a text, quoted; several are one block."""
+    if "\n" not in text:
+        return quoted_lines(text, "    ")
+    fence = longer_code_marks(text, 3)
+    return [f"    > {line}" for line in (fence, *text.split("\n"), fence)]
 
 
 def _name(reference: CheckedReference) -> str:
@@ -188,16 +195,23 @@ def _name(reference: CheckedReference) -> str:
     return f"Reference {index}" if not label else f"[{label}]" + (f" (reference {index})" if label != index else "")
 
 
-def problem_text(problem: ReferenceProblem) -> str:
-    """What is wrong with a reference, on one line."""
-    written = f"written “{inert(problem.written)}”" if problem.written else "not written"
+def problem_text(problem: ReferenceProblem, status: PublicationStatus = "unchecked") -> str:
+    """What is wrong with a reference, on one line; of its record's `status`, if marked, what the mark does not say."""
     if problem.field == "status":
-        return f"status: {inert(problem.true)}"
-    if problem.is_further_work:
+        return inert(problem.true.partition(". ")[2] if is_marked(status) else problem.true)
+    if problem.field == "work":
         return f"a further work in this entry, not checked: “{inert(problem.written)}”"
-    true = f"the record has “{inert(problem.true)}”" if problem.true else "the record has none"
-    changed = _changed(problem.written, problem.true) if problem.field == "title" else ""
-    return f"{inert(problem.field)}: {written}, {true}{changed}{' (minor)' if problem.minor else ''}"
+    told = _changed(problem.written, problem.true) if problem.field == "title" else ""
+    return f"{inert(problem.field)}: {told or _differing(problem.written, problem.true)}{' (minor)' * problem.minor}"
+
+
+def _differing(written: str, true: str) -> str:
+    return ", ".join(
+        (
+            f"written “{inert(written)}”" if written else "not written",
+            f"the record has “{inert(true)}”" if true else "the record has none",
+        )
+    )
 
 
 def _changed(written: str, true: str) -> str:
@@ -207,12 +221,8 @@ def _changed(written: str, true: str) -> str:
     parts = [(" ".join(one[a:b]), " ".join(other[c:d])) for step, a, b, c, d in steps if step != "equal"]
     if not parts or sum(len(f"{gone} {come}".split()) for gone, come in parts) > FEW_WORDS:
         return ""
-    told = (f"“{inert(gone)}” for “{inert(come)}”" if gone and come else _one_sided(gone, come) for gone, come in parts)
-    return f"; it differs in: {', '.join(told)}"
-
-
-def _one_sided(gone: str, come: str) -> str:
-    return f"“{inert(gone)}” added" if gone else f"“{inert(come)}” left out"
+    one_sided = (f"“{inert(gone)}” added" if gone else f"“{inert(come)}” left out" for gone, come in parts)
+    return "; ".join(_differing(*pair) if all(pair) else told for pair, told in zip(parts, one_sided, strict=True))
 
 
 def _folded(words: Sequence[str]) -> list[str]:
@@ -230,22 +240,33 @@ def _quotation(one: CheckedQuotation) -> Iterator[str]:
     yield f"- {name}: “{inert(clipped(one.quote, MAX_WRITTEN) if is_verbatim else one.quote)}”{difference}"
     if one.passage and not is_verbatim:
         stands = "nearest passage" if one.verdict == "not_found" else "it stands in"
-        yield f"  - {stands} {inert(one.where)}: “{inert(one.passage)}”"
+        yield f"  - {stands} {inert(one.where)}: “{inert(clean_line(one.passage))}”"
+
+
+def _claims(claims: Sequence[CheckedClaim]) -> Iterator[str]:
+    """The passages of each sentence; then, in a line, of which references nothing could be read."""
+    shown, sentence, told = set[str](), "", ""
+    for one in claims:
+        sentence = one.sentence or sentence
+        if one.passage:
+            yield from [f"- “{inert(sentence)}”"] if sentence != told else ()
+            yield _claim(one, shown)
+            told = sentence
+    if unread := {one.references[0] for one in claims if not one.passage and one.references}:
+        yield f"- {ranges(unread)}: no abstract, and nothing else that could be read"
 
 
 def _claim(claim: CheckedClaim, shown: set[str]) -> str:
     """A line; a passage that was `shown` is only begun."""
     cited = f"[{claim.references[0]}] " if claim.references else ""
-    of = ", abstract" if claim.passage and " " not in claim.where else ""
+    of = "" if " " in claim.where else ", abstract"
     missing = f", numbers missing in all that was read: {inert(', '.join(claim.numbers_missing))}"
     elsewhere = f", with other words there: {inert('; '.join(claim.numbers_elsewhere))}"
     name = f"  - {cited}{inert(claim.where)}{of}{missing if claim.numbers_missing else ''}"
     name += elsewhere if claim.numbers_elsewhere else ""
-    if not claim.passage:
-        return f"{name}: no abstract, and nothing else of it could be read"
     passage = clipped(claim.passage, 40) if claim.passage in shown else claim.passage
     shown.add(claim.passage)
-    return f"{name}: “{inert(passage)}”"
+    return f"{name}: “{inert(clean_line(passage))}”"
 
 
 def _after(text: str) -> str:

@@ -118,6 +118,7 @@ class CheckedClaim(Value):
     """The passage of one cited record that is nearest to a sentence that cites it. Nobody says that it supports it.
 
     Attributes:
+        sentence: "" if it is that of the claim before.
         references: the index of the reference; first among those of its sentence.
         where: evidence id of the record, with the anchor in a full text.
         passage: whole sentences, verbatim, "[…]" where some between them are left out; "" if nothing of the record
@@ -128,7 +129,7 @@ class CheckedClaim(Value):
             outcome), each with the words around it there: "814: “814 received simvastatin and 803 placebo”".
     """
 
-    sentence: str
+    sentence: Annotated[str, _LEFT_OUT] = ""
     references: tuple[int, ...]
     where: Annotated[str, _LEFT_OUT] = ""
     passage: Annotated[str, _LEFT_OUT] = ""
