@@ -170,6 +170,18 @@ async def test_a_check_changes_no_review_until_its_papers_are_taken_over(tmp_pat
             assert "references 4–7." in last["next_step"]
 
 
+async def test_a_cited_paper_that_is_no_evidence_is_said_to_be_cited() -> None:
+    async with checking() as client:
+        await checked(client)
+        asked = {"ids": ["pubmed:31000012", "pubmed:31000099"]}
+        found = structured(await client.call_tool("get_evidence", asked))
+        assert found["missing"] == asked["ids"]
+        assert "Cited by the draft that was checked, but not evidence: pubmed:31000012. add_ev" in found["next_step"]
+        await client.call_tool("get_full_text", {"id": "31000012"})
+        (kept,) = structured(await client.call_tool("get_evidence", {"ids": ["pubmed:31000012"]}))["evidence"]
+    assert kept["citation"]["status"] == "retracted"
+
+
 @pytest.mark.parametrize("limit", [2_000, 4_000, 32_000])
 async def test_the_export_ends_with_the_report(limit: int, tmp_path: Path) -> None:
     async with checking(max_result_chars=limit, exports_dir=tmp_path) as client:

@@ -27,6 +27,7 @@ from deepcritical_mcp.text import clean_line, clipped
 
 MAX_WRITTEN = 1_500
 """Characters of a reference in a report; a consortium's list of authors can be longer."""
+MAX_UNREAD = 300
 STATUSES = ("retracted", "concern", "superseded")
 """Those that put a reference first, whatever its verdict; the draft may know them, then they are minor problems."""
 RANKS = (
@@ -116,7 +117,7 @@ def _record(publication: Publication, id: str) -> CheckedRecord:
 def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding]) -> CitationReport:
     """The report with the findings of another part after those that it has."""
     told = {"references": len(draft.references), "unread": len(draft.unread)}
-    unread = [f"{one.reason}: {clipped(clean_line(one.text), MAX_WRITTEN)}" for one in draft.unread]
+    unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
     whole = with_findings(report, (*findings_of(report), *by_gravity(findings)))
     whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})

@@ -89,7 +89,7 @@ def _rest(report: CitationReport, verified: Sequence[int]) -> Iterator[str]:
     """What was not read; then what is sound, in a line, and when the status of all was asked."""
     if report.unread:
         yield from ("", "## Not read as references, and not checked")
-        yield from (f"- {inert(clipped(one, 2 * MAX_WRITTEN))}" for one in report.unread)
+        yield from (f"- {inert(one)}" for one in report.unread)
     if verified:
         yield from ("", f"Verified: {ranges(verified)}.")
     if told := report.records or asked(report):

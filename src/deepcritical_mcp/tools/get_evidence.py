@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field
 
+from deepcritical_mcp.checking.cited_papers import CITED
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.anchors import excerpt, no_such_part
 from deepcritical_mcp.evidence.answering import TextPlace
@@ -21,6 +22,7 @@ from deepcritical_mcp.models import (
     Text,
     own_length,
     section_of,
+    split_text_id,
 )
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
@@ -211,13 +213,18 @@ async def _listed(
     session: CallSession, items: Sequence[Evidence], missing: Sequence[str], wrong: Sequence[str], *steps: str
 ) -> EvidenceList:
     evidence, queries = await session.with_queries(items)
+    cited = [id for id in missing if await session.store.document(f"{CITED}{split_text_id(id)[0]}")]
+    beside = (
+        f"Cited by the draft that was checked, but not evidence: {', '.join(cited)}. add_evidence takes papers over."
+    )
+    missing = [id for id in missing if id not in cited]
     lost = "The missing ids are not in this session: search for it again, or look for its id with list_evidence."
     return EvidenceList(
         session_id=session.store.session_id,
         evidence=evidence,
         queries=queries,
-        missing=(*missing, *wrong),
-        next_step=session.next_step(*steps, lost if missing and not session.is_empty else ""),
+        missing=(*cited, *missing, *wrong),
+        next_step=session.next_step(*steps, beside if cited else "", lost if missing and not session.is_empty else ""),
     )
 
 
