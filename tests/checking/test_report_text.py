@@ -59,6 +59,14 @@ def test_sixty_references_in_order_take_ten_lines() -> None:
     assert len(answer.model_dump_json()) < 60 * 70 + 500
 
 
+def test_references_that_a_service_was_down_for_share_a_line_and_the_service_is_named_once() -> None:
+    down = [CheckedReference(index=n, written="Doe.", verdict="outage", reason=f"Down {n}.") for n in (1, 2, 4)]
+    assert "\n- 1: Down 1.\n" in report_text(brief(report(down)))
+    answer = brief(report(down).model_copy(update={"errors": ("Crossref is unavailable.",)}))
+    assert "\n- 1–2, 4\n" in report_text(answer)
+    assert "Down" not in answer.model_dump_json()
+
+
 def test_a_year_is_the_first_thing_said_about_a_reference() -> None:
     pages, year = (ReferenceProblem(field=name, written="1", true="2", minor=True) for name in ("pages", "year"))
     shown = report_text(report([differing().model_copy(update={"problems": (pages, year)})]))

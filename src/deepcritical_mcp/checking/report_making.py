@@ -53,17 +53,18 @@ def rank_of(finding: Finding) -> str:
 def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
     """The gravest first; sentences by what they lack, then by the least relevance of the passages that they cite, which
     stay together. Otherwise as they were."""
-    listed = list(findings)
-    keys = [(RANKS.index(rank_of(one)), one.relevance if isinstance(one, CheckedClaim) else 0.0) for one in listed]
-    least: dict[str, tuple[int, float, str]] = {}
-    for one, key in zip(listed, keys, strict=True):
+    listed, least = list(findings), dict[str, tuple[int, float]]()
+    for one in listed:
         if isinstance(one, CheckedClaim):
-            least[one.sentence] = min((*key, one.sentence), least.get(one.sentence, (*key, one.sentence)))
-    pairs = zip(listed, keys, strict=True)
-    ordered = sorted(
-        pairs, key=lambda pair: least[pair[0].sentence] if isinstance(pair[0], CheckedClaim) else (*pair[1], "")
-    )
-    return [one for one, _ in ordered]
+            key = RANKS.index(rank_of(one)), one.relevance
+            least[one.sentence] = min(key, least.get(one.sentence, key))
+
+    def gravity(one: Finding) -> tuple[int, float, str]:
+        if isinstance(one, CheckedClaim):
+            return *least[one.sentence], one.sentence
+        return RANKS.index(rank_of(one)), 0.0, ""
+
+    return sorted(listed, key=gravity)
 
 
 def counts_of(report: CitationReport) -> dict[str, int]:

@@ -96,16 +96,17 @@ def brief(report: CitationReport) -> CitationReport:
         one.model_copy(update={"references": one.references[:1], "sentence": one.sentence * (one.sentence != before)})
         for before, one in zip(sentences, report.claims, strict=False)
     ]
-    changed = {"references": tuple(map(_brief, report.references)), "claims": tuple(claims)}
+    changed = {"references": tuple(_brief(one, report.errors) for one in report.references), "claims": tuple(claims)}
     return report.model_copy(update={**changed, "counts": counts, "records": asked(report)})
 
 
-def _brief(one: CheckedReference) -> CheckedReference:
+def _brief(one: CheckedReference, errors: Sequence[str]) -> CheckedReference:
     if is_sound(one) and one.record:
         record = CheckedRecord(id=one.record.id)
         return CheckedReference(index=one.index, verdict=one.verdict, record=record)
     if one.verdict in ("unchecked", "outage"):
-        return one.model_copy(update={"written": clipped(one.written, MAX_WRITTEN)})
+        reason = "" if errors and one.verdict == "outage" else one.reason
+        return one.model_copy(update={"written": clipped(one.written, MAX_WRITTEN), "reason": reason})
     if one.record and one.corrected:
         return one.model_copy(update={"record": one.record.model_copy(update={"reference": ""})})
     return one

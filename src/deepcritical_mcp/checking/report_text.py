@@ -70,12 +70,9 @@ def report_form(report: CitationReport) -> tuple[str, list[str]]:
     """The heading and the lines of a report; sound references that are only named share a line."""
     findings = findings_of(report)
     named = [one.index for one in report.references if is_sound(one) and not one.written]
-    lines = [
-        *(f"ERROR: {inert(error)}" for error in report.errors),
-        *(f"Note: {inert(warning)}" for warning in report.warnings),
-        f"Whole report: {report.report_uri}" if report.report_uri else "",
-    ]
-    lines = list(filter(None, lines))
+    lines = [f"ERROR: {inert(error)}" for error in report.errors]
+    lines += [f"Note: {inert(warning)}" for warning in report.warnings]
+    lines += [f"Whole report: {report.report_uri}"] if report.report_uri else []
     shown = [one for one in findings if not (isinstance(one, CheckedReference) and one.index in named)]
     for heading, some in groupby(shown, _heading):
         if heading == CLAIMS:  # the last ones: what else there is comes first
@@ -113,19 +110,16 @@ def summary(report: CitationReport) -> str:
     total, checked = counts.get("references", 0), counts.get("checked", 0)
     verdicts = [name for name in _WORDS if name not in _MARKS and not name.startswith("quotation")]
     left = [f"{total - checked:,} not checked yet"] if total > checked else []
-    told = ": ".join(filter(None, (counted(total, "reference"), ", ".join([*_counted(counts, verdicts), *left]))))
+    references = ", ".join([*_counted(counts, verdicts), *left])
     quotations = ", ".join(_counted(counts, [name for name in _WORDS if name.startswith("quotation")], "s"))
     unread, entries = counts.get("unread", 0), counts.get("entries", 0)
-    return "; ".join(
-        filter(
-            None,
-            (
-                f"{counted(entries, 'entry', 'entries')}, {unread:,} not read; {told}" if unread else told,
-                ", ".join(_counted(counts, _MARKS)),
-                f"quotations: {quotations}" if quotations else "",
-            ),
-        )
+    told = (
+        f"{counted(entries, 'entry', 'entries')}, {unread:,} not read" if unread else "",
+        counted(total, "reference") + _after(references),
+        ", ".join(_counted(counts, _MARKS)),
+        f"quotations: {quotations}" if quotations else "",
     )
+    return "; ".join(filter(None, told))
 
 
 def _counted(counts: Mapping[str, int], names: Iterable[str], plural: str = "") -> list[str]:
@@ -176,7 +170,8 @@ def _reference(one: CheckedReference) -> Iterator[str]:
     problems = sorted(one.problems, key=lambda each: each.field != "year")
     yield from (f"  - {told}" for each in problems if (told := problem_text(each, one.status)))
     for each in one.candidates:
-        yield f"  - It may be {inert(each.id)}{_after(each.reference * (each.reference not in one.reason))}{_mark(each)}"
+        told = "" if each.reference in one.reason else each.reference
+        yield f"  - It may be {inert(each.id)}{_after(told)}{_mark(each)}"
     if one.corrected:
         yield from ("  - Corrected, to paste:", *_to_paste(one.corrected))
 
@@ -206,27 +201,20 @@ def problem_text(problem: ReferenceProblem, status: PublicationStatus = "uncheck
 
 
 def _differing(written: str, true: str) -> str:
-    return ", ".join(
-        (
-            f"written “{inert(written)}”" if written else "not written",
-            f"the record has “{inert(true)}”" if true else "the record has none",
-        )
-    )
+    said = f"written “{inert(written)}”" if written else "not written"
+    return f"{said}, the record has {f'“{inert(true)}”' if true else 'none'}"
 
 
 def _changed(written: str, true: str) -> str:
     """The words in which two titles differ, if they are few; "" if they are many."""
     one, other = written.split()[:MAX_WORDS], true.split()[:MAX_WORDS]
-    steps = SequenceMatcher(None, _folded(one), _folded(other), autojunk=False).get_opcodes()
+    folded = [[re.sub(r"\W", "", word).casefold() for word in words] for words in (one, other)]
+    steps = SequenceMatcher(None, *folded, autojunk=False).get_opcodes()
     parts = [(" ".join(one[a:b]), " ".join(other[c:d])) for step, a, b, c, d in steps if step != "equal"]
     if not parts or sum(len(f"{gone} {come}".split()) for gone, come in parts) > FEW_WORDS:
         return ""
     one_sided = (f"“{inert(gone)}” added" if gone else f"“{inert(come)}” left out" for gone, come in parts)
     return "; ".join(_differing(*pair) if all(pair) else told for pair, told in zip(parts, one_sided, strict=True))
-
-
-def _folded(words: Sequence[str]) -> list[str]:
-    return [re.sub(r"\W", "", word).casefold() for word in words]
 
 
 def _mark(record: CheckedRecord) -> str:
