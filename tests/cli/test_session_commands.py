@@ -9,11 +9,14 @@ from pathlib import Path
 import anyio
 import pytest
 
+from deepcritical_mcp.checking.kept_check import KeptCheck, keep_check
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend, session_file
 from deepcritical_mcp.export import read_jsonl
+from deepcritical_mcp.models import CheckedReference
+from tests.checking.reports import report
 from tests.cli.conftest import Command
 from tests.evidence.locker import locked
 from tests.publications import published
@@ -126,6 +129,8 @@ async def _with_paper(data: Path) -> None:
     store = await registry.open(title="Zinc")
     paper = published("Zinc healed.", source="pubmed", title="Zinc and wounds", pmid="1", status_checked="2999-01-01")
     await store.add_evidence([paper])
+    entry = CheckedReference(index=1, written="Doe J. Zinc. 2018.", verdict="not_found")
+    await keep_check(KeptCheck(key="a draft", report=report([entry], references=1, not_found=1)), store)
     await registry.aclose()
 
 
@@ -135,6 +140,9 @@ def test_a_session_is_also_exported_as_bibliography_table_and_search_log(session
     assert code == 0, error
     assert "<" in text
     assert "Zinc and wounds" in text
+    code, text, error = sessions("export", "zinc", "--format", "markdown")
+    assert code == 0, error
+    assert text.index("## 1. Zinc and wounds") < text.index("\n# 1 reference: 1 not found\n")
     out = tmp_path / "table.csv"
     code, said, _ = sessions("export", "zinc", "--format", "table", "-o", str(out))
     assert (code, said) == (0, f"1 record written to {out}\n")
