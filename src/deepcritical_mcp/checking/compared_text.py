@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.spelling import GREEK_NAMES
@@ -52,7 +53,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _SIGNS = {"≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "⁺": "+", "₊": "+", "×": "x"}
-_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3}){1,6}(?:\.\d{1,20})?")
+GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3}){1,6}(?:\.\d{1,20})?|[1-9]\d?(?:,\d\d){1,5},\d{3}(?:\.\d{1,20})?")
+"""A number with its thousands (or lakhs) apart: 1,234,567.8."""
 _MICRO = re.compile(r"[\u00b5\u03bc](?=(?:g|l|m|M|mol|s|L|A|V|W|Ci|Sv|Gy)s?\b)")
 
 
@@ -75,26 +77,27 @@ class ComparedText:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def words(self, start: int, end: int) -> list[str]:
+    def words(self, start: int = 0, end: int | None = None) -> list[str]:
         """The words from number `start` up to `end`."""
-        return [self.stream[self.offsets[at] : self.offsets[at + 1]] for at in range(start, end)]
+        places = self.offsets[start : len(self) + 1 if end is None else end + 1]
+        return [self.stream[one:other] for one, other in pairwise(places)]
 
     def written(self, start: int, end: int) -> str:
         """The words from number `start` up to `end` as they are written, on one line."""
         return " ".join(self.content[self.starts[start] : self.ends[end - 1]].split()) if start < end else ""
 
-    def word_at(self, offset: int) -> int:
-        """The number of the first word that begins at or after a place in the stream."""
-        return bisect_left(self.offsets, offset)
-
     def places_of(self, stream: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
         """Where whole words make up `stream`: spans of words."""
         at = self.stream.find(stream, start, end)
         while at >= 0:
-            first, last = self.word_at(at), self.word_at(at + len(stream))
+            first, last = bisect_left(self.offsets, at), bisect_left(self.offsets, at + len(stream))
             if self.offsets[first] == at and self.offsets[last] == at + len(stream):
                 yield Span(first, last)
-            at = self.stream.find(stream, self.offsets[self.word_at(at + 1)], end) if at + 1 < self.offsets[-1] else -1
+            at = (
+                self.stream.find(stream, self.offsets[bisect_left(self.offsets, at + 1)], end)
+                if at + 1 < self.offsets[-1]
+                else -1
+            )
 
 
 @lru_cache(maxsize=2_048)
@@ -141,5 +144,5 @@ def _plain_word(word: str, following: str) -> str:
 def number_form(number: str) -> str:
     """A number as digits with a decimal point: "1,234" is "1234", ".05", "0·05" and "0,05" are "0.05"."""
     plain = normalized("NFKC", number).replace("·", ".").replace("\u22c5", ".")
-    plain = plain.replace(",", "" if _THOUSANDS.fullmatch(plain) else ".")
+    plain = plain.replace(",", "" if GROUPED.fullmatch(plain) else ".")
     return f"0{plain}" if plain.startswith(".") else plain
