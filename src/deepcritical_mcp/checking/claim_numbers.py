@@ -58,9 +58,8 @@ UNITS = {
 }
 """What each unit measures, and its ratio to others of the kind."""
 _UNIT = re.compile(
-    rf"(?!(?<=[12]\d\d0)['’]?s\b|(?-i:[DGHMS])\b)[ \u00a0\u2009\u202f]?-?[ \u00a0\u2009\u202f]?"  # 1990s, 2D, 3S
-    rf"(?P<unit>%|(?:{'|'.join(sorted(UNITS.keys() - {'%'}, key=len, reverse=True))})s?)(?![^\W\d_])",
-    re.IGNORECASE,
+    rf"(?i)(?!(?<=[12]\d\d0)['’]?s\b|(?-i:[DGHMS])\b)[ \u00a0\u2009\u202f]?-?[ \u00a0\u2009\u202f]?"  # 1990s, 2D, 3S
+    rf"(?P<unit>%|(?:{'|'.join(sorted(UNITS.keys() - {'%'}, key=len, reverse=True))})s?)(?![^\W\d_])"
 )
 _IN_A_NAME = re.compile(r"[^\W\d_][-‐‑–−.]?(?:\d{1,4}[-‐‑,/.])?\Z")
 """In front of a number: IL-6, p53, COVID-19, H1N1, B.1.1.7."""
@@ -72,8 +71,7 @@ _NUMBERED = """
     subunit caspase wave model trial study experiment protocol pmid pmcid doi isbn rs nct covid sars cov
 """
 _NUMBERING = re.compile(
-    rf"\b(?:{'|'.join(_NUMBERED.split())})\.?\s?(?:\d{{1,3}}\s?(?:,|and|or|to|[-–/])\s?){{0,4}}\Z",
-    re.IGNORECASE,
+    rf"(?i)\b(?:{'|'.join(_NUMBERED.split())})\.?\s?(?:\d{{1,3}}\s?(?:,|and|or|to|[-–/])\s?){{0,4}}\Z"
 )
 _BEHIND = re.compile(
     r"(?P<level>(?i:\s?%?\s?-?(?:CI\b|CrI\b|confidence|credib|predict|UI\b|uncertainty|limits)))"
@@ -86,55 +84,34 @@ _PEOPLE = re.compile(
 )
 _P_VALUE = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?(?P<sign>[<≤=])\s?(?P<value>\d?[.·]\d{1,12})", re.IGNORECASE)
 _PERIOD = re.compile(
-    r"\b(?:between|from|zwischen|von|entre|de|tra|fra|dal)\s(?P<one>(?:1[5-9]|20)\d\d)"
-    r"\s(?:and|to|through|until|bis|und|y|a|et|à|e|al)\s(?P<other>(?:1[5-9]|20)\d\d)\b",
-    re.IGNORECASE,
+    r"(?i)\b(?:between|from|zwischen|von|entre|de|tra|fra|dal)\s(?P<one>(?:1[5-9]|20)\d\d)"
+    r"\s(?:and|to|through|until|bis|und|y|a|et|à|e|al)\s(?P<other>(?:1[5-9]|20)\d\d)\b"
 )
 _RANGE_END = re.compile(r"\s?(?:[-‐‑–—−]|to\b|bis\b)\s?(?=\d)")
 _WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?")
 _PARTED = re.compile(r"[,;]|\b(?:and|or|vs|versus|than|against|whereas)\b")
 """What parts a number from words: these count as farther."""
-_ONES, _TENS = (
-    names.split()
-    for names in (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen",
-        "twenty thirty forty fifty sixty seventy eighty ninety",
-    )
+_ONES = """zero one/once two/twice/double/doubled/twofold three/triple/tripled/threefold four/quadrupled/fourfold
+    five/fivefold six seven eight nine ten/tenfold eleven twelve/dozen thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen""".split()
+NUMBER_WORDS = (
+    {word: float(at) for at, words in enumerate(_ONES) for word in words.split("/")}
+    | {
+        f"{ten}-{one.partition('/')[0]}".removesuffix("-zero"): 10.0 * tens + ones
+        for tens, ten in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
+        for ones, one in enumerate(_ONES[:10])
+    }
+    | {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "hundred": 100.0}
 )
-NUMBER_WORDS = {
-    **{word: float(at) for at, word in enumerate(_ONES)},
-    **{word: 10.0 * at for at, word in enumerate(_TENS, 2)},
-    **{f"{ten}-{one}": 10.0 * at + n for at, ten in enumerate(_TENS, 2) for n, one in enumerate(_ONES[1:10], 1)},
-    "half": 0.5,
-    "third": 1 / 3,
-    "quarter": 0.25,
-    "once": 1.0,
-    "dozen": 12.0,
-    "hundred": 100.0,
-    "fivefold": 5.0,
-    **dict.fromkeys("twice double doubled twofold".split(), 2.0),
-    **dict.fromkeys("triple tripled threefold".split(), 3.0),
-    "quadrupled": 4.0,
-    "fourfold": 4.0,
-    "tenfold": 10.0,
-}
-_HEDGES = {
-    "more": """more than|at least|no fewer than|no less than|over|above|exceeding|in excess of|upwards of|greater than
-        |larger than|>|mehr als|über|más de|por encima de|plus de|più di|oltre|mais de|meer dan""",
-    "fewer": """fewer than|less than|under|below|smaller than|lower than|<|weniger als|unter|menos de|moins de|meno di
-        |minder dan""",
-    "nearly": """nearly|almost|up to|fast|nahezu|knapp|bis zu|casi|hasta|presque|près de|jusqu'à|quasi|quase|bijna""",
-    "about": """about|around|approximately|approx\\.?|roughly|some|circa|ca\\.?|c\\.|close to|an estimated|~|≈|∼|≃|etwa
-        |rund|ungefähr|gut|alrededor de|aproximadamente|cerca de|unos|unas|environ|quelques?|autour de|ongeveer|cirka
-        |zirka""",
-}
 _HEDGE = re.compile(
-    "|".join(
-        rf"(?P<{kind}>(?<![^\W\d_])(?:{' '.join(words.split()).replace(' |', '|')})\s?\Z)"
-        for kind, words in _HEDGES.items()
-    ),
-    re.IGNORECASE,
+    r"(?i)(?<![^\W\d_])(?:(?P<more>more than|at least|no fewer than|no less than|over|above|exceeding|in excess of"
+    r"|upwards of|greater than|larger than|>|mehr als|über|más de|por encima de|plus de|più di|oltre|mais de|meer dan)"
+    r"|(?P<fewer>fewer than|less than|under|below|smaller than|lower than|<|weniger als|unter|menos de|moins de"
+    r"|meno di|minder dan)"
+    r"|(?P<nearly>nearly|almost|up to|fast|nahezu|knapp|bis zu|casi|hasta|presque|près de|jusqu'à|quasi|quase|bijna)"
+    r"|(?P<about>about|around|approximately|approx\.?|roughly|some|circa|ca\.?|c\.|close to|an estimated|~|≈|∼|≃|etwa"
+    r"|rund|ungefähr|gut|alrededor de|aproximadamente|cerca de|unos|unas|environ|quelques?|autour de|ongeveer|cirka"
+    r"|zirka))\s?\Z"
 )
 
 
@@ -157,14 +134,9 @@ class _Reading(NamedTuple):
             below = above = max(half, 0.5 * second) if value % second == 0 else half
         some = max(half, min(last, (_LARGER if is_count and value >= 100 else _ALMOST) * value))
         near = max(below, min(max(half, _ALMOST * value), 0.5 * last))
-        wide = {
-            "more": (half, max(above, some)),
-            "fewer": (max(below, some), half),
-            "nearly": (near, above),
-            "about": (near, near),
-        }
-        below, above = wide.get(hedge, (below, above))
-        return value - below, value + above
+        low = {"more": half, "fewer": max(below, some), "nearly": near, "about": near}.get(hedge, below)
+        high = {"more": max(above, some), "fewer": half, "about": near}.get(hedge, above)
+        return value - low, value + high
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,15 +188,12 @@ def _quantities(text: str) -> Iterator[Quantity]:
         end, to = unit.end() if unit else found.end(), None if unit else _RANGE_END.match(text, found.end())
         if to and (other := _NUMBER.match(text, to.end())):
             unit = _UNIT.match(text, other.end())
-        name = unit["unit"].lower() if unit else ""
-        yield Quantity(
-            " ".join(text[found.start() : end].split()),
-            tuple(_readings(found[0])),
+        name, (start, last) = unit["unit"].lower() if unit else "", found.span()
+        name, around = (
             name if name in UNITS else name.removesuffix("s"),
-            text[max(0, found.start() - 60) : found.start()],
-            text[end : end + 60],
-            *found.span(),
+            (text[max(0, start - 60) : start], text[end : end + 60]),
         )
+        yield Quantity(" ".join(text[start:end].split()), tuple(_readings(found[0])), name, *around, start, last)
 
 
 def _readings(number: str) -> list[_Reading]:
@@ -299,25 +268,20 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
     told: list[str] = []
     for span in sentences(passage) if len(claim) <= MAX_CLAIM else ():
         sentence = passage[slice(*span)]
-        stated = [*_quantities(sentence)]
-        pairs = (
-            (one, next((it for it in stated if TextNumbers([it]).has(one)), None)) for one in claimed_numbers(claim)
-        )
+        stated = [(one, TextNumbers([one])) for one in _quantities(sentence)]
+        pairs = ((one, next((it for it, its in stated if its.has(one)), None)) for one in claimed_numbers(claim))
         both = [(one, found) for one, found in pairs if found]
         shared = words_of(claim).keys() & words_of(sentence).keys()
         here, _ = _companions(claim, [one for one, _ in both], shared)
         there, otherwise = _companions(sentence, [found for _, found in both], shared)
         if all(words & own or not words for words, own in zip(here, otherwise, strict=True)):
             continue
-        for ((one, found), own, its), ((other, _), others, theirs) in permutations(
-            zip(both, here, there, strict=True), 2
-        ):
+        for (pair, own, its), (other, others, theirs) in permutations(zip(both, here, there, strict=True), 2):
             is_exchanged = own & theirs and own.isdisjoint(its) and others.isdisjoint(theirs)
-            if is_exchanged and one.unit == other.unit:
-                start = sentence.rfind(" ", 0, max(0, found.start - _SHOWN)) + 1
-                end = sentence.find(" ", found.end + _SHOWN)
-                around = sentence[start : end if end >= 0 else len(sentence)]
-                told.append(f"{one.written}: “{' '.join(around.split())}”")
+            if is_exchanged and pair[0].unit == other[0].unit:
+                start = sentence.rfind(" ", 0, max(0, pair[1].start - _SHOWN)) + 1
+                around = sentence[start : sentence.find(" ", pair[1].end + _SHOWN) % (len(sentence) + 1)]
+                told.append(f"{pair[0].written}: “{' '.join(around.split())}”")
     return tuple(dict.fromkeys(told))
 
 
@@ -335,12 +299,11 @@ def _companions(text: str, numbers: Sequence[Quantity], shared: AbstractSet[str]
             low, high = (one.end, high) if is_behind else (low, one.start)
             near = [(start, end, stem) for start, end, stem in words if low <= start and end <= high]
             gaps = (text[low:start] if is_behind else text[end:high] for start, end, _ in near)
-            cost += min((len(gap) + sum(map(_parting, _PARTED.findall(gap))) for gap in gaps), default=_FAR)
+            cost += min(
+                (len(gap) + sum(30 if mark == ";" else 10 for mark in _PARTED.findall(gap)) for gap in gaps),
+                default=_FAR,
+            )
             sets.append(frozenset(stem for *_, stem in near))
         uses = Counter(stem for one in sets for stem in one)
         ways.append((cost, [frozenset(stem for stem in own if uses[stem] == 1) for own in sets]))
     return [sets for _, sets in sorted(ways, key=lambda way: way[0])]
-
-
-def _parting(mark: str) -> int:
-    return 30 if mark == ";" else 10

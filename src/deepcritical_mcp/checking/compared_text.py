@@ -13,9 +13,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from deepcritical_mcp.excerpts import Span
+from deepcritical_mcp.models import NO_ABSTRACT, Publication, Text
 from deepcritical_mcp.spelling import GREEK_NAMES
 from deepcritical_mcp.text import normalized
 
@@ -47,6 +48,7 @@ _TOKEN = re.compile(
       | (?<=[\s(\[=<>≤≥,~^]){_DASH}(?=[.·]?\d) | {_DASH}(?=[{_SMALL_DIGITS}])
       | (?<=[=<>≤≥]\s){_DASH}\s?(?=\d) | \A{_DASH}(?=\d)
       )
+    | (?P<micro> (?<![^\W\d_])[\u00b5\u03bc](?=(?:g|l|m|mol|s|A|V|W|Ci|Sv|Gy)s?\b) )
     | (?P<word> [^\W\d_{_SMALL_DIGITS}]+(?:['’ʼ][^\W\d_]{{1,20}})?)
     | (?P<sign> \+/{_DASH} | [+⁺₊±<>≤≥⩽⩾=‰×] | (?<=\d)[/:](?=\d) )
     """,
@@ -55,7 +57,6 @@ _TOKEN = re.compile(
 _SIGNS = {"≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "⁺": "+", "₊": "+", "×": "x"}
 GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3}){1,6}(?:\.\d{1,20})?|[1-9]\d?(?:,\d\d){1,5},\d{3}(?:\.\d{1,20})?")
 """A number with its thousands (or lakhs) apart: 1,234,567.8."""
-_MICRO = re.compile(r"[\u00b5\u03bc](?=(?:g|l|m|M|mol|s|L|A|V|W|Ci|Sv|Gy)s?\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,44 +102,34 @@ class ComparedText:
 
 
 @lru_cache(maxsize=2_048)
-def comparable(content: str, outside: tuple[Span, ...] = ()) -> ComparedText:
-    """A text in words; what stands within the spans `outside` is left out."""
+def comparable(content: str, inside: tuple[Span, ...] | None = None) -> ComparedText:
+    """A text in words, or only what stands within the spans `inside` of it."""
     forms: list[str] = []
-    offsets, starts, ends = array("I", [0]), array("I"), array("I")
-    left_out = iter((*outside, Span(len(content) + 1, len(content) + 1)))
-    gap, length = next(left_out), 0
-    for token in _TOKEN.finditer(content):
-        while token.start() >= gap.end:
-            gap = next(left_out)
-        if token.lastgroup == "nothing" or token.start() >= gap.start:
-            continue
-        form = _form(token, content)
-        if form:
-            forms.append(form)
-            length += len(form)
-            offsets.append(length)
-            starts.append(token.start())
-            ends.append(token.end())
-    return ComparedText(content, "".join(forms), offsets, starts, ends)
+    starts, ends = array("I"), array("I")
+    for span in (Span(0, len(content)),) if inside is None else inside:
+        for token in _TOKEN.finditer(content, *span):
+            if form := _form(token):
+                forms.append(form)
+                starts.append(token.start())
+                ends.append(token.end())
+    return ComparedText(content, "".join(forms), array("I", accumulate(map(len, forms), initial=0)), starts, ends)
 
 
-def _form(token: re.Match[str], content: str) -> str:
+def _form(token: re.Match[str]) -> str:
     found, kind = token[0], token.lastgroup
-    if kind == "word":
-        return found.lower() if found.isascii() and found.isalpha() else _plain_word(found, content[token.end() :][:3])
+    if kind == "word":  # without accents, apostrophes, ligatures; Greek letters by their names
+        plain = "".join(GREEK_NAMES.get(letter, letter) for letter in normalized("NFKD", found).casefold())
+        return "".join(letter for letter in plain if letter.isalnum())
     if kind in ("number", "small"):
         return number_form(found)
     if kind == "sign":
         return "±" if found.startswith("+/") else _SIGNS.get(found, found)
-    return "%" if kind == "percent" else "-"
+    return {"percent": "%", "minus": "-", "micro": "u"}.get(kind or "", "")
 
 
-def _plain_word(word: str, following: str) -> str:
-    """A word without accents, apostrophes, ligatures; Greek letters by their names, "µg" as "ug"."""
-    if word[0] in "\u00b5\u03bc" and _MICRO.match(word + following):
-        word = "u" + word[1:]
-    plain = "".join(GREEK_NAMES.get(letter, letter) for letter in normalized("NFKD", word).casefold())
-    return "".join(letter for letter in plain if letter.isalnum())
+def own_texts(publication: Publication) -> list[Text]:
+    """What can be read of a publication itself: no notes."""
+    return [text for text in publication.texts if text.kind != "note" and text.content != NO_ABSTRACT]
 
 
 def number_form(number: str) -> str:

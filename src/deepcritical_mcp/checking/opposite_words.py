@@ -17,26 +17,22 @@ _LONG = 4
 """Letters of a word to which a prefix makes the opposite: affected/unaffected."""
 # "-" stands behind the stem of a verb: increas- is increase, increased, increasing.
 _SIDES = """
-    increas- rais- rise rises rose rising elevat- enhanc- gain- up upregulat- accelerat- higher high highest greater\
-        more most larger large largest longer long longest over above / decreas- reduc- lower- declin- fall falls fell\
-        falling attenuat- los- down downregulat- delay- slow- lower- low lowest smaller less fewer least small smallest\
-        shorter short shortest under below impair-
+    increas- rais- rise- rising rose elevat- enhanc- gain- up upregulat- accelerat- high- great- more most larg- long-\
+        over above / decreas- reduc- declin- fall- fell attenuat- los- down- delay- slow- low- less fewer least small-\
+        short- under below impair-
     inhibit- suppress- prevent- protect- / stimulat- activat- induc- promot- enhanc- caus- damag-
     promot- induc- support- confirm- accept- favor- / reduc- refut- reject- oppos-
-    improv- better best beneficial benefit- superior safe success succeed- / worsen- impair- deteriorat- declin-\
-        worse worst detrimental harm- inferior toxic failure
-    earlier early faster fast rapid before first preoperative left / later late slower slow after last second\
-        postoperative right
-    stronger strong strongly positive positively likely able common often frequently always with presence present /\
-        weaker weak weakly negative negatively inversely unlikely unable rare rarely never without absence absent
+    improv- better best benefi- superior safe succe- / worse- worst impair- deteriorat- declin- detriment- harm-\
+        inferior toxic fail-
+    earl- fast- rapid- before first pre- left / later late slow- after last second post- right
+    strong- positive- likely able common often frequently always with presen- directly / weak- negative- invers-\
+        unlikely unable rare- never without absen-
     all some any every both either similar same identical / none no neither different
-    significant normal acute benign parallel directly / nonsignificant abnormal chronic malignant inverse inversely
-    maternal male males man men boys / paternal female females woman women girls
-    internal proximal anterior dorsal upper major maximum maximal / external distal posterior ventral lower minor\
-        minimum minimal
-    survival survived cases treatment treated risk sensitive sensitivity agonist agonists dominant / mortality died\
-        controls placebo untreated protection resistant resistance antagonist antagonists recessive specificity
-    hypertension hyperglycemia intake majority wide / hypotension hypoglycemia output minority narrow
+    significant normal acute benign / nonsignificant abnormal chronic malignant
+    maternal male- man men boys / paternal female- wom- girls
+    internal proximal anterior dorsal upper maj- maxim- / external distal posterior ventral lower minor- minim-
+    surviv- cases treat- risk sensitiv- agonist- dominant hyper- intake wide / mortality died controls placebo\
+        untreated protection resistan- antagonist- recessive hypo- output specificity narrow
 """
 _OPPOSITES = [[side.split() for side in line.split(" / ")] for line in _SIDES.strip().split("\n")]
 

@@ -96,9 +96,7 @@ class _Change:
             text, span = (self.text, self.gone) if self.gone.length else (self.piece, self.come)
             around = text.content[max(0, text.starts[span.start] - 1) : text.ends[span.end - 1] + 1]
             return _MARK.fullmatch(around.strip()) is not None
-        there, here = map("".join, self.words)
-        written, quoted = self.written()
-        return there == here or written.casefold() == quoted.casefold()
+        return "".join(self.words[0]) == "".join(self.words[1])
 
 
 def readings_of_quotation(quote: str) -> list[list[ComparedText]]:
@@ -169,7 +167,8 @@ def near_place(pieces: Sequence[ComparedText], text: ComparedText, window: Span)
     if not difference and (len(pieces) > _MAX_PIECES or any(len(piece) > _MAX_WORDS for piece in pieces)):
         difference = f"words changed behind the first {_MAX_WORDS}"
     likeness = max(0.0, 1 - sum(map(_unlike, changes)) / letters)
-    return QuotedPlace(text, Span(spans[0].start, spans[-1].end), likeness, difference)
+    whole = [one for one in spans if one.length] or [window]
+    return QuotedPlace(text, Span(whole[0].start, whole[-1].end), likeness, difference)
 
 
 def _as_one(changes: Sequence[_Change]) -> Sequence[_Change]:
@@ -207,11 +206,10 @@ def _is_reordered(changes: Sequence[_Change]) -> bool:
 def _unlike(change: _Change) -> float:
     """Letters of a change that do not agree."""
     gone, come = map("".join, change.words)
-    if not come or _is_reordered([change]):
-        return 0 if come else _LEFT_OUT * len(gone)
-    likeness = Indel.normalized_similarity(gone, come)
-    is_form = likeness >= _ALIKE and not come[0].isdigit()
-    return max(len(gone), len(come)) * (1 - likeness * is_form)
+    if not come:
+        return _LEFT_OUT * len(gone)
+    likeness = 0.0 if come[0].isdigit() else Indel.normalized_similarity(gone, come, score_cutoff=_ALIKE)
+    return 0.0 if _is_reordered([change]) else max(len(gone), len(come)) * (1 - likeness)
 
 
 def _told(text: ComparedText, spans: Sequence[Span], changes: Sequence[_Change]) -> str:
@@ -227,14 +225,14 @@ def _told(text: ComparedText, spans: Sequence[Span], changes: Sequence[_Change])
 
 def _is_denied(text: ComparedText, gap: Span) -> bool:
     """Whether what is left out has a negation that governs what stands around it: no aside has."""
-    last = min(gap.end, len(text) - 1)
-    for at in (at for at in range(*gap) if text.words(at, at + 1)[0] in DENYING):
-        before = text.content[text.ends[max(0, gap.start - 1)] : text.starts[at]]
-        behind = text.content[text.ends[at] : text.starts[last]]
-        is_aside = _ASIDE.search(before) and _ASIDE.search(behind)
-        if not (is_aside or _SENTENCE_END.search(before) or _SENTENCE_END.search(behind)):
-            return True
-    return False
+    parts = [
+        (text.content[text.ends[max(0, gap.start - 1)] : text.starts[at]], text.content[text.ends[at] : end])
+        for end in [text.starts[min(gap.end, len(text) - 1)]]
+        for at, word in enumerate(text.words(*gap), gap.start)
+        if word in DENYING
+    ]
+    within = [both for both in parts if not any(map(_SENTENCE_END.search, both))]
+    return not all(all(map(_ASIDE.search, both)) for both in within)
 
 
 def _difference(change: _Change) -> tuple[str, str]:
@@ -256,7 +254,7 @@ def _kind(change: _Change) -> str:
         return "negation"
     if are_opposites(gone, come):
         return "turned round"
-    if any(word in UNITS or word[:-1] in UNITS for word in gone) and any(word in UNITS for word in come):
+    if all(any(word in UNITS or word[:-1] in UNITS for word in side) for side in (gone, come)):
         return "unit"
     if all(not word[0].isalnum() or word == "x" for word in (*gone, *come)):
         return "sign"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
 
-from deepcritical_mcp.checking.compared_text import ComparedText, comparable
+from deepcritical_mcp.checking.compared_text import ComparedText, comparable, own_texts
 from deepcritical_mcp.checking.quotation_alignment import (
     QuotedPlace,
     denied_before,
@@ -17,8 +16,8 @@ from deepcritical_mcp.checking.quotation_alignment import (
 )
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
 from deepcritical_mcp.evidence.titles import is_translation
-from deepcritical_mcp.excerpts import Span, sentences
-from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication, QuotationVerdict, Text
+from deepcritical_mcp.excerpts import sentences
+from deepcritical_mcp.models import NO_TITLE, Publication, QuotationVerdict, Text
 from deepcritical_mcp.text import clipped
 
 MAX_PASSAGE = 400
@@ -85,25 +84,12 @@ def _read(publications: Sequence[Publication]) -> Iterator[_Read]:
     """The texts of publications that are their own: no notes, no lists of references; then their titles."""
     for one in publications:
         for text in own_texts(one):
-            yield one, text, comparable(text.content, _outside(text))
+            inside = tuple(span for _, span in found_parts(text)) if text.parts else None
+            yield one, text, comparable(text.content, inside)
     for one in publications:
         for title in (one.title, one.vernacular_title):
             if title and title != NO_TITLE:
                 yield one, None, comparable(title)
-
-
-def own_texts(publication: Publication) -> list[Text]:
-    """What can be read of a publication itself."""
-    return [text for text in publication.texts if text.kind != "note" and text.content != NO_ABSTRACT]
-
-
-def _outside(text: Text) -> tuple[Span, ...]:
-    """What of a text is not the publication's own."""
-    if not text.parts:
-        return ()
-    own = [span for _, span in found_parts(text)]
-    gaps = pairwise([0, *(place for span in own for place in span), len(text.content)])
-    return tuple(Span(*gap) for gap in islice(gaps, 0, None, 2) if gap[0] < gap[1])
 
 
 def _exact(readings: Sequence[Sequence[ComparedText]], texts: Sequence[_Read]) -> _Found | None:
@@ -168,9 +154,8 @@ def _what_was_read(cited: Sequence[Publication]) -> str:
         return ""
     texts = ", ".join(f"{_texts_of(one)} of {one.id}" for one in cited[:3])
     texts += f" and of {len(cited) - 3} more" if len(cited) > 3 else ""
-    if all(_is_whole(one) for one in cited):
-        return f"not in {texts}"
-    return f"not in what could be read ({texts}); it may stand in the full text"
+    is_whole = all(map(_is_whole, cited))
+    return f"not in {texts}" if is_whole else f"not in what could be read ({texts}); it may stand in the full text"
 
 
 def _texts_of(publication: Publication) -> str:
