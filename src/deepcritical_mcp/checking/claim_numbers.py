@@ -115,7 +115,7 @@ _HEDGE = re.compile(
 )
 
 
-class _Reading(NamedTuple):
+class NumberReading(NamedTuple):
     """A number, and how many digits stand behind its decimal point."""
 
     value: float
@@ -152,7 +152,7 @@ class Quantity:
     """
 
     written: str
-    readings: tuple[_Reading, ...]
+    readings: tuple[NumberReading, ...]
     unit: str
     before: str
     behind: str
@@ -196,7 +196,7 @@ def _quantities(text: str) -> Iterator[Quantity]:
         yield Quantity(" ".join(text[start:end].split()), tuple(_readings(found[0])), name, *around, start, last)
 
 
-def _readings(number: str) -> list[_Reading]:
+def _readings(number: str) -> list[NumberReading]:
     """What a number may be, the usual in English first: "1,234" is 1234 or 1.234; "14.000" is 14 or 14000; [] for
     "1.2.3"."""
     plain = normalized("NFKC", "".join(number.split())).replace("·", ".").replace("\u22c5", ".")
@@ -206,7 +206,7 @@ def _readings(number: str) -> list[_Reading]:
     turned = plain.translate({ord(","): ".", ord("."): ","})
     if GROUPED.fullmatch(turned):
         found.append(turned.replace(",", ""))
-    return [_Reading(float(form), len(form.partition(".")[2])) for form in dict.fromkeys(found)]
+    return [NumberReading(float(form), len(form.partition(".")[2])) for form in dict.fromkeys(found)]
 
 
 def _is_looked_for(one: Quantity) -> bool:

@@ -149,42 +149,44 @@ def likely_window(pieces: Sequence[ComparedText], text: ComparedText) -> tuple[i
 
 def near_place(pieces: Sequence[ComparedText], text: ComparedText, window: Span) -> QuotedPlace:
     """The part of a window of a text that is nearest to a quotation."""
-    spans, changes, letters = list[Span](), list[_Change](), 1
-    for piece in pieces[:_MAX_PIECES]:
-        own, start = piece.words()[:_MAX_WORDS], spans[-1].end if spans else window.start
-        end = min(len(text), start + REACH + 2 * len(own)) if spans else window.end
-        low, high = _nearest(own, text.words(start, end))
-        spans.append(Span(start + low, start + high))
-        i, j, found = 0, spans[-1].start, list[_Change]()
-        for block in Levenshtein.opcodes(own, text.words(*spans[-1])).as_matching_blocks():
-            other = spans[-1].start + block.b
-            if i < block.a or j < other:
-                found.append(_Change(text, Span(j, other), piece, Span(i, block.a)))
-            i, j = block.a + block.size, other + block.size
-        changes += _as_one([one for one in found if not one.is_none])
-        letters += sum(map(len, own))
+    count, longest = len(pieces[:_MAX_PIECES]), max(range(len(pieces[:_MAX_PIECES])), key=lambda at: len(pieces[at]))
+    found = {longest: _nearest(pieces[longest], text, window)}
+    for at in (*range(longest + 1, count), *reversed(range(longest))):
+        reach, before, behind = REACH + 2 * len(pieces[at]), found.get(at - 1), found.get(at + 1)
+        start = before.end if before else max(0, (behind or window).start - reach)
+        room = Span(start, behind.start if behind else min(len(text), start + reach))
+        found[at] = _nearest(pieces[at], text, room)
+    spans = [found[at] for at in range(count)]
+    changes = [one for piece, span in zip(pieces, spans, strict=False) for one in _changes(piece, text, span)]
     difference = _told(text, spans, changes)
     if not difference and (len(pieces) > _MAX_PIECES or any(len(piece) > _MAX_WORDS for piece in pieces)):
         difference = f"words changed behind the first {_MAX_WORDS}"
-    likeness = max(0.0, 1 - sum(map(_unlike, changes)) / letters)
+    letters = sum(len(word) for piece in pieces[:_MAX_PIECES] for word in piece.words()[:_MAX_WORDS])
     whole = [one for one in spans if one.length] or [window]
+    likeness = max(0.0, 1 - sum(map(_unlike, changes)) / letters)
     return QuotedPlace(text, Span(whole[0].start, whole[-1].end), likeness, difference)
 
 
-def _as_one(changes: Sequence[_Change]) -> Sequence[_Change]:
-    """The changes of a piece; if they only bring its words into another order, one of the whole."""
-    if len(changes) < 2 or not _is_reordered(changes):
-        return changes
-    first, last = changes[0], changes[-1]
-    gone, come = Span(first.gone.start, last.gone.end), Span(first.come.start, last.come.end)
-    return [_Change(first.text, gone, first.piece, come)]
+def _changes(piece: ComparedText, text: ComparedText, span: Span) -> list[_Change]:
+    """What differs between a piece of a quotation and a part of a text; if that is only the order, one change."""
+    i, j, found = 0, span.start, list[_Change]()
+    for block in Levenshtein.opcodes(piece.words()[:_MAX_WORDS], text.words(*span)).as_matching_blocks():
+        if i < block.a or j < span.start + block.b:
+            found.append(_Change(text, Span(j, span.start + block.b), piece, Span(i, block.a)))
+        i, j = block.a + block.size, span.start + block.b + block.size
+    found = [one for one in found if not one.is_none]
+    if len(found) > 1 and _is_reordered(found):
+        gone, come = Span(found[0].gone.start, found[-1].gone.end), Span(found[0].come.start, found[-1].come.end)
+        return [_Change(text, gone, piece, come)]
+    return found
 
 
-def _nearest(own: Sequence[str], words: Sequence[str]) -> Span:
-    """The part of a window's words that is nearest to all of `own`."""
+def _nearest(piece: ComparedText, text: ComparedText, window: Span) -> Span:
+    """The part of a window of a text that is nearest to all of a piece of a quotation."""
+    own, words, at = piece.words()[:_MAX_WORDS], text.words(*window), window.start
     wanted, parts = Counter(own), (Span(at, at + len(own)) for at in range(len(words) - len(own) + 1))
     if same := next((one for one in parts if Counter(words[slice(*one)]) == wanted), None):  # in another order, or not
-        return same
+        return Span(at + same.start, at + same.end)
     found = fuzz.partial_ratio_alignment(own, words)
     low, high = (found.dest_start, found.dest_end) if found else (0, 0)
     room = 8 + len(own) // 3
@@ -195,7 +197,8 @@ def _nearest(own: Sequence[str], words: Sequence[str]) -> Span:
     ends = range(max(low, high - room), min(len(words), high + room) + 1)
     high = min((Span(low, one) for one in ends), key=cost).end
     starts = range(max(0, low - room), min(high, low + room) + 1)
-    return min((Span(one, high) for one in starts), key=cost)
+    low = min((Span(one, high) for one in starts), key=cost).start
+    return Span(at + low, at + high)
 
 
 def _is_reordered(changes: Sequence[_Change]) -> bool:
