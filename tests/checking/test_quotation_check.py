@@ -149,6 +149,23 @@ def test_what_was_not_found_says_what_was_read(cited: list[Publication], differe
     assert found.difference == difference
 
 
+def test_a_change_far_behind_the_beginning_of_a_long_quotation_is_noticed() -> None:
+    words = [f"{one}{other}" for one in "abcdefghijklmnop" for other in "qrstuvwxyzabcdefghij"]
+
+    found = check_quotation(" ".join([*words[:-3], "banana", *words[-2:]]), [abstract(" ".join(words))], [])
+
+    assert (found.verdict, bool(found.difference)) == ("altered", True)
+
+
+def test_words_before_an_omission_are_looked_for_near_the_longest_piece() -> None:
+    found = check_quotation(
+        "Sudden deficiency … was not associated with falls in the trial; however, TNF-α levels were lower", [PAPER], []
+    )
+
+    assert found.verdict == "altered"
+    assert found.difference == "turned round: “higher” → “lower”; words changed: “Zinc” → “Sudden”"
+
+
 def test_a_citation_inside_a_quotation_hides_no_word_that_was_left_out() -> None:
     found = check_quotation("Mortality was 34% in the zinc group and 41% in the group[61].", [PAPER], [])
 

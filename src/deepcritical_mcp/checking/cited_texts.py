@@ -46,10 +46,8 @@ class CitingTexts:
 
     def without(self, references: AbstractSet[int]) -> CitingTexts:
         """Those that cite none of these."""
-        return CitingTexts(
-            [one for one in self.quotations if references.isdisjoint(one[1].references)],
-            [one for one in self.sentences if references.isdisjoint(one.references)],
-        )
+        quotations = [one for one in self.quotations if references.isdisjoint(one[1].references)]
+        return CitingTexts(quotations, [one for one in self.sentences if references.isdisjoint(one.references)])
 
 
 class CitedRecords(NamedTuple):

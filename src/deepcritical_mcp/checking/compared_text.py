@@ -41,8 +41,7 @@ _TOKEN = re.compile(
       | (?<=[.,;:!?)"”’])[{_SMALL_DIGITS}]{{1,3}}(?:[{_DASH[1:-1]},][{_SMALL_DIGITS}]{{1,3}}){{0,9}}
       )
     | (?P<percent> % | \bper\s?cent\b )
-    | (?P<number> (?:(?<![\w.])[.·](?=\d))?\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}} )
-    | (?P<small> [{_SMALL_DIGITS}]{{1,20}} )
+    | (?P<number> (?:(?<![\w.])[.·](?=\d))?\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}} | [{_SMALL_DIGITS}]{{1,20}} )
     | (?P<minus>
         (?<=[\d{_SMALL_DIGITS}])(?:\s?{_DASH}{{1,2}}\s?(?=[\d{_SMALL_DIGITS}])|\sto\b) | \Ato\s(?=\d)      # 10–15
       | (?<=[\s(\[=<>≤≥,~^]){_DASH}(?=[.·]?\d) | {_DASH}(?=[{_SMALL_DIGITS}])
@@ -88,17 +87,13 @@ class ComparedText:
         return " ".join(self.content[self.starts[start] : self.ends[end - 1]].split()) if start < end else ""
 
     def places_of(self, stream: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
-        """Where whole words make up `stream`: spans of words."""
+        """Where whole words make up `stream`, which is not empty: spans of words."""
         at = self.stream.find(stream, start, end)
         while at >= 0:
             first, last = bisect_left(self.offsets, at), bisect_left(self.offsets, at + len(stream))
             if self.offsets[first] == at and self.offsets[last] == at + len(stream):
                 yield Span(first, last)
-            at = (
-                self.stream.find(stream, self.offsets[bisect_left(self.offsets, at + 1)], end)
-                if at + 1 < self.offsets[-1]
-                else -1
-            )
+            at = self.stream.find(stream, self.offsets[bisect_left(self.offsets, at + 1)], end)
 
 
 @lru_cache(maxsize=2_048)
@@ -117,10 +112,12 @@ def comparable(content: str, inside: tuple[Span, ...] | None = None) -> Compared
 
 def _form(token: re.Match[str]) -> str:
     found, kind = token[0], token.lastgroup
+    if kind == "word" and found.isascii() and found.isalpha():
+        return found.lower()
     if kind == "word":  # without accents, apostrophes, ligatures; Greek letters by their names
         plain = "".join(GREEK_NAMES.get(letter, letter) for letter in normalized("NFKD", found).casefold())
         return "".join(letter for letter in plain if letter.isalnum())
-    if kind in ("number", "small"):
+    if kind == "number":
         return number_form(found)
     if kind == "sign":
         return "±" if found.startswith("+/") else _SIGNS.get(found, found)

@@ -60,10 +60,8 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
     readings = readings_of_quotation(quote)
     if not readings:
         return QuotationOutcome("not_found", difference="the quotation has no words")
-    words = sum(map(len, readings[-1]))
-    letters = sum(len(piece.stream) for piece in readings[-1])
-    known = {one.id for one in cited}
-    own = [*_read(cited)]
+    words, letters = sum(map(len, readings[-1])), sum(len(piece.stream) for piece in readings[-1])
+    known, own = {one.id for one in cited}, [*_read(cited)]
     if found := _exact(readings, own):
         return _outcome(found)
     near = _near(readings, own) if words >= LONG_WORDS and letters >= LONG_LETTERS else None
@@ -72,9 +70,7 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
     found = _exact(readings, elsewhere) or (_near(readings, elsewhere) if is_own and not near else None)
     if found and is_own:
         id, difference = found[0][0].id, found[1].difference
-        rest = _what_was_read(cited)
-        if near:
-            rest = f"{near[0][0].id} has similar words ({near[1].difference})"
+        rest = f"{near[0][0].id} has similar words ({near[1].difference})" if near else _what_was_read(cited)
         stands = f"it stands in {id}" + (f" ({difference})" if difference else "")
         return QuotationOutcome("misattributed", *_place(found), _joined(stands, rest))
     return _outcome(near) if near else _not_found(quote, cited, found)
@@ -93,8 +89,7 @@ def _read(publications: Sequence[Publication]) -> Iterator[_Read]:
 
 
 def _exact(readings: Sequence[Sequence[ComparedText]], texts: Sequence[_Read]) -> _Found | None:
-    found = ((read, place) for pieces in readings for read in texts if (place := exact_place(pieces, read[2])))
-    return next(found, None)
+    return next(((one, at) for pieces in readings for one in texts if (at := exact_place(pieces, one[2]))), None)
 
 
 def _near(readings: Sequence[Sequence[ComparedText]], texts: Sequence[_Read]) -> _Found | None:
