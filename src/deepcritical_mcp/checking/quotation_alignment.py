@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from html import unescape
 from itertools import islice, pairwise
 
-from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, Levenshtein
 
 from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS, UNITS
@@ -29,8 +28,13 @@ _MAX_TOLD, _MAX_WORDS_TOLD = 8, 160
 """Differences that are told one by one; characters of the words on one side of a difference."""
 _CONTEXT = 2
 """Words before and after a negation that are told with it."""
-_COSTS = (5, 7, 6)
-"""Of a word less in a quotation, of a word more, and of another word."""
+_COST = 1 << 20
+_LESS, _MORE, _OTHER, _OTHER_KIND = 5 * _COST, 7 * _COST, 6 * _COST, 13 * _COST
+"""Costs of a word less in a quotation, of a word more, of another word, and of a word for a number."""
+_MAX_CELLS = 250_000
+"""Words of a piece times words of a text that are laid beside each other."""
+_REORDERED = 1.5
+"""How much more may cost what has the same words in another order."""
 _ALIKE = 0.7
 """Likeness from which on two words are forms of one."""
 _LEFT_OUT = 0.4
@@ -125,25 +129,24 @@ def exact_place(pieces: Sequence[ComparedText], text: ComparedText) -> QuotedPla
 
 
 def likely_window(pieces: Sequence[ComparedText], text: ComparedText) -> tuple[int, Span]:
-    """The words of a text among which a quotation may stand: those with most of its words, above all of those that
-    the text seldom has; and how many of its words these are."""
-    own = Counter(word for piece in pieces for word in piece.words())
+    """The words of a text among which the longest piece of a quotation may stand: those with most of its words, above
+    all of those that the text seldom has; and how many of its words these are."""
+    own = Counter(max(pieces[:_MAX_PIECES], key=len).words()[:_MAX_WORDS])
     hits = [(at, word) for at, word in enumerate(text.words()) if word in own]
     often, inside = Counter(word for _, word in hits), Counter[str]()
-    width = own.total() + own.total() // 2 + REACH * (min(len(pieces), _MAX_PIECES) - 1)
+    count = own.total()
     best, total, first = (0.0, 0, 0), 0.0, 0
     for last, (at, word) in enumerate(hits):
         inside[word] += 1
         total += (inside[word] <= own[word]) / often[word]
-        while at - hits[first][0] > width:
+        while at - hits[first][0] > count:
             gone = hits[first][1]
             total -= (inside[gone] <= own[gone]) / often[gone]
             inside[gone] -= 1
             first += 1
         best = max(best, (total, first, last + 1), key=lambda one: one[0])
     found = hits[best[1] : best[2]]
-    room = own.total() // 2 + _MAX_PIECES
-    window = Span(max(0, found[0][0] - room), min(len(text), found[-1][0] + room)) if found else Span(0, 0)
+    window = Span(max(0, found[0][0] - count), min(len(text), found[-1][0] + count)) if found else Span(0, 0)
     return len({word for _, word in found}), window
 
 
@@ -183,21 +186,23 @@ def _changes(piece: ComparedText, text: ComparedText, span: Span) -> list[_Chang
 
 def _nearest(piece: ComparedText, text: ComparedText, window: Span) -> Span:
     """The part of a window of a text that is nearest to all of a piece of a quotation."""
-    own, words, at = piece.words()[:_MAX_WORDS], text.words(*window), window.start
-    wanted, parts = Counter(own), (Span(at, at + len(own)) for at in range(len(words) - len(own) + 1))
-    if same := next((one for one in parts if Counter(words[slice(*one)]) == wanted), None):  # in another order, or not
-        return Span(at + same.start, at + same.end)
-    found = fuzz.partial_ratio_alignment(own, words)
-    low, high = (found.dest_start, found.dest_end) if found else (0, 0)
-    room = 8 + len(own) // 3
-
-    def cost(span: Span) -> int:
-        return Levenshtein.distance(own, words[slice(*span)], weights=_COSTS)
-
-    ends = range(max(low, high - room), min(len(words), high + room) + 1)
-    high = min((Span(low, one) for one in ends), key=cost).end
-    starts = range(max(0, low - room), min(high, low + room) + 1)
-    low = min((Span(one, high) for one in starts), key=cost).start
+    own, at = piece.words()[:_MAX_WORDS], window.start
+    words = text.words(*window)[: _MAX_CELLS // len(own)]
+    numbers = [word[0].isdigit() for word in words]
+    row = list(range(len(words) + 1))  # costs of ending there, above where it began
+    for word in own:
+        other = [_OTHER if word[0].isdigit() == is_number else _OTHER_KIND for is_number in numbers]
+        following = [row[0] + _MORE]
+        for j, there in enumerate(words):
+            here = row[j] + (0 if word == there else other[j])
+            following.append(min(here, row[j + 1] + _MORE, following[-1] + _LESS))
+        row = following
+    high = min(reversed(range(len(row))), key=lambda j: row[j] // _COST)
+    low = row[high] % _COST
+    wanted, parts = Counter(own), (Span(one, one + len(own)) for one in range(len(words) - len(own) + 1))
+    for part in islice((one for one in parts if Counter(words[slice(*one)]) == wanted), 1):
+        cost = Levenshtein.distance(own, words[slice(*part)], weights=(_LESS, _MORE, _OTHER))
+        low, high = part if cost <= _REORDERED * (row[high] - low) else (low, high)
     return Span(at + low, at + high)
 
 
