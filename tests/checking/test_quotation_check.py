@@ -157,6 +157,19 @@ def test_a_change_far_behind_the_beginning_of_a_long_quotation_is_noticed() -> N
     assert (found.verdict, bool(found.difference)) == ("altered", True)
 
 
+def test_of_two_sentences_that_resemble_each_other_the_nearer_one_is_compared() -> None:
+    paper = abstract(
+        "In the DEHP group, liver, adrenal, thymus, spleen, kidney, testis, and prostate weights were increased. "
+        "In the ATHC group, kidney, adrenal, thymus, testis and prostate weights were increased."
+    )
+
+    found = check_quotation(
+        "In the ATHC group, kidney, adrenal, thymus, testis and weights were increased", [paper], []
+    )
+
+    assert (found.verdict, found.difference) == ("altered", "words left out: “prostate”")
+
+
 def test_words_before_an_omission_are_looked_for_near_the_longest_piece() -> None:
     found = check_quotation(
         "Sudden deficiency … was not associated with falls in the trial; however, TNF-α levels were lower", [PAPER], []

@@ -31,8 +31,6 @@ _CONTEXT = 2
 _COST = 1 << 20
 _LESS, _MORE, _OTHER, _OTHER_KIND = 5 * _COST, 7 * _COST, 6 * _COST, 13 * _COST
 """Costs of a word less in a quotation, of a word more, of another word, and of a word for a number."""
-_MAX_CELLS = 250_000
-"""Words of a piece times words of a text that are laid beside each other."""
 _REORDERED = 1.5
 """How much more may cost what has the same words in another order."""
 _ALIKE = 0.7
@@ -186,8 +184,7 @@ def _changes(piece: ComparedText, text: ComparedText, span: Span) -> list[_Chang
 
 def _nearest(piece: ComparedText, text: ComparedText, window: Span) -> Span:
     """The part of a window of a text that is nearest to all of a piece of a quotation."""
-    own, at = piece.words()[:_MAX_WORDS], window.start
-    words = text.words(*window)[: _MAX_CELLS // len(own)]
+    own, words, at = piece.words()[:_MAX_WORDS], text.words(*window), window.start
     numbers = [word[0].isdigit() for word in words]
     row = list(range(len(words) + 1))  # costs of ending there, above where it began
     for word in own:
