@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
+
+from deepcritical_mcp.memory import remembering
 
 MIN_GAP = 400
 """Characters: less is never left out of an abstract."""
@@ -15,6 +16,8 @@ MAX_SENTENCE = 500
 """Characters of a sentence that is ranked or quoted; a longer one counts as several."""
 MAX_ABSTRACT, GIST = 8_000, 4_000
 """Characters; longer ones are whole reports or lists of a congress's abstracts, of which the richest part is shown."""
+REMEMBERED = 1_000_000
+"""Characters of the texts of which it is remembered where their sentences are."""
 GAP = "[…]"
 _TOO_LONG = 2_000
 """Characters: from here on it is a list without full stops rather than a sentence of an abstract."""
@@ -83,7 +86,7 @@ def sentences(text: str) -> list[Span]:
     return [part for sentence in whole_sentences(text) for part in _parts(text, sentence)]
 
 
-@lru_cache(maxsize=128)
+@remembering(REMEMBERED)
 def whole_sentences(text: str) -> Sequence[Span]:
     starts = [0]
     for end in _END.finditer(text):
@@ -147,7 +150,7 @@ def without_results(text: str, limit: int = 0, *, strict: bool = False) -> list[
     return [gap for gap in _runs(found, [number in kept for number in range(len(found))]) if gap.length >= MIN_GAP]
 
 
-@lru_cache(maxsize=128)
+@remembering(REMEMBERED)
 def _labeled(text: str) -> tuple[Sequence[Span], Sequence[str]]:
     """The sentences, and the label of the section that each is in; "" before the first label."""
     spans, labels = whole_sentences(text), [""]

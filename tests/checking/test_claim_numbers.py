@@ -111,3 +111,10 @@ def test_both_ends_of_a_range_are_looked_for_in_its_unit() -> None:
 def test_the_years_of_a_period_are_looked_for() -> None:
     assert numbers_missing("between 1998 and 2007, von 1998 bis 2007", [REGISTRY]) == ()
     assert numbers_missing("in 2012, between 1996 and 2011 in patients", [REGISTRY]) == ("1996", "2011")
+
+
+def test_a_claim_of_thousands_of_numbers_comes_to_an_end() -> None:
+    claim = " ".join(f"{one} patients," for one in range(1_000, 21_000))
+    text = " ".join(f"{one * 7.3:.1f} mg" for one in range(30_000))
+
+    assert 50 < len(numbers_missing(claim, [text])) < 200

@@ -56,16 +56,16 @@ def test_typography_omissions_and_marks_of_citations_leave_a_quotation_verbatim(
 @pytest.mark.parametrize(
     ("quote", "difference"),
     [
-        ("Mortality was 36% in the zinc group and 41% in the placebo group", "number changed: 34 → 36"),
+        ("Mortality was 36% in the zinc group and 41% in the placebo group", "number changed: “34” → “36”"),
         (
             "Mortality was 41% in the zinc group and 34% in the placebo group",
-            "turned round: “34” and “41” are exchanged",
+            "turned round: “34% in the zinc group and 41” → “41% in the zinc group and 34”",
         ),
-        ("We randomly assigned 1,234 patients to receive 25 mg of zinc", "number changed: 2.5 → 25"),
-        ("We randomly assigned 1,234 patients to receive 2.5 µg of zinc", "unit changed: mg → µg"),
+        ("We randomly assigned 1,234 patients to receive 25 mg of zinc", "number changed: “2.5” → “25”"),
+        ("We randomly assigned 1,234 patients to receive 2.5 µg of zinc", "unit changed: “mg” → “µg”"),
         (
             "It was associated with falls in the trial",
-            "negation dropped: “It was not associated with”, quoted as “It was associated with”",
+            "negation changed: “It was not associated with” → “It was associated with”",
         ),
         ("It was … associated with falls in the trial", "the words left out deny it: “not”"),
         (
@@ -75,17 +75,17 @@ def test_typography_omissions_and_marks_of_citations_leave_a_quotation_verbatim(
         ("TNF-α levels were lower in treated patients than in controls", "turned round: “higher” → “lower”"),
         (
             "TNF-α levels were higher in controls than in treated patients",
-            "turned round: “treated patients than in controls”, quoted as “controls than in treated patients”",
+            "turned round: “treated patients than in controls” → “controls than in treated patients”",
         ),
-        ("significant difference in Ca²⁺ of −0.5 mmol/L persisted", "negation dropped: “non-significant difference”"),
-        ("The non-significant difference in Ca²⁺ of 0.5 mmol/L persisted", "sign left out: -"),
+        ("significant difference in Ca²⁺ of −0.5 mmol/L persisted", "negation left out: “non-significant difference”"),
+        ("The non-significant difference in Ca²⁺ of 0.5 mmol/L persisted", "sign left out: “-”"),
         ("The tumour response was modest in both of the groups", "spelling changed: “tumor” → “tumour”"),
         ("Zinc deficiency is frequent in older adults (aged ≥65 years)", "words changed: “common” → “frequent”"),
         ("The tumor response was modest in the groups", "words left out: “both of”"),
         (
             "Zinc deficiency was not common in old adults (aged ≥60 years)",
-            "number changed: 65 → 60; "
-            "negation added: “Zinc deficiency is common in”, quoted as “Zinc deficiency was not common in”; "
+            "number changed: “65” → “60”; "
+            "negation changed: “Zinc deficiency is common in” → “Zinc deficiency was not common in”; "
             "words changed: “older” → “old”",
         ),
     ],
@@ -112,7 +112,7 @@ def test_a_quotation_of_another_paper_is_misattributed_and_that_paper_is_named()
     assert (verbatim.verdict, verbatim.where) == ("misattributed", "pubmed:102")
     assert verbatim.passage.startswith("In this study of 900 people, statins reduced")
     assert (altered.verdict, altered.where) == ("misattributed", "pubmed:102")
-    assert "number changed: 21 → 12" in altered.difference
+    assert "number changed: “21” → “12”" in altered.difference
 
 
 def test_a_common_sentence_that_stands_in_another_paper_is_no_reproach() -> None:
@@ -147,6 +147,36 @@ def test_what_was_not_found_says_what_was_read(cited: list[Publication], differe
 
     assert (found.verdict, found.where, found.passage) == ("not_found", "", "")
     assert found.difference == difference
+
+
+def test_a_change_far_behind_the_beginning_of_a_long_quotation_is_noticed() -> None:
+    words = [f"{one}{other}" for one in "abcdefghijklmnop" for other in "qrstuvwxyzabcdefghij"]
+
+    found = check_quotation(" ".join([*words[:-3], "banana", *words[-2:]]), [abstract(" ".join(words))], [])
+
+    assert (found.verdict, bool(found.difference)) == ("altered", True)
+
+
+def test_of_two_sentences_that_resemble_each_other_the_nearer_one_is_compared() -> None:
+    paper = abstract(
+        "In the DEHP group, liver, adrenal, thymus, spleen, kidney, testis, and prostate weights were increased. "
+        "In the ATHC group, kidney, adrenal, thymus, testis and prostate weights were increased."
+    )
+
+    found = check_quotation(
+        "In the ATHC group, kidney, adrenal, thymus, testis and weights were increased", [paper], []
+    )
+
+    assert (found.verdict, found.difference) == ("altered", "words left out: “prostate”")
+
+
+def test_words_before_an_omission_are_looked_for_near_the_longest_piece() -> None:
+    found = check_quotation(
+        "Sudden deficiency … was not associated with falls in the trial; however, TNF-α levels were lower", [PAPER], []
+    )
+
+    assert found.verdict == "altered"
+    assert found.difference == "turned round: “higher” → “lower”; words changed: “Zinc” → “Sudden”"
 
 
 def test_a_citation_inside_a_quotation_hides_no_word_that_was_left_out() -> None:

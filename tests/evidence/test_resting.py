@@ -12,6 +12,7 @@ from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence import resting
 from deepcritical_mcp.evidence.resting import IN_USE, MAX_RETURNING, REST_AFTER, RETURNS_WITHIN, STAYS_AWAKE
 from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
 from deepcritical_mcp.evidence.sessions import SessionRegistry
@@ -204,4 +205,20 @@ async def test_no_call_waits_until_the_sessions_of_others_rest(model: SlowModel,
     for space in backend.spaces:
         space.go_on.set()
     assert await (await registry.get(idle.session_id)).ids() == ["pubmed:4"]
+    await registry.aclose()
+
+
+async def test_the_last_session_rests_without_a_further_call(
+    model: SlowModel, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resting, "REST_AFTER", 0.1)
+    backend = SlowToRestBackend()
+    registry = SessionRegistry(Settings(), model, backend, clock=clock)
+    store = await registry.open()
+    await store.add_evidence([piece("A finding.", "Title", pmid="1")])
+    assert store.awake
+    backend.spaces[-1].resting.clear()
+    clock.now += 1
+    assert await run_sync(backend.spaces[-1].resting.wait, 30)
+    assert await store.ids() == ["pubmed:1"]
     await registry.aclose()

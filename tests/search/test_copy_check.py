@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from deepcritical_mcp.evidence.described import BEGINNING
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import AuthorName, Publication
 from deepcritical_mcp.reading import Reading, Section, assembled
-from deepcritical_mcp.search.copy_check import contradiction, doubt
+from deepcritical_mcp.search.copy_check import contradiction, doubt, identity_of_page, page_as_claim
 
 TITLE = "Zinc gluconate for common warts in adults: a randomized trial"
 BODY = "Warts were counted by two nurses every week. " * 60
@@ -87,3 +88,11 @@ def test_the_right_number_with_another_title_and_another_author_is_not_the_text(
     assert "does not carry the title" in contradiction(record(authors=berg), RecordIds(pmid="7"), other)
     same = reading(BODY, "Statins in children with asthma", pmid="7", authors=berg)
     assert contradiction(record(authors=berg), RecordIds(pmid="7"), same) == ""
+
+
+def test_a_page_is_identified_by_the_beginning_of_its_text() -> None:
+    page = reading(f"{TITLE}\n\nJan Berg, Karla Ruiz\n\n{BODY * 300}", TITLE, doi="10.1000/zinc")
+    claim = page_as_claim(page, url="https://who.example/zinc")
+    assert len(claim.text.content) <= BEGINNING
+    whole = claim.model_copy(update={"texts": (claim.text.model_copy(update={"content": page.content}),)})
+    assert identity_of_page(whole, page) == identity_of_page(claim, page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -26,6 +27,7 @@ from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.lookup import LookupService
+from deepcritical_mcp.tools.sections import Piece, shortened_outline
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.publications import published
@@ -902,3 +904,24 @@ async def test_a_text_that_is_too_long_is_cut_and_says_so_whenever_it_is_read() 
     assert told in again["warnings"]
     assert again["attempts"][0]["provider"] == "session"
     assert sum(entry["characters"] for entry in first["outline"]) <= 400_000
+
+
+async def test_what_was_cut_of_a_page_is_said_whenever_it_is_read() -> None:
+    sections = [Section("s1", ["Zinc closed more wounds than salt water did. " * 20] * 1_000, path=("Results",))]
+    page = FakeFullTexts("page", copy(sections, title="Wound care", url="https://who.example/wounds"), takes="url")
+    async with reader(page) as ours:
+        answers = [await ours.read("https://who.example/wounds") for _ in range(2)]
+    for answer in answers:
+        assert (answer["kind"], answer["citation"]["title"]) == ("page", "Wound care")
+        assert any("too long to be kept whole" in one for one in answer["warnings"])
+
+
+@pytest.mark.parametrize("most", [0, 1, 5, 20, 60])
+def test_the_shortened_outline_has_as_many_whole_levels_as_fit(most: int) -> None:
+    chance = random.Random(most)
+    for _ in range(50):
+        depths = [1, *(chance.randint(1, 4) for _ in range(chance.randint(0, 30)))]
+        pieces = [Piece(f"s{number}", ("part",) * depth, "Text.") for number, depth in enumerate(depths)]
+        fit = [level for level in range(1, 5) if sum(depth <= level for depth in depths) <= most]
+        expected = [f"s{number}" for number, depth in enumerate(depths) if depth <= max([1, *fit])]
+        assert [one.anchor for one in shortened_outline(pieces, most)] == expected

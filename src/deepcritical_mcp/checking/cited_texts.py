@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.checking.claim_check import check_claims
 from deepcritical_mcp.checking.draft import CitingSentence, DraftQuotation
-from deepcritical_mcp.checking.quotation_check import QuotationOutcome, check_quotation
+from deepcritical_mcp.checking.quotation_check import check_quotation
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, TO_READ_CITED_TEXTS, seconds_before, seconds_for
 from deepcritical_mcp.errors import AllProvidersFailedError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
@@ -26,16 +27,8 @@ from deepcritical_mcp.text import counted
 SENTENCES_AT_ONCE = 16
 """Citing sentences whose claims are checked together, before the time is looked at."""
 NO_SOURCE = "the draft names no source for it"
-_WHY_UNREAD: Mapping[ReferenceVerdict, str] = {
-    "not_found": "not found",
-    "ambiguous": "no record is sure",
-    "wrong_id": "no record is sure",
-    "outage": "a service failed",
-    "unchecked": "of a kind that is not looked up",
-}
-"""Why there is no record, by the verdict of a reference."""
-_UNASKED: tuple[ReferenceVerdict, ...] = ("outage", "unchecked")
-"""Verdicts of references to works that may have a quotation, although it stands elsewhere."""
+_WHY_UNREAD = {"not_found": "not found", "outage": "a service failed", "unchecked": "of a kind that is not looked up"}
+"""Why there is no record, by the verdict of a reference; of others, no record is sure."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +41,16 @@ class CitingTexts:
     @property
     def cited(self) -> set[int]:
         """The indexes of the references that they cite."""
-        quotations = (quotation for _, quotation in self.quotations)
-        return {index for one in (*quotations, *self.sentences) for index in one.references}
+        texts = (*(quotation for _, quotation in self.quotations), *self.sentences)
+        return {index for one in texts for index in one.references}
 
     def without(self, references: AbstractSet[int]) -> CitingTexts:
         """Those that cite none of these."""
-        return CitingTexts(
-            [one for one in self.quotations if references.isdisjoint(one[1].references)],
-            [one for one in self.sentences if references.isdisjoint(one.references)],
-        )
+        quotations = [one for one in self.quotations if references.isdisjoint(one[1].references)]
+        return CitingTexts(quotations, [one for one in self.sentences if references.isdisjoint(one.references)])
 
 
-@dataclass(frozen=True)
-class CitedRecords:
+class CitedRecords(NamedTuple):
     """What a draft cites, as far as it is known.
 
     Attributes:
@@ -74,16 +64,14 @@ class CitedRecords:
     others: Sequence[Publication]
 
 
-@dataclass(frozen=True)
-class TextsRead:
+class TextsRead(NamedTuple):
     """The ids of the records whose full texts were looked for, and what failed, in words."""
 
     tried: frozenset[str]
     errors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class TextsChecked:
+class TextsChecked(NamedTuple):
     """What there was time for: quotations, claims, and where the sentences start whose claims these are."""
 
     quotations: tuple[CheckedQuotation, ...]
@@ -125,10 +113,7 @@ async def read_full_texts(
 
 
 async def check_texts(
-    texts: CitingTexts,
-    cited: CitedRecords,
-    embedder: PassageEmbedder,
-    progress: Progress,
+    texts: CitingTexts, cited: CitedRecords, embedder: PassageEmbedder, progress: Progress
 ) -> TextsChecked:
     """Check quotations, then claims, for as long as there is time, but always some."""
     end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS)
@@ -150,43 +135,20 @@ async def check_texts(
 
 
 async def _checked_quotation(number: int, quotation: DraftQuotation, cited: CitedRecords) -> CheckedQuotation:
-    sources = {cited.records[one].id: cited.records[one] for one in quotation.references if one in cited.records}
-    others = {one.id: one for one in (*cited.records.values(), *cited.others) if one.id not in sources}
-    asked, rest = (sources, others) if quotation.references else (others, {})
-    outcome = await run_sync(
-        check_quotation, quotation.text, list(asked.values()), list(rest.values()), abandon_on_cancel=True
-    )
-    unread: dict[int, ReferenceVerdict | None] = {
-        one: cited.verdicts.get(one) for one in quotation.references if one not in cited.records
-    }
-    if not quotation.references:
-        outcome = _with_remark(outcome, NO_SOURCE)
-    elif unread and outcome.verdict in ("misattributed", "not_found"):
-        outcome = _with_remark(outcome, _unread_remark(unread))
-        if any(verdict in _UNASKED for verdict in unread.values()):
-            outcome = replace(outcome, verdict="not_found")
-    return CheckedQuotation(
-        index=number,
-        quote=quotation.text,
-        references=quotation.references,
-        verdict=outcome.verdict,
-        where=outcome.where,
-        passage=outcome.passage,
-        difference=outcome.difference,
-    )
-
-
-def _with_remark(outcome: QuotationOutcome, remark: str) -> QuotationOutcome:
-    return replace(outcome, difference="; ".join(filter(None, (outcome.difference, remark))))
-
-
-def _unread_remark(unread: Mapping[int, ReferenceVerdict | None]) -> str:
-    """E.g. "nothing could be read of reference 3 (not found)"."""
-    reasons = (
-        f"reference {index} ({_WHY_UNREAD.get(verdict or 'ambiguous', 'no record')})"
-        for index, verdict in unread.items()
-    )
-    return f"nothing could be read of {', '.join(reasons)}"
+    references, records = quotation.references, cited.records
+    sources = {records[one].id: records[one] for one in references if one in records}
+    others = {one.id: one for one in (*records.values(), *cited.others) if one.id not in sources}
+    asked, rest = (sources, others) if references else (others, {})
+    found = await run_sync(check_quotation, quotation.text, [*asked.values()], [*rest.values()], abandon_on_cancel=True)
+    verdict, remark = found.verdict, "" if references else NO_SOURCE
+    unread = [(one, cited.verdicts.get(one, "")) for one in references if one not in records]
+    if unread and verdict in ("misattributed", "not_found"):
+        reasons = (f"reference {index} ({_WHY_UNREAD.get(why, 'no record is sure')})" for index, why in unread)
+        remark = f"nothing could be read of {', '.join(reasons)}"
+        if any(why in ("outage", "unchecked") for _, why in unread):  # it may stand there, too
+            verdict = "not_found"
+    told = replace(found, verdict=verdict, difference="; ".join(filter(None, (found.difference, remark))))
+    return CheckedQuotation(index=number, quote=quotation.text, references=references, **vars(told))
 
 
 def abstracts_warning(cited: Sequence[Publication], *, read: bool) -> str:

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.checking.claim_numbers import (
-    MAX_CLAIM,
     claimed_numbers,
     numbers_elsewhere,
     numbers_missing,
     stated_numbers,
 )
+from deepcritical_mcp.checking.compared_text import own_texts
 from deepcritical_mcp.checking.draft import CitingSentence
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.evidence.chunking import Passage, passages, searched
@@ -29,7 +30,7 @@ from deepcritical_mcp.evidence.passage_quotes import with_neighbors
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import GAP, best_sentences, quoted
 from deepcritical_mcp.excerpts import sentences as sentences_of
-from deepcritical_mcp.models import NO_ABSTRACT, CheckedClaim, Publication, Text
+from deepcritical_mcp.models import CheckedClaim, Publication
 
 MAX_PASSAGE = 600
 """Characters of a passage that is shown: two or three sentences."""
@@ -46,22 +47,20 @@ _BEFORE = re.compile(
     r"|patient|participant|subject|intervention|sources|material|procedure|registration|funding|import"
 )
 _FINDINGS = re.compile(r"(?i)result|finding|conclu|interpret|discuss|observation|implication|relevance|summary")
-_DIGIT, _PAST = re.compile(r"\d"), re.compile(r"\b(?:was|were|had|did|[a-z]{3,}ed)\b")
+_PAST = re.compile(r"\b(?:was|were|had|did|[a-z]{3,}ed)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     """What can be read of a record, in passages: of an abstract its sentences."""
 
     publication: Publication
     passages: Sequence[Passage]
-    sections: Sequence[str]
+    sections: Sequence[str]  # of each passage: the titles of its part, or the label of the abstract before it
     findings: Sequence[float]
-    index: LexicalIndex
+    lexical: LexicalIndex
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(NamedTuple):
     """A claim and a record that it cites, with the scores of the passages, and the most promising of these."""
 
     sentence: CitingSentence
@@ -79,7 +78,7 @@ async def check_claims(
     indexes of their references. A sentence all of whose references are unknown is left out."""
     pairs = await run_sync(_pairs, sentences, cited, abandon_on_cancel=True)
     cosines = await _cosines(embedder, pairs)
-    return await run_sync(_checked, pairs, cosines, cited, abandon_on_cancel=True)
+    return await run_sync(lambda: [_claim(one, cosines, cited) for one in pairs], abandon_on_cancel=True)
 
 
 def _pairs(sentences: Sequence[CitingSentence], cited: Mapping[int, Publication]) -> list[_Pair]:
@@ -88,40 +87,22 @@ def _pairs(sentences: Sequence[CitingSentence], cited: Mapping[int, Publication]
     for sentence in sentences:
         known = {cited[at].id: at for at in reversed(sentence.references) if at in cited}
         for id, reference in reversed(known.items()):
-            if id not in records:
-                records[id] = _record(cited[reference])
+            records[id] = records.get(id) or _record(cited[reference])
             pairs.append(_pair(sentence, reference, records[id]))
     return pairs
 
 
 def _record(publication: Publication) -> _Record:
-    found = [one for text in _own_texts(publication) for one in _passages_of(publication, text)]
-    index = LexicalIndex(b=0.0)
-    for number, passage in enumerate(found):
-        index.add(str(number), words_of(passage.content))
-    sections = _sections(found)
-    findings = [_has_findings(passage, section) for passage, section in zip(found, sections, strict=True)]
-    return _Record(publication, found, sections, findings, index)
-
-
-def _own_texts(publication: Publication) -> list[Text]:
-    return [text for text in publication.texts if text.kind != "note" and text.content != NO_ABSTRACT]
-
-
-def _passages_of(publication: Publication, text: Text) -> list[Passage]:
-    if text.parts:
-        return [one for one in passages(publication) if one.text is text]
-    return [Passage(text, "", *span) for span in sentences_of(text.content)]
-
-
-def _sections(found: Sequence[Passage]) -> list[str]:
-    """The section of each passage: the titles of its part, or the label of the abstract before it."""
-    sections: list[str] = []
+    found = [one for one in passages(publication) if one.part and one.text.kind != "note"]
+    for text in own_texts(publication):
+        found += () if text.parts else (Passage(text, "", *span) for span in sentences_of(text.content))
+    index, sections = LexicalIndex(b=0.0), list[str]()
     for at, one in enumerate(found):
+        index.add(str(at), words_of(one.content))
         label = None if one.part else _LABEL.match(one.text.content, one.start, one.end)
         last = sections[-1] if at and found[at - 1].text is one.text else ""
         sections.append(" > ".join(one.part.path) if one.part else (label[1] or label[2]).strip() if label else last)
-    return sections
+    return _Record(publication, found, sections, [*map(_has_findings, found, sections)], index)
 
 
 def _has_findings(passage: Passage, section: str) -> float:
@@ -129,14 +110,14 @@ def _has_findings(passage: Passage, section: str) -> float:
     before, findings = _BEFORE.search(section), _FINDINGS.search(section)
     if bool(before) != bool(findings):
         return float(bool(findings))
-    place = passage.start / max(1, len(passage.text.content))
-    return 0.8 * place + 0.2 * bool(_DIGIT.search(passage.quotation) and _PAST.search(passage.quotation))
+    words, place = passage.quotation, passage.start / max(1, len(passage.text.content))
+    return 0.8 * place + 0.2 * bool(any(map(str.isdigit, words)) and _PAST.search(words))
 
 
 def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:
-    found = record.index.score(sentence.claim)
+    found = record.lexical.score(sentence.claim)
     words = [found.at(str(number))[0] for number in range(len(record.passages))]
-    most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim[:MAX_CLAIM])
+    most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim)
     scores = [_WORDS * one / most + _RESULTS * other for one, other in zip(words, record.findings, strict=True)]
     for at, passage in enumerate(record.passages if numbers else ()):
         stated = stated_numbers(passage.quotation)
@@ -154,50 +135,28 @@ async def _cosines(embedder: PassageEmbedder, pairs: Sequence[_Pair]) -> dict[tu
     with anyio.move_on_after(seconds_for(TO_EMBED)):
         queries, vectors = await embedder.queries(claims), await embedder.sentences(texts)
         if queries is not None and vectors is not None:
-            row = {text: number for number, text in enumerate(texts)}
-            column = {claim: number for number, claim in enumerate(claims)}
-            return {
-                (pair.sentence.claim, text): float(vectors[row[text]] @ queries[column[pair.sentence.claim]])
-                for pair in pairs
-                for at in pair.promising
-                for text in (pair.record.passages[at].content,)
-            }
+            return dict(zip(product(claims, texts), map(float, (queries @ vectors.T).flat), strict=True))
     return {}
-
-
-def _checked(
-    pairs: Sequence[_Pair], cosines: Mapping[tuple[str, str], float], cited: Mapping[int, Publication]
-) -> list[CheckedClaim]:
-    return [_claim(pair, cosines, cited) for pair in pairs]
 
 
 def _claim(pair: _Pair, cosines: Mapping[tuple[str, str], float], cited: Mapping[int, Publication]) -> CheckedClaim:
     sentence, id, found = pair.sentence, pair.record.publication.id, pair.record.passages
     references = (pair.reference, *(one for one in sentence.references if one != pair.reference))
-    missing = _missing(sentence, cited)
+    missing: tuple[str, ...] = ()
+    if all(at in cited and own_texts(cited[at]) for at in sentence.references):  # else they may stand there
+        texts = [searched(text) for at in sentence.references for text in own_texts(cited[at])]
+        missing = numbers_missing(sentence.claim, [*texts, *(cited[at].title for at in sentence.references)])
+    claim = CheckedClaim(sentence=sentence.text, references=references, where=id, numbers_missing=missing)
     if not pair.promising:
-        return CheckedClaim(sentence=sentence.text, references=references, where=id, numbers_missing=missing)
+        return claim
     nearness = {at: cosines[sentence.claim, found[at].content] if cosines else pair.words[at] for at in pair.promising}
     scores = [one + _MEANING * nearness.get(at, 0.0) for at, one in enumerate(pair.scores)]
     best = max(pair.promising, key=scores.__getitem__)
     passage, anchor = _shown(found, scores, best)
-    return CheckedClaim(
-        sentence=sentence.text,
-        references=references,
-        where=f"{id} {anchor}".strip(),
-        passage=passage,
-        relevance=round(min(max(nearness[best], 0.0), 1.0), 3),
-        numbers_missing=missing,
-        numbers_elsewhere=numbers_elsewhere(sentence.claim, passage),
-    )
-
-
-def _missing(sentence: CitingSentence, cited: Mapping[int, Publication]) -> tuple[str, ...]:
-    """() also if nothing could be read of one of the publications: there they may stand."""
-    if any(at not in cited or not _own_texts(cited[at]) for at in sentence.references):
-        return ()
-    texts = [searched(text) for at in sentence.references for text in _own_texts(cited[at])]
-    return numbers_missing(sentence.claim, [*texts, *(cited[at].title for at in sentence.references)])
+    told = {"where": f"{id} {anchor}".strip(), "passage": passage}
+    relevance = round(min(max(nearness[best], 0.0), 1.0), 3)
+    elsewhere = numbers_elsewhere(sentence.claim, passage)
+    return claim.model_copy(update={**told, "relevance": relevance, "numbers_elsewhere": elsewhere})
 
 
 def _shown(found: Sequence[Passage], scores: Sequence[float], best: int) -> tuple[str, str]:

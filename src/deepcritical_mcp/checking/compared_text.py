@@ -13,8 +13,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, pairwise
 
 from deepcritical_mcp.excerpts import Span
+from deepcritical_mcp.models import NO_ABSTRACT, Publication, Text
 from deepcritical_mcp.spelling import GREEK_NAMES
 from deepcritical_mcp.text import normalized
 
@@ -39,21 +41,21 @@ _TOKEN = re.compile(
       | (?<=[.,;:!?)"”’])[{_SMALL_DIGITS}]{{1,3}}(?:[{_DASH[1:-1]},][{_SMALL_DIGITS}]{{1,3}}){{0,9}}
       )
     | (?P<percent> % | \bper\s?cent\b )
-    | (?P<number> (?:(?<![\w.])[.·](?=\d))?\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}} )
-    | (?P<small> [{_SMALL_DIGITS}]{{1,20}} )
+    | (?P<number> (?:(?<![\w.])[.·](?=\d))?\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}} | [{_SMALL_DIGITS}]{{1,20}} )
     | (?P<minus>
         (?<=[\d{_SMALL_DIGITS}])(?:\s?{_DASH}{{1,2}}\s?(?=[\d{_SMALL_DIGITS}])|\sto\b) | \Ato\s(?=\d)      # 10–15
       | (?<=[\s(\[=<>≤≥,~^]){_DASH}(?=[.·]?\d) | {_DASH}(?=[{_SMALL_DIGITS}])
       | (?<=[=<>≤≥]\s){_DASH}\s?(?=\d) | \A{_DASH}(?=\d)
       )
+    | (?P<micro> (?<![^\W\d_])[\u00b5\u03bc](?=(?:g|l|m|mol|s|A|V|W|Ci|Sv|Gy)s?\b) )
     | (?P<word> [^\W\d_{_SMALL_DIGITS}]+(?:['’ʼ][^\W\d_]{{1,20}})?)
     | (?P<sign> \+/{_DASH} | [+⁺₊±<>≤≥⩽⩾=‰×] | (?<=\d)[/:](?=\d) )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _SIGNS = {"≤": "<=", "⩽": "<=", "≥": ">=", "⩾": ">=", "⁺": "+", "₊": "+", "×": "x"}
-_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3}){1,6}(?:\.\d{1,20})?")
-_MICRO = re.compile(r"[\u00b5\u03bc](?=(?:g|l|m|M|mol|s|L|A|V|W|Ci|Sv|Gy)s?\b)")
+GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3}){1,6}(?:\.\d{1,20})?|[1-9]\d?(?:,\d\d){1,5},\d{3}(?:\.\d{1,20})?")
+"""A number with its thousands (or lakhs) apart: 1,234,567.8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,71 +77,60 @@ class ComparedText:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def words(self, start: int, end: int) -> list[str]:
+    def words(self, start: int = 0, end: int | None = None) -> list[str]:
         """The words from number `start` up to `end`."""
-        return [self.stream[self.offsets[at] : self.offsets[at + 1]] for at in range(start, end)]
+        places = self.offsets[start : len(self) + 1 if end is None else end + 1]
+        return [self.stream[one:other] for one, other in pairwise(places)]
 
     def written(self, start: int, end: int) -> str:
         """The words from number `start` up to `end` as they are written, on one line."""
         return " ".join(self.content[self.starts[start] : self.ends[end - 1]].split()) if start < end else ""
 
-    def word_at(self, offset: int) -> int:
-        """The number of the first word that begins at or after a place in the stream."""
-        return bisect_left(self.offsets, offset)
-
     def places_of(self, stream: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
-        """Where whole words make up `stream`: spans of words."""
+        """Where whole words make up `stream`, which is not empty: spans of words."""
         at = self.stream.find(stream, start, end)
         while at >= 0:
-            first, last = self.word_at(at), self.word_at(at + len(stream))
+            first, last = bisect_left(self.offsets, at), bisect_left(self.offsets, at + len(stream))
             if self.offsets[first] == at and self.offsets[last] == at + len(stream):
                 yield Span(first, last)
-            at = self.stream.find(stream, self.offsets[self.word_at(at + 1)], end) if at + 1 < self.offsets[-1] else -1
+            at = self.stream.find(stream, self.offsets[bisect_left(self.offsets, at + 1)], end)
 
 
 @lru_cache(maxsize=2_048)
-def comparable(content: str, outside: tuple[Span, ...] = ()) -> ComparedText:
-    """A text in words; what stands within the spans `outside` is left out."""
+def comparable(content: str, inside: tuple[Span, ...] | None = None) -> ComparedText:
+    """A text in words, or only what stands within the spans `inside` of it."""
     forms: list[str] = []
-    offsets, starts, ends = array("I", [0]), array("I"), array("I")
-    left_out = iter((*outside, Span(len(content) + 1, len(content) + 1)))
-    gap, length = next(left_out), 0
-    for token in _TOKEN.finditer(content):
-        while token.start() >= gap.end:
-            gap = next(left_out)
-        if token.lastgroup == "nothing" or token.start() >= gap.start:
-            continue
-        form = _form(token, content)
-        if form:
-            forms.append(form)
-            length += len(form)
-            offsets.append(length)
-            starts.append(token.start())
-            ends.append(token.end())
-    return ComparedText(content, "".join(forms), offsets, starts, ends)
+    starts, ends = array("I"), array("I")
+    for span in (Span(0, len(content)),) if inside is None else inside:
+        for token in _TOKEN.finditer(content, *span):
+            if form := _form(token):
+                forms.append(form)
+                starts.append(token.start())
+                ends.append(token.end())
+    return ComparedText(content, "".join(forms), array("I", accumulate(map(len, forms), initial=0)), starts, ends)
 
 
-def _form(token: re.Match[str], content: str) -> str:
+def _form(token: re.Match[str]) -> str:
     found, kind = token[0], token.lastgroup
-    if kind == "word":
-        return found.lower() if found.isascii() and found.isalpha() else _plain_word(found, content[token.end() :][:3])
-    if kind in ("number", "small"):
+    if kind == "word" and found.isascii() and found.isalpha():
+        return found.lower()
+    if kind == "word":  # without accents, apostrophes, ligatures; Greek letters by their names
+        plain = "".join(GREEK_NAMES.get(letter, letter) for letter in normalized("NFKD", found).casefold())
+        return "".join(letter for letter in plain if letter.isalnum())
+    if kind == "number":
         return number_form(found)
     if kind == "sign":
         return "±" if found.startswith("+/") else _SIGNS.get(found, found)
-    return "%" if kind == "percent" else "-"
+    return {"percent": "%", "minus": "-", "micro": "u"}.get(kind or "", "")
 
 
-def _plain_word(word: str, following: str) -> str:
-    """A word without accents, apostrophes, ligatures; Greek letters by their names, "µg" as "ug"."""
-    if word[0] in "\u00b5\u03bc" and _MICRO.match(word + following):
-        word = "u" + word[1:]
-    plain = "".join(GREEK_NAMES.get(letter, letter) for letter in normalized("NFKD", word).casefold())
-    return "".join(letter for letter in plain if letter.isalnum())
+def own_texts(publication: Publication) -> list[Text]:
+    """What can be read of a publication itself: no notes."""
+    return [text for text in publication.texts if text.kind != "note" and text.content != NO_ABSTRACT]
 
 
 def number_form(number: str) -> str:
     """A number as digits with a decimal point: "1,234" is "1234", ".05", "0·05" and "0,05" are "0.05"."""
     plain = normalized("NFKC", number).replace("·", ".").replace("\u22c5", ".")
-    plain = plain.replace(",", "" if _THOUSANDS.fullmatch(plain) else ".")
+    plain = plain.replace(",", "" if GROUPED.fullmatch(plain) else ".")
     return f"0{plain}" if plain.startswith(".") else plain

@@ -16,55 +16,37 @@ _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a")
 _LONG = 4
 """Letters of a word to which a prefix makes the opposite: affected/unaffected."""
 # "-" stands behind the stem of a verb: increas- is increase, increased, increasing.
-_PAIRS = """
-    increas-/decreas- increas-/reduc- increas-/lower- increas-/declin- rais-/lower- elevat-/reduc- elevat-/decreas-
-    elevat-/lower- enhanc-/decreas- gain-/los- rise/fall rises/falls rose/fell rising/falling higher/lower high/low
-    highest/lowest greater/smaller greater/less greater/lower greater/fewer larger/smaller large/small
-    largest/smallest more/less more/fewer most/least longer/shorter long/short longest/shortest earlier/later
-    early/late faster/slower fast/slow rapid/slow stronger/weaker strong/weak strongly/weakly better/worse best/worst
-    improv-/worsen- improv-/impair- improv-/deteriorat- improv-/declin- positive/negative positively/negatively
-    significant/nonsignificant above/below over/under before/after with/without presence/absence present/absent
-    inhibit-/stimulat- inhibit-/activat- inhibit-/induc- inhibit-/promot- inhibit-/enhanc- suppress-/stimulat-
-    suppress-/promot- suppress-/induc- suppress-/enhanc- suppress-/activat- enhanc-/attenuat- enhanc-/reduc-
-    enhanc-/impair- promot-/prevent- promot-/reduc- caus-/prevent- induc-/prevent- induc-/reduc- protect-/damag-
-    accelerat-/delay- accelerat-/slow- upregulat-/downregulat- up/down superior/inferior benefit-/harm-
-    beneficial/detrimental likely/unlikely able/unable common/rare often/rarely frequently/rarely always/never
-    all/none all/no some/no any/no every/no both/neither either/neither similar/different same/different
-    identical/different normal/abnormal acute/chronic benign/malignant maternal/paternal male/female males/females
-    man/woman men/women boys/girls internal/external proximal/distal anterior/posterior dorsal/ventral upper/lower
-    left/right first/last first/second major/minor maximum/minimum maximal/minimal support-/refut- confirm-/refut-
-    accept-/reject- safe/toxic survival/mortality survived/died cases/controls treatment/placebo treated/untreated
-    risk/protection success/failure succeed-/fail- sensitive/resistant sensitivity/resistance sensitivity/specificity
-    agonist/antagonist agonists/antagonists favor-/oppos- dominant/recessive hypertension/hypotension
-    hyperglycemia/hypoglycemia intake/output preoperative/postoperative parallel/inverse directly/inversely
-    positively/inversely majority/minority wide/narrow
+_SIDES = """
+    increas- rais- rise- rising rose elevat- enhanc- gain- up upregulat- accelerat- high- great- more most larg- long-\
+        over above / decreas- reduc- declin- fall- fell attenuat- los- down- delay- slow- low- less fewer least small-\
+        short- under below impair-
+    inhibit- suppress- prevent- protect- / stimulat- activat- induc- promot- enhanc- caus- damag-
+    promot- induc- support- confirm- accept- favor- / reduc- refut- reject- oppos-
+    improv- better best benefi- superior safe succe- / worse- worst impair- deteriorat- declin- detriment- harm-\
+        inferior toxic fail-
+    earl- fast- rapid- before first pre- left / later late slow- after last second post- right
+    strong- positive- likely able common often frequently always with presen- directly / weak- negative- invers-\
+        unlikely unable rare- never without absen-
+    all some any every both either similar same identical / none no neither different
+    significant normal acute benign / nonsignificant abnormal chronic malignant
+    maternal male- man men boys / paternal female- wom- girls
+    internal proximal anterior dorsal upper maj- maxim- / external distal posterior ventral lower minor- minim-
+    surviv- cases treat- risk sensitiv- agonist- dominant hyper- intake wide / mortality died controls placebo\
+        untreated protection resistan- antagonist- recessive hypo- output specificity narrow
 """
-
-
-def _known() -> dict[str, set[str]]:
-    known: dict[str, set[str]] = {}
-    for pair in _PAIRS.split():
-        one, other = pair.split("/")
-        known.setdefault(one, set()).add(other)
-        known.setdefault(other, set()).add(one)
-    return known
-
-
-_OPPOSITES = _known()
-_STEMS = tuple(word.removesuffix("-") for word in _OPPOSITES if word.endswith("-"))
+_OPPOSITES = [[side.split() for side in line.split(" / ")] for line in _SIDES.strip().split("\n")]
 
 
 def are_opposites(some: Sequence[str], others: Sequence[str]) -> bool:
     """Whether one of some words, in small letters, is the opposite of one of the others."""
-    return any(_are_opposite(one, other) for one in some for other in others)
+    return any(_are_opposite(one, other) or _are_opposite(other, one) for one in some for other in others)
 
 
 def _are_opposite(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    if len(short) >= _LONG and long.endswith(short) and long.removesuffix(short) in _PREFIXES:
+    if len(one) >= _LONG and other.endswith(one) and other.removesuffix(one) in _PREFIXES:
         return True
-    return any(form in _OPPOSITES.get(known, ()) for known in _forms(one) for form in _forms(other))
+    return any(_is_among(one, these) and _is_among(other, those) for these, those in _OPPOSITES)
 
 
-def _forms(word: str) -> list[str]:
-    return [word, *(f"{stem}-" for stem in _STEMS if word.startswith(stem))]
+def _is_among(word: str, side: Sequence[str]) -> bool:
+    return any(word.startswith(known[:-1]) if known[-1] == "-" else word == known for known in side)

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deepcritical_mcp.checking.compared_text import ComparedText, comparable
-from deepcritical_mcp.checking.quotation_differences import denied_before, told
-from deepcritical_mcp.checking.quotation_words import QuotedWords, read_quotation
-from deepcritical_mcp.checking.word_alignment import Alignment, aligned, exact_place, likely_place, reordered
+from deepcritical_mcp.checking.compared_text import ComparedText, comparable, own_texts
+from deepcritical_mcp.checking.quotation_alignment import (
+    QuotedPlace,
+    denied_before,
+    exact_place,
+    likely_window,
+    near_place,
+    readings_of_quotation,
+)
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
 from deepcritical_mcp.evidence.titles import is_translation
-from deepcritical_mcp.excerpts import Span, sentences
-from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication, QuotationVerdict, Text
+from deepcritical_mcp.excerpts import sentences
+from deepcritical_mcp.models import NO_TITLE, Publication, QuotationVerdict, Text
 from deepcritical_mcp.text import clipped
 
 MAX_PASSAGE = 400
@@ -41,22 +46,9 @@ class QuotationOutcome:
     difference: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A text of a publication that counts as its own; `text` is None for the title."""
-
-    publication: Publication
-    text: Text | None
-    compared: ComparedText
-
-
-@dataclass(frozen=True, slots=True)
-class _QuotedPlace:
-    """Where a reading of a quotation stands in a text, or comes near."""
-
-    read: _Read
-    quoted: QuotedWords
-    found: Alignment
+_Read = tuple[Publication, Text | None, ComparedText]
+"""A text of a publication that counts as its own; None for the title."""
+_Found = tuple[_Read, QuotedPlace]
 
 
 def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[Publication]) -> QuotationOutcome:
@@ -65,149 +57,105 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
 
     Time is linear in their length.
     """
-    readings = [one for one in read_quotation(quote) if one.count]
+    readings = readings_of_quotation(quote)
     if not readings:
         return QuotationOutcome("not_found", difference="the quotation has no words")
-    known = {one.id for one in cited}
-    own = [*_read(cited)]
-    if place := _exact(readings, own):
-        return _outcome(place)
-    near = _near(readings, own) if _has(readings, LONG_WORDS, LONG_LETTERS) else None
+    words, letters = sum(map(len, readings[-1])), sum(len(piece.stream) for piece in readings[-1])
+    known, own = {one.id for one in cited}, [*_read(cited)]
+    if found := _exact(readings, own):
+        return _outcome(found)
+    near = _near(readings, own) if words >= LONG_WORDS and letters >= LONG_LETTERS else None
     elsewhere = [*_read([one for one in others if one.id not in known])]
-    is_own = _has(readings, OWN_WORDS, OWN_LETTERS)
+    is_own = words >= OWN_WORDS and letters >= OWN_LETTERS
     found = _exact(readings, elsewhere) or (_near(readings, elsewhere) if is_own and not near else None)
     if found and is_own:
-        return _misattributed(found, near, cited)
-    if near:
-        return _outcome(near)
-    return _not_found(quote, cited, found)
-
-
-def _has(readings: Sequence[QuotedWords], words: int, letters: int) -> bool:
-    return readings[-1].count >= words and sum(map(len, readings[-1].words)) >= letters
+        id, difference = found[0][0].id, found[1].difference
+        rest = f"{near[0][0].id} has similar words ({near[1].difference})" if near else _what_was_read(cited)
+        stands = f"it stands in {id}" + (f" ({difference})" if difference else "")
+        return QuotationOutcome("misattributed", *_place(found), _joined(stands, rest))
+    return _outcome(near) if near else _not_found(quote, cited, found)
 
 
 def _read(publications: Sequence[Publication]) -> Iterator[_Read]:
     """The texts of publications that are their own: no notes, no lists of references; then their titles."""
     for one in publications:
-        for text in _own_texts(one):
-            yield _Read(one, text, comparable(text.content, _outside(text)))
+        for text in own_texts(one):
+            inside = tuple(span for _, span in found_parts(text)) if text.parts else None
+            yield one, text, comparable(text.content, inside)
     for one in publications:
         for title in (one.title, one.vernacular_title):
             if title and title != NO_TITLE:
-                yield _Read(one, None, comparable(title))
+                yield one, None, comparable(title)
 
 
-def _own_texts(publication: Publication) -> list[Text]:
-    return [text for text in publication.texts if text.kind != "note" and text.content != NO_ABSTRACT]
+def _exact(readings: Sequence[Sequence[ComparedText]], texts: Sequence[_Read]) -> _Found | None:
+    return next(((one, at) for pieces in readings for one in texts if (at := exact_place(pieces, one[2]))), None)
 
 
-def _outside(text: Text) -> tuple[Span, ...]:
-    """What of a text is not the publication's own."""
-    outside: list[Span] = []
-    at = 0
-    for _, span in found_parts(text) if text.parts else ():
-        if span.start > at:
-            outside.append(Span(at, span.start))
-        at = span.end
-    if text.parts and at < len(text.content):
-        outside.append(Span(at, len(text.content)))
-    return tuple(outside)
-
-
-def _exact(readings: Sequence[QuotedWords], texts: Sequence[_Read]) -> _QuotedPlace | None:
-    for quoted in readings:
-        for read in texts:
-            if found := exact_place(quoted, read.compared):
-                return _QuotedPlace(read, quoted, found)
-    return None
-
-
-def _near(readings: Sequence[QuotedWords], texts: Sequence[_Read]) -> _QuotedPlace | None:
+def _near(readings: Sequence[Sequence[ComparedText]], texts: Sequence[_Read]) -> _Found | None:
     """The place that a quotation comes nearest to, if that is clearly its sentence."""
-    near: list[_QuotedPlace] = []
-    for quoted in readings:
-        likely = [(place, read) for read in texts if (place := likely_place(quoted, read.compared))]
-        for (_, window), read in sorted(likely, key=lambda one: -one[0][0])[:MAX_LIKELY]:
-            found = aligned(quoted, read.compared, window)
-            if not found or found.likeness < SURELY:
-                found = reordered(quoted, read.compared, window) or found
-            if found and found.likeness >= _threshold(read.publication):
-                near.append(_QuotedPlace(read, quoted, found))
-    return max(near, key=lambda place: place.found.likeness, default=None)
-
-
-def _threshold(publication: Publication) -> float:
-    return ENTIRELY if _is_whole(publication) else SURELY
+    near: list[_Found] = []
+    for pieces in readings:
+        likely = [(*likely_window(pieces, read[2]), read) for read in texts]
+        for count, window, read in sorted(likely, key=lambda one: -one[0])[:MAX_LIKELY]:
+            place = near_place(pieces, read[2], window) if count else None
+            if place and place.likeness >= (ENTIRELY if _is_whole(read[0]) else SURELY):
+                near.append((read, place))
+    return max(near, key=lambda one: one[1].likeness, default=None)
 
 
 def _is_whole(publication: Publication) -> bool:
     return any(text.kind in ("full_text", "page") for text in publication.texts)
 
 
-def _outcome(place: _QuotedPlace) -> QuotationOutcome:
-    difference, denied = told(place.quoted, place.found), denied_before(place.found)
-    where, passage = _where(place), _passage(place)
+def _outcome(found: _Found) -> QuotationOutcome:
+    difference, denied = found[1].difference, denied_before(found[1])
     if difference or denied.startswith("non-"):
-        return QuotationOutcome("altered", where, passage, difference or f"negation dropped: “{denied}”")
+        return QuotationOutcome("altered", *_place(found), difference or f"negation left out: “{denied}”")
     remark = f"the text has “{denied}”: see whether the quotation leaves out a negation" if denied else ""
-    return QuotationOutcome("verbatim", where, passage, remark)
+    return QuotationOutcome("verbatim", *_place(found), remark)
 
 
-def _misattributed(place: _QuotedPlace, near: _QuotedPlace | None, cited: Sequence[Publication]) -> QuotationOutcome:
-    difference = told(place.quoted, place.found)
-    stands = f"it stands in {place.read.publication.id}" + (f" ({difference})" if difference else "")
-    if near:
-        rest = f"{near.read.publication.id} has similar words ({told(near.quoted, near.found)})"
-    else:
-        rest = _what_was_read(cited)
-    return QuotationOutcome("misattributed", _where(place), _passage(place), "; ".join(filter(None, (stands, rest))))
-
-
-def _not_found(quote: str, cited: Sequence[Publication], elsewhere: _QuotedPlace | None) -> QuotationOutcome:
-    texts = [text.content[:MAX_COMPARED] for one in cited for text in _own_texts(one)]
+def _not_found(quote: str, cited: Sequence[Publication], elsewhere: _Found | None) -> QuotationOutcome:
+    texts = [text.content[:MAX_COMPARED] for one in cited for text in own_texts(one)]
     if texts and all(is_translation(quote, text) for text in texts):
         return QuotationOutcome("not_found", difference="the quotation and what could be read are in two languages")
-    remark = f"these words stand in {elsewhere.read.publication.id}" if elsewhere else ""
-    return QuotationOutcome("not_found", difference="; ".join(filter(None, (_what_was_read(cited), remark))))
+    remark = f"these words stand in {elsewhere[0][0].id}" if elsewhere else ""
+    return QuotationOutcome("not_found", difference=_joined(_what_was_read(cited), remark))
 
 
-def _where(place: _QuotedPlace) -> str:
-    text, found = place.read.text, place.found
-    start, end = found.text.starts[found.span.start], found.text.ends[found.span.end - 1]
-    anchor = ""
+def _joined(*remarks: str) -> str:
+    return "; ".join(filter(None, remarks))
+
+
+def _place(found: _Found) -> tuple[str, str]:
+    """Where it stands, and the sentences in which it does."""
+    (publication, text, compared), place = found
+    content, anchor = compared.content, ""
+    start, end = compared.starts[place.span.start], compared.ends[place.span.end - 1]
     if text and text.parts:
         part, own = next((part, own) for part, own in found_parts(text) if own.start <= start < own.end)
         anchor = anchor_at(text, part, start, min(end, own.end))
-    return f"{place.read.publication.id} {anchor}".strip()
-
-
-def _passage(place: _QuotedPlace) -> str:
-    """The sentences in which it stands."""
-    found, content = place.found, place.found.text.content
-    start, end = found.text.starts[found.span.start], found.text.ends[found.span.end - 1]
     around = [one for one in sentences(content) if one.start < end and start < one.end]
-    whole = content[around[0].start : around[-1].end].strip()
-    return whole if len(whole) <= MAX_PASSAGE else clipped(content[max(around[0].start, start - 40) :], MAX_PASSAGE)
+    passage = content[around[0].start : around[-1].end].strip()
+    if len(passage) > MAX_PASSAGE:
+        passage = clipped(content[max(around[0].start, start - 40) :], MAX_PASSAGE)
+    return f"{publication.id} {anchor}".strip(), passage
 
 
 def _what_was_read(cited: Sequence[Publication]) -> str:
     """Why that a quotation was not found does not say that it is not in the publication; "" without any."""
     if not cited:
         return ""
-    lines = (f"{_texts_of(one)} of {one.id}" for one in cited[:3])
-    texts = ", ".join(lines) + (f" and of {len(cited) - 3} more" if len(cited) > 3 else "")
-    if all(_is_whole(one) for one in cited):
-        return f"not in {texts}"
-    return f"not in what could be read ({texts}); it may stand in the full text"
+    texts = ", ".join(f"{_texts_of(one)} of {one.id}" for one in cited[:3])
+    texts += f" and of {len(cited) - 3} more" if len(cited) > 3 else ""
+    is_whole = all(map(_is_whole, cited))
+    return f"not in {texts}" if is_whole else f"not in what could be read ({texts}); it may stand in the full text"
 
 
 def _texts_of(publication: Publication) -> str:
-    kinds = {text.kind for text in _own_texts(publication)}
-    if not kinds:
-        return "only the title"
+    kinds = {text.kind for text in own_texts(publication)}
     if kinds <= {"abstract"}:
-        return "only the abstract"
-    return " and ".join(
-        f"the {kind.replace('_', ' ')}" for kind in ("full_text", "page", "registration") if kind in kinds
-    )
+        return "only the abstract" if kinds else "only the title"
+    named = ("full_text", "page", "registration")
+    return " and ".join(f"the {kind.replace('_', ' ')}" for kind in named if kind in kinds)

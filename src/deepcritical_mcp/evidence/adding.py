@@ -210,7 +210,7 @@ class Batch:
             result = publication if facts in has else result
         return result
 
-    def _given(self, member: Member, cluster: Cluster, new: Publication) -> Publication:
+    def _given(self, member: Member, cluster: Cluster, new: tuple[object, ...]) -> Publication:
         """A member as it is kept. A `new` one does not bring the id of a publication that it is no part of."""
         if member.facts == new and (owner := self._catalogue.resolve(member.publication.id)):
             facts = [one.facts for one in cluster]

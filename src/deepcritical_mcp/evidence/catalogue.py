@@ -127,6 +127,8 @@ class Catalogue:
             if texts is not None:
                 self._texts.put(id, texts)
                 self._layouts.pop(id, None)
+                if texts.layout is not None:
+                    self._layouts[id] = texts.layout
             if item.vector_count >= self._shape(id).total:
                 self._waiting.pop(id, None)
             else:

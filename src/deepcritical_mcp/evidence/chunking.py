@@ -93,7 +93,12 @@ class Passage:
 def passages(publication: Publication) -> list[Passage]:
     """The passages of a publication, each embedded as one vector: first those of its short texts, then those of its
     texts with parts, so that a full text that joins an abstract does not change the abstract's place."""
-    return [*short_passages(publication), *(one for text in _long(publication) for one in _in_parts(publication, text))]
+    return [*short_passages(publication), *long_passages(publication)]
+
+
+def long_passages(publication: Publication) -> Iterator[Passage]:
+    """The passages of its texts with parts."""
+    return (one for text in _long(publication) for one in _in_parts(publication, text))
 
 
 def short_passages(publication: Publication) -> list[Passage]:
@@ -231,23 +236,21 @@ def is_heading(row: str) -> bool:
     return bool(first) and bool(others) and not any(others)
 
 
-def _in_parts(publication: Publication, text: Text) -> list[Passage]:
+def _in_parts(publication: Publication, text: Text) -> Iterator[Passage]:
     title = "" if publication.title == NO_TITLE else publication.title.rstrip(".")
-    made: list[Passage] = []
     for part, span in found_parts(text):
         found = paragraph_spans(text.content, span)
-        tables = [one for one in found if is_table(text.content[slice(*one)])]
+        tables = {one for one in found if is_table(text.content[slice(*one)])}
         caption = found[0] if part.kind == "table" and found and found[0] not in tables else None
         run: list[Span] = []
         for one in found:
             if one in tables:
-                made += (Passage(text, title, *some, part) for some in _joined(text.content, run))
+                yield from (Passage(text, title, *some, part) for some in _joined(text.content, run))
                 run = []
-                made += (Passage(text, title, *some, part, head) for some, head in _rows(text.content, one, caption))
+                yield from (Passage(text, title, *some, part, head) for some, head in _rows(text.content, one, caption))
             elif not (one is caption and tables):
                 run.append(one)
-        made += (Passage(text, title, *some, part) for some in _joined(text.content, run))
-    return made
+        yield from (Passage(text, title, *some, part) for some in _joined(text.content, run))
 
 
 def _rows(content: str, table: Span, caption: Span | None) -> list[tuple[Span, TableHead]]:

@@ -4,11 +4,10 @@ arrived does not matter. A publication is a set of descriptions, its members."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, reduce
 from itertools import combinations, product
-from typing import cast
 
 from deepcritical_mcp.evidence.identity import (
     LEVELS,
@@ -20,8 +19,19 @@ from deepcritical_mcp.evidence.identity import (
     reason,
 )
 from deepcritical_mcp.evidence.storage.rows import dumped
+from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
+
+_CHANGING = {
+    "id": "",
+    "found_by": (),
+    "similar": (),
+    "status_notices": (),
+    "accessed": UNKNOWN_DATE,
+    **WITHOUT_DECISION,
+}
+_FACTS = tuple(name for name in Publication.model_fields if name not in {*_CHANGING, "status", "status_checked"})
 
 
 @dataclass(frozen=True)
@@ -46,15 +56,15 @@ class Member:
         return self.publication.is_own_note
 
     @cached_property
-    def facts(self) -> Publication:
+    def facts(self) -> tuple[object, ...]:
         """What it says, without what changes when the same record is found again, and what the user decided."""
-        changing = {"id": "", "found_by": (), "similar": (), "status_notices": (), "accessed": UNKNOWN_DATE}
-        return self.publication.with_status("unchecked", "", **changing, **WITHOUT_DECISION)
+        return tuple(getattr(self.publication, name) for name in _FACTS)
 
     @cached_property
     def digest(self) -> str:
         """Tells it apart from others with the same id."""
-        return hashlib.sha256(dumped(self.facts).encode()).hexdigest()[:12]
+        facts = self.publication.with_status("unchecked", "", **_CHANGING)
+        return hashlib.sha256(dumped(facts).encode()).hexdigest()[:12]
 
     @cached_property
     def rank(self) -> tuple[object, ...]:
@@ -66,8 +76,12 @@ class Member:
         return -authority(one), newest, is_cut, -len(self.identity.numbers), -len(one.authors), self.digest
 
 
+def _length(publication: Publication) -> int:
+    return 2_000 + sum(len(text.content) for text in publication.texts)
+
+
 # What is added is looked at in several steps.
-_latest = cast("Callable[[Publication], Member]", lru_cache(128)(Member))
+_latest = remembering(1_000_000, _length)(Member)
 
 Cluster = tuple[Member, ...]
 """The members of one publication, the best first."""

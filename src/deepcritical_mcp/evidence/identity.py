@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import lru_cache
 from itertools import product
 from typing import Literal
 
@@ -37,6 +36,7 @@ from deepcritical_mcp.evidence.titles import (
     tokens,
 )
 from deepcritical_mcp.identifiers import is_preprint_doi
+from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import Publication, is_collective
 from deepcritical_mcp.urls import host_of
 
@@ -96,7 +96,7 @@ def _contents_agree(one: Identity, other: Identity) -> Agreement:
     return min([*found, _BEST_FIRST[-1]], key=_BEST_FIRST.index)
 
 
-@lru_cache(maxsize=500)
+@remembering(2_000_000)
 def _texts_agree(one: str, other: str) -> Agreement:
     short, long = sorted((one, other), key=lambda text: (len(text), text))
     found = "same" if short in long else copies(short, long)

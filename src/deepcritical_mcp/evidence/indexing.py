@@ -6,8 +6,9 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from itertools import groupby
 
 import anyio
 from anyio.to_thread import run_sync
@@ -94,7 +95,7 @@ class Indexing:
     async def _turn_for(self, ids: Collection[str], space: Space, catalogue: Catalogue) -> bool:
         """Embed the next passages of these publications; False if nothing is left, or without a model."""
         async with self._turn:
-            rows = missing(catalogue, ids, INDEXED_AT_ONCE)
+            rows = await run_sync(missing, catalogue, ids, INDEXED_AT_ONCE, abandon_on_cancel=True)
             texts = [passage.content for row in rows for passage in row.passages]
             vectors = await self._embedder.sentences(texts) if texts else None
             if vectors is None:
@@ -125,14 +126,15 @@ def unfinished(catalogue: Catalogue) -> list[str]:
     ]
 
 
-def _progress(row: Missing, catalogue: Catalogue) -> list[str]:
-    whole: Sequence[object] = [one.text for one in catalogue.layout(row.publication.id).passages]
-    lines: list[str] = []
-    for text in row.publication.texts:
-        left, total = sum(one.text == text for one in row.passages), sum(one == text for one in whole)
-        if text.parts and left:
-            lines.append(f"{row.publication.id_of(text)}: {left} of {total} passages are still being indexed.")
-    return lines
+def _progress(row: Missing, catalogue: Catalogue) -> Iterator[str]:
+    end = 0
+    for _, group in groupby(catalogue.layout(row.publication.id).passages, key=lambda one: id(one.text)):
+        text, *others = (one.text for one in group)
+        total = 1 + len(others)
+        end += total
+        if text.parts and end > row.start:
+            left = min(total, end - row.start)
+            yield f"{row.publication.id_of(text)}: {left} of {total} passages are still being indexed."
 
 
 def _released(lock: threading.RLock) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from contextvars import ContextVar
+from itertools import islice
 from typing import Protocol
 
 import anyio
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.chunking import passages, short_passages
+from deepcritical_mcp.evidence.chunking import long_passages, short_passages
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED, Calibration
 from deepcritical_mcp.evidence.embedding.service import BUSY
 from deepcritical_mcp.evidence.storage.rows import Vector
@@ -124,8 +125,9 @@ async def _or_none(
 def _texts(publications: Sequence[Publication], room: int) -> list[list[str]]:
     texts: list[list[str]] = []
     for publication in publications:
-        whole, short = passages(publication), len(short_passages(publication))
-        fits = len(whole) - short <= room
-        room -= len(whole) - short if fits else 0
-        texts.append([passage.content for passage in (whole if fits else whole[: max(short, 1)])])
+        whole = short_passages(publication)
+        long = [*islice(long_passages(publication), room + 1)]
+        if len(long) <= room:
+            whole, room = whole + long, room - len(long)
+        texts.append([passage.content for passage in whole or long[:1]])
     return texts

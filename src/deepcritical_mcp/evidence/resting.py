@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from deepcritical_mcp.evidence.storage.backend import Space
@@ -55,19 +55,41 @@ class OpenSession:
 class Resting:
     """A task that lets sessions rest, so that no call waits until those of others do."""
 
-    def __init__(self, *, max_awake: int, max_memory: int) -> None:
+    def __init__(
+        self,
+        sessions: Callable[[], Iterable[OpenSession]],
+        clock: Callable[[], float],
+        *,
+        max_awake: int,
+        max_memory: int,
+    ) -> None:
+        self._sessions, self._clock = sessions, clock
         self._max_awake, self._max_memory = max_awake, max_memory
         self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
-    def start(self, sessions: Sequence[OpenSession], now: float) -> None:
-        """Start the task, with `sessions` in the order of their use, unless it runs; it outlives the call."""
+    def start(self) -> None:
+        """Start the task, unless it runs; it outlives the call, and is started again as long as a session is awake."""
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._rest(sessions, now))
+            self._task = asyncio.get_running_loop().create_task(self._rest([*self._sessions()], self._clock()))
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(1.01 * REST_AFTER, self._start_again)
 
     async def wait(self) -> None:
         """Wait until the task has ended."""
         if self._task is not None:
             await asyncio.wait({self._task})
+
+    async def aclose(self) -> None:
+        """Wait for the task; do not start it again by itself."""
+        if self._timer is not None:
+            self._timer.cancel()
+        await self.wait()
+
+    def _start_again(self) -> None:
+        self._timer = None
+        if any(session.store.awake for session in self._sessions()):
+            self.start()
 
     async def _rest(self, sessions: Sequence[OpenSession], now: float) -> None:
         """Let those of `sessions` rest that have not been used for long, or are too many or too large together. The

@@ -20,8 +20,8 @@ from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 T = TypeVar("T")
 
 # In memory, measured with abstracts of 1,700 characters, and with full texts.
-PUBLICATION_BYTES = 25_000
-PASSAGE_BYTES = 10_000
+PUBLICATION_BYTES = 20_000
+PASSAGE_BYTES = 6_000
 
 
 class SessionAccess:

@@ -58,7 +58,9 @@ class SessionRegistry:
         self._backend = backend
         self._clock = clock
         self._sessions: dict[str, OpenSession] = {}
-        self._resting = Resting(max_awake=backend.max_awake, max_memory=backend.max_memory)
+        self._resting = Resting(
+            self._sessions.values, clock, max_awake=backend.max_awake, max_memory=backend.max_memory
+        )
         self._defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
@@ -213,14 +215,14 @@ class SessionRegistry:
         """Drop expired sessions, and let idle ones rest. Every call does so too; this is for times without calls."""
         await self._drop_idle()
         await self._resting.wait()
-        self._rest_others()
+        self._resting.start()
         await self._resting.wait()
         if not self._backend.lasting:
             self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
 
     async def aclose(self) -> None:
         """Close all sessions and the backend. If the backend is lasting, they can be opened again."""
-        await self._resting.wait()
+        await self._resting.aclose()
         for id in list(self._sessions):
             async with self._lock(id):
                 if id in self._sessions:
@@ -274,7 +276,7 @@ class SessionRegistry:
         session = OpenSession(store, space, used=self._clock(), recorded=space.info.used)
         self._sessions[session_id] = session
         await self._make_room()
-        self._rest_others()
+        self._resting.start()
         return session
 
     def _store(self, session_id: str) -> EvidenceStore:
@@ -303,7 +305,7 @@ class SessionRegistry:
     async def _use(self, session: OpenSession) -> None:
         now = self._clock()
         self._mark_used(session, now)
-        self._rest_others()
+        self._resting.start()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
             session.recorded = now
             with contextlib.suppress(EvidenceStoreError, SessionError):  # who only reads can do so without
@@ -312,9 +314,6 @@ class SessionRegistry:
     def _mark_used(self, session: OpenSession, now: float) -> None:
         session.used = now
         self._sessions[session.store.session_id] = self._sessions.pop(session.store.session_id)  # the latest goes last
-
-    def _rest_others(self) -> None:
-        self._resting.start([*self._sessions.values()], self._clock())
 
     async def _drop_idle(self, *, expire: bool = True) -> None:
         now = self._clock()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex
 from deepcritical_mcp.evidence.units import Layout, WordScores, is_passage, unit_of, words_in
 from deepcritical_mcp.models import Publication
+
+_reading = threading.Lock()
+"""One text is read at a time: the event loop gets the interpreter back only after all threads that are at work."""
 
 
 class Shape(NamedTuple):
@@ -18,17 +22,19 @@ class Shape(NamedTuple):
 
 
 class IndexedTexts(NamedTuple):
-    """What is indexed of a publication: the words of each of its units, see `unit_of`."""
+    """What is indexed of a publication: the words of each of its units, see `unit_of`; and its layout, if known."""
 
     shape: Shape
     words: Mapping[str, HashedWords]
+    layout: Layout | None = None
 
     @classmethod
     def of(cls, publication: Publication) -> IndexedTexts:
         """Read a publication's present texts."""
-        layout = Layout.of(publication)
-        words = {unit: HashedWords.of(some) for unit, some in words_in(publication, layout).items()}
-        return cls(Shape(layout.short, len(layout.passages)), words)
+        with _reading:
+            layout = Layout.of(publication)
+            words = {unit: HashedWords.of(some) for unit, some in words_in(publication, layout)}
+        return cls(Shape(layout.short, len(layout.passages)), words, layout)
 
 
 class TextIndex:

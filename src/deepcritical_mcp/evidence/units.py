@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from deepcritical_mcp.evidence.chunking import Passage, indexed_text, passages, short_passages
+from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passages, short_passages
 from deepcritical_mcp.evidence.lexical import LexicalScores
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.models import Publication
@@ -35,7 +35,8 @@ class Layout:
     @classmethod
     def of(cls, publication: Publication) -> Layout:
         """The layout of a publication's present texts."""
-        return cls(tuple(passages(publication)), len(short_passages(publication)))
+        short = short_passages(publication)
+        return cls((*short, *long_passages(publication)), len(short))
 
 
 class WordScores(NamedTuple):
@@ -79,10 +80,9 @@ def has_other_texts(one: Publication, other: Publication) -> bool:
     return one.title != other.title or one.texts != other.texts
 
 
-def words_in(publication: Publication, layout: Layout) -> dict[str, Counter[str]]:
-    """The words of each unit of a publication, by unit."""
-    whole = indexed_text(publication)
-    words = {publication.id: words_of(whole)} if whole else {}
+def words_in(publication: Publication, layout: Layout) -> Iterator[tuple[str, Counter[str]]]:
+    """The units of a publication, each with its words."""
+    if whole := indexed_text(publication):
+        yield publication.id, words_of(whole)
     for part, passage in enumerate(layout.passages[layout.short :], start=layout.short):
-        words[unit_of(publication.id, part, layout.short)] = words_of(passage.content)
-    return words
+        yield unit_of(publication.id, part, layout.short), words_of(passage.content)

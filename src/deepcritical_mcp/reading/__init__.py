@@ -146,6 +146,8 @@ def bounded(reading: R) -> R:
     """A reading that costs no more to keep and to search than a long document does; remarks say what was cut of it."""
     parts = [
         part.model_copy(update={"path": tuple(clipped(title, MAX_TITLE) for title in part.path)})
+        if any(len(title) > MAX_TITLE for title in part.path)
+        else part
         for part in reading.parts[: MAX_PARTS + 1]
     ]
     titles = accumulate(sum(map(len, part.path)) for part in parts)

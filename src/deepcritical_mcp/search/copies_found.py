@@ -131,11 +131,9 @@ def publication_of(climb: Climb) -> Publication | None:
     reading = copy.reading if copy else None
     if copy is None or reading is None:
         return record
-    if record is None and climb.is_page:
-        page = page_as_claim(reading, ids=climb.lookup.given, provider=climb.provider, url=copy.url)
-        return page.model_copy(update={"status_notices": climb.namesakes})
     is_known = is_paper(ids) and (record is not None or any(ids_in(reading)))
-    kind: TextKind = "registration" if ids.nct else "full_text" if is_known else "page"
+    is_claim = record is None and climb.is_page
+    kind: TextKind = "page" if is_claim else "registration" if ids.nct else "full_text" if is_known else "page"
     text = Text(
         kind=kind,
         content=reading.content,
@@ -146,6 +144,9 @@ def publication_of(climb: Climb) -> Publication | None:
         is_ocr=reading.is_ocr,
         remarks=reading.remarks,
     )
+    if is_claim:
+        page = page_as_claim(reading, ids=climb.lookup.given, provider=climb.provider, url=copy.url)
+        return page.model_copy(update={"texts": (text,), "status_notices": climb.namesakes})
     has_abstract = record and any(one.kind == "abstract" and one.content != NO_ABSTRACT for one in record.texts)
     texts = (text,)
     if reading.abstract and not has_abstract:

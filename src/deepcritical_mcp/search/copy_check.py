@@ -19,7 +19,7 @@ from deepcritical_mcp.evidence.titles import (
     tokens,
 )
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
-from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Part, Publication, Text
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Part, Publication
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.search.record_finder import compared
 from deepcritical_mcp.text import clipped
@@ -83,21 +83,13 @@ def page_as_claim(
     provider: str = "",
     url: str = "",
 ) -> Publication:
-    """A document as it describes itself: under its own address, with its numbers as claims; without any, those that it
-    was found by."""
+    """A document as it describes itself, with the beginning of its text: under its own address, with its numbers as
+    claims; without any, those that it was found by."""
     own = {} if any(ids_in(reading)) else ids._asdict()
     fields = {name: value for name, value in reading.fields.items() if name in Publication.model_fields}
     fields = {"title": NO_TITLE, "url": url, **own} | fields | {"source": "web", "accessed": current_date().isoformat()}
-    text = Text(
-        kind="page",
-        content=reading.content,
-        provider=provider,
-        parts=reading.parts or (Part(anchor="s0"),),
-        licence=reading.licence,
-        url=url,
-        is_ocr=reading.is_ocr,
-    )
-    page = Publication.of("page", text.content, provider=provider, **fields)
+    page = Publication.of("page", reading.content[:BEGINNING], provider=provider, **fields)
+    text = page.text.model_copy(update={"parts": reading.parts or (Part(anchor="s0"),)})
     return page.model_copy(update={"texts": (text,)}).as_claim()
 
 

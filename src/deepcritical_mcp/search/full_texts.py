@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 import anyio
+from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import (
     TO_ASK_WITNESS,
@@ -207,7 +209,7 @@ class FullTexts:
                 told = [attempt.detail for attempt in climb.attempts if attempt.detail]
                 reason = " ".join(told) or "this address cannot be read"
                 verdict: FetchVerdict = "outage" if climb.failures else "not_found"
-                page = publication_of(climb)
+                page = await run_sync(publication_of, climb)
                 remark = " ".join([*climb.remarks, *(told_first(page) if page and page.source == "web" else ())])
                 found[number] = FoundRecord(page, remark=remark) if page else FoundRecord(None, verdict, reason)
 
@@ -290,14 +292,14 @@ class FullTexts:
                 answer = climb.lookup.copies.get(provider.name) or await provider.read(wanted)
             if answer is None:
                 raise ProviderTimeoutError(provider.name, f"{provider.title} did not answer in time.")
-            answer = replace(answer, reading=answer.reading and bounded(answer.reading))
+            answer = replace(answer, reading=answer.reading and await run_sync(bounded, answer.reading))
         except ProviderError as error:
             climb.failures.append(error)
             climb.note(provider.name, "failed", error.message)
             return None
         climb.addresses += answer.elsewhere
         is_page = provider is self._page or provider.has_browser
-        climb.note(provider.name, *judged(answer, climb.lookup, is_page=is_page))
+        climb.note(provider.name, *await run_sync(partial(judged, answer, climb.lookup, is_page=is_page)))
         is_text = climb.attempts[-1].status == "full_text"
         is_own = is_page and answer.status == "full_text" and climb.attempts[-1].status == "not_found"
         if is_text or (is_own and host_of(answer.url) in map(host_of, wanted.urls)):
@@ -327,7 +329,7 @@ class FullTexts:
 
     async def _kept(self, document: DocumentId, climb: Climb, session: ReadingSession) -> FoundText:
         """What was found, kept in the session; if that fails, it is returned all the same, with an error."""
-        publication, status = publication_of(climb), final_status(climb)
+        publication, status = await run_sync(publication_of, climb), final_status(climb)
         attempts = tuple(dict.fromkeys(climb.attempts))
         if publication is None:
             if climb.failures and status == "not_found":

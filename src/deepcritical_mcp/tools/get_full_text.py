@@ -16,6 +16,7 @@ from deepcritical_mcp.models import (
     Document,
     DocumentPassage,
     DocumentStatus,
+    OutlineEntry,
     Publication,
     split_paragraph_anchor,
 )
@@ -132,7 +133,7 @@ class _DocumentAnswer:
         if chosen:
             others = "" if any(one.kind == "sub_article" for one in chosen) else sub_articles(self._pieces)
             return self._in_order(head, chosen, names, offset, self._quoting(_first_anchor(chosen)), others)
-        return head.model_copy(update={"next_step": self._session.next_step(self._first_step())})
+        return head.model_copy(update={"next_step": self._session.next_step(self._first_step(head.outline))})
 
     def _head(self) -> Document:
         found, text = self._found, self._found.text
@@ -155,7 +156,7 @@ class _DocumentAnswer:
 
     def _with_outline(self, head: Document) -> Document:
         shown = shortened_outline(self._pieces, MAX_OUTLINE)
-        left = len(outline_of(self._pieces)) - len(shown)
+        left = sum(one.kind != "table" for one in self._pieces) - len(shown)
         lists = f'sections=["{OUTLINE}"] lists all'
         deeper = (
             (f"The outline leaves out {left} inner parts, counted with what they are in: {lists}.",) if left else ()
@@ -181,7 +182,7 @@ class _DocumentAnswer:
                 "offset": offset,
                 "characters": len(whole),
                 "call": self._call(sections=[OUTLINE]),
-                "next_step": self._session.next_step(self._first_step()),
+                "next_step": self._session.next_step(self._first_step(shortened_outline(self._pieces, MAX_OUTLINE))),
             }
         )
 
@@ -241,9 +242,9 @@ class _DocumentAnswer:
             f"{name}={json.dumps(one, ensure_ascii=False)}" for name, one in given.items()
         )
 
-    def _first_step(self) -> str:
-        shown = {one.anchor for one in shortened_outline(self._pieces, MAX_OUTLINE)}
-        outer = [one for one in self._pieces if one.text and one.kind == "section" and one.anchor in shown - {ABSTRACT}]
+    def _first_step(self, outline: Sequence[OutlineEntry]) -> str:
+        shown = {one.anchor for one in outline} - {ABSTRACT}
+        outer = [one for one in self._pieces if one.text and one.kind == "section" and one.anchor in shown]
         example = outer[len(outer) // 2].anchor if outer else ALL
         total = sum(len(one.text) for one in own_pieces(self._pieces))
         step = (

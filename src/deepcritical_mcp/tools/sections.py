@@ -234,12 +234,8 @@ def _named(pieces: Sequence[Piece]) -> str:
 
 def shortened_outline(pieces: Sequence[Piece], most: int) -> tuple[OutlineEntry, ...]:
     """The outer levels, as many as have no more than `most` entries; the outermost in any case."""
-    entries = outline_of(pieces)
-    depth = max((len(one.section) for one in entries), default=0)
-    while len(entries) > most and depth > 1:
-        depth -= 1
-        entries = outline_of(pieces, depth)
-    return entries
+    depths = sorted(len(one.path) for one in pieces if one.kind != "table")
+    return outline_of(pieces, max(depths[most] - 1, 1) if most < len(depths) else 0)
 
 
 def passages_from(pieces: Sequence[Piece], offset: int, most: int) -> Iterator[DocumentPassage]:

@@ -59,6 +59,7 @@ class FolderBackend(Backend):
     lasting = True
     shared = True
     batch = LOCAL_BATCH
+    max_awake = 32
     undo_seconds = 86_400.0
     ttl = 90 * 86_400.0
     expires_by_use = False

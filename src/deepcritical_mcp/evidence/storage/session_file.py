@@ -46,7 +46,7 @@ CREATE TABLE own_row (number INTEGER PRIMARY KEY, kind TEXT, key TEXT, change IN
 """
 _PRAGMAS = """
 PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON;
-PRAGMA trusted_schema = OFF;
+PRAGMA trusted_schema = OFF; PRAGMA cache_size = -400;
 """
 _PUT = """
 INSERT INTO rows (kind, key, change, checksum, value) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key)
