@@ -16,7 +16,7 @@ async def test_a_quotation_from_a_work_that_nobody_here_can_read_is_not_accused(
     )
     async with bench() as ours:
         report = await ours.check(text.replace("{}", reference("4")))
-        assert [(one.verdict, one.where) for one in report.quotations] == [("not_found", "pubmed:4")]
+        assert [(one.verdict, one.where) for one in report.quotations] == [("unchecked", "pubmed:4")]
         assert "reference 2 (of a kind that is not looked up)" in report.quotations[0].difference
         report = await ours.check(text.replace("[2]", "[1]").replace("{}", reference("4")))
     assert [one.verdict for one in report.quotations] == ["verbatim"]

@@ -55,7 +55,7 @@ def test_parts_fit_and_have_each_finding_once(limit: int) -> None:
 
 def test_two_hundred_sound_references_take_one_answer_and_one_line() -> None:
     (part,) = parts(brief(draft(200, 0)), 32_000)
-    assert "\nVerified: 3–202.\n" in report_text(part)
+    assert "\nVerified: references 3–202.\n" in report_text(part)
     assert part.model_dump(mode="json")["references"][-1] == {
         "index": 202,
         "verdict": "verified",

@@ -55,7 +55,7 @@ def test_sixty_references_in_order_take_ten_lines() -> None:
     answer = brief(report([verified(n) for n in range(1, 61)], references=60, checked=60, verified=60))
     shown = report_text(answer)
     assert len(shown.splitlines()) <= 10
-    assert "\nVerified: 1–60.\n" in shown
+    assert "\nVerified: references 1–60.\n" in shown
     assert len(answer.model_dump_json()) < 60 * 70 + 500
 
 

@@ -146,7 +146,7 @@ async def _checked_quotation(number: int, quotation: DraftQuotation, cited: Cite
         reasons = (f"reference {index} ({_WHY_UNREAD.get(why, 'no record is sure')})" for index, why in unread)
         remark = f"nothing could be read of {', '.join(reasons)}"
         if any(why in ("outage", "unchecked") for _, why in unread):  # it may stand there, too
-            verdict = "not_found"
+            verdict = "unchecked"
     told = replace(found, verdict=verdict, difference="; ".join(filter(None, (found.difference, remark))))
     return CheckedQuotation(index=number, quote=quotation.text, references=references, **vars(told))
 

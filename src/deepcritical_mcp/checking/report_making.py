@@ -33,6 +33,7 @@ STATUSES = ("retracted", "concern", "superseded")
 RANKS = (
     *("retracted", "concern", "wrong_id", "differs", "quotation_misattributed", "quotation_altered", "not_found"),
     *("superseded", "published", "ambiguous", "minor", "quotation_not_found", "outage", "unchecked"),
+    "quotation_unchecked",
     *("verified", "quotation_verbatim", "claim_numbers_missing", "claim"),
 )
 """What findings can be: what is wrong, what the author must look at, what was not checked, what is sound."""

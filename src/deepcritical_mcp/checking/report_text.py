@@ -51,6 +51,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "quotation_not_found": ("not found", "Quotations not found in what could be read"),
     "outage": ("not checked because a service was unavailable", "Not checked, because a service was unavailable"),
     "unchecked": ("of a kind that is not checked", "Not checked: of a kind that no service here has"),
+    "quotation_unchecked": ("not checked", "Quotations that were not checked: their sources could not be read"),
     "quotation_verbatim": ("verbatim", "Verbatim quotations"),
 }
 """What findings of a rank are called in the summary, and the heading of their section."""
@@ -88,7 +89,7 @@ def _rest(report: CitationReport, verified: Sequence[int]) -> Iterator[str]:
         yield from ("", "## Not read as references, and not checked")
         yield from (f"- {inert(one)}" for one in report.unread)
     if verified:
-        yield from ("", f"Verified: {ranges(verified)}.")
+        yield from ("", f"Verified: references {ranges(verified)}.")
     if told := report.records or asked(report):
         yield f"Records: {told}."
 
@@ -227,7 +228,7 @@ def _quotation(one: CheckedQuotation) -> Iterator[str]:
     difference = f" ({inert(one.difference)})" if one.difference else ""
     yield f"- {name}: “{inert(clipped(one.quote, MAX_WRITTEN) if is_verbatim else one.quote)}”{difference}"
     if one.passage and not is_verbatim:
-        stands = "nearest passage" if one.verdict == "not_found" else "it stands in"
+        stands = "it stands in" if one.verdict in ("altered", "misattributed") else "nearest passage"
         yield f"  - {stands} {inert(one.where)}: “{inert(clean_line(one.passage))}”"
 
 

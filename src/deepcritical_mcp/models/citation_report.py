@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from deepcritical_mcp.models.publication import PublicationStatus, StatusDay, StatusNotice, Value, with_day
 
 ReferenceVerdict = Literal["verified", "minor", "differs", "wrong_id", "ambiguous", "not_found", "outage", "unchecked"]
-QuotationVerdict = Literal["verbatim", "altered", "misattributed", "not_found"]
+QuotationVerdict = Literal["verbatim", "altered", "misattributed", "not_found", "unchecked"]
 
 
 def _is_empty(value: object) -> bool:
