@@ -110,18 +110,31 @@ def find_title(reference: WrittenReference, titles: Sequence[str]) -> TitlePlace
         places += [whole] if whole else []
         for name in main_titles(title) if not whole or whole.agreement != "agrees" else ():
             found = _placed(reference, name, title)
-            if found and not (whole and _has_other_subtitle(reference, found, whole, name)):
+            if found and not _has_other_subtitle(reference, found, whole, title, name):
                 places.append(found)
         if any(one.agreement == "agrees" for one in places):
             break
     return min(places, key=lambda one: (ORDER[one.agreement], -one.similarity), default=None)
 
 
-def _has_other_subtitle(reference: WrittenReference, found: TitlePlace, whole: TitlePlace, main: str) -> bool:
-    """Whether most words of the record's subtitle, and others, stand behind its main title."""
-    subtitle = title_words(whole.true)[len(title_words(main)) :]
-    behind = [word.token for word in reference.words if found.end <= word.start < whole.end]
-    return bool(subtitle) and 2 * sum(word in subtitle for word in behind) >= len(subtitle)
+def _has_other_subtitle(
+    reference: WrittenReference, found: TitlePlace, whole: TitlePlace | None, title: str, main: str
+) -> bool:
+    """Whether most words of the record's subtitle, and others, stand behind its main title, or the number of another
+    part: "2. Methods" for "1. Aims"."""
+    subtitle = title_words(title)[len(title_words(main)) :]
+    behind = [word.token for word in reference.words if found.end <= word.start]
+    if are_parts(subtitle[:2], behind[:2]):
+        return True
+    inside = behind[: sum(found.end <= word.start < whole.end for word in reference.words)] if whole else []
+    return bool(inside and subtitle) and 2 * sum(word in subtitle for word in inside) >= len(subtitle)
+
+
+def are_parts(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two titles, as `title_words`, have other numbers than each other, as the parts of a series have."""
+    first, second = ({"1" if word == "i" else word for word in words} for words in (one, other))
+    first, second = ({word for word in words if word.isdigit() and len(word) <= 2} for words in (first, second))
+    return bool(first - second and second - first)
 
 
 def _placed(reference: WrittenReference, name: str, title: str) -> TitlePlace | None:
