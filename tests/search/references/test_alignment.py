@@ -223,7 +223,8 @@ async def test_the_numerals_tell_which_part_of_a_series_is_meant(place: str) -> 
     written = f"Tauber CA. South American lacewings: I. %s of Nothochrysa ehrenbergi. Zookeys. {place}"
     assert (await checked(written % "Description", PARTS)).problems == ()
     outcome = await checked(written % "Acute", PARTS)
-    assert outcome.publication and outcome.publication.pmid == "30000111"
+    assert outcome.publication is not None
+    assert outcome.publication.pmid == "30000111"
     assert graver(outcome) == {"title"}
 
 
@@ -278,3 +279,22 @@ async def test_a_paper_in_a_journal_that_is_named_like_a_conference_is_found() -
     )
     written = f"Civiero M. Grazing decreases emissions of dairy cows. {name}; 2019 pp. 141–141."
     assert (await checked(written, [record])).verdict == "verified"
+
+
+async def test_the_subject_before_a_title_may_be_left_out() -> None:
+    place = {"journal": "Science (New York, N.Y.)", "date": "2014", "volume": "344", "pages": "1230-2"}
+    title = "Measuring the path toward malaria elimination"
+    record = article("30000116", f"Public health. {title}.", "Churcher, Thomas S; Cohen, Justin M", **place)
+    written = f"Churcher TS, Cohen JM. {title}. Science. %s;344:1230-2."
+    assert (await checked(written % 2014, [record])).problems == ()
+    assert graver(await checked(written % 2011, [record])) == {"year"}
+
+
+async def test_the_update_of_another_year_is_another_paper() -> None:
+    place = {"journal": "Circulation", "date": "2017", "volume": "135", "pages": "e146-e603"}
+    names = "Benjamin, Emelia J; Blaha, Michael J"
+    record = article("30000117", "Heart disease and stroke statistics--2017 update: a report.", names, **place)
+    written = "Benjamin EJ, Blaha MJ. Heart disease and stroke statistics—%s update: a report. Circulation. %s."
+    assert (await checked(written % (2017, "2017;135:e146-e603"), [record])).verdict == "verified"
+    assert (await checked(written % (2018, "2018;137:e67-e492"), [record])).verdict in ("not_found", "ambiguous")
+    assert graver(await checked(written % (2018, "2017;135:e146-e603"), [record])) == {"title"}
