@@ -287,12 +287,11 @@ def _settled(
         fields |= {name: fields[name]._replace(verdict="absent") for name in ("year", "volume", "issue", "pages")}
     elif issue.verdict == "minor" and "differs" == fields["volume"].verdict == fields["pages"].verdict:
         fields["issue"] = issue._replace(verdict="differs")
-    is_short = people.is_whole and 1 < people.listed < _persons(record) and is_theirs
     return Agreement(
         tuple(fields.values()),
         by_others=people.by_others,
         is_preprint=is_preprint,
-        names_left_out=people.listed if is_short else 0,
+        names_left_out=people.named if people.named > 1 and is_theirs else 0,
         unread=tuple(unread),
         further=further,
     )
@@ -308,7 +307,7 @@ def _compare_entry(reference: WrittenReference, record: Publication) -> Agreemen
     journal: FieldVerdict = (
         "absent" if not is_told else "agrees" if journals_agree(says.journal, journals) else "differs"
     )
-    if people.verdict == "agrees" and people.is_whole and people.listed < _persons(record):
+    if people.verdict == "agrees" and people.named:
         people = replace(people, verdict="minor", true=", ".join(author.short for author in record.authors))
     fields = [
         FieldAgreement("title", title, says.title, true),
@@ -319,10 +318,6 @@ def _compare_entry(reference: WrittenReference, record: Publication) -> Agreemen
         written = getattr(says, role)
         fields.append(FieldAgreement(role, agrees(written, record), written, own_number(role, record)))
     return _settled(fields, people, record)
-
-
-def _persons(record: Publication) -> int:
-    return sum(bool(author.given or author.initials) for author in record.authors)
 
 
 def _people_field(people: PeopleAgreement, written: str, record: Publication) -> FieldAgreement:
