@@ -188,7 +188,7 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
     told = [*_where_numbers_lead(one, numbers, record), *_all_else(one, candidate), *unchecked, *_remarks(candidate)]
     number = one.reference.bare_pmid
-    if number not in ("", record.pmid, one.ids.pmid) and one.bare not in unasked:
+    if number not in ("", record.pmid, record.pages, one.ids.pmid) and one.bare not in unasked:
         told.append(NUMBER_NOT_CHECKED.format(number))
     reason = " ".join((*told, WAS_NOT_CHECKED) if further else told)
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
@@ -227,7 +227,7 @@ def _number_problems(
     """Numbers that are not the record's; one that leads to the same paper under another number is minor."""
     meant_too = {candidate.record.id for candidate in one.by_number if candidate.is_meant}
     found: list[ReferenceProblem] = []
-    known = number_problems(one.ids, record)
+    known = number_problems(one.reference.ids if one.reference.bare_pmid == record.pages else one.ids, record)
     for problem in known:
         lookup = one.lookups.get(_only(problem.field, problem.written))
         is_same = bool(lookup and lookup.record and lookup.record.id in meant_too)

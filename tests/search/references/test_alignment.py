@@ -270,6 +270,9 @@ async def test_a_bare_number_at_the_end_may_be_the_pmid() -> None:
     assert (unknown.verdict, unknown.problems) == ("verified", ())
     assert "39999999 at its end was not checked" in unknown.reason
     assert (await checked(f"{written}30000111.", [FRAILTY, *PARTS])).verdict == "wrong_id"
+    numbered = FRAILTY.model_copy(update={"pages": "30000111"})
+    paged = await checked(f"{NAMES}. {TITLE}. Sci Adv. 2023; 9. 30000111.", [numbered, *PARTS])
+    assert (paged.verdict, paged.reason) == ("verified", "")
 
 
 async def test_a_paper_in_a_journal_that_is_named_like_a_conference_is_found() -> None:
