@@ -11,7 +11,7 @@ from deepcritical_mcp.checking.correction_names import name_style, names_in_styl
 from deepcritical_mcp.checking.correction_values import journal_in_style, pages_in_style, title_in_style
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver, written_date
-from deepcritical_mcp.search.references import MAX_REFERENCE, compare, journals_agree, read_reference
+from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.search.references.variations import PREPRINT_SERVER
 from deepcritical_mcp.search.references.written import LINK
@@ -143,8 +143,6 @@ def _statement_edits(
 
 def _journal_edits(line: str, span: Span, places: Mapping[str, Span], publication: Publication) -> Iterator[Edit]:
     old, end = line[slice(*span)], span[1]
-    if journals_agree(old, [one for one in (publication.journal, publication.short_journal) if one]):
-        return
     style = name_style(line[slice(*places["authors"])]) if "authors" in places else None
     # The full stop behind it may be part of its name: "*Nat. Med.* **28**", but not "JAMA. 2019;".
     is_own = ". " in old and line[end : end + 1] == "." and not _YEAR_NEXT.match(line, end)

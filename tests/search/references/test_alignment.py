@@ -269,7 +269,9 @@ async def test_a_bare_number_at_the_end_may_be_the_pmid() -> None:
     unknown = await checked(f"{written}39999999.", [FRAILTY])
     assert (unknown.verdict, unknown.problems) == ("verified", ())
     assert "39999999 at its end was not checked" in unknown.reason
-    assert (await checked(f"{written}30000111.", [FRAILTY, *PARTS])).verdict == "wrong_id"
+    other = await checked(f"{written}30000111.", [FRAILTY, *PARTS])
+    assert other.verdict == "wrong_id"
+    assert corrected(other.reference.text, FRAILTY, other.problems) == f"{written}30000101."
     numbered = FRAILTY.model_copy(update={"pages": "30000111"})
     paged = await checked(f"{NAMES}. {TITLE}. Sci Adv. 2023; 9. 30000111.", [numbered, *PARTS])
     assert (paged.verdict, paged.reason) == ("verified", "")

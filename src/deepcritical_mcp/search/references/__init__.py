@@ -10,7 +10,6 @@ from __future__ import annotations
 from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, StatedField
 from deepcritical_mcp.search.references.alignment import compare, title_agreement
 from deepcritical_mcp.search.references.guesses import Statements
-from deepcritical_mcp.search.references.journal_places import journals_agree
 from deepcritical_mcp.search.references.title_places import are_parts, are_similar
 from deepcritical_mcp.search.references.variations import is_living_work
 from deepcritical_mcp.search.references.written import MAX_REFERENCE, WrittenReference, read_reference
@@ -26,7 +25,6 @@ __all__ = [
     "are_similar",
     "compare",
     "is_living_work",
-    "journals_agree",
     "read_reference",
     "title_agreement",
 ]

@@ -32,7 +32,7 @@ PMID = re.compile(
 )
 _NOTED_PMID = re.compile(r"[-*• ]{0,4}([1-9][0-9]{7})(?: \(([^()]{1,60})\)| ?[–—:-] ([^\d()]{1,60}))\.?")
 """A bare number with a note: "30000001 (zinc)"."""
-_BARE_PMID = re.compile(r"[.;)\]]\s{1,3}[(\[]?([1-9][0-9]{6,7})[)\].\s]{0,4}\Z")
+BARE_PMID = re.compile(r"[.;)\]]\s{1,3}[(\[]?([1-9][0-9]{6,7})[)\].\s]{0,4}\Z")
 """A number at the end that can only be a PMID."""
 PMCID = re.compile(r"\b(?:PMCID\b[\s:]{0,3})?(PMC[1-9][0-9]{2,9})(?:\.[0-9]{1,2})?\b", re.IGNORECASE)
 TRIAL = re.compile(r"\b(NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b", re.IGNORECASE)
@@ -122,8 +122,8 @@ def read_reference(written: str) -> WrittenReference:
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
     bare, ids = _without_ids(plain_latex(PlainText.of(line)))
-    plain, number = bare.sub(_MARKUP, ""), _BARE_PMID.search(bare.text)
-    plain = plain.sub(_BARE_PMID, ".") if number else plain
+    plain, number = bare.sub(_MARKUP, ""), BARE_PMID.search(bare.text)
+    plain = plain.sub(BARE_PMID, ".") if number else plain
     return WrittenReference(plain, ids, guessed(plain.text), bare_pmid=number[1] if number else "")
 
 
