@@ -6,7 +6,7 @@ import pytest
 
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.report_text import problem_text
-from deepcritical_mcp.search.references import journals_agree
+from deepcritical_mcp.search.references.journal_places import journals_agree
 from tests.checking.reference_cases import ZINC, article, checked, graver
 
 SOUND = (
