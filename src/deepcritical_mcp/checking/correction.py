@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from deepcritical_mcp.checking.correction_entries import entry_variants
-from deepcritical_mcp.checking.correction_ids import Edit, applied, id_edits, id_places
+from deepcritical_mcp.checking.correction_ids import Edit, applied, id_edits
 from deepcritical_mcp.checking.correction_names import name_style, names_in_style
 from deepcritical_mcp.checking.correction_values import journal_in_style, pages_in_style, title_in_style
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver, written_date
-from deepcritical_mcp.search.references import MAX_REFERENCE, compare, journals_agree, read_reference
+from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.search.references.variations import PREPRINT_SERVER
 from deepcritical_mcp.search.references.written import LINK
@@ -27,9 +27,6 @@ _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
 _WRITTEN = ("title", "vernacular_title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
 """Fields of a record that get into a corrected line; its numbers are the source's own."""
 _HAS_MARK = re.compile(r"[(\[](?:retracted|withdrawn)\b|\bretracted(?: article)?:", re.IGNORECASE)
-_MOST_OTHER_WORDS = 4
-"""E.g. "Epub ahead of print", "Available from"."""
-_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _YEAR_NEXT = re.compile(r"\. [12][0-9]{3}\b[a-z]?[ ;]")
 
 
@@ -94,8 +91,6 @@ def _variants(line: str, publication: Publication, wrong: Mapping[str, Reference
         for start, end in apart
     ):
         return
-    if "title" in stated and _words_left(line, places) > _MOST_OTHER_WORDS:  # the title is longer than it seems
-        return
     if "journal" in stated and not apart:  # it may be somebody's name
         return
     edits = [edit for one in wrong.values() if one.field in _IDS for edit in id_edits(line, one, publication.pmid)]
@@ -112,15 +107,6 @@ def _variants(line: str, publication: Publication, wrong: Mapping[str, Reference
         end -= 1
     for title in title_in_style(line[start:end], publication.title):
         yield [*edits, _title_edit(line, start, end, title)]
-
-
-def _words_left(line: str, places: Mapping[str, Span]) -> int:
-    """How many longer words belong to no statement."""
-    letters = list(line)
-    known = [*places.values(), *((one.lead, one.end) for one in id_places(line))]
-    for start, end in (*known, *(link.span() for link in LINK.finditer(line))):
-        letters[start:end] = " " * (end - start)
-    return len(_LONG_WORD.findall("".join(letters)))
 
 
 def _names_edit(line: str, span: Span, names: str) -> Edit:
@@ -157,8 +143,6 @@ def _statement_edits(
 
 def _journal_edits(line: str, span: Span, places: Mapping[str, Span], publication: Publication) -> Iterator[Edit]:
     old, end = line[slice(*span)], span[1]
-    if journals_agree(old, [one for one in (publication.journal, publication.short_journal) if one]):
-        return
     style = name_style(line[slice(*places["authors"])]) if "authors" in places else None
     # The full stop behind it may be part of its name: "*Nat. Med.* **28**", but not "JAMA. 2019;".
     is_own = ". " in old and line[end : end + 1] == "." and not _YEAR_NEXT.match(line, end)

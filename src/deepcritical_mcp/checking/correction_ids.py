@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid, normalize_trial
 from deepcritical_mcp.models import ReferenceProblem
-from deepcritical_mcp.search.references.written import DOI, LINK, PMCID, PMID, TRIAL, balanced
+from deepcritical_mcp.search.references.written import BARE_PMID, DOI, LINK, PMCID, PMID, TRIAL, balanced
 
 _FORMS = (
     ("doi", DOI, normalize_doi),
@@ -52,8 +52,8 @@ class IdPlace(NamedTuple):
 
 def id_places(text: str) -> Iterator[IdPlace]:
     """The identifiers in a text."""
-    if text.strip(" .:#\n").isdecimal() and (number := re.search(r"[1-9][0-9]{0,8}", text)):
-        yield IdPlace("pmid", number.start(), number.start(), number.end(), number[0])
+    if number := BARE_PMID.search(text):
+        yield IdPlace("pmid", number.start(1), *number.span(1), number[1])
     for field, pattern, in_one_form in _FORMS:
         for found in pattern.finditer(text):
             value, at = balanced(found[1])[0], found.start(1)

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, is_translation, tokens
+from deepcritical_mcp.evidence.titles import (
+    content_words,
+    identifies,
+    is_generic,
+    is_notice,
+    is_translation,
+    tokens,
+)
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references import Agreement, FieldAgreement, are_similar
+from deepcritical_mcp.search.references import Agreement, FieldAgreement, are_parts, are_similar
 
 _UNIQUE_TITLE = 6
 """Content words of a title that no second paper has, so that it alone tells which paper is meant."""
@@ -47,7 +54,7 @@ class CandidateRecord:
 
     @property
     def _is_meant_by_title(self) -> bool:
-        words, found = tokens(self._title.true), self.agreement
+        words, found = tokens(self._title.written), self.agreement
         is_telling = not is_generic(words) and (self.by_number or identifies(words))
         if not is_telling and not self.by_number:
             return found.support >= 2
@@ -73,6 +80,10 @@ class CandidateRecord:
         if is_translation(title.written, title.true):
             return is_theirs and (self.by_number or is_there)
         if are_similar(title.written, title.true):
+            if "differs" in (found.verdict("volume"), found.verdict("pages")) and _is_other_part(
+                title.written, title.true
+            ):
+                return False
             return (self.by_number and found.support > 0) or (is_theirs and others <= 1 and found.support >= 2)
         if self.by_number:
             is_cut = others == 0 and found.support > 0 and _is_beginning(title.written, title.true)
@@ -82,6 +93,12 @@ class CandidateRecord:
     @property
     def _title(self) -> FieldAgreement:
         return self.agreement.field("title")
+
+
+def _is_other_part(one: str, other: str) -> bool:
+    """Whether two like titles are those of two parts of a series, or of an article and its correction."""
+    first, second = tokens(one), tokens(other)
+    return are_parts(first, second) or is_notice(first) != is_notice(second)
 
 
 def _is_beginning(written: str, title: str) -> bool:

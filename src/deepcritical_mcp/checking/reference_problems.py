@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from deepcritical_mcp.checking.draft.inline_references import are_forms, stated_ids
@@ -10,6 +9,8 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import Publication, ReferenceProblem
 from deepcritical_mcp.search.record_finder import LABELS, agree, ids_of
 from deepcritical_mcp.search.references import MAX_REFERENCE, Agreement, WrittenReference
+from deepcritical_mcp.search.references.latex import plain_latex
+from deepcritical_mcp.search.references.plain_text import PlainText
 from deepcritical_mcp.search.references.variations import is_minor_title
 from deepcritical_mcp.text import clipped
 
@@ -28,8 +29,6 @@ ORDER_OF_FIELDS = (
     "pages",
 )
 IDS = ("pmid", "doi", "pmcid")
-_BARE_PMID = re.compile(r"[.;)\]]\s{1,3}[(\[]?([1-9][0-9]{7})[)\].]{0,2}\Z")
-"""A number at the end that can only be a PMID."""
 _SHOWN = 240
 """Characters of a further work that are shown."""
 
@@ -80,13 +79,10 @@ def further_works(written: str, reference: WrittenReference, agreement: Agreemen
     and numbers of other records."""
     if agreement.further:
         yield ReferenceProblem(field="work", written=clipped(agreement.further, _SHOWN))
-    bare = None if reference.is_labelled else _BARE_PMID.search(reference.text)
-    if bare and bare[1] != reference.ids.pmid:
-        yield ReferenceProblem(field="work", written=bare[1])
     for kind in ("pmid",) if reference.is_labelled else ("pmid", "doi"):
         own = getattr(reference.ids, kind)
         known = [f"{kind}:{own.lower()}"] if own else []
-        for one in stated_ids(written[:MAX_REFERENCE]) if known else ():
+        for one in stated_ids(plain_latex(PlainText.of(written[:MAX_REFERENCE])).text) if known else ():
             if one.key.startswith(f"{kind}:") and not any(are_forms(one.key, key) for key in known):
                 value = f"{LABELS[kind]} {one.key.removeprefix(f'{kind}:')}"
                 # The abstract of an entry of a reference manager may name other records.

@@ -26,6 +26,7 @@ from deepcritical_mcp.text import clipped
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
 NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
 WAS_NOT_CHECKED = "A further work seems to stand in this entry. It was not checked: give it an entry of its own."
+NUMBER_NOT_CHECKED = "The number {} at its end was not checked: nothing says what it is."
 UNREAD = "Its {} could not be read, so not compared."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
@@ -68,9 +69,22 @@ class TracedReference:
     match: ReferenceMatch | None = None
 
     @property
+    def bare(self) -> RecordIds:
+        """A number at its end that may be a PMID, unless it has one."""
+        return RecordIds() if self.reference.ids.pmid else RecordIds(pmid=self.reference.bare_pmid)
+
+    @property
+    def ids(self) -> RecordIds:
+        """Its identifiers, with a number at its end that leads to a record."""
+        looked_up = self.lookups.get(self.bare)
+        return (
+            self.reference.ids._replace(pmid=self.bare.pmid) if looked_up and looked_up.record else self.reference.ids
+        )
+
+    @property
     def numbers(self) -> list[RecordIds]:
         """The numbers to look up, each by itself."""
-        ids = self.reference.ids
+        ids = self.reference.ids._replace(pmid=self.reference.ids.pmid or self.reference.bare_pmid)
         by_paper = [RecordIds(pmid=ids.pmid)] if ids.pmid else []
         by_paper += [RecordIds(doi=ids.doi)] if ids.doi else []
         if not by_paper and (ids.pmcid or ids.nct):
@@ -172,7 +186,10 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    told = (*_where_numbers_lead(one, numbers, record), *_all_else(one, candidate), *unchecked, *_remarks(candidate))
+    told = [*_where_numbers_lead(one, numbers, record), *_all_else(one, candidate), *unchecked, *_remarks(candidate)]
+    number = one.reference.bare_pmid
+    if number not in ("", record.pmid, record.pages, one.ids.pmid) and one.bare not in unasked:
+        told.append(NUMBER_NOT_CHECKED.format(number))
     reason = " ".join((*told, WAS_NOT_CHECKED) if further else told)
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
 
@@ -210,7 +227,7 @@ def _number_problems(
     """Numbers that are not the record's; one that leads to the same paper under another number is minor."""
     meant_too = {candidate.record.id for candidate in one.by_number if candidate.is_meant}
     found: list[ReferenceProblem] = []
-    known = number_problems(one.reference.ids, record)
+    known = number_problems(one.reference.ids if one.reference.bare_pmid == record.pages else one.ids, record)
     for problem in known:
         lookup = one.lookups.get(_only(problem.field, problem.written))
         is_same = bool(lookup and lookup.record and lookup.record.id in meant_too)
@@ -221,6 +238,8 @@ def _number_problems(
         if name not in IDS or getattr(record, name) or any(problem.field == name for problem in known):
             continue
         is_others = lookup.record is not None and lookup.record.id not in {record.id, *meant_too}
+        if number == one.bare and not is_others:
+            continue
         if is_others or (lookup.record is None and number not in unasked and _is_dead(name, lookup)):
             found.append(ReferenceProblem(field=name, written=getattr(number, name)))
     return found

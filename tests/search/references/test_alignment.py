@@ -176,3 +176,130 @@ async def test_a_publisher_behind_a_journal_is_no_part_of_its_name() -> None:
     record = in_journal("bioRxiv : the preprint server for biology", "bioRxiv", "", "", "2021")
     written = f"Sun W, Berg A. {TITLE}. bioRxiv. Cold Spring Harbor Laboratory; 2021."
     assert (await checked(written, [record])).problems == ()
+
+
+NUTRITION = in_journal("The Journal of nutrition", "J Nutr", "20", "5-16", "2017", "1")
+CITED = f"Sun W, Berg A. {TITLE}. J Nutr. "
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "2017 [citado 2021 jun 15];20(1):5-16. Disponível em: http://example.org/a",
+        "[Internet]. 2017 Jan [cited 2021 Jun 15];20(1):5-16.",
+        "2017[2021-06-15];20(1):5-16.",
+        "2017;20(1):5-16. Accessed 3 May 2021.",
+        "2017;20(1):5-16. Epub 2013/11/10.",
+        "2017;20(1):5-16. Acesso em: 12 maio 2021.",
+        "2017;20(1):5-16 [consulté le 15 juin 2021].",
+    ],
+)
+async def test_the_day_of_a_visit_is_not_the_year(place: str) -> None:
+    assert (await checked(CITED + place, [NUTRITION])).problems == ()
+    swapped = place.replace("2017", "2012").replace("2021", "2017").replace("2013", "2017")
+    assert graver(await checked(CITED + swapped, [NUTRITION])) == {"year"}
+
+
+async def test_the_number_of_a_volume_is_not_found_inside_the_pages() -> None:
+    record = in_journal("Medico-chirurgical transactions", "Med Chir Trans", "1", "1-12.1", "1809")
+    written = f"Sun W, Berg A. {TITLE}. Med Chir Trans. 1809;%s:1-12.1."
+    assert (await checked(written % 1, [record])).problems == ()
+    assert graver(await checked(written % 3, [record])) == {"volume"}
+
+
+def part(pmid: str, number: str, rest: str, pages: str) -> Publication:
+    place = {"journal": "ZooKeys", "journal_abbreviation": "Zookeys", "volume": "866", "pages": pages, "date": "2019"}
+    return article(pmid, f"South American lacewings: {number}. {rest}.", "Tauber, Catherine A", **place)
+
+
+PARTS = [
+    part("30000111", "I", "Description of Nothochrysa ehrenbergi", "1-18"),
+    part("30000112", "II", "Redescription of Leptochrysa prisca", "19-38"),
+]
+
+
+@pytest.mark.parametrize("place", ["2019;866:1-18.", "2019."])
+async def test_the_numerals_tell_which_part_of_a_series_is_meant(place: str) -> None:
+    written = f"Tauber CA. South American lacewings: I. %s of Nothochrysa ehrenbergi. Zookeys. {place}"
+    assert (await checked(written % "Description", PARTS)).problems == ()
+    outcome = await checked(written % "Acute", PARTS)
+    assert outcome.publication is not None
+    assert outcome.publication.pmid == "30000111"
+    assert graver(outcome) == {"title"}
+
+
+@pytest.mark.parametrize("title", ["South American lacewings: 3. Eggs of Nothochrysa ehrenbergi", "Corrigendum"])
+async def test_another_part_or_a_correction_is_another_paper(title: str) -> None:
+    written = f"Tauber CA. {title}. Zookeys. 2019;866:39-52."
+    assert (await checked(written, PARTS)).verdict in ("not_found", "ambiguous")
+
+
+async def test_the_beginning_of_a_title_that_many_have_means_no_paper() -> None:
+    place = {"journal": "Science (New York, N.Y.)", "journal_abbreviation": "Science", "date": "2014"}
+    record = article(
+        "30000113",
+        "Public health. Measuring the path toward malaria elimination.",
+        "Churcher, Thomas S; Cohen, Justin M",
+        volume="344",
+        pages="1230-2",
+        **place,
+    )
+    written = "Cuthbertson SA, Poole J. Inequalities in stage at diagnosis. J Public Health (Oxf). 2009;31(3):398-405."
+    assert (await checked(written, [record])).verdict in ("not_found", "ambiguous")
+
+
+async def test_a_list_of_an_entry_that_leaves_authors_out_says_so() -> None:
+    entry = f"@article{{x, author={{%s}}, title={{{TITLE}}}, journal={{Sci Adv}}, year={{2023}}}}"
+    for names in ("Sun, Wei and Berg, Anna", "Sun, Wei and Zhang, Li", "Sun, Wei"):
+        outcome = await checked(entry % names, [FRAILTY])
+        assert (outcome.verdict, [one.field for one in outcome.problems]) == ("minor", ["authors"])
+    for names in ("Sun, Wei and others", "Sun, Wei and Berg, Anna and O'Neil, Sean and Zhang, Li"):
+        assert (await checked(entry % names, [FRAILTY])).verdict == "verified"
+
+
+async def test_a_doi_with_escaped_marks_is_the_same_one() -> None:
+    record = FRAILTY.model_copy(update={"doi": "10.1007/978-1-60761-842-3_11"})
+    written = f"{NAMES}. {TITLE}. Sci Adv. 2023;9(38):eadi3902. doi: 10.1007/978-1-60761-842-3\\_11."
+    assert (await checked(written, [record])).problems == ()
+
+
+async def test_a_bare_number_at_the_end_may_be_the_pmid() -> None:
+    written = f"{NAMES}. {TITLE}. Sci Adv. 2023;9(38):eadi3902. "
+    assert (await checked(f"{written}30000101.", [FRAILTY])).reason == ""
+    unknown = await checked(f"{written}39999999.", [FRAILTY])
+    assert (unknown.verdict, unknown.problems) == ("verified", ())
+    assert "39999999 at its end was not checked" in unknown.reason
+    other = await checked(f"{written}30000111.", [FRAILTY, *PARTS])
+    assert other.verdict == "wrong_id"
+    assert corrected(other.reference.text, FRAILTY, other.problems) == f"{written}30000101."
+    numbered = FRAILTY.model_copy(update={"pages": "30000111"})
+    paged = await checked(f"{NAMES}. {TITLE}. Sci Adv. 2023; 9. 30000111.", [numbered, *PARTS])
+    assert (paged.verdict, paged.reason) == ("verified", "")
+
+
+async def test_a_paper_in_a_journal_that_is_named_like_a_conference_is_found() -> None:
+    name = "7th Greenhouse Gas and Animal Agriculture Conference, Foz do Iguaçu"
+    record = article(
+        "30000114", "Grazing decreases emissions of dairy cows.", "Civiero, M", journal=name, date="2019", pages="141"
+    )
+    written = f"Civiero M. Grazing decreases emissions of dairy cows. {name}; 2019 pp. 141–141."
+    assert (await checked(written, [record])).verdict == "verified"
+
+
+async def test_the_subject_before_a_title_may_be_left_out() -> None:
+    place = {"journal": "Science (New York, N.Y.)", "date": "2014", "volume": "344", "pages": "1230-2"}
+    title = "Measuring the path toward malaria elimination"
+    record = article("30000116", f"Public health. {title}.", "Churcher, Thomas S; Cohen, Justin M", **place)
+    written = f"Churcher TS, Cohen JM. {title}. Science. %s;344:1230-2."
+    assert (await checked(written % 2014, [record])).problems == ()
+    assert graver(await checked(written % 2011, [record])) == {"year"}
+
+
+async def test_the_update_of_another_year_is_another_paper() -> None:
+    place = {"journal": "Circulation", "date": "2017", "volume": "135", "pages": "e146-e603"}
+    names = "Benjamin, Emelia J; Blaha, Michael J"
+    record = article("30000117", "Heart disease and stroke statistics--2017 update: a report.", names, **place)
+    written = "Benjamin EJ, Blaha MJ. Heart disease and stroke statistics—%s update: a report. Circulation. %s."
+    assert (await checked(written % (2017, "2017;135:e146-e603"), [record])).verdict == "verified"
+    assert (await checked(written % (2018, "2018;137:e67-e492"), [record])).verdict in ("not_found", "ambiguous")
+    assert graver(await checked(written % (2018, "2017;135:e146-e603"), [record])) == {"title"}

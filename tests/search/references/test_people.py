@@ -88,3 +88,12 @@ def test_other_spellings_are_no_difference(names: str) -> None:
 def test_a_corrected_reference_has_the_initials_of_the_record() -> None:
     found = compare_people("Müller X, van der Berg A", 0, 24, ZINC.authors)
     assert (found.verdict, found.written, found.true) == ("differs", "Müller X", "Müller JK")
+
+
+@pytest.mark.parametrize("name", ["Paz-y-Miño G", "Paz-y-Mino G", "Paz-y-Miño C, G"])
+async def test_a_name_with_a_conjunction_inside_is_one_name(name: str) -> None:
+    title = "Pinyon jays use transitive inference to predict social dominance"
+    place = {"journal": "Nature", "date": "2004", "volume": "430", "pages": "778-81"}
+    record = article("30000115", f"{title}.", "Paz-y-Miño C, Guillermo; Bond, Alan B; N'Guessan, Raphael", **place)
+    outcome = await checked(f"{name}, Bond AB, N'Guessan R. {title}. Nature. 2004;430:778-81.", [record])
+    assert outcome.problems == ()

@@ -10,8 +10,7 @@ from __future__ import annotations
 from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, StatedField
 from deepcritical_mcp.search.references.alignment import compare, title_agreement
 from deepcritical_mcp.search.references.guesses import Statements
-from deepcritical_mcp.search.references.journal_places import journals_agree
-from deepcritical_mcp.search.references.title_places import are_similar
+from deepcritical_mcp.search.references.title_places import are_parts, are_similar
 from deepcritical_mcp.search.references.variations import is_living_work
 from deepcritical_mcp.search.references.written import MAX_REFERENCE, WrittenReference, read_reference
 
@@ -22,10 +21,10 @@ __all__ = [
     "StatedField",
     "Statements",
     "WrittenReference",
+    "are_parts",
     "are_similar",
     "compare",
     "is_living_work",
-    "journals_agree",
     "read_reference",
     "title_agreement",
 ]

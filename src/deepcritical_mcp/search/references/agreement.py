@@ -95,7 +95,7 @@ class Agreement:
             return False
         if self.verdict("title") == "absent":
             return self.conflicts == 0 and self.has_place and self.says("journal") and self.says("year")
-        words = tokens(self.field("title").true)
+        words = tokens(self.field("title").written)
         if not (identifies(words) and not is_generic(words)) or self.verdict("title") == "minor":
             return self.conflicts == 0 and self.support >= 2
         return self.conflicts == 0 or (self.conflicts == 1 and self.support >= 2)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
-from deepcritical_mcp.evidence.titles import tokens
+from deepcritical_mcp.evidence.titles import is_notice, tokens
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, FieldVerdict
 from deepcritical_mcp.search.references.guesses import people_before, title_span
@@ -128,7 +129,8 @@ class _Alignment:
         written = _people_field(people, self._text[slice(*people.span)], record)
         numbers = {*numbers_of(" ".join((own.volume, own.issue, own.pages))), *map(str, own.years)}
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
-        fields = (self._compare_title(), written, *self._compare_numbers(), self._journal_field)
+        places = [*self._compare_numbers()]
+        fields = (self._compare_title(places), written, *places, self._journal_field)
         return _settled(fields, people, record, self._unread(), further_work(self._text[max(ends) :], numbers))
 
     def _explains(self, span: Span) -> bool:
@@ -184,10 +186,12 @@ class _Alignment:
         elif self._journal and (lead := _BEFORE_NAMES.match(behind)):
             yield low + lead.end(), stop
 
-    def _compare_title(self) -> FieldAgreement:
+    def _compare_title(self, numbers: Iterable[FieldAgreement]) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
         if self._title is None:
-            return FieldAgreement("title", "absent", true=record.title)
+            span = self._notice() if "differs" in (one.verdict for one in numbers) else None
+            verdict: FieldVerdict = "differs" if span else "absent"
+            return FieldAgreement("title", verdict, text[slice(*span)] if span else "", record.title, span)
         start, end = self._title
         if self._found is None:
             if people.verdict != "absent" and people.span[1] > start:
@@ -198,8 +202,15 @@ class _Alignment:
         following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
         stop = min((at for at in following if at >= end), default=end + _LONGEST_REST)
         low, high = start_of_longer_title(text, start, record), end_of_longer_title(text, end, stop, record)
-        verdict: FieldVerdict = "differs" if low < start or high > end else self._found.agreement
+        verdict = "differs" if low < start or high > end else self._found.agreement
         return FieldAgreement("title", verdict, text[low:high], self._found.true, (low, high))
+
+    def _notice(self) -> Span | None:
+        """Where "Corrigendum" stands for a title that the record does not have."""
+        before = self._text[: self._next(0, 0)].rstrip(" .")
+        span = before.rfind(". ") + 2, len(before)
+        is_other = is_notice(tokens(before[slice(*span)])) and not is_notice(tokens(self._record.title))
+        return span if is_other else None
 
     def _compare_journal(self) -> FieldAgreement:
         record, text, journal = self._record, self._text, self._journal
@@ -276,13 +287,11 @@ def _settled(
         fields |= {name: fields[name]._replace(verdict="absent") for name in ("year", "volume", "issue", "pages")}
     elif issue.verdict == "minor" and "differs" == fields["volume"].verdict == fields["pages"].verdict:
         fields["issue"] = issue._replace(verdict="differs")
-    persons = sum(bool(author.given or author.initials) for author in record.authors)
-    is_short = people.is_whole and 1 < people.listed < persons and is_theirs
     return Agreement(
         tuple(fields.values()),
         by_others=people.by_others,
         is_preprint=is_preprint,
-        names_left_out=people.listed if is_short else 0,
+        names_left_out=people.named if people.named > 1 and is_theirs else 0,
         unread=tuple(unread),
         further=further,
     )
@@ -298,6 +307,8 @@ def _compare_entry(reference: WrittenReference, record: Publication) -> Agreemen
     journal: FieldVerdict = (
         "absent" if not is_told else "agrees" if journals_agree(says.journal, journals) else "differs"
     )
+    if people.verdict == "agrees" and people.named:
+        people = replace(people, verdict="minor", true=", ".join(author.short for author in record.authors))
     fields = [
         FieldAgreement("title", title, says.title, true),
         _people_field(people, says.people, record),

@@ -17,7 +17,7 @@ from deepcritical_mcp.search.references.word_lists import listed_words
 Role = Literal["year", "volume", "issue", "pages"]
 MONTHS = listed_words("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
 _NUMBER = re.compile(
-    r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)(?!\d))?"
+    r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}(?:\.\d{1,2})?[A-Za-z]?)(?!\d))?"
 )
 _LETTERS = re.compile(r"[^\W\d_]{1,30}")
 _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
@@ -26,8 +26,9 @@ _LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
 YEAR = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
 _NOT_OF_THE_PLACE = re.compile(
-    r"\b(?:accessed|cited|retrieved|viewed|visited|consulted|abgerufen|Zugriff|consulté|consultado|e-?pub|published "
-    r"online|online)\b(?! ahead)[^;\])]{0,40}?\b(?:1[5-9]|20)\d\d\b(?: [A-Z][a-z]{2,8}\b)?(?: \d{1,2}\b)?"
+    rf"\b(?:{'|'.join(sorted(listed_words('dates apart')))}|published online|acesso em)\b(?! ahead)"
+    r"[^;\])]{0,40}?\b(?:1[5-9]|20)\d\d\b(?:[-/. ](?:[A-Z][a-z]{2,8}\b|\d{1,2}\b(?![(:]))){0,2}"
+    r"|(?<=\b[12]\d\d\d)[a-z]?\s?\[[^\[\]]{1,60}\]"
     r"|\s?[(\[](?:published |an? |see |with |has been |was )?(?:retract|withdrawn|errat|correct|corrigend|addend|"
     r"expression of concern|concern in|republished|update in|comments? in)[^\[\]()]{0,160}"
     r"(?:\([^()]{0,40}\)[^\[\]()]{0,80}){0,3}[)\]]|\b(?:PII|doi)\b:? ?\S{1,80}|\b(?:ISSN|ISBN)\b:? ?[\dX-]{4,20}",

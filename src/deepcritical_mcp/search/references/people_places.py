@@ -30,7 +30,7 @@ ET_AL = re.compile(
 _WORD = re.compile(r"[^\W\d_]+")
 _NAME_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*")
 _PIECE = re.compile(
-    r"[,;&/|]|…|\.{3}|\b(?:and|und|y|et)\b(?!\.)|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
+    r"[,;&/|]|…|\.{3}|(?<![\w‐-])(?:and|und|y|et)(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
     r"(?:(?<=[a-z] [A-Z])|(?<=[a-z] [A-Z]{2})) (?=[A-Z][a-z]{2,30} [A-Z]{1,2}\b(?!\.))"
 )
 """What parts names: also a full stop, where no semicolon does, and initials: "Berg JA Ruiz K"."""
@@ -67,7 +67,7 @@ class PeopleAgreement:
 
     Attributes:
         by_others: whether the first author, or most of them, are others.
-        listed: how many are named; `is_whole` if none is said to be left out.
+        named: how many are named, where others are left out and the list does not say so; 0 if not.
         span: where they stand.
     """
 
@@ -75,8 +75,7 @@ class PeopleAgreement:
     written: str = ""
     true: str = ""
     by_others: bool = False
-    listed: int = 0
-    is_whole: bool = True
+    named: int = 0
     span: Span = (0, 0)
 
 
@@ -94,8 +93,9 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     stop = max(people[-1].span[1], others.end() if others else 0)
     stop += others is not None and stop == others.end() and text[start + stop : start + stop + 1] == "."
     span = start + people[0].span[0], start + stop
-    is_whole = others is None and "…" not in listed and "..." not in listed
-    found = PeopleAgreement("agrees", listed=len(people), is_whole=is_whole, span=span)
+    is_cut = others is not None or "…" in listed or "..." in listed or len(_PIECE.findall(listed)) > _MOST_NAMES
+    is_short = not is_cut and len(people) < sum(map(_is_person, authors))
+    found = PeopleAgreement("agrees", named=len(people) * is_short, span=span)
     if not any(map(_is_person, authors)):
         return found
     unknown = [one for one in people if one.at < 0]

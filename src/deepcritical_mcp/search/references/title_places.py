@@ -34,6 +34,8 @@ _SHORT = 4
 _MOST_SLIPS = 2
 _LEAST_MAIN, _MOST_MAIN = 2, 3
 """Content words of a title that may be written without its subtitle; so many subtitles may be left out."""
+_YEAR = 4
+"""Digits of a year."""
 _TRANSLATED = re.compile(r"\s?[(\[]author'?s transl(?:ation)?\.?[)\]]", re.IGNORECASE)
 _SUBTITLE = re.compile(r"(?<=[\w)\]\"”’'»])\s?(?:[:;]|\s[–—-])\s|[.?!]\s")
 TitleAgreement = Literal["agrees", "minor", "differs"]
@@ -52,10 +54,12 @@ class TitlePlace(NamedTuple):
 
 def main_titles(title: str) -> list[str]:
     """A title without its subtitles and translator's mark: "Zinc in wounds: a trial" -> "Zinc in wounds"; the longest
-    first, and none that says too little."""
+    first, and none that says too little; also without the subject before it: "Public health. Zinc in wounds"."""
     bare = _TRANSLATED.sub("", without_retraction_mark(title)).strip(" .[]")
     ends = [found.start() + (bare[found.start()] in "?!") for found in _SUBTITLE.finditer(bare)][-_MOST_MAIN:]
-    mains = [bare[:end] for end in reversed(ends)]
+    subject, _, rest = bare.partition(". ")
+    is_subject = len(content_words(title_words(subject))) <= _LEAST_MAIN < len(content_words(title_words(rest)))
+    mains = [rest] * is_subject + [bare[:end] for end in reversed(ends)]
     words = title_words(title)
     return [] if is_notice(words) else [one for one in mains if len(content_words(title_words(one))) >= _LEAST_MAIN]
 
@@ -73,6 +77,8 @@ def titles_agree(one: str, other: str) -> TitleAgreement:
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
     near = likeness(one, other)
+    if "".join(one) == "".join(other):  # a blank is missing, or one too many
+        return "agrees"
     if near == "same":
         inner = [list(dropwhile(FUNCTION_WORDS.__contains__, words)) for words in (one, other)]
         # Other small words between the same content words, or one more.
@@ -110,18 +116,31 @@ def find_title(reference: WrittenReference, titles: Sequence[str]) -> TitlePlace
         places += [whole] if whole else []
         for name in main_titles(title) if not whole or whole.agreement != "agrees" else ():
             found = _placed(reference, name, title)
-            if found and not (whole and _has_other_subtitle(reference, found, whole, name)):
+            if found and not _has_other_subtitle(reference, found, whole, title, name):
                 places.append(found)
         if any(one.agreement == "agrees" for one in places):
             break
     return min(places, key=lambda one: (ORDER[one.agreement], -one.similarity), default=None)
 
 
-def _has_other_subtitle(reference: WrittenReference, found: TitlePlace, whole: TitlePlace, main: str) -> bool:
-    """Whether most words of the record's subtitle, and others, stand behind its main title."""
-    subtitle = title_words(whole.true)[len(title_words(main)) :]
-    behind = [word.token for word in reference.words if found.end <= word.start < whole.end]
-    return bool(subtitle) and 2 * sum(word in subtitle for word in behind) >= len(subtitle)
+def _has_other_subtitle(
+    reference: WrittenReference, found: TitlePlace, whole: TitlePlace | None, title: str, main: str
+) -> bool:
+    """Whether most words of the record's subtitle, and others, stand behind its main title, or the number of another
+    part: "2. Methods" for "1. Aims"."""
+    subtitle = title_words(title)[len(title_words(main)) :] if title.startswith(main) else ()
+    behind = [word for word in reference.words if found.end <= word.start]
+    if are_parts(subtitle[:2], [word.token for word in behind[:2] if len(word.token) < _YEAR]):
+        return True
+    inside = [word.token for word in behind if whole and word.start < whole.end]
+    return bool(inside and subtitle) and 2 * sum(word in subtitle for word in inside) >= len(subtitle)
+
+
+def are_parts(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two titles, as `title_words`, have other numbers than each other, as the parts of a series have."""
+    first, second = ({"1" if word == "i" else word for word in words} for words in (one, other))
+    first, second = ({word for word in words if word.isdigit()} for words in (first, second))
+    return bool(first - second and second - first)
 
 
 def _placed(reference: WrittenReference, name: str, title: str) -> TitlePlace | None:

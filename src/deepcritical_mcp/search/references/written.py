@@ -32,6 +32,8 @@ PMID = re.compile(
 )
 _NOTED_PMID = re.compile(r"[-*• ]{0,4}([1-9][0-9]{7})(?: \(([^()]{1,60})\)| ?[–—:-] ([^\d()]{1,60}))\.?")
 """A bare number with a note: "30000001 (zinc)"."""
+BARE_PMID = re.compile(r"[.;)\]]\s{1,3}[(\[]?([1-9][0-9]{6,7})[)\].\s]{0,4}\Z")
+"""A number at the end that can only be a PMID."""
 PMCID = re.compile(r"\b(?:PMCID\b[\s:]{0,3})?(PMC[1-9][0-9]{2,9})(?:\.[0-9]{1,2})?\b", re.IGNORECASE)
 TRIAL = re.compile(r"\b(NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b", re.IGNORECASE)
 DOI = re.compile(
@@ -67,14 +69,16 @@ class WrittenReference:
     Attributes:
         plain: on one line, without markup and identifiers.
         ids: the identifiers that stand in it; the first of each kind counts.
-        entry: the fields of an entry of BibTeX, RIS or CSL-JSON; None of any other reference.
         says: what it says, as far as that can be told without a record.
+        entry: the fields of an entry of BibTeX, RIS or CSL-JSON; None of any other reference.
+        bare_pmid: a number at its end that may be a PMID, although nothing says so.
     """
 
     plain: PlainText
     ids: RecordIds
     says: Statements
     entry: LabelledEntry | None = None
+    bare_pmid: str = ""
 
     @property
     def text(self) -> str:
@@ -118,8 +122,9 @@ def read_reference(written: str) -> WrittenReference:
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
     bare, ids = _without_ids(plain_latex(PlainText.of(line)))
-    plain = bare.sub(_MARKUP, "")
-    return WrittenReference(plain, ids, guessed(plain.text))
+    plain, number = bare.sub(_MARKUP, ""), BARE_PMID.search(bare.text)
+    plain = plain.sub(BARE_PMID, ".") if number else plain
+    return WrittenReference(plain, ids, guessed(plain.text), bare_pmid=number[1] if number else "")
 
 
 def title_words(text: str) -> tuple[str, ...]:
