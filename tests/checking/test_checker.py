@@ -301,8 +301,8 @@ async def test_without_a_network_everything_is_an_outage_and_the_report_is_kept(
     assert {one.verdict for one in report.references} == {"outage"}
     assert report.claims == ()
     assert [(one.verdict, one.difference) for one in report.quotations] == [
-        ("not_found", "nothing could be read of reference 3 (a service failed)"),
-        ("not_found", "nothing could be read of reference 4 (a service failed)"),
+        ("unchecked", "nothing could be read of reference 3 (a service failed)"),
+        ("unchecked", "nothing could be read of reference 4 (a service failed)"),
     ]
     assert report.next_offset == -1
     assert report.errors
