@@ -20,7 +20,6 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
 )
 from deepcritical_mcp.checking.draft.inline_references import stated_ids
-from deepcritical_mcp.checking.draft.printed_pages import unbroken
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
@@ -102,7 +101,7 @@ class _Entry:
         self.is_dated = self.is_dated or has_date_or_id(line.text)
 
     def entry(self) -> ListEntry:
-        return ListEntry(unbroken("\n".join(self.lines)).strip(), self.start, self.end, self.label)
+        return ListEntry("\n".join(self.lines).strip(), self.start, self.end, self.label)
 
 
 def _has_ended(line: str) -> bool:
@@ -205,6 +204,8 @@ def _plain(lines: Sequence[DraftLine]) -> list[_Entry]:
     one_a_line = whole >= _WHOLE_SHARE * len(lines)
     indents = [line.indent for line in lines]
     hangs = bool(indents) and len({*indents}) > 1 and indents[0] == min(indents)
+    before = [one.text for one, two in pairwise(lines) if starts_with_names(two.text)]
+    stops = sum(one.endswith(".") for one in before) > _WHOLE_SHARE * len(before)
     is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
     found = list[_Entry]()
     for line in lines:
@@ -219,7 +220,8 @@ def _plain(lines: Sequence[DraftLine]) -> list[_Entry]:
             is_start = starts_like_entry(line.text) or (entry.is_whole and not line.text[:1].islower())
             begins = line.indent == min(indents) and is_start
         else:
-            begins = entry.is_whole and _begins(line.text, is_separated=is_separated)
+            is_ended = entry.is_whole and not (stops and entry.lines[-1][-1:].isdigit())
+            begins = is_ended and _begins(line.text, is_separated=is_separated)
         if begins:
             mark = _mark(line)
             found.append(_Entry(line, mark if mark.kind == "bullet" else _Mark("", "", 0), ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ _KEY = re.compile(r"(?<![\w.])@\{?([A-Za-z0-9_][\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
 _NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
+_COLUMNS = frozenset("author title titel journal year pmid doi study reference source citation".split())
 _LONGEST_HEADING = 90
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
@@ -74,12 +76,16 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
     while (at := source.find("\n", lines[-1], end)) >= 0:
         lines.append(at + 1)
     lines += [end, end]
+    previous = start
     for number, token in enumerate(tokens):
         first = lines[token.map[0]] if token.map else start
         if token.type == "list_item_open":
             items.append(token.info or "-")
+            previous = first
         elif token.type == "list_item_close":
-            items.pop()
+            if items.pop() and tokens[number - 1].type == "list_item_open":  # a number and nothing else: "2019."
+                at = source.find("\n", previous) if "\n" in source[previous:end] else end
+                yield Block("paragraph", source[previous:at].strip(), previous, at)
         elif token.type in ("blockquote_open", "blockquote_close"):
             quotes += token.nesting
         elif token.type == "fence" and token.map:
@@ -167,12 +173,33 @@ def _marks_in(text: str) -> Iterator[Mark]:
         yield Mark("note", *found.span(), f"{at}i")
 
 
+def _plain_rows(lines: Sequence[str]) -> list[list[str]]:
+    """The cells of lines that tabs part, or that have the columns of a first line of names of columns, parted by
+    commas, semicolons or blanks; [] if they are no table."""
+    if len(lines) < 2:
+        return []
+    if all(line.count("\t") > 1 for line in lines):
+        return [line.split("\t") for line in lines]
+    for separator in (",", ";", "  "):
+        if separator in lines[0]:
+            parted = (
+                [re.split(r" {2,}", line.strip()) for line in lines]
+                if separator == "  "
+                else [*csv.reader(lines, delimiter=separator)]
+            )
+            names = {cell.strip().casefold().removesuffix("s") for cell in parted[0]}
+            if len(names & _COLUMNS) > 1 and {len(one) for one in parted} == {len(parted[0])}:
+                return parted
+    return []
+
+
 def _parts(block: Block, source: str) -> Iterator[Block]:
     """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "^[Berg J. Zinc]" is one. Lines of cells that
     tabs part are rows."""
     lines = block.text.split("\n")
-    if len(lines) > 1 and all(line.count("\t") > 1 for line in lines) and block.kind == "paragraph":
-        yield from (replace(one, kind="row") for one in lines_apart(block, source))
+    if block.kind == "paragraph" and (rows := _plain_rows(lines)):
+        for line, cells in zip(lines_apart(block, source), rows, strict=True):
+            yield replace(line, kind="row", text="\t".join(cells), marks=line.marks if "\t" in line.text else ())
     elif any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):
         apart = lines_apart(block, source)
         starts = [at for at, line in enumerate(apart) if _NOTE.match(line.text)]
