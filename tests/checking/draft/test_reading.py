@@ -550,3 +550,26 @@ def test_rows_of_a_table_in_plain_text_are_read_or_told_as_unread(separator: str
         "Berg AB. Zinc, and wounds. BMJ. 2001. PMID 30000001",
         "Lind D. Copper. Lancet. 2003. PMID 30000002",
     ]
+
+
+def test_numbers_on_lines_of_their_own_are_those_of_the_entries_below() -> None:
+    draft = read_draft(f"Zinc [1] and [3].\n\nReferences\n1\n{BERG}\n2\n{LIND}\n3\n{OKA}\n")
+    assert (texts(draft), labels(draft)) == ([BERG, LIND, OKA], ["1", "2", "3"])
+
+
+def test_a_list_that_is_one_line_with_its_heading_is_read() -> None:
+    draft = read_draft(f"Zinc heals [1] and [3].\n\nReferences 1. {BERG} 2. {LIND} 3. {OKA}\n")
+    assert (texts(draft), labels(draft)) == ([BERG, LIND, OKA], ["1", "2", "3"])
+
+
+def test_a_letter_that_names_papers_by_their_numbers_is_no_reference() -> None:
+    letter = "Dear Editor,\n\nWe read with interest the report on zinc (PMID: 30000001). {}\n\nSincerely,\nA. Berg\n"
+    assert texts(read_draft(letter.format(""))) == ["PMID 30000001"]
+    more = read_draft(letter.format("Others found no effect (PMIDs 30000002, 30000003 and 30000004; NCT01234567)."))
+    assert len(more.references) == 5
+
+
+def test_an_institution_with_its_acronym_in_brackets_cites() -> None:
+    entries = f"World Health Organization. (2019). *Iron for all*. WHO Press.\n\n{LIND}\n"
+    draft = read_draft(f"Zinc heals (Lind, 2003; World Health Organization [WHO], 2019).\n\nReferences\n\n{entries}")
+    assert cited(draft) == {"Zinc heals.": (2, 1)}

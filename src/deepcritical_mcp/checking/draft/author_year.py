@@ -106,9 +106,14 @@ class NameIndex:
             plain.pop()
         for at in range(len(plain) - 1):
             joined = [part for one in plain[at:] for part in one]
+            is_short = len(joined) > 2 and words[-1][0].isupper()  # "World Health Organization [WHO]"
             alike = self._first_words.get(tuple(joined[:2]), [])[:_MOST_ALIKE] if words[at][0][0].isupper() else []
             if found := [
-                one for one in alike if self._words[one][: len(joined)] == joined and year in self._years[one]
+                one
+                for one in alike
+                if self._words[one][: len(joined)] == joined
+                or (is_short and self._words[one][: len(joined) - 1] == joined[:-1])
+                if year in self._years[one]
             ]:
                 return words[at].start(), found
         return 0, []

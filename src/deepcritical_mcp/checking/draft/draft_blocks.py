@@ -10,7 +10,7 @@ BlockKind = Literal["heading", "paragraph", "item", "row", "note", "entry", "cod
 MarkKind = Literal["note", "key", "raised", "link", "quoted"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mark:
     """What the markup says of a stretch of a block's text.
 
@@ -26,7 +26,7 @@ class Mark:
     target: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """A heading, a paragraph, an item of a list, a row of a table, a note, an entry of references, or code.
 

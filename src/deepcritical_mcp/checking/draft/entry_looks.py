@@ -53,6 +53,7 @@ _TITLE_AND_ID = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _VERBS = frozenset("we our was were is are has have had been this these that which".split())
+_TELLERS = frozenset(("we", "our"))
 _CITES = re.compile(
     r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
     rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
@@ -62,7 +63,7 @@ _TELLS = re.compile(
     r"|\]\([^()\s]{1,200}\),? (?:is|are|was|were|has|have|had|shows?|showed|finds?|found|reports?|reported)\b"
     r"|\b(?:et al\.?|(?:and|&) (?:colleagues|co-?workers)),? (?!eds?\b|editors?\b|in\b|in:|für\b|the\b)[a-zß-ÿ]{3}"
 )
-_PMID = re.compile(r"\bPMID[\s:#]{0,4}([1-9][0-9]{2,8})\b", re.IGNORECASE)
+_PMID = re.compile(r"\bPMIDs?[\s:#]{0,4}([1-9][0-9]{2,8})\b", re.IGNORECASE)
 _REPEATED = re.compile(
     r"(?:(?:see|cf\.?|vgl\.?|siehe)\s)?[*_]{0,2}(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|там же"
     r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)"
@@ -133,8 +134,9 @@ def is_surely_entry(text: str) -> bool:
         return True
     if is_prose(text) or len({*_PMID.findall(text)}) > 1:
         return False
-    verbs = sum(word in _VERBS for word in _words(text))
-    return (verbs < 3 or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
+    words = _words(text)
+    is_told = sum(word in _VERBS for word in words) > 2 or not _TELLERS.isdisjoint(words)
+    return (not is_told or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
 
 
 def is_remark(text: str) -> bool:

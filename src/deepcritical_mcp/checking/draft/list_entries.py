@@ -128,7 +128,7 @@ def _bracket_in(line: DraftLine, after: int) -> _Mark:
 
 def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     """The entries of a list, without what does not belong to one."""
-    lines = [line for line in lines if line.block.kind not in ("heading", "row") and line.text]
+    lines = _with_their_numbers([line for line in lines if line.block.kind not in ("heading", "row") and line.text])
     marks = [_mark(line) for line in lines]
     first = _first_marked(lines, marks)
     is_marked = first >= 0
@@ -140,6 +140,20 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     if len(entries) <= 3:
         entries = [part for one in entries for part in _in_one_line(one)]
     return [part for one in entries for part in _ids_apart(one)]
+
+
+def _with_their_numbers(lines: Sequence[DraftLine]) -> Sequence[DraftLine]:
+    """The lines, with the numbers that stand alone on the lines above them, if these go on."""
+    alone = [at for at, line in enumerate(lines[:-1]) if line.text.strip("[]().").isdecimal() and len(line.text) < 7]
+    values = [int(lines[at].text.strip("[]().")) for at in alone]
+    if len(alone) < 2 or values != [*range(values[0], values[0] + len(values))]:
+        return lines
+    found, numbers = list[DraftLine](), dict(zip(alone, values, strict=True))
+    for at, line in enumerate(lines):
+        number = f"{numbers[at - 1]}. " if at - 1 in numbers else ""
+        if at not in numbers:
+            found.append(line._replace(text=number + line.text, start=line.start - len(number)))
+    return found
 
 
 def _first_marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> int:

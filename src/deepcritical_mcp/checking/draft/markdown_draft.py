@@ -24,6 +24,7 @@ _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
     ("raised", re.compile(r"\$?\{?\}?\^[\[{]?([0-9][0-9,;– -]{0,120})[\]}]?[\^$]")),
 )
 """Marks that CommonMark leaves in the text, as pandoc and notebooks write them."""
+_MARKUP = re.compile(r"[\\`*_\[\]<&!~]")
 _KEY = re.compile(r"(?<![\w.])@\{?([A-Za-z0-9_][\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
 _NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
@@ -37,13 +38,17 @@ _MOST_OF_IT = 0.8
 def _parser() -> MarkdownIt:
     # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, and HTML stands within paragraphs.
     parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block"])
-    parser.core.ruler.before("inline", "shallow", _nest_less)
+    parser.core.ruler.at("inline", _inline)
     return parser
 
 
-def _nest_less(state: StateCore) -> None:
-    """Links and emphasis nest in few levels: each takes time for every open bracket."""
+def _inline(state: StateCore) -> None:
+    """What has no markup is text. Links and emphasis nest in few levels: each takes time for every open bracket."""
     state.md.options["maxNesting"] = _MOST_NESTED
+    for token in state.tokens:
+        if token.type == "inline" and _MARKUP.search(token.content):
+            token.children = []
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
 def blocks_of_markdown(text: str) -> list[Block]:
@@ -143,8 +148,11 @@ def _is_bold(inline: Token) -> bool:
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
     """The text of a block, and its marks."""
+    if not inline.children:
+        text = "\n".join(line.strip(" ") for line in inline.content.split("\n"))
+        return text, tuple(_marks_in(text))
     parts, marks, at, opened = list[str](), list[Mark](), 0, list[tuple[int, str]]()
-    for one in inline.children or ():
+    for one in inline.children:
         kind, content = one.type, ""
         if kind in ("text", "text_special", "code_inline"):
             content = one.content if kind != "code_inline" or "[" not in one.content else " "
@@ -162,9 +170,10 @@ def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
 
 
 def _marks_in(text: str) -> Iterator[Mark]:
-    at = 0
+    if "^" not in text and "@" not in text:
+        return
     for kind, pattern in _IN_TEXT:
-        for found in pattern.finditer(text) if kind != "key" or "@" in text else ():
+        for found in pattern.finditer(text):
             keys = ",".join(key.rstrip(".,:;?") for key in _KEY.findall(found[0]))
             target = found[1] if kind == "note" else keys
             if target or kind == "raised":

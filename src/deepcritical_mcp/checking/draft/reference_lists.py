@@ -29,7 +29,7 @@ _NUMBERING = re.compile(
 )
 _COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| [0-9A-Z]{1,3}| (?:of|der|des|to) .{1,40})$")
 _FLOAT = re.compile(r"(?:figure|table|fig\.|box|scheme|tabelle|abbildung) [0-9a-z]{1,4}\b")
-_RUN_IN = re.compile(r"[#*_ \t]{0,8}([^\W\d_][^\n:：*]{1,40}?)[*_ ]{0,4}[:：][*_ ]{0,4}(?=\S)")
+_RUN_IN = re.compile(r"[#*_ \t]{0,8}([^\W\d_][^\n:：*]{1,40}?)[*_ ]{0,4}(?:[:：]|(?= \[?1[\].)] ))[*_ ]{0,4}(?=\S)")
 _NUMBER = re.compile(r"[*_]{0,2}\[?([0-9]{1,4})[\].)]{1,2}\s{1,8}")
 _MARKED = re.compile(r"[-*+•] |\[?[0-9]{1,4}[\].)]|\[[^\[\]\n]{1,40}\]")
 _SENTENCE = re.compile(r"[a-z)\]][.?!](?:\s|$)")
