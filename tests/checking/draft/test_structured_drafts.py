@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft
-from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft.draft_parts import Block
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
 from deepcritical_mcp.checking.draft.manager_files import manager_entries
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks

@@ -93,7 +93,7 @@ class NameIndex:
         """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
         tokens = [token for name in names for token in _TOKEN.findall(folded(name))[-1:]]
         found = self._by_name.get((tokens[0], year[:4]), []) if tokens else []
-        found = [one for one in found if names[0].isupper() or self._leads(tokens[0], one)]
+        found = [one for one in found if names[0].isupper() or tokens[0] in self._heads[one][:_TOKENS]]
         exact = [one for one in found if year in self._years[one]] or found
         leading = [one for one in exact if tokens[0] in self._heads[one][:_LEADING]] or exact
         return [one for one in leading if {*tokens[1:3]} <= {*self._heads[one]}] or leading
@@ -117,10 +117,6 @@ class NameIndex:
             ]:
                 return words[at].start(), found
         return 0, []
-
-    def _leads(self, token: str, entry: int) -> bool:
-        head = self._heads[entry]
-        return token in head[:_TOKENS] and (len(token) > 1)
 
     def near(self, names: Sequence[str], year: str) -> list[int]:
         """The entry that begins with these names and has another year; [] if there are several."""

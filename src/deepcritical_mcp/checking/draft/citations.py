@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, folded, named_citations
-from deepcritical_mcp.checking.draft.draft_blocks import Mark
-from deepcritical_mcp.checking.draft.entry_looks import starts_with_names
-from deepcritical_mcp.checking.draft.inline_references import stated_ids
+from deepcritical_mcp.checking.draft.draft_parts import Mark
+from deepcritical_mcp.checking.draft.entry_looks import starts_with_names, stated_ids
 from deepcritical_mcp.text import clean_line
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from deepcritical_mcp.checking.draft.block_writer import BlockWriter
-from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft.draft_parts import Block, BlockWriter
 from deepcritical_mcp.search.references.latex import (
     CITES,
     DROPPED,

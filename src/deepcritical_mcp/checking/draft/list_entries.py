@@ -8,9 +8,8 @@ from itertools import pairwise
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft.draft_parts import Block
 from deepcritical_mcp.checking.draft.entry_looks import (
-    ID,
     has_date_or_id,
     is_bare_id,
     is_remark,
@@ -18,8 +17,8 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_whole_entry,
     starts_like_entry,
     starts_with_names,
+    stated_ids,
 )
-from deepcritical_mcp.checking.draft.inline_references import stated_ids
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
@@ -199,7 +198,9 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> list[_Entry]:
 def _is_apart(line: DraftLine) -> bool:
     """Whether a line that begins a paragraph has nothing to do with the entry before it."""
     first = line.text[:1]
-    return not (line.indent or line.block.level or first.islower() or first.isdigit() or ID.match(line.text))
+    return not (
+        line.indent or line.block.level or first.islower() or first.isdigit() or is_bare_id(line.text.split(" ")[0])
+    )
 
 
 def _follows(value: int, last: int, kind: str, rest: str) -> bool:

@@ -18,13 +18,15 @@ from deepcritical_mcp.checking.draft.citations import (
     cites_by_place,
     find_citations,
 )
-from deepcritical_mcp.checking.draft.draft_blocks import Block, joined_lines, lines_apart
 from deepcritical_mcp.checking.draft.draft_parts import (
+    Block,
     CitingSentence,
     Draft,
     DraftQuotation,
     DraftReference,
     UnreadEntry,
+    joined_lines,
+    lines_apart,
 )
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,

@@ -10,7 +10,7 @@ from importlib.resources import files
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft.draft_parts import Block
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
     is_bare_id,

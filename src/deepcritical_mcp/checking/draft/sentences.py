@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.citations import Citations
-from deepcritical_mcp.checking.draft.draft_blocks import Block, Mark
+from deepcritical_mcp.checking.draft.draft_parts import Block, Mark
 from deepcritical_mcp.checking.draft.printed_pages import blanked
 from deepcritical_mcp.excerpts import Span, whole_sentences
 from deepcritical_mcp.text import clean_line
