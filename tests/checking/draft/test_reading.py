@@ -573,3 +573,16 @@ def test_an_institution_with_its_acronym_in_brackets_cites() -> None:
     entries = f"World Health Organization. (2019). *Iron for all*. WHO Press.\n\n{LIND}\n"
     draft = read_draft(f"Zinc heals (Lind, 2003; World Health Organization [WHO], 2019).\n\nReferences\n\n{entries}")
     assert cited(draft) == {"Zinc heals.": (2, 1)}
+
+
+def test_a_page_break_between_entries_keeps_them_apart() -> None:
+    who = "World Health Organization. Iron for all. Geneva: WHO; 2019."
+    nice = "NICE guideline on iron. London: NICE; 2019."
+    text = f"Zinc\n\n1\n\nheals (Berg, 2001).\n\nReferences\n{BERG}\n\n2\n\n{nice}\n{OKA}\n\n3\n\n{who}\n\n4\n"
+    assert texts(read_draft(text)) == [BERG, nice, OKA, who]
+
+
+def test_a_raised_number_behind_a_unit_cites_if_it_is_no_power() -> None:
+    references = "\n".join(f"{number}. Oka E. Iron {number}. BMJ. 2005;330:{number}." for number in range(1, 13))
+    draft = read_draft(f"Mice swam in 5 m^2^ for 30 min^12^ at 10^3^ beats.\n\n## References\n{references}\n")
+    assert [one.references for one in draft.sentences] == [(12,)]

@@ -97,7 +97,8 @@ def _goes_on(before: str, after: str) -> bool:
         return not is_bare_id(before)
     if after[:1].islower():
         return before[-1:] not in ".!?"
-    return before[-1:] in ",-–(" or not (_BEGINS.match(after) or starts_like_entry(after))
+    is_apart = any(map(str.isdigit, before)) or _BEGINS.match(after) or starts_like_entry(after)
+    return (before[-1:] in ",-–(" and after[:1].isalnum()) or not is_apart
 
 
 def with_whole_words(text: str) -> str:
