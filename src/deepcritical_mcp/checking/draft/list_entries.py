@@ -34,7 +34,6 @@ _MARK = re.compile(
 """What stands in front of an entry; items of Markdown come without it."""
 _IN_ONE_LINE = re.compile(r"(?:(?<=\s)|^)(?:\[([0-9]{1,3})\]|([0-9]{1,3})[.)])\s{1,3}(?=[^\W\d_]|[\"“„«])")
 _ENDED = re.compile(r"[.\])}>\"”’*]\s{0,4}$|[0-9][a-z]?\s{0,4}$|/\S{1,300}\s{0,4}$")
-_ONLY_IDS = re.compile(r"PMIDs?:?\s{0,2}[0-9]{5,9}(?:[\s,;]{1,4}(?:PMID:?\s?)?[0-9]{5,9}){1,300}\.?", re.IGNORECASE)
 _LONGEST_IDS = 5_000
 _WHOLE_SHARE = 0.8
 """Of the lines of a list that are entries by themselves, if none is wrapped."""
@@ -69,7 +68,7 @@ class DraftLine(NamedTuple):
         return self.part == 0
 
 
-class _Mark(NamedTuple):
+class EntryMark(NamedTuple):
     """What stands in front of an entry: a number, a key or a bullet."""
 
     kind: str
@@ -84,7 +83,7 @@ class _Mark(NamedTuple):
 class _Entry:
     """An entry as far as it was read."""
 
-    def __init__(self, line: DraftLine, mark: _Mark, label: str) -> None:
+    def __init__(self, line: DraftLine, mark: EntryMark, label: str) -> None:
         self.label, self.start, self.is_bullet = label, line.start + mark.length, mark.kind == "bullet"
         first = line.text[mark.length :]
         self.lines, self.end, self.indent = [first], line.end, line.indent
@@ -107,28 +106,29 @@ def _has_ended(line: str) -> bool:
     return _ENDED.search(line[-400:]) is not None
 
 
-def _mark(line: DraftLine) -> _Mark:
+def mark_of(line: DraftLine) -> EntryMark:
+    """What stands in front of the entry that begins in a line."""
     if line.block.kind == "item" and line.opens:
         label, length = line.block.label, line.block.start - line.start
-        return _Mark("dot", label, length) if label.isdecimal() else _bracket_in(line, length)
+        return EntryMark("dot", label, length) if label.isdecimal() else _bracket_in(line, length)
     return _bracket_in(line, 0)
 
 
-def _bracket_in(line: DraftLine, after: int) -> _Mark:
+def _bracket_in(line: DraftLine, after: int) -> EntryMark:
     """The mark at the start of a line, or behind the bullet there."""
-    none = _Mark("bullet" if after else "", "", after)
+    none = EntryMark("bullet" if after else "", "", after)
     if (found := _MARK.match(line.text, after)) is None:
         return none
     kind, label = str(found.lastgroup), found[str(found.lastgroup)].translate(_SUPERSCRIPTS)
     if kind == "key" and label.isdecimal():
         kind = "bracket"
-    return _Mark(kind, label, found.end())
+    return EntryMark(kind, label, found.end())
 
 
 def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     """The entries of a list, without what does not belong to one."""
     lines = _with_their_numbers([line for line in lines if line.block.kind not in ("heading", "row") and line.text])
-    marks = [_mark(line) for line in lines]
+    marks = [mark_of(line) for line in lines]
     first = _first_marked(lines, marks)
     is_marked = first >= 0
     found = _marked(lines[first:], marks[first:]) if is_marked else _plain(lines)
@@ -155,7 +155,7 @@ def _with_their_numbers(lines: Sequence[DraftLine]) -> Sequence[DraftLine]:
     return found
 
 
-def _first_marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> int:
+def _first_marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> int:
     """The first line with a mark, if a list begins with it or after a few words; -1 without one."""
     first = next((at for at, mark in enumerate(marks[:4]) if mark.kind), -1)
     if first > 0 and any(is_whole_entry(line.text) for line in lines[:first]):
@@ -166,7 +166,7 @@ def _first_marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> int:
     return first
 
 
-def _marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> list[_Entry]:
+def _marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> list[_Entry]:
     """Entries with marks: numbers that go on from one to the next, for a wrapped line may begin with one, too; keys;
     bullets of the outermost level."""
     kind, last, is_open = marks[0].kind, 0, True
@@ -186,7 +186,7 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> list[_Entry]:
         elif (
             found[-1].is_whole and starts_with_names(rest) and is_surely_entry(rest) and line.indent <= found[-1].indent
         ):
-            found.append(_Entry(line, mark if mark.kind in ("bullet", "key") else _Mark("", "", 0), ""))
+            found.append(_Entry(line, mark if mark.kind in ("bullet", "key") else EntryMark("", "", 0), ""))
             is_open = True
         else:
             is_open = is_open and not (line.opens and found[-1].is_whole and _is_apart(line))
@@ -238,8 +238,8 @@ def _plain(lines: Sequence[DraftLine]) -> list[_Entry]:
             is_ended = entry.is_whole and not (stops and entry.lines[-1][-1:].isdigit())
             begins = is_ended and _begins(line.text, is_separated=is_separated)
         if begins:
-            mark = _mark(line)
-            found.append(_Entry(line, mark if mark.kind == "bullet" else _Mark("", "", 0), ""))
+            mark = mark_of(line)
+            found.append(_Entry(line, mark if mark.kind == "bullet" else EntryMark("", "", 0), ""))
         else:
             found[-1].add(line)
     return found
@@ -271,7 +271,8 @@ def _in_one_line(entry: ListEntry) -> Iterator[ListEntry]:
 
 def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
     """The numbers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
-    ids = [*stated_ids(entry.text)] if len(entry.text) < _LONGEST_IDS and _ONLY_IDS.fullmatch(entry.text) else []
+    words = {*"".join(one if one.isalpha() else " " for one in entry.text[:_LONGEST_IDS].upper()).split()}
+    ids = [*stated_ids(entry.text)] if words and words <= {"PMID", "PMIDS", "AND"} else []
     if len(ids) < 2:
         yield entry
         return
