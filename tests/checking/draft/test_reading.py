@@ -586,3 +586,10 @@ def test_a_raised_number_behind_a_unit_cites_if_it_is_no_power() -> None:
     references = "\n".join(f"{number}. Oka E. Iron {number}. BMJ. 2005;330:{number}." for number in range(1, 13))
     draft = read_draft(f"Mice swam in 5 m^2^ for 30 min^12^ at 10^3^ beats.\n\n## References\n{references}\n")
     assert [one.references for one in draft.sentences] == [(12,)]
+
+
+def test_entries_that_end_with_an_address_or_begin_with_a_body_in_brackets_are_apart() -> None:
+    gill = "Gill MA. Making space for siblings in\ncare. Pediatr Nurs. 2020;46(1):48-51. https://www.proquest.com/openview/47659"
+    body = "Ministério da Saúde (BR). Método Canguru:\nmanual técnico. Brasília: Ministério da Saúde; 2017."
+    draft = read_draft(f"Zinc heals.\n\nReferences\n\n{BERG}\n{gill}\n{LIND}\n{OKA}\n{body}\n")
+    assert len(draft.references) == 5

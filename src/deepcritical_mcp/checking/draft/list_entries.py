@@ -235,7 +235,8 @@ def _plain(lines: Sequence[DraftLine]) -> list[_Entry]:
             is_start = starts_like_entry(line.text) or (entry.is_whole and not line.text[:1].islower())
             begins = line.indent == min(indents) and is_start
         else:
-            is_ended = entry.is_whole and not (stops and entry.lines[-1][-1:].isdigit())
+            last = entry.lines[-1].split(" ")[-1]  # an address may end with any sign
+            is_ended = entry.is_whole and ("/" in last or not (stops and last[-1:].isdigit()))
             begins = is_ended and _begins(line.text, is_separated=is_separated)
         if begins:
             mark = mark_of(line)
