@@ -145,13 +145,14 @@ def _json(entry: LabelledEntry, changes: Mapping[int, tuple[EntryField, object]]
         name, value = (new.name, new.value) if isinstance(new, EntryField) else (old.name, new)
         is_number = isinstance(old.value, int) and str(value).isdecimal()
         item |= {} if value is None else {name: int(str(value)) if is_number else value}
-    text = entry.text
-    lines, is_listed = text.split("\n"), text.lstrip().startswith("[")
-    indent = lines[1][: len(lines[1]) - len(lines[1].lstrip())] if len(lines) > 1 else None
-    base = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
-    comma = "," if indent is not None or ('", ' not in text and '": ' not in text) else ", "
-    separators = (comma, ": " if '": ' in text else ":")
-    indent = indent.removeprefix(base) if indent is not None else None
+    text, is_listed = entry.text, entry.text.lstrip().startswith("[")
+    base, indent = (len(line) - len(line.lstrip()) for line in (text.split("\n")[-1], [*text.split("\n"), ""][1]))
+    is_tight = '": ' not in text
     loaded = cast(object, [item, *list_of(json.loads(text))[1:]] if is_listed else item)
-    is_ascii = text.isascii() and "\\u" in text
-    return json.dumps(loaded, indent=indent, separators=separators, ensure_ascii=is_ascii).replace("\n", f"\n{base}")
+    written = json.dumps(
+        loaded,
+        indent=indent - base if "\n" in text else None,
+        separators=("," if is_tight or "\n" in text else ", ", ":" if is_tight else ": "),
+        ensure_ascii=text.isascii() and "\\u" in text,
+    )
+    return written.replace("\n", "\n" + " " * base)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from deepcritical_mcp.checking.draft.inline_references import are_forms, stated_ids
+from deepcritical_mcp.checking.draft.entry_looks import are_forms, stated_ids
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import Publication, ReferenceProblem
 from deepcritical_mcp.search.record_finder import LABELS, agree, ids_of

@@ -471,3 +471,125 @@ def test_a_line_with_a_heading_inside_a_numbered_list_does_not_end_it() -> None:
     draft = read_draft(f"Zinc [1-3].\n\n## References\n1. {BERG}\n## Checked\n- all fine\n2. {LIND}\n3. {OKA}\n")
     assert [one.label for one in draft.references] == ["1", "2", "3"]
     assert texts(draft)[1:] == [LIND, OKA]
+
+
+@pytest.mark.parametrize(
+    ("broken", "whole"),
+    [
+        ("Calmodulin- and calcium-dependent kinase of el-\nderly mice", "kinase of elderly mice"),
+        ("Placebo in wards, one ward: a placebo-\nward trial", "a placebo-ward trial"),
+        ("Role of calmodulin-\nand protein kinase", "Role of calmodulin- and protein kinase"),
+        ("The biobank, a bank of bio data, is a bio-\nbank of mice", "a biobank of mice"),
+        ("See https://example.org/wound-\ncare/zinc for more", "wound-care/zinc for more"),
+    ],
+)
+def test_a_hyphen_at_a_line_end_stays_between_words_that_the_draft_has_apart(broken: str, whole: str) -> None:
+    draft = read_draft(f"{broken} [1].\n\n## References\n{NUMBERED}")
+    assert whole in " ".join(" ".join(one.text.split()) for one in draft.sentences)
+
+
+def test_a_page_break_within_a_reference_does_not_end_it() -> None:
+    entry = (
+        "Park MH, Kinra S. The impact of zinc on wounds: A systematic review.\n\n14\n\nObes Rev. 2012;13(11):985-1000."
+    )
+    text = f"Zinc\n\n13\n\nheals [3].\n\nReferences\n\n1. {LIND}\n2. {OKA}\n3. {entry}\n4. {BERG}\n\n15\n"
+    draft = read_draft(text)
+    assert texts(draft)[2] == " ".join(entry.replace("\n\n14\n\n", " ").split())
+    assert (len(draft.references), draft.unread) == (4, ())
+
+
+def test_addresses_that_stand_twice_on_one_page_are_no_running_head() -> None:
+    twice = "Kirk C. Learning of flies 2015. J Neurosci 35:5950–8.\ndoi:10.1523/JNEUROSCI.3930"
+    draft = read_draft(f"Zinc\n\n1\n\nheals [1].\n\nReferences\n1. {twice}\n2. {twice}\n\n2\n\n3. {BERG}\n")
+    assert [one.endswith("doi:10.1523/JNEUROSCI.3930") for one in texts(draft)] == [True, True, False]
+
+
+def test_a_year_alone_on_its_line_belongs_to_its_entry() -> None:
+    draft = read_draft(f"Zinc [1].\n\nReferences\n\n1. Giant pandas: biology. University Press.\n2004.\n2. {OKA}\n")
+    assert texts(draft) == ["Giant pandas: biology. University Press. 2004.", OKA]
+
+
+def test_a_line_that_looks_whole_does_not_cut_an_entry_of_a_list_in_which_entries_end_with_a_full_stop() -> None:
+    report = "IPCC. Climate Change 2014\nSynthesis Report (Unedited Version). 2014. Available:\nhttps://www.ipcc.ch/x"
+    wrapped = "Berg AB, Ruiz C. Zinc and wounds in elderly\npeople. J Trace Elem. 2001;344(2):1-9."
+    for mark in (("1. ", "2. ", "3. ", "4. "), ("", "", "", "")):
+        entries = "\n".join(m + one for m, one in zip(mark, (wrapped, LIND, report, OKA), strict=True))
+        assert len(read_draft(f"Zinc heals.\n\nReferences\n\n{entries}\n").references) == 4
+
+
+@pytest.mark.parametrize(
+    ("citation", "index"),
+    [
+        ("(ISO 14044, 2006)", 1),
+        ("according to ISO 14044 (2006)", 1),
+        ("(Panel on Climate Change (IPCC) et al., 2006)", 2),
+        ("the Panel on Climate Change (IPCC) (2006)", 2),
+        ("(Berg et al., 2001; ISO 14044, 2006)", 1),
+    ],
+)
+def test_the_first_words_of_an_entry_and_its_year_cite_it(citation: str, index: int) -> None:
+    institutions = "ISO 14044. Management and life cycles. 2006; 46.\n\nPanel on Climate Change (IPCC). Guides. 2006.\n"
+    draft = read_draft(f"Zinc is rated {citation}.\n\n## References\n\n{institutions}\n{BERG}\n")
+    assert index in draft.sentences[0].references
+
+
+def test_other_words_before_a_year_cite_nothing() -> None:
+    draft = read_draft(f"We had ISO 9001, 2006 of them; climate change 2006.\n\n## References\n\n{LIND}\n\n{OKA}\n")
+    assert not draft.sentences
+
+
+@pytest.mark.parametrize("separator", [",", ";", "   ", "\t"])
+def test_rows_of_a_table_in_plain_text_are_read_or_told_as_unread(separator: str) -> None:
+    rows = [
+        ("Authors", "Title", "Journal", "Year", "PMID"),
+        ("Berg AB", "Zinc, and wounds" if separator != "," else '"Zinc, and wounds"', "BMJ", "2001", "30000001"),
+        ("Lind D", "Copper", "Lancet", "2003", "30000002"),
+    ]
+    draft = read_draft("\n".join(separator.join(one) for one in rows) + "\n")
+    assert [one.text for one in draft.references] == [
+        "Berg AB. Zinc, and wounds. BMJ. 2001. PMID 30000001",
+        "Lind D. Copper. Lancet. 2003. PMID 30000002",
+    ]
+
+
+def test_numbers_on_lines_of_their_own_are_those_of_the_entries_below() -> None:
+    draft = read_draft(f"Zinc [1] and [3].\n\nReferences\n1\n{BERG}\n2\n{LIND}\n3\n{OKA}\n")
+    assert (texts(draft), labels(draft)) == ([BERG, LIND, OKA], ["1", "2", "3"])
+
+
+def test_a_list_that_is_one_line_with_its_heading_is_read() -> None:
+    draft = read_draft(f"Zinc heals [1] and [3].\n\nReferences 1. {BERG} 2. {LIND} 3. {OKA}\n")
+    assert (texts(draft), labels(draft)) == ([BERG, LIND, OKA], ["1", "2", "3"])
+
+
+def test_a_letter_that_names_papers_by_their_numbers_is_no_reference() -> None:
+    letter = "Dear Editor,\n\nWe read with interest the report on zinc (PMID: 30000001). {}\n\nSincerely,\nA. Berg\n"
+    assert texts(read_draft(letter.format(""))) == ["PMID 30000001"]
+    more = read_draft(letter.format("Others found no effect (PMIDs 30000002, 30000003 and 30000004; NCT01234567)."))
+    assert len(more.references) == 5
+
+
+def test_an_institution_with_its_acronym_in_brackets_cites() -> None:
+    entries = f"World Health Organization. (2019). *Iron for all*. WHO Press.\n\n{LIND}\n"
+    draft = read_draft(f"Zinc heals (Lind, 2003; World Health Organization [WHO], 2019).\n\nReferences\n\n{entries}")
+    assert cited(draft) == {"Zinc heals.": (2, 1)}
+
+
+def test_a_page_break_between_entries_keeps_them_apart() -> None:
+    who = "World Health Organization. Iron for all. Geneva: WHO; 2019."
+    nice = "NICE guideline on iron. London: NICE; 2019."
+    text = f"Zinc\n\n1\n\nheals (Berg, 2001).\n\nReferences\n{BERG}\n\n2\n\n{nice}\n{OKA}\n\n3\n\n{who}\n\n4\n"
+    assert texts(read_draft(text)) == [BERG, nice, OKA, who]
+
+
+def test_a_raised_number_behind_a_unit_cites_if_it_is_no_power() -> None:
+    references = "\n".join(f"{number}. Oka E. Iron {number}. BMJ. 2005;330:{number}." for number in range(1, 13))
+    draft = read_draft(f"Mice swam in 5 m^2^ for 30 min^12^ at 10^3^ beats.\n\n## References\n{references}\n")
+    assert [one.references for one in draft.sentences] == [(12,)]
+
+
+def test_entries_that_end_with_an_address_or_begin_with_a_body_in_brackets_are_apart() -> None:
+    gill = "Gill MA. Making space for siblings in\ncare. Pediatr Nurs. 2020;46(1):48-51. https://www.proquest.com/openview/47659"
+    body = "Ministério da Saúde (BR). Método Canguru:\nmanual técnico. Brasília: Ministério da Saúde; 2017."
+    draft = read_draft(f"Zinc heals.\n\nReferences\n\n{BERG}\n{gill}\n{LIND}\n{OKA}\n{body}\n")
+    assert len(draft.references) == 5

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft import read_draft
+from deepcritical_mcp.checking.draft.draft_parts import Block
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
 from deepcritical_mcp.checking.draft.manager_files import manager_entries
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
@@ -207,3 +208,12 @@ def test_pandocs_entries_citations_and_tables_are_what_pandoc_says() -> None:
         ("entry", "a", "Berg J. Zinc."),
     ]
     assert marked(blocks) == [("key", "(Berg; Ruiz)", "a,b")]
+
+
+@pytest.mark.parametrize("piece", ["\\cite{a{b}\\emph{", "\\begin{itemize}\\item $x$ \n"])
+def test_the_bibliography_behind_what_is_nested_too_deeply_is_read(piece: str) -> None:
+    entries = (
+        "\\begin{thebibliography}{9}\n\\bibitem{a} Berg A. Zinc. BMJ. 2001;1:2.\n\\bibitem{b} Oka E. Iron. 2005.\n"
+    )
+    draft = read_draft(f"\\begin{{document}}{piece * 3_000}\n{entries}\\end{{thebibliography}}\n\\end{{document}}\n")
+    assert [one.label for one in draft.references] == ["a", "b"]

@@ -14,6 +14,8 @@ _MORE_YEARS = re.compile(
 )
 _PAGES = re.compile(r"\s{0,2}[,:]\s{0,2}(?:pp?\.\s?|S\.\s?)?[0-9]{1,5}(?:\s?[–-]\s?[0-9]{1,5})?(?=\s{0,2}[);])")
 _PIECE = re.compile(r"[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
+_WORD = re.compile(r"[^\W_]+")
+_CASED_WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"[^\W\d_]+")
 _YEAR_OF_ENTRY = re.compile(r"(?<![0-9])(?:(?:1[5-9]|20)[0-9]{2})[a-z]?(?![0-9])")
 _ACRONYM = re.compile(r"\b[A-Z]{2,8}\b")
@@ -75,7 +77,10 @@ class NameIndex:
         self._heads = [tuple(_TOKEN.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
         self._years = [frozenset(_YEAR_OF_ENTRY.findall(one[:2_000])) for one in entries]
         self._by_name = dict[tuple[str, str], list[int]]()
+        self._first_words = dict[tuple[str, ...], list[int]]()
+        self._words = [_WORD.findall(folded(one[:200].translate(_MARKUP))) for one in entries]
         for number, head in enumerate(self._heads):
+            self._first_words.setdefault(tuple(self._words[number][:2]), []).append(number)
             initials = "".join(word[0] for word in head[:8])
             bodies = (initials[:length] for length in range(2, len(initials) + 1))
             acronyms = (one.lower() for one in _ACRONYM.findall(entries[number][:300]))
@@ -88,14 +93,30 @@ class NameIndex:
         """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
         tokens = [token for name in names for token in _TOKEN.findall(folded(name))[-1:]]
         found = self._by_name.get((tokens[0], year[:4]), []) if tokens else []
-        found = [one for one in found if names[0].isupper() or self._leads(tokens[0], one)]
+        found = [one for one in found if names[0].isupper() or tokens[0] in self._heads[one][:_TOKENS]]
         exact = [one for one in found if year in self._years[one]] or found
         leading = [one for one in exact if tokens[0] in self._heads[one][:_LEADING]] or exact
         return [one for one in leading if {*tokens[1:3]} <= {*self._heads[one]}] or leading
 
-    def _leads(self, token: str, entry: int) -> bool:
-        head = self._heads[entry]
-        return token in head[:_TOKENS] and (len(token) > 1)
+    def begin_with(self, text: str, year: str) -> tuple[int, list[int]]:
+        """Where the longest end of a text begins that is the first words of entries with that year, and these."""
+        words = [*_CASED_WORD.finditer(text)][-_MOST_PIECES:]
+        plain = [_WORD.findall(folded(one[0])) for one in words]
+        while len(plain) > 1 and plain[-1][:1] in (["et"], ["al"]):
+            plain.pop()
+        for at in range(len(plain) - 1):
+            joined = [part for one in plain[at:] for part in one]
+            is_short = len(joined) > 2 and words[-1][0].isupper()  # "World Health Organization [WHO]"
+            alike = self._first_words.get(tuple(joined[:2]), [])[:_MOST_ALIKE] if words[at][0][0].isupper() else []
+            if found := [
+                one
+                for one in alike
+                if self._words[one][: len(joined)] == joined
+                or (is_short and self._words[one][: len(joined) - 1] == joined[:-1])
+                if year in self._years[one]
+            ]:
+                return words[at].start(), found
+        return 0, []
 
     def near(self, names: Sequence[str], year: str) -> list[int]:
         """The entry that begins with these names and has another year; [] if there are several."""
@@ -111,7 +132,17 @@ def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
     """The citations by names and year in a text: those that entries explain, and what can be nothing else."""
     at = 0
     for found in _YEAR.finditer(text):
-        if found.start() < at or not (pieces := _pieces_before(text, max(at, found.start() - _BACK), found.start())):
+        if found.start() < at:
+            continue
+        low = max(at, found.start() - _BACK)
+        before = text[low : found.start()].rstrip(" \n")
+        begin, led = index.begin_with(before, found[0]) if before[-1:] in (",", "(") else (0, [])
+        if led:
+            opened, at = (low + len(before) - 1 if before[-1] == "(" else -1), found.end()
+            end = at + (opened >= 0 and text[at : at + 1] == ")")
+            yield NamedCitation(low + begin, end, (before[begin:-1],), found[0], opened, tuple(led))
+            continue
+        if not (pieces := _pieces_before(text, low, found.start())):
             continue
         pieces, opened = pieces
         year, at, years = found[1], found.end(), [found[1] + found[2]]

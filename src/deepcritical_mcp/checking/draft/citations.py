@@ -8,9 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, folded, named_citations
-from deepcritical_mcp.checking.draft.draft_blocks import Mark
-from deepcritical_mcp.checking.draft.entry_looks import starts_with_names
-from deepcritical_mcp.checking.draft.inline_references import stated_ids
+from deepcritical_mcp.checking.draft.draft_parts import Mark
+from deepcritical_mcp.checking.draft.entry_looks import starts_with_names, stated_ids
 from deepcritical_mcp.text import clean_line
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
@@ -28,7 +27,7 @@ _FORMS = {
     "glued": re.compile(rf"(?<=[a-zà-ÿ]{{4}})({_LIST})(?=[\s.,;:)]|$)".replace(r"\s{0,2}", ""), re.MULTILINE),
 }
 _ENUMERATES = re.compile(r"(?:[:;,]|\b(?:and|or|either|first|are|were|is|und|oder|y|o|et|ou))\s{0,2}$")
-_UNITS = re.compile(r"(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week)|[0-9⁻⁺(])$")
+_UNITS = re.compile(r"(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week))$")
 _LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{1,40}){0,20})\](?![(\[:])")
 _NAMED = re.compile(
     r"(?<![\w'’.-])([^\W\d_a-zß-ÿ][\w'’-]{1,40})(?: et al\.?| and (?:colleagues|co-?workers)),?[\s\t]{0,4}"
@@ -256,7 +255,16 @@ def _is_power(text: str, start: int, end: int) -> bool:
     """Whether a raised number is that of a unit or an isotope, and cites nothing: "m²", "¹⁴C"."""
     before, after = text[max(0, start - 8) : start], text[end : end + 1]
     is_isotope = after.isalpha() and not before[-1:].isalpha()
-    return not before.strip() or bool(_UNITS.search(before)) or is_isotope or after in ("⁺", "⁻")
+    is_small = len(text[start:end].strip("^${}[]() ").lstrip("-–−⁻")) == 1  # "for 30 min⁶⁷" cites
+    is_unit = is_small and _UNITS.search(before) is not None
+    return (
+        not before.strip()
+        or is_unit
+        or before[-1].isdecimal()
+        or before[-1] in "⁻⁺("
+        or is_isotope
+        or after in ("⁺", "⁻")
+    )
 
 
 def _expanded(numbers: str) -> tuple[str, ...]:

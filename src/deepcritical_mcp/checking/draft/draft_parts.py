@@ -1,8 +1,13 @@
-"""What a draft consists of, as far as citations go. Positions are characters of the draft as it was given."""
+"""What a draft consists of: its blocks, as every reader gives them, and what it cites.
+
+Positions are characters of the draft as it was given.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 DraftForm = Literal["text", "bibtex", "ris", "csl-json"]
@@ -73,3 +78,159 @@ class Draft:
     quotations: tuple[DraftQuotation, ...] = ()
     remarks: tuple[str, ...] = ()
     unread: tuple[UnreadEntry, ...] = ()
+
+
+BlockKind = Literal["heading", "paragraph", "item", "row", "note", "entry", "code"]
+MarkKind = Literal["note", "key", "raised", "link", "quoted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the markup says of a stretch of a block's text.
+
+    Attributes:
+        kind: "note" (the mark of a note), "key" (of citation keys, one mark for a whole "[@a; @b]" or "\\cite{a,b}"),
+            "raised" (superscript), "link", "quoted" (by markup: quotation marks are found in the text).
+        target: the label of the note; the keys, joined by ","; the address of the link.
+    """
+
+    kind: MarkKind
+    start: int
+    end: int
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A heading, a paragraph, an item of a list, a row of a table, a note, an entry of references, or code.
+
+    Attributes:
+        kind: "row": its cells are joined by tabs; "note": a footnote's text; "entry": known to be a reference, as a
+            LaTeX \\bibitem.
+        text: as it reads, without markup, with the source's line breaks.
+        start: where it stands in the draft, in characters; up to `end`.
+        level: of a heading from 1, or the depth of an item from 1.
+        label: the number of an item as written, the label of a note, the key of an entry.
+        is_quotation: whether it stands in a block quotation.
+    """
+
+    kind: BlockKind
+    text: str
+    start: int
+    end: int
+    level: int = 0
+    label: str = ""
+    marks: tuple[Mark, ...] = ()
+    is_quotation: bool = False
+
+
+def lines_apart(block: Block, source: str) -> list[Block]:
+    """The lines of a block, which stand below each other in the source, too."""
+    found, at, start, left = list[Block](), 0, block.start, list(block.marks)[::-1]
+    for line in block.text.split("\n"):
+        stop = source.find("\n", start, block.end)
+        stop = block.end if stop < 0 else stop
+        marks, end = list[Mark](), at + len(line)
+        while left and left[-1].start < end:
+            mark = left.pop()
+            marks += (
+                [replace(mark, start=mark.start - at, end=mark.end - at)]
+                if at <= mark.start and mark.end <= end
+                else []
+            )
+        start += len(source[start:stop]) - len(source[start:stop].lstrip(" \t>"))
+        found.append(replace(block, text=line, start=start, end=stop, marks=tuple(marks)))
+        at, start = end + 1, min(stop + 1, block.end)
+    return found
+
+
+def joined_lines(lines: Sequence[Block]) -> Block:
+    """Lines of a block as one block again."""
+    marks, at = list[Mark](), 0
+    for line in lines:
+        marks += (replace(mark, start=mark.start + at, end=mark.end + at) for mark in line.marks)
+        at += len(line.text) + 1
+    text = "\n".join(line.text for line in lines)
+    return replace(lines[0], text=text, end=lines[-1].end, marks=tuple(marks))
+
+
+@dataclass
+class _Open:
+    kind: BlockKind = "paragraph"
+    level: int = 0
+    label: str = ""
+    parts: list[str] = field(default_factory=list[str])
+    length: int = 0
+    start: int = -1
+    end: int = 0
+    marks: list[Mark] = field(default_factory=list[Mark])
+
+
+class BlockWriter:
+    """The blocks so far, and the open one."""
+
+    def __init__(self) -> None:
+        self.blocks = list[Block]()
+        self.quotations = 0
+        self._notes = 0
+        self._waiting = list[Block]()
+        self._open = _Open()
+
+    @property
+    def kind(self) -> BlockKind:
+        return self._open.kind
+
+    def begin(self, kind: BlockKind, level: int = 0, label: str = "") -> None:
+        """End the open block, and open another one."""
+        self.end()
+        self._open = _Open(kind, level, label)
+
+    def put(self, text: str, start: int = 0, end: int = 0) -> None:
+        """Text that stands there in the draft."""
+        one = self._open
+        one.parts.append(text)
+        one.length += len(text)
+        if text.strip():
+            one.start = start + len(text) - len(text.lstrip()) if one.start < 0 else one.start
+            one.end = end - (len(text) - len(text.rstrip()) if end - start == len(text) else 0)
+
+    @contextmanager
+    def mark(self, kind: MarkKind, target: str = "") -> Generator[None]:
+        """What is put meanwhile has this mark."""
+        one, start = self._open, self._open.length
+        yield
+        if one is self._open and one.length > start:
+            one.marks.append(Mark(kind, start, one.length, target))
+
+    @contextmanager
+    def note(self, start: int = 0, end: int = 0) -> Generator[None]:
+        """What is put meanwhile is the text of a note, the mark of which stands here."""
+        self._notes += 1
+        label = str(self._notes)
+        with self.mark("note", label):
+            self.put(f"[^{label}]", start, end)
+        outer, self._open = self._open, _Open("note", 0, label)
+        yield
+        if block := self._ended():
+            self._waiting.append(block)
+        self._open = outer
+
+    def end(self) -> None:
+        """End the open block, if it has text, and the notes in it."""
+        if block := self._ended():
+            self.blocks.append(block)
+        self.blocks += self._waiting
+        self._waiting = []
+        self._open = _Open()
+
+    def _ended(self) -> Block | None:
+        one, text = self._open, "".join(self._open.parts)
+        bare, before = text.strip(), len(text) - len(text.lstrip())
+        marks = [
+            replace(mark, start=max(0, mark.start - before), end=min(mark.end - before, len(bare)))
+            for mark in one.marks
+        ]
+        inside = tuple(mark for mark in marks if mark.start < mark.end)
+        if not bare:
+            return None
+        return Block(one.kind, bare, one.start, one.end, one.level, one.label, inside, self.quotations > 0)

@@ -1,4 +1,4 @@
-"""What an entry of a list of references looks like.
+"""What an entry of a list of references looks like, and the identifiers in a text.
 
 Every regular expression here is linear in the length of the text.
 """
@@ -6,6 +6,93 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from deepcritical_mcp.identifiers import (
+    arxiv_doi,
+    normalize_doi,
+    normalize_pmcid,
+    normalize_pmid,
+    normalize_trial,
+    record_ids,
+)
+
+_STATED = re.compile(
+    r"""(?P<link>https?://[^\s"'<>\]}|]{1,1000})
+    | \b(?:PMIDs?|PubMed(?:\ IDs?)?)\b[\s:#]{0,4}(?P<pmids>[1-9][0-9]{2,8}(?![0-9])
+        (?:(?:\s\([^()\n]{1,60}\))?(?:\s{0,2}[,;/]\s{0,2}(?:(?:and|or|und|&)\s{1,2})?|\s(?:and|or|und|&)\s)
+        (?:PMID:?\s?)?[1-9][0-9]{4,8}(?![0-9])){0,40})
+    | \b(?P<pmcid>PMC[1-9][0-9]{2,9})\b
+    | \b(?P<trial>NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b
+    | (?<![\w/.])(?:doi(?:\.org/|\b)[\s:]{0,3})?(?P<doi>10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}/[^\s"<>\]}|]{1,300})
+    | \b(?P<arxiv>arXiv\ ?:\ ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\([^()]{1,60}\)|([1-9][0-9]{2,8})")
+"""A number, which is none within brackets: "30000001 (Berg 2019) and 30000002"."""
+
+
+class StatedId(NamedTuple):
+    """An identifier or an address in a text: its normalized form ("pmid:1", "doi:10.1/x", an address), as it is
+    written, and where it stands."""
+
+    key: str
+    written: str
+    start: int
+    end: int
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it leads to a paper, a preprint or a trial, and not just to some site."""
+        return not self.key.startswith("http")
+
+
+def stated_ids(text: str) -> Iterator[StatedId]:
+    """The identifiers and addresses in a text, in order."""
+    for found in _STATED.finditer(text):
+        kind = str(found.lastgroup)
+        if kind == "pmids":
+            yield from _pmids(found)
+            continue
+        value = _balanced(found[kind])
+        if key := _key(kind, value):
+            yield StatedId(key, value, found.start(), found.start(kind) + len(value))
+
+
+def are_forms(key: str, other: str) -> bool:
+    """Whether two identifiers are one, or forms of one DOI: "doi:10.1000/1", "doi:10.1000/1/full"."""
+    return key == other or (key.startswith("doi:") and (key.startswith(other) or other.startswith(key)))
+
+
+def _pmids(found: re.Match[str]) -> Iterator[StatedId]:
+    numbers = (one for one in _NUMBER.finditer(found["pmids"]) if one[1])
+    for number, one in enumerate(numbers):
+        at = found.start("pmids") + one.start()
+        yield StatedId(f"pmid:{one[1]}", f"PMID {one[1]}", at if number else found.start(), at + len(one[1]))
+
+
+def _balanced(address: str) -> str:
+    while address and (
+        address[-1] in ".,;:'’”*_!?" or (address[-1] == ")" and address.count(")") > address.count("("))
+    ):
+        address = address[:-1]
+    return address
+
+
+def _key(kind: str, value: str) -> str:
+    if kind == "link":
+        ids = record_ids(value)
+        found = next(((name, one) for name, one in zip(ids._fields, ids, strict=True) if one), None)
+        return f"{found[0]}:{found[1].lower()}" if found else value.rstrip("/").lower() if "." in value else ""
+    if kind == "doi":
+        return f"doi:{normalize_doi(value)}"
+    if kind == "arxiv":
+        return f"doi:{arxiv_doi(value)}"
+    if kind == "trial":
+        return f"nct:{normalize_trial(value).lower()}"
+    return f"pmcid:{normalize_pmcid(value).lower()}" if kind == "pmcid" else f"pmid:{normalize_pmid(value)}"
+
 
 _NAME = (
     r"(?:(?:[Vv][ao]n|[Dd][aeiou][lnrs]?|[Ll][ae]|[Ee]l|[Tt]er|[Tt]en|[Zz]ur?|a[fv]|della)[ ]){0,2}"
@@ -18,7 +105,8 @@ _NAMES = re.compile(
       (?:{_NAME}\ ){{0,3}}{_NAME},?\ (?:{_INITIALS}|[A-ZÀ-Þ]{{1,3}}(?:[,.;:(\ ]|$))    # Berg, J. A.   van der Berg JA,
     | {_INITIALS}\ ?(?:{_NAME}\ ){{0,2}}{_NAME}[,.;\ ]                                 # J. A. Berg,
     | (?:{_NAME}\ ){{0,2}}{_NAME},\ {_NAME}                                            # Berg, Jan
-    | (?:{_NAME}\ ){{0,2}}{_NAME},?\ (?:et\ al|and\ |&|\(|{_YEAR}[,.:])                # Berg et al.   Berg (2019)
+    | (?:{_NAME}\ ){{0,2}}{_NAME},?\ (?:et\ al|and\ |&|\(?{_YEAR}[,.:)]                 # Berg et al.   Berg (2019)
+        |\((?:[Ee]ds?\b|[A-Z]{{2,8}}\)))                                               # Ministerio da Saude (BR)
     | [㐀-鿿가-힣]{{2,4}}[,，.\ ]                                                        # 王伟,
     )""",
     re.VERBOSE,
@@ -36,12 +124,6 @@ _OF_BOOKS = frozenset(
     """press publisher publishers publishing verlag editor editors eds ed edition edn journal university report
     available retrieved accessed""".split()
 )
-ID = re.compile(
-    r"\b(?:PMID|PubMed(?: ID)?)\b[\s:#]{0,4}[1-9][0-9]{2,8}\b|\bPMC[1-9][0-9]{3,9}\b|\bNCT[0-9]{8}\b"
-    r"|\bISRCTN[0-9]{5,10}\b|\barXiv ?: ?[0-9]{4}\.|\b10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}/[^\s]"
-    r"|https?://[^\s/]{3}|\bISBN\b",
-    re.IGNORECASE,
-)
 _BARE_ID = re.compile(
     r"[\s\[(<]{0,4}(?:(?:PMIDs?|PubMed(?: ID)?|PMCID|DOI|https?|arXiv|NCT)\b|10\.[0-9]{4}"
     r"|PMC[0-9]|NCT[0-9]|[1-9][0-9]{5,8}\b)[\s:#]{0,4}(?:[^\s]{1,1000}[ ,;]{0,3}){0,2}\s{0,4}",
@@ -53,6 +135,7 @@ _TITLE_AND_ID = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _VERBS = frozenset("we our was were is are has have had been this these that which".split())
+_TELLERS = frozenset(("we", "our"))
 _CITES = re.compile(
     r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
     rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
@@ -62,7 +145,7 @@ _TELLS = re.compile(
     r"|\]\([^()\s]{1,200}\),? (?:is|are|was|were|has|have|had|shows?|showed|finds?|found|reports?|reported)\b"
     r"|\b(?:et al\.?|(?:and|&) (?:colleagues|co-?workers)),? (?!eds?\b|editors?\b|in\b|in:|für\b|the\b)[a-zß-ÿ]{3}"
 )
-_PMID = re.compile(r"\bPMID[\s:#]{0,4}([1-9][0-9]{2,8})\b", re.IGNORECASE)
+_PMID = re.compile(r"\bPMIDs?[\s:#]{0,4}([1-9][0-9]{2,8})\b", re.IGNORECASE)
 _REPEATED = re.compile(
     r"(?:(?:see|cf\.?|vgl\.?|siehe)\s)?[*_]{0,2}(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|там же"
     r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)"
@@ -100,9 +183,14 @@ def is_bare_id(text: str) -> bool:
     return _BARE_ID.fullmatch(text) is not None
 
 
+def has_id(text: str) -> bool:
+    """Whether an identifier or an address stands in a text."""
+    return _STATED.search(text) is not None or "ISBN" in text
+
+
 def has_date_or_id(text: str) -> bool:
     """Whether a year or a number of a record stands in a text."""
-    return bool(_DATED.search(text) or ID.search(text))
+    return bool(_DATED.search(text) or has_id(text))
 
 
 def is_repeated(text: str) -> bool:
@@ -113,7 +201,7 @@ def is_repeated(text: str) -> bool:
 def is_whole_entry(text: str) -> bool:
     """Whether a text says enough to be one reference: a number of a record, or a year and more."""
     text = text[:_LONGEST]
-    if ID.search(text) or _BARE_ID.fullmatch(text):
+    if has_id(text) or _BARE_ID.fullmatch(text):
         return True
     says_more = _NAMES.match(text) or _PLACE.search(text) or _TITLE_START.match(text)
     return bool(_DATED.search(text) and (says_more or _OF_BOOKS.intersection(_words(text))))
@@ -133,14 +221,15 @@ def is_surely_entry(text: str) -> bool:
         return True
     if is_prose(text) or len({*_PMID.findall(text)}) > 1:
         return False
-    verbs = sum(word in _VERBS for word in _words(text))
-    return (verbs < 3 or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
+    words = _words(text)
+    is_told = sum(word in _VERBS for word in words) > 2 or not _TELLERS.isdisjoint(words)
+    return (not is_told or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
 
 
 def is_remark(text: str) -> bool:
     """Whether a text is a heading or a sentence rather than a reference."""
     if is_prose(text):
         return True
-    if ID.search(text[:_LONGEST]) or (_DATED.search(text) and starts_like_entry(text)):
+    if has_id(text[:_LONGEST]) or (_DATED.search(text) and starts_like_entry(text)):
         return False
     return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not _DATED.search(text))

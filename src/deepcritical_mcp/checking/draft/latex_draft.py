@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
-from deepcritical_mcp.checking.draft.block_writer import BlockWriter
-from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft.draft_parts import Block, BlockWriter
 from deepcritical_mcp.search.references.latex import (
     CITES,
     DROPPED,
@@ -30,6 +30,7 @@ _MATH = frozenset({"equation", "align", "gather", "eqnarray", "multline", "displ
 _RULES = frozenset({"hline", "toprule", "midrule", "bottomrule", "endhead", "maketitle", "tableofcontents", "newpage"})
 _ADDRESS = re.compile(r"\\(?:url|path|href)\s{0,3}\{[^{}\n]{1,2000}\}")
 """Where "%" begins no comment."""
+_CUT = re.compile(r"\n[ \t]{0,200}\n|(?=\\(?:bibitem|section|end\{document\}))")
 _BREAK = re.compile(r"\n[ \t]{0,200}\n")
 
 
@@ -39,10 +40,9 @@ def latex_blocks(text: str) -> list[Block]:
     bare = _ADDRESS.sub(lambda found: found[0].replace("%", "/"), text)
     nodes = latex_nodes(bare)
     if nodes is None:
-        at = 0
-        for piece in bare.split("\n\n"):
-            reader.read_piece(piece, at)
-            at += len(piece) + 2
+        cuts = [0, *(found.end() for found in _CUT.finditer(bare)), len(bare)]
+        for start, end in pairwise(cuts):
+            reader.read_piece(bare[start:end], start)
     else:
         document = [one for one in nodes if kind_of(one) == "Environment" and one.environmentname == "document"]
         reader.read(document or nodes)

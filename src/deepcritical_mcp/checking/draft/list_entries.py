@@ -8,9 +8,8 @@ from itertools import pairwise
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft.draft_parts import Block
 from deepcritical_mcp.checking.draft.entry_looks import (
-    ID,
     has_date_or_id,
     is_bare_id,
     is_remark,
@@ -18,9 +17,8 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_whole_entry,
     starts_like_entry,
     starts_with_names,
+    stated_ids,
 )
-from deepcritical_mcp.checking.draft.inline_references import stated_ids
-from deepcritical_mcp.checking.draft.printed_pages import unbroken
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
@@ -36,7 +34,6 @@ _MARK = re.compile(
 """What stands in front of an entry; items of Markdown come without it."""
 _IN_ONE_LINE = re.compile(r"(?:(?<=\s)|^)(?:\[([0-9]{1,3})\]|([0-9]{1,3})[.)])\s{1,3}(?=[^\W\d_]|[\"“„«])")
 _ENDED = re.compile(r"[.\])}>\"”’*]\s{0,4}$|[0-9][a-z]?\s{0,4}$|/\S{1,300}\s{0,4}$")
-_ONLY_IDS = re.compile(r"PMIDs?:?\s{0,2}[0-9]{5,9}(?:[\s,;]{1,4}(?:PMID:?\s?)?[0-9]{5,9}){1,300}\.?", re.IGNORECASE)
 _LONGEST_IDS = 5_000
 _WHOLE_SHARE = 0.8
 """Of the lines of a list that are entries by themselves, if none is wrapped."""
@@ -71,7 +68,7 @@ class DraftLine(NamedTuple):
         return self.part == 0
 
 
-class _Mark(NamedTuple):
+class EntryMark(NamedTuple):
     """What stands in front of an entry: a number, a key or a bullet."""
 
     kind: str
@@ -86,7 +83,7 @@ class _Mark(NamedTuple):
 class _Entry:
     """An entry as far as it was read."""
 
-    def __init__(self, line: DraftLine, mark: _Mark, label: str) -> None:
+    def __init__(self, line: DraftLine, mark: EntryMark, label: str) -> None:
         self.label, self.start, self.is_bullet = label, line.start + mark.length, mark.kind == "bullet"
         first = line.text[mark.length :]
         self.lines, self.end, self.indent = [first], line.end, line.indent
@@ -102,35 +99,36 @@ class _Entry:
         self.is_dated = self.is_dated or has_date_or_id(line.text)
 
     def entry(self) -> ListEntry:
-        return ListEntry(unbroken("\n".join(self.lines)).strip(), self.start, self.end, self.label)
+        return ListEntry("\n".join(self.lines).strip(), self.start, self.end, self.label)
 
 
 def _has_ended(line: str) -> bool:
     return _ENDED.search(line[-400:]) is not None
 
 
-def _mark(line: DraftLine) -> _Mark:
+def mark_of(line: DraftLine) -> EntryMark:
+    """What stands in front of the entry that begins in a line."""
     if line.block.kind == "item" and line.opens:
         label, length = line.block.label, line.block.start - line.start
-        return _Mark("dot", label, length) if label.isdecimal() else _bracket_in(line, length)
+        return EntryMark("dot", label, length) if label.isdecimal() else _bracket_in(line, length)
     return _bracket_in(line, 0)
 
 
-def _bracket_in(line: DraftLine, after: int) -> _Mark:
+def _bracket_in(line: DraftLine, after: int) -> EntryMark:
     """The mark at the start of a line, or behind the bullet there."""
-    none = _Mark("bullet" if after else "", "", after)
+    none = EntryMark("bullet" if after else "", "", after)
     if (found := _MARK.match(line.text, after)) is None:
         return none
     kind, label = str(found.lastgroup), found[str(found.lastgroup)].translate(_SUPERSCRIPTS)
     if kind == "key" and label.isdecimal():
         kind = "bracket"
-    return _Mark(kind, label, found.end())
+    return EntryMark(kind, label, found.end())
 
 
 def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     """The entries of a list, without what does not belong to one."""
-    lines = [line for line in lines if line.block.kind not in ("heading", "row") and line.text]
-    marks = [_mark(line) for line in lines]
+    lines = _with_their_numbers([line for line in lines if line.block.kind not in ("heading", "row") and line.text])
+    marks = [mark_of(line) for line in lines]
     first = _first_marked(lines, marks)
     is_marked = first >= 0
     found = _marked(lines[first:], marks[first:]) if is_marked else _plain(lines)
@@ -143,7 +141,21 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     return [part for one in entries for part in _ids_apart(one)]
 
 
-def _first_marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> int:
+def _with_their_numbers(lines: Sequence[DraftLine]) -> Sequence[DraftLine]:
+    """The lines, with the numbers that stand alone on the lines above them, if these go on."""
+    alone = [at for at, line in enumerate(lines[:-1]) if line.text.strip("[]().").isdecimal() and len(line.text) < 7]
+    values = [int(lines[at].text.strip("[]().")) for at in alone]
+    if len(alone) < 2 or values != [*range(values[0], values[0] + len(values))]:
+        return lines
+    found, numbers = list[DraftLine](), dict(zip(alone, values, strict=True))
+    for at, line in enumerate(lines):
+        number = f"{numbers[at - 1]}. " if at - 1 in numbers else ""
+        if at not in numbers:
+            found.append(line._replace(text=number + line.text, start=line.start - len(number)))
+    return found
+
+
+def _first_marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> int:
     """The first line with a mark, if a list begins with it or after a few words; -1 without one."""
     first = next((at for at, mark in enumerate(marks[:4]) if mark.kind), -1)
     if first > 0 and any(is_whole_entry(line.text) for line in lines[:first]):
@@ -154,7 +166,7 @@ def _first_marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> int:
     return first
 
 
-def _marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> list[_Entry]:
+def _marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> list[_Entry]:
     """Entries with marks: numbers that go on from one to the next, for a wrapped line may begin with one, too; keys;
     bullets of the outermost level."""
     kind, last, is_open = marks[0].kind, 0, True
@@ -174,7 +186,7 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> list[_Entry]:
         elif (
             found[-1].is_whole and starts_with_names(rest) and is_surely_entry(rest) and line.indent <= found[-1].indent
         ):
-            found.append(_Entry(line, mark if mark.kind in ("bullet", "key") else _Mark("", "", 0), ""))
+            found.append(_Entry(line, mark if mark.kind in ("bullet", "key") else EntryMark("", "", 0), ""))
             is_open = True
         else:
             is_open = is_open and not (line.opens and found[-1].is_whole and _is_apart(line))
@@ -186,7 +198,9 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[_Mark]) -> list[_Entry]:
 def _is_apart(line: DraftLine) -> bool:
     """Whether a line that begins a paragraph has nothing to do with the entry before it."""
     first = line.text[:1]
-    return not (line.indent or line.block.level or first.islower() or first.isdigit() or ID.match(line.text))
+    return not (
+        line.indent or line.block.level or first.islower() or first.isdigit() or is_bare_id(line.text.split(" ")[0])
+    )
 
 
 def _follows(value: int, last: int, kind: str, rest: str) -> bool:
@@ -205,6 +219,8 @@ def _plain(lines: Sequence[DraftLine]) -> list[_Entry]:
     one_a_line = whole >= _WHOLE_SHARE * len(lines)
     indents = [line.indent for line in lines]
     hangs = bool(indents) and len({*indents}) > 1 and indents[0] == min(indents)
+    before = [one.text for one, two in pairwise(lines) if starts_with_names(two.text)]
+    stops = sum(one.endswith(".") for one in before) > _WHOLE_SHARE * len(before)
     is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
     found = list[_Entry]()
     for line in lines:
@@ -219,10 +235,12 @@ def _plain(lines: Sequence[DraftLine]) -> list[_Entry]:
             is_start = starts_like_entry(line.text) or (entry.is_whole and not line.text[:1].islower())
             begins = line.indent == min(indents) and is_start
         else:
-            begins = entry.is_whole and _begins(line.text, is_separated=is_separated)
+            last = entry.lines[-1].split(" ")[-1]  # an address may end with any sign
+            is_ended = entry.is_whole and ("/" in last or not (stops and last[-1:].isdigit()))
+            begins = is_ended and _begins(line.text, is_separated=is_separated)
         if begins:
-            mark = _mark(line)
-            found.append(_Entry(line, mark if mark.kind == "bullet" else _Mark("", "", 0), ""))
+            mark = mark_of(line)
+            found.append(_Entry(line, mark if mark.kind == "bullet" else EntryMark("", "", 0), ""))
         else:
             found[-1].add(line)
     return found
@@ -254,7 +272,8 @@ def _in_one_line(entry: ListEntry) -> Iterator[ListEntry]:
 
 def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
     """The numbers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
-    ids = [*stated_ids(entry.text)] if len(entry.text) < _LONGEST_IDS and _ONLY_IDS.fullmatch(entry.text) else []
+    words = {*"".join(one if one.isalpha() else " " for one in entry.text[:_LONGEST_IDS].upper()).split()}
+    ids = [*stated_ids(entry.text)] if words and words <= {"PMID", "PMIDS", "AND"} else []
     if len(ids) < 2:
         yield entry
         return

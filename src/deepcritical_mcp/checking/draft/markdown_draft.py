@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from deepcritical_mcp.checking.draft.draft_blocks import Block, Mark, MarkKind, joined_lines, lines_apart
+from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, joined_lines, lines_apart
 from deepcritical_mcp.checking.draft.printed_pages import blanked
 
 _FRONT_MATTER = re.compile(r"\A---\n(?:[^\n]{0,2000}\n){1,200}?(?:---|\.\.\.)[ \t]{0,10}$", re.MULTILINE)
@@ -23,10 +24,12 @@ _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
     ("raised", re.compile(r"\$?\{?\}?\^[\[{]?([0-9][0-9,;– -]{0,120})[\]}]?[\^$]")),
 )
 """Marks that CommonMark leaves in the text, as pandoc and notebooks write them."""
+_MARKUP = re.compile(r"[\\`*_\[\]<&!~]")
 _KEY = re.compile(r"(?<![\w.])@\{?([A-Za-z0-9_][\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
 _NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
+_COLUMNS = frozenset("author title titel journal year pmid doi study reference source citation".split())
 _LONGEST_HEADING = 90
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
@@ -35,13 +38,17 @@ _MOST_OF_IT = 0.8
 def _parser() -> MarkdownIt:
     # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, and HTML stands within paragraphs.
     parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block"])
-    parser.core.ruler.before("inline", "shallow", _nest_less)
+    parser.core.ruler.at("inline", _inline)
     return parser
 
 
-def _nest_less(state: StateCore) -> None:
-    """Links and emphasis nest in few levels: each takes time for every open bracket."""
+def _inline(state: StateCore) -> None:
+    """What has no markup is text. Links and emphasis nest in few levels: each takes time for every open bracket."""
     state.md.options["maxNesting"] = _MOST_NESTED
+    for token in state.tokens:
+        if token.type == "inline" and _MARKUP.search(token.content):
+            token.children = []
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
 def blocks_of_markdown(text: str) -> list[Block]:
@@ -74,12 +81,16 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
     while (at := source.find("\n", lines[-1], end)) >= 0:
         lines.append(at + 1)
     lines += [end, end]
+    previous = start
     for number, token in enumerate(tokens):
         first = lines[token.map[0]] if token.map else start
         if token.type == "list_item_open":
             items.append(token.info or "-")
+            previous = first
         elif token.type == "list_item_close":
-            items.pop()
+            if items.pop() and tokens[number - 1].type == "list_item_open":  # a number and nothing else: "2019."
+                at = source.find("\n", previous) if "\n" in source[previous:end] else end
+                yield Block("paragraph", source[previous:at].strip(), previous, at)
         elif token.type in ("blockquote_open", "blockquote_close"):
             quotes += token.nesting
         elif token.type == "fence" and token.map:
@@ -137,8 +148,11 @@ def _is_bold(inline: Token) -> bool:
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
     """The text of a block, and its marks."""
+    if not inline.children:
+        text = "\n".join(line.strip(" ") for line in inline.content.split("\n"))
+        return text, tuple(_marks_in(text))
     parts, marks, at, opened = list[str](), list[Mark](), 0, list[tuple[int, str]]()
-    for one in inline.children or ():
+    for one in inline.children:
         kind, content = one.type, ""
         if kind in ("text", "text_special", "code_inline"):
             content = one.content if kind != "code_inline" or "[" not in one.content else " "
@@ -156,9 +170,10 @@ def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
 
 
 def _marks_in(text: str) -> Iterator[Mark]:
-    at = 0
+    if "^" not in text and "@" not in text:
+        return
     for kind, pattern in _IN_TEXT:
-        for found in pattern.finditer(text) if kind != "key" or "@" in text else ():
+        for found in pattern.finditer(text):
             keys = ",".join(key.rstrip(".,:;?") for key in _KEY.findall(found[0]))
             target = found[1] if kind == "note" else keys
             if target or kind == "raised":
@@ -167,12 +182,33 @@ def _marks_in(text: str) -> Iterator[Mark]:
         yield Mark("note", *found.span(), f"{at}i")
 
 
+def _plain_rows(lines: Sequence[str]) -> list[list[str]]:
+    """The cells of lines that tabs part, or that have the columns of a first line of names of columns, parted by
+    commas, semicolons or blanks; [] if they are no table."""
+    if len(lines) < 2:
+        return []
+    if all(line.count("\t") > 1 for line in lines):
+        return [line.split("\t") for line in lines]
+    for separator in (",", ";", "  "):
+        if separator in lines[0]:
+            parted = (
+                [re.split(r" {2,}", line.strip()) for line in lines]
+                if separator == "  "
+                else [*csv.reader(lines, delimiter=separator)]
+            )
+            names = {cell.strip().casefold().removesuffix("s") for cell in parted[0]}
+            if len(names & _COLUMNS) > 1 and {len(one) for one in parted} == {len(parted[0])}:
+                return parted
+    return []
+
+
 def _parts(block: Block, source: str) -> Iterator[Block]:
     """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "^[Berg J. Zinc]" is one. Lines of cells that
     tabs part are rows."""
     lines = block.text.split("\n")
-    if len(lines) > 1 and all(line.count("\t") > 1 for line in lines) and block.kind == "paragraph":
-        yield from (replace(one, kind="row") for one in lines_apart(block, source))
+    if block.kind == "paragraph" and (rows := _plain_rows(lines)):
+        for line, cells in zip(lines_apart(block, source), rows, strict=True):
+            yield replace(line, kind="row", text="\t".join(cells), marks=line.marks if "\t" in line.text else ())
     elif any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):
         apart = lines_apart(block, source)
         starts = [at for at, line in enumerate(apart) if _NOTE.match(line.text)]

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from deepcritical_mcp.checking.draft.block_writer import BlockWriter
-from deepcritical_mcp.checking.draft.draft_blocks import Block, BlockKind
+from deepcritical_mcp.checking.draft.draft_parts import Block, BlockKind, BlockWriter
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
 
 BESIDE = "draft"

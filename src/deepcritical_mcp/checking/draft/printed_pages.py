@@ -8,14 +8,20 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
+from deepcritical_mcp.checking.draft.entry_looks import is_bare_id, starts_like_entry
+
 _PAGE_NUMBER = re.compile(r"(?:page |p\. ?|[-–—] ?)?([0-9]{1,4})(?: ?[-–—]|(?: of | ?/ ?)[0-9]{1,4})?", re.IGNORECASE)
-_BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad]\s{0,3}\n[ \t>]{0,40}([^\W\d_]{2})")
+_BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}(\n[ \t>]{0,40})([^\W\d_]+)(\S*)[ \n]?")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_BEGINS = re.compile(r"[*_\\]{0,3}[\[(]?[0-9]{1,4}[\].)]|[#>•*-]")
 _COMPOUNDED = frozenset(
     """age all case community cost cross cut dose double evidence first follow gene half health high hospital ill large
     life light long low meta mid multi non one open over own patient placebo population post pre quality self short
     single small state time two well work year""".split()
 )
 """Words that hyphens join to the next word more often than line ends break them."""
+_SUSPENDED = frozenset("and or to und oder bis et ou y o".split())
+"""Words behind a hyphen that stands for the rest of a word, "calmodulin- and calcium-dependent"."""
 _NOT_A_BREAK = re.compile(r"[^\n]+")
 _LONGEST_HEAD = 90
 _NEAR = 3
@@ -67,10 +73,10 @@ def without_page_breaks(text: str) -> str:
         noise |= {one, two} if 1 <= other - value <= 2 else set()
     if not noise:
         return text
-    numbers = [place[at] for at in noise]
-    near = {at for number in numbers for at in filled[max(0, number - _NEAR) : number + _NEAR + 1]} - noise
-    heads = Counter(_head(lines[at].text) for at in near)
-    noise |= {at for at in near if heads[_head(lines[at].text)] > 1 and len(lines[at].text.strip()) <= _LONGEST_HEAD}
+    page = {at: one for one in sorted(noise) for at in filled[max(0, place[one] - _NEAR) : place[one] + _NEAR + 1]}
+    near = {at: (_head(lines[at].text), page[at]) for at in page.keys() - noise}
+    heads = Counter(head for head, _ in {*near.values()})
+    noise |= {at for at in near if heads[near[at][0]] > 1 and len(lines[at].text.strip()) <= _LONGEST_HEAD}
     text = blanked(text, ((lines[at].start, lines[at].end) for at in noise))
     kept, parts, start = [at for at in filled if at not in noise], list[str](), 0
     for one, two in pairwise(kept):
@@ -86,17 +92,30 @@ def _head(line: str) -> str:
 
 
 def _goes_on(before: str, after: str) -> bool:
-    if after[:1].islower() or after.startswith("10."):
+    """Whether a page break stands within a sentence, or within a reference."""
+    if is_bare_id(after):
+        return not is_bare_id(before)
+    if after[:1].islower():
         return before[-1:] not in ".!?"
-    return before[-1:] in ",-–(" and after[:1].isalnum()
+    is_apart = any(map(str.isdigit, before)) or _BEGINS.match(after) or starts_like_entry(after)
+    return (before[-1:] in ",-–(" and after[:1].isalnum()) or not is_apart
 
 
-def unbroken(text: str) -> str:
-    """`text` with the words whole that are broken at line ends. The hyphen of a name or of a compound stays."""
-    return _BROKEN.sub(_joined, text) if "\n" in text else text
+def with_whole_words(text: str) -> str:
+    """`text`, as long as before, with the words whole that are broken at line ends: each stands on its first line. A
+    hyphen stays between what the text has as two words and not as one, and in a name or an address."""
+    words = {*_WORD.findall(_BROKEN.sub(" ", text).casefold())}
 
+    def joined(found: re.Match[str]) -> str:
+        head, line_break, tail, rest = found.groups()
+        one, two = head.casefold(), tail.casefold()
+        if two in _SUSPENDED:
+            return found[0]
+        is_address = "/" in text[max(0, found.start() - 60) : found.start()].rpartition(" ")[2]
+        is_parted = {one, two} <= words or one in _COMPOUNDED or not (head[-1] + tail).islower()
+        hyphen = "-" if is_address or (is_parted and one + two not in words) else ""
+        line_break = "\n" if found[0].endswith("\n") else line_break
+        whole = f"{head}{hyphen}{tail}{rest}"
+        return whole.ljust(len(found[0]) - len(line_break)) + line_break
 
-def _joined(found: re.Match[str]) -> str:
-    head, tail = found[1], found[2]
-    is_one_word = head[-1].islower() and tail.islower() and head.lower() not in _COMPOUNDED
-    return f"{head}{'' if is_one_word else '-'}{tail}"
+    return _BROKEN.sub(joined, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -17,13 +18,15 @@ from deepcritical_mcp.checking.draft.citations import (
     cites_by_place,
     find_citations,
 )
-from deepcritical_mcp.checking.draft.draft_blocks import Block, joined_lines, lines_apart
 from deepcritical_mcp.checking.draft.draft_parts import (
+    Block,
     CitingSentence,
     Draft,
     DraftQuotation,
     DraftReference,
     UnreadEntry,
+    joined_lines,
+    lines_apart,
 )
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
@@ -33,13 +36,14 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_repeated,
     is_surely_entry,
     is_whole_entry,
+    starts_with_names,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
 from deepcritical_mcp.checking.draft.list_entries import DraftLine, ListEntry
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
-from deepcritical_mcp.checking.draft.printed_pages import blanked, unbroken, without_page_breaks
+from deepcritical_mcp.checking.draft.printed_pages import blanked, with_whole_words, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import (
     draft_lines,
     reference_lists,
@@ -62,6 +66,7 @@ _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
 _PAGE = re.compile(r"\b\d{1,5}\b(?!\s?(?:%|[a-z]{2}))")
 _POINTS = "it names a work in a few words, or points at another note: give the whole reference"
 _STRAY = "it stands among the references, and does not look like one"
+_ROW = "a row of a table that may name a work: give the whole reference"
 _LEAST_CLAIM = 2
 """Words."""
 _UNATTRIBUTED_WORDS = 7
@@ -72,6 +77,16 @@ _MOST_NAMED = 12
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
+    was_collecting = gc.isenabled()
+    gc.disable()  # hundreds of thousands of tokens and blocks without circles: to look for these takes half the time
+    try:
+        return _read(text)
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+def _read(text: str) -> Draft:
     text = without_page_breaks(listed_strings(text).replace("\r\n", " \n").translate(_BREAKS))
     if '"pandoc-api-version"' in text[:_HEAD] or '"pandoc-api-version"' in text[-_HEAD:]:
         blocks, source = pandoc_blocks(text), ""
@@ -79,13 +94,13 @@ def read_draft(text: str) -> Draft:
             source = f"{source.ljust(block.start)}{block.text}"
         return _of_blocks(blocks, source, ManagerEntries("text", [], [], []))
     managed = manager_entries(text)
-    rest = blanked(text, managed.spans)
+    rest = with_whole_words(blanked(text, managed.spans))
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
         listed = (
             DraftReference(at, one.text, one.start, one.end, one.key) for at, one in enumerate(managed.entries, 1)
         )
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
-    return _of_blocks((latex_blocks if _LATEX.search(rest) else blocks_of_markdown)(rest), text, managed)
+    return _of_blocks((latex_blocks if _LATEX.search(rest) else blocks_of_markdown)(rest), rest, managed)
 
 
 def _says_more(rest: str) -> bool:
@@ -143,6 +158,12 @@ def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) ->
     shown |= {one.start for one in references if is_bare_id(one.text) and not one.label}
     uncited = [one for one in references if one.index not in found.citations.cited and one.start not in shown]
     spans = body.sentences(found.citations)
+    rest = (one for one in body.passages if one.block.kind == "row" and _names_work(one.block.text))
+    unread += [
+        UnreadEntry(clean_line(one.block.text), one.block.start, _ROW)
+        for one in rest
+        if not found.citations.within(one.start, one.end)
+    ]
     return Draft(
         "text",
         tuple(references),
@@ -164,7 +185,7 @@ def _strays(lines: Sequence[DraftLine], entries: Sequence[ListEntry]) -> Iterato
 
 def _note(note: Block, source: str) -> ListEntry:
     lines = source[note.start : note.end].split("\n")
-    return ListEntry(unbroken("\n".join(line.strip() for line in lines)), note.start, note.end, f"^{note.label}")
+    return ListEntry("\n".join(line.strip() for line in lines), note.start, note.end, f"^{note.label}")
 
 
 def _place(entry: ListEntry) -> tuple[str, int, int, str]:
@@ -193,6 +214,10 @@ def _is_short_note(note: str) -> bool:
     return is_repeated(note) or (is_short and _PAGE.search(note) is not None)
 
 
+def _names_work(row: str) -> bool:
+    return has_date_or_id(row) and any(starts_with_names(cell) or is_bare_id(cell) for cell in row.split("\t"))
+
+
 def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -> Iterator[CitingSentence]:
     rows = [Span(one.start, one.end) for one in body.passages if one.block.kind == "row"]
     for span in (*spans, *rows):
@@ -200,7 +225,7 @@ def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -
             whole, claim = body.text[slice(*span)], body.claim(span, citations)
             if len(_WORDS.findall(claim)) >= _LEAST_CLAIM:
                 start = span.start + len(whole) - len(whole.lstrip())
-                yield CitingSentence(clean_line(unbroken(whole)), claim, body.place(start), references)
+                yield CitingSentence(clean_line(whole), claim, body.place(start), references)
 
 
 def _quotations(

@@ -10,7 +10,7 @@ from importlib.resources import files
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_blocks import Block
+from deepcritical_mcp.checking.draft.draft_parts import Block
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
     is_bare_id,
@@ -20,7 +20,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_whole_entry,
     starts_like_entry,
 )
-from deepcritical_mcp.checking.draft.list_entries import DraftLine, ListEntry, entries_in
+from deepcritical_mcp.checking.draft.list_entries import DraftLine, ListEntry, entries_in, mark_of
 from deepcritical_mcp.text import clean_line
 
 _MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
@@ -29,9 +29,8 @@ _NUMBERING = re.compile(
 )
 _COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| [0-9A-Z]{1,3}| (?:of|der|des|to) .{1,40})$")
 _FLOAT = re.compile(r"(?:figure|table|fig\.|box|scheme|tabelle|abbildung) [0-9a-z]{1,4}\b")
-_RUN_IN = re.compile(r"[#*_ \t]{0,8}([^\W\d_][^\n:：*]{1,40}?)[*_ ]{0,4}[:：][*_ ]{0,4}(?=\S)")
+_RUN_IN = re.compile(r"[#*_ \t]{0,8}([^\W\d_][^\n:：*]{1,40}?)[*_ ]{0,4}(?:[:：]|(?= \[?1[\].)] ))[*_ ]{0,4}(?=\S)")
 _NUMBER = re.compile(r"[*_]{0,2}\[?([0-9]{1,4})[\].)]{1,2}\s{1,8}")
-_MARKED = re.compile(r"[-*+•] |\[?[0-9]{1,4}[\].)]|\[[^\[\]\n]{1,40}\]")
 _SENTENCE = re.compile(r"[a-z)\]][.?!](?:\s|$)")
 _LONGEST_HEADING = 90
 _LEAST_PROSE = 200
@@ -166,7 +165,7 @@ def _ends_list(line: DraftLine, level: int) -> bool:
 def _is_prose_block(line: DraftLine) -> bool:
     """Whether a paragraph that begins here is sentences rather than entries."""
     text = line.block.text
-    if not line.opens or line.block.kind != "paragraph" or len(text) <= _LEAST_PROSE or _MARKED.match(text):
+    if not line.opens or line.block.kind != "paragraph" or len(text) <= _LEAST_PROSE or mark_of(line).kind:
         return False
     is_like = is_whole_entry(text) or starts_like_entry(text)
     return not is_like and len(_SENTENCE.findall(text[:2_000])) > 1

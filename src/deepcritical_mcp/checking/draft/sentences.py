@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.citations import Citations
-from deepcritical_mcp.checking.draft.draft_blocks import Block, Mark
-from deepcritical_mcp.checking.draft.printed_pages import blanked, unbroken
+from deepcritical_mcp.checking.draft.draft_parts import Block, Mark
+from deepcritical_mcp.checking.draft.printed_pages import blanked
 from deepcritical_mcp.excerpts import Span, whole_sentences
 from deepcritical_mcp.text import clean_line
 
@@ -25,7 +25,7 @@ _SPACE_BEFORE = re.compile(r"\s{1,20}(?=[.,;:!?)\]])")
 _LINK_LABEL = re.compile(
     r"\s{0,2}(?:https?:|[\d\W]|.{0,80}\b(?:1[5-9]|20)\d\d\b|(?:link|here|source|pubmed|doi|pmid|pmc|ref)\b)", re.I
 )
-_QUOTES = re.compile(r"[“”„‟\"«»‹›「」]|``|''|(?<![\w’])[‘](?=\w)|(?<=[\w.,!?])[’](?![\w])")
+_QUOTES = re.compile(r"[“”„‟\"«»‹›「」]|``|''|(?<![\w’])[‘](?=\w)|(?<=[\w.,!?-])[’](?![\w])")
 _SINGLE = re.compile(
     r"""(?:(?<=\s)|(?<=\()|\A)'(?=[^\W\d_]|\[)
     ((?:[^'“”"]|(?<=\w)'(?=\w)|(?<=s)'(?=\ [a-z])){20,2000})'(?=[.,;:)\]]|\s{1,3}[(\[\^]|\s{0,3}\Z)""",
@@ -101,7 +101,7 @@ class RunningText:
         if "\t" in plain:  # a row of a table
             cells = (clean_line(cell) for cell in plain.split("\t"))
             plain = "; ".join(cell for cell in cells if any(map(str.isalnum, cell)))
-        plain = _EMPTY.sub(" ", clean_line(unbroken(plain)))
+        plain = _EMPTY.sub(" ", clean_line(plain))
         return _SPACE_BEFORE.sub("", clean_line(plain)).strip(" ,;")
 
     def quotations(self) -> list[Span]:
