@@ -8,10 +8,10 @@ from typing import get_args
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.reference_checker import ReferenceOutcome
+from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of
 from deepcritical_mcp.checking.status_problems import with_status_problem
 from deepcritical_mcp.models import (
     CheckedClaim,
-    CheckedQuotation,
     CheckedRecord,
     CheckedReference,
     CitationReport,
@@ -28,27 +28,6 @@ from deepcritical_mcp.text import clean_line, clipped
 MAX_WRITTEN = 1_500
 """Characters of a reference in a report; a consortium's list of authors can be longer."""
 MAX_UNREAD = 300
-STATUSES = ("retracted", "concern", "superseded")
-"""Those that put a reference first, whatever its verdict; the draft may know them, then they are minor problems."""
-RANKS = (
-    *("retracted", "concern", "wrong_id", "differs", "quotation_misattributed", "quotation_altered", "not_found"),
-    *("superseded", "published", "ambiguous", "minor", "quotation_not_found", "outage", "unchecked"),
-    "quotation_unchecked",
-    *("verified", "quotation_verbatim", "claim_numbers_missing", "claim"),
-)
-"""What findings can be: what is wrong, what the author must look at, what was not checked, what is sound."""
-
-
-def rank_of(finding: Finding) -> str:
-    """Which of the `RANKS` a finding has."""
-    if isinstance(finding, CheckedClaim):
-        return "claim_numbers_missing" if finding.numbers_missing else "claim"
-    if isinstance(finding, CheckedQuotation):
-        return f"quotation_{finding.verdict}"
-    ranks: list[str] = [finding.verdict]
-    if any(one.field == "status" and not one.minor for one in finding.problems):
-        ranks.append(finding.status if finding.status in STATUSES else "published")
-    return min(ranks, key=RANKS.index)
 
 
 def by_gravity(findings: Iterable[Finding]) -> list[Finding]:

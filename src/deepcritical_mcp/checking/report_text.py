@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 
-from deepcritical_mcp.checking.report_making import rank_of
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,
@@ -28,6 +27,15 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.text import clean_line, clipped, counted, inert, longer_code_marks, quoted_lines
 
+STATUSES = ("retracted", "concern", "superseded")
+"""Those that put a reference first, whatever its verdict; the draft may know them, then they are minor problems."""
+RANKS = (
+    *("retracted", "concern", "wrong_id", "differs", "quotation_misattributed", "quotation_altered", "not_found"),
+    *("superseded", "published", "ambiguous", "minor", "quotation_not_found", "outage", "unchecked"),
+    "quotation_unchecked",
+    *("verified", "quotation_verbatim", "claim_numbers_missing", "claim"),
+)
+"""What findings can be: what is wrong, what the author must look at, what was not checked, what is sound."""
 MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
 MAX_WORDS, FEW_WORDS = 60, 8
@@ -58,6 +66,18 @@ _WORDS: Mapping[str, tuple[str, str]] = {
 _MARKS = ("retracted", "concern", "superseded", "published")
 """What a reference can be besides its verdict."""
 CLAIMS = "Citing sentences, and the nearest passage of what they cite: read and judge"
+
+
+def rank_of(finding: Finding) -> str:
+    """Which of the `RANKS` a finding has."""
+    if isinstance(finding, CheckedClaim):
+        return "claim_numbers_missing" if finding.numbers_missing else "claim"
+    if isinstance(finding, CheckedQuotation):
+        return f"quotation_{finding.verdict}"
+    ranks: list[str] = [finding.verdict]
+    if any(one.field == "status" and not one.minor for one in finding.problems):
+        ranks.append(finding.status if finding.status in STATUSES else "published")
+    return min(ranks, key=RANKS.index)
 
 
 def report_text(report: CitationReport) -> str:
