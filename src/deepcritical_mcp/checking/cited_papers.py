@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import Publication, Text, merged, split_text_id
 from deepcritical_mcp.search.witness import status_fields
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
 
 CITED = "cited-paper:"
 """The names of the documents of a session that are papers which a draft cites begin so."""
