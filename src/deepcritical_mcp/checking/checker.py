@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import cast
 
 import anyio
 from anyio.to_thread import run_sync
@@ -78,7 +76,7 @@ class CitationChecker:
             DeadlineExceededError: not even a part could be checked in time.
         """
         await progress(0.0, "reading the draft")
-        draft, problem = await run_sync(read_draft, _text_of(text), abandon_on_cancel=True), ""
+        draft, problem = await run_sync(read_draft, text, abandon_on_cancel=True), ""
         if not draft.references:
             unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
             raise InvalidInputError(" ".join([NO_REFERENCES + (BY_KEYS if _KEY.search(text) else ""), *unread]))
@@ -163,15 +161,3 @@ def _ids(report: CitationReport) -> list[str]:
 
 async def _as_held(report: CitationReport, papers: CitedPapers) -> CitationReport:
     return with_current_status(report, await papers.publications(_ids(report)))
-
-
-def _text_of(text: str) -> str:
-    """A JSON list of strings as the paragraphs or references that it lists; another text as it is."""
-    if not text.lstrip().startswith("["):
-        return text
-    try:
-        listed: object = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    items = cast("list[object]", listed) if isinstance(listed, list) else []
-    return "\n\n".join(map(str, items)) if items and all(isinstance(one, str) for one in items) else text

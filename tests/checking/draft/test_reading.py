@@ -593,3 +593,29 @@ def test_entries_that_end_with_an_address_or_begin_with_a_body_in_brackets_are_a
     body = "Ministério da Saúde (BR). Método Canguru:\nmanual técnico. Brasília: Ministério da Saúde; 2017."
     draft = read_draft(f"Zinc heals.\n\nReferences\n\n{BERG}\n{gill}\n{LIND}\n{OKA}\n{body}\n")
     assert len(draft.references) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("31510363\n10086319\n3934796", 3),
+        ("PMID: 31510363, 10086319, 39", 3),
+        ("https://doi.org/10.1364/OE.1 https://doi.org/10.1016/s0006-2952(98)00365-7", 2),
+        ("10.1364/OE.1, 10.1016/x.2, 10.1000/y.3", 3),
+        (
+            f"1. {BERG}\n2. {OKA}\n\nhttps://doi.org/10.1364/OE.1\nhttps://doi.org/10.1364/OE.2\nhttps://doi.org/10.1364/OE.3",
+            5,
+        ),
+        (f"## References\n\n- Basic science\n  1. {BERG}\n  1. {OKA}\n- Clinical\n  1. {LIND}", 3),
+        (f"## References\n\n- {BERG}\n    - {OKA}\n- {LIND}\n    - a fine paper by Berg in 2019", 3),
+        (f"## References\n\n1. {BERG}<br>2. {OKA}<br>3. {LIND}<br>4. {BERG}", 4),
+        (
+            f"## References\n\n| No | Reference |\n|---|---|\n| 1 | {BERG} |\n"
+            "| 2 | Trends we have seen in the world. BMJ. 2019;1:2. |",
+            2,
+        ),
+    ],
+)
+def test_each_entry_stands_for_itself(text: str, count: int) -> None:
+    draft = read_draft(text)
+    assert (len(draft.references), draft.unread) == (count, ())

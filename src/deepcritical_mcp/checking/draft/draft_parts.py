@@ -81,7 +81,7 @@ class Draft:
 
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "note", "entry", "code"]
-MarkKind = Literal["note", "key", "raised", "link", "quoted"]
+MarkKind = Literal["note", "key", "raised", "link"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Mark:
 
     Attributes:
         kind: "note" (the mark of a note), "key" (of citation keys, one mark for a whole "[@a; @b]" or "\\cite{a,b}"),
-            "raised" (superscript), "link", "quoted" (by markup: quotation marks are found in the text).
+            "raised" (superscript), "link".
         target: the label of the note; the keys, joined by ","; the address of the link.
     """
 

@@ -230,6 +230,6 @@ def is_remark(text: str) -> bool:
     """Whether a text is a heading or a sentence rather than a reference."""
     if is_prose(text):
         return True
-    if has_id(text[:_LONGEST]) or (_DATED.search(text) and starts_like_entry(text)):
+    if has_id(text[:_LONGEST]) or is_bare_id(text) or (_DATED.search(text) and starts_like_entry(text)):
         return False
     return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not _DATED.search(text))

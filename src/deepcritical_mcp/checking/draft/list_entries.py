@@ -34,7 +34,9 @@ _MARK = re.compile(
 """What stands in front of an entry; items of Markdown come without it."""
 _IN_ONE_LINE = re.compile(r"(?:(?<=\s)|^)(?:\[([0-9]{1,3})\]|([0-9]{1,3})[.)])\s{1,3}(?=[^\W\d_]|[\"“„«])")
 _ENDED = re.compile(r"[.\])}>\"”’*]\s{0,4}$|[0-9][a-z]?\s{0,4}$|/\S{1,300}\s{0,4}$")
-_LONGEST_IDS = 5_000
+_ID_WORD = re.compile(r"[^\s,;|]+")
+_PMID = re.compile(r"[1-9][0-9]{0,8}")
+_NAMES_OF_IDS = frozenset(("PMID", "PMIDS", "PMCID", "PUBMED", "DOI", "DOIS", "ID", "IDS", "AND", "&"))
 _WHOLE_SHARE = 0.8
 """Of the lines of a list that are entries by themselves, if none is wrapped."""
 _MOST_MISSING = 10
@@ -86,7 +88,7 @@ class _Entry:
     def __init__(self, line: DraftLine, mark: EntryMark, label: str) -> None:
         self.label, self.start, self.is_bullet = label, line.start + mark.length, mark.kind == "bullet"
         first = line.text[mark.length :]
-        self.lines, self.end, self.indent = [first], line.end, line.indent
+        self.lines, self.end, self.indent, self.level = [first], line.end, line.indent, line.block.level
         self.is_dated, self.is_bare, self.is_ended = has_date_or_id(first), is_bare_id(first), _has_ended(first)
 
     @property
@@ -171,8 +173,8 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> list[_Ent
     bullets of the outermost level."""
     kind, last, is_open = marks[0].kind, 0, True
     least = min((line.block.level for line, mark in zip(lines, marks, strict=True) if mark.kind == "bullet"), default=0)
-    found = list[_Entry]()
-    for line, mark in zip(lines, marks, strict=True):
+    found, addresses = list[_Entry](), _addresses(lines)
+    for at, (line, mark) in enumerate(zip(lines, marks, strict=True)):
         rest = line.text[mark.length :]
         if mark.kind == kind and mark.value:
             begins = not found or _follows(mark.value, last, kind, rest)
@@ -183,6 +185,9 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> list[_Ent
             label = str(len(found) + 1) if mark.value and lazy else mark.label
             found.append(_Entry(line, mark, label))
             last, is_open = mark.value, True
+        elif at in addresses or (line.block.level > 1 and line.opens and is_whole_entry(rest) and not is_remark(rest)):
+            found.append(_Entry(line, mark, mark.label if mark.value else ""))
+            is_open = True
         elif (
             found[-1].is_whole and starts_with_names(rest) and is_surely_entry(rest) and line.indent <= found[-1].indent
         ):
@@ -192,7 +197,22 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> list[_Ent
             is_open = is_open and not (line.opens and found[-1].is_whole and _is_apart(line))
             if is_open:
                 found[-1].add(line)
-    return found
+    # An item that says nothing of a work, with items below it, is the name of a group.
+    is_group = [
+        one.is_bullet and not (one.is_dated or one.is_bare) and one.level < two.level for one, two in pairwise(found)
+    ]
+    return [one for one, is_name in zip(found, [*is_group, False], strict=False) if not is_name]
+
+
+def _addresses(lines: Sequence[DraftLine]) -> frozenset[int]:
+    """The lines of a list that are one address or number of a record below another of the same kind."""
+    kinds = [
+        next((id.key.partition(":")[0] for id in stated_ids(line.text)), "") if is_bare_id(line.text) else ""
+        for line in lines
+    ]
+    return frozenset(
+        place for at, (one, two) in enumerate(pairwise(kinds)) if one and one == two for place in (at, at + 1)
+    )
 
 
 def _is_apart(line: DraftLine) -> bool:
@@ -271,13 +291,20 @@ def _in_one_line(entry: ListEntry) -> Iterator[ListEntry]:
 
 
 def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
-    """The numbers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
-    words = {*"".join(one if one.isalpha() else " " for one in entry.text[:_LONGEST_IDS].upper()).split()}
-    ids = [*stated_ids(entry.text)] if words and words <= {"PMID", "PMIDS", "AND"} else []
-    if len(ids) < 2:
+    """The identifiers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
+    found = list[tuple[str, int]]()
+    for word in _ID_WORD.finditer(entry.text):
+        written = word[0].strip("[]().:#")
+        if written.upper() not in _NAMES_OF_IDS:
+            id = f"PMID {written}" if _PMID.fullmatch(written) else written
+            if not is_bare_id(id):
+                found = []
+                break
+            found.append((id, word.start()))
+    if len(found) < 2 or not any(any(stated_ids(id)) for id, _ in found):
         yield entry
         return
-    for number, one in enumerate(ids):
-        at = min(entry.start + one.start, entry.end)
+    for number, (id, start) in enumerate(found):
+        at = min(entry.start + start, entry.end)
         label = f"{entry.label}{ascii_lowercase[number % 26]}" if entry.label else ""
-        yield ListEntry(one.written, at, min(entry.start + one.end, entry.end), label)
+        yield ListEntry(id, at, min(at + len(id), entry.end), label)

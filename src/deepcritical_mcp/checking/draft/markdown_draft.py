@@ -73,7 +73,7 @@ def _no_text(text: str) -> Iterator[tuple[int, int]]:
 def _as_markdown(tag: re.Match[str]) -> str:
     """What opens or closes a block of HTML, as Markdown has it."""
     opening = {"li": "- ", "h": "# "}.get(tag[2].lower()[:2].rstrip("123456"), "") if not tag[1] else ""
-    return f"\n{opening}".ljust(len(tag[0]))[: len(tag[0])]
+    return f"\n{opening}".rjust(len(tag[0]))[-len(tag[0]) :]
 
 
 def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Iterator[Block]:

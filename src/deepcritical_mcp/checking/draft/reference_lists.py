@@ -215,7 +215,12 @@ def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
             one.startswith(("author", "first author", "autor", "study")) for one in header
         )
         for number, block, cells in rows[1:] or rows:
-            whole = [cell for cell in cells if len(cell) >= _LEAST_CELL and is_surely_entry(cell)]
+            whole = [
+                cell
+                for name, cell in zip_longest(header[: len(cells)], cells, fillvalue="")
+                if len(cell) >= _LEAST_CELL
+                and (is_surely_entry(cell) or (name.rstrip("s") in ("reference", "citation") and is_whole_entry(cell)))
+            ]
             ids = [cell for cell in cells if is_bare_id(cell) and any(map(str.isdigit, cell)) and cell != cells[0]]
             written = (
                 " ".join((*whole[:1], *ids))

@@ -116,12 +116,7 @@ class RunningText:
         return found
 
     def _in_passage(self, span: Span) -> list[Span]:
-        marked = [
-            Span(one.start, one.end)
-            for one in self.marks
-            if one.kind == "quoted" and span.start <= one.start < span.end
-        ]
-        if spans := sorted([*marked, *self._in_clear_marks(span)]):
+        if spans := [*self._in_clear_marks(span)]:
             return spans
         whole = self.text[slice(*span)] if "'" in self.text[slice(*span)] else ""
         return [Span(*(span.start + at for at in found.span(1))) for found in _SINGLE.finditer(whole)]
