@@ -102,6 +102,7 @@ from deepcritical_mcp.models.results import QueryReport as QueryReport
 from deepcritical_mcp.models.results import RelatedEvidence as RelatedEvidence
 from deepcritical_mcp.models.results import SearchFilter as SearchFilter
 from deepcritical_mcp.models.results import SearchResult as SearchResult
+from deepcritical_mcp.models.results import SeedTerm as SeedTerm
 from deepcritical_mcp.models.results import SessionList as SessionList
 from deepcritical_mcp.models.results import SessionSummary as SessionSummary
 from deepcritical_mcp.models.results import SourceCount as SourceCount

@@ -201,7 +201,8 @@ class Concept(Value):
     """A concept of the topic, or a term of the session's evidence close to it.
 
     `kind` is "heading" or "substance" (a supplementary concept) for what MeSH has. `abbreviation_of` has the long forms
-    with their shares. `pubmed_block` finds the concept by all its names.
+    with their shares. `pubmed_block` finds the concept by all its names, `terms` of them; a long one has a short form
+    beside it, and what that leaves out.
     """
 
     term: str
@@ -214,6 +215,9 @@ class Concept(Value):
     supplementary: tuple[str, ...] = ()
     abbreviation_of: tuple[str, ...] = ()
     pubmed_block: str = ""
+    terms: int = 0
+    short_block: str = ""
+    short_leaves_out: str = ""
 
 
 class SearchFilter(Value):
@@ -224,13 +228,25 @@ class SearchFilter(Value):
     source: str
 
 
+class SeedTerm(Value):
+    """A term that papers known to be relevant (the seeds) share and the direct query lacks: how many of them have it,
+    and how many of those that the query misses."""
+
+    pubmed: str
+    seeds: int
+    missed: int
+
+
 class Expansion(Value):
-    """Queries proposed for a topic, the direct one first; `translation` is how PubMed read that one."""
+    """Queries proposed for a topic, the direct one first; `translation` is how PubMed read that one. `seeds_missed` are
+    the PMIDs of the seeds that it does not find."""
 
     session_id: str
     queries: tuple[ExpandedQuery, ...]
     concepts: tuple[Concept, ...] = ()
     filters: tuple[SearchFilter, ...] = ()
+    seed_terms: tuple[SeedTerm, ...] = ()
+    seeds_missed: tuple[str, ...] = ()
     corrected_query: str = ""
     translation: str = ""
     warnings: tuple[str, ...] = ()

@@ -63,7 +63,7 @@ def abbreviations_of(topic: Topic) -> list[str]:
     """The words of a topic that may be abbreviations: two to six capitals ("MS"), not in a topic all in capitals."""
     if topic.syntax or not any(letter.islower() for letter in topic.subject):
         return []
-    words = [part for part in topic.parts if 2 <= len(part) <= 6 and part.isalpha() and part.isupper()]
+    words = [part for part in topic.affirmed.split() if 2 <= len(part) <= 6 and part.isalpha() and part.isupper()]
     return list(dict.fromkeys(words))
 
 
@@ -74,7 +74,7 @@ async def look_up_abbreviation(short: str, topic: Topic, vocabulary: Vocabulary)
         ProviderError: PubMed did not answer.
     """
     tagged = pubmed_syntax.phrase(short, "tiab")
-    rest = [part for part in topic.parts if part != short and part.isalpha() and not stems(part) <= general_stems()]
+    rest = [part for part in topic.affirmed.split() if part != short and part.isalpha() and not stems(part) <= general_stems()]
     about = f"{tagged} AND {pubmed_syntax.any_of(rest[:_MAX_CONTEXT])}"
     in_context = meanings(short, await vocabulary.texts(about, SAMPLE)) if rest else ()
     others = stems(" ".join(rest)) - general_stems()

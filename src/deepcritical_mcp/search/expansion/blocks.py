@@ -1,7 +1,8 @@
-"""A concept of a topic with its names, and the block that finds it in PubMed."""
+"""A concept of a topic with its names, and the block of terms that finds it in PubMed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,15 +16,46 @@ from deepcritical_mcp.text import PUBMED_STOP_WORDS
 
 MAX_NAMES = 20
 MAX_NEIGHBORS_SHOWN = 12
+SHORT_CHARS = 450
+"""From how many characters on a block has a short form beside it."""
 _MAX_NAME_LENGTH = 60
+_ACTIONS = "D27.505"
 # Words such as "aged" and "child" say less in a title or abstract than as a heading.
 _AGE_GROUPS = ("M01.060",)
-BLOCK_CHARS = 450
-"""Maximum characters of one concept in a PubMed query."""
-# Endings after which "*" finds other forms of the word only ("inhibitor*", "disease*").
+# Endings after which "*" finds other forms of the word only ("inhibitor*", "vaccine*").
 _INFLECTED = tuple(
-    """sion tion ment ance ence ease drome itor ator ptor nist gist cent ient biotic ssant lant cebo vaccine""".split()
+    """sion tion ment ance ence drome itor ator ptor nist gist cent biotic ssant lant cebo vaccine patient""".split()
 )
+# Words without a plural that papers use, and words that only look like one.
+_NO_PLURAL = ("ism", "itis", "osis", "asis", "emia", "aemia", "pathy", "penia", "ia", "ity", "ness", "ing", "ics", "cy")
+_PREFIX = re.compile(r"\b(anti|non|post|pre|co|multi|sub|intra|inter|peri)-(?=[a-z]{4})")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Alternatives for PubMed, the most telling first: headings, the user's own words, other names, then members."""
+
+    terms: tuple[str, ...]
+    own: int
+    """How many of the first terms are headings or the user's own words."""
+
+    @property
+    def full(self) -> str:
+        return pubmed_syntax.any_of(self.terms)
+
+    @property
+    def short(self) -> str:
+        """The first terms that fit in `SHORT_CHARS`, the headings and the user's own words always."""
+        kept = [*self.terms[: self.own]]
+        for one in self.terms[self.own :]:
+            if len(" OR ".join([*kept, one])) + 2 > SHORT_CHARS:
+                break
+            kept.append(one)
+        return pubmed_syntax.any_of(kept)
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.full) > SHORT_CHARS
 
 
 @dataclass(frozen=True)
@@ -36,7 +68,10 @@ class TopicConcept:
         record: the record of MeSH that has this name, or that PubMed maps the words to.
         broader: the headings directly above it in the tree.
         narrower: the headings directly below it.
+        members: the drugs of a class, by its place in the tree or by their pharmacological action.
+        unlisted: how many more members the class has, which are found where they are indexed.
         abbreviation: what is known of `text` as an abbreviation.
+        unindexed: phrases that PubMed does not have in its index, in small letters.
     """
 
     text: str
@@ -44,7 +79,10 @@ class TopicConcept:
     record: MeshDescriptor | None = None
     broader: tuple[MeshDescriptor, ...] = ()
     narrower: tuple[MeshDescriptor, ...] = ()
+    members: tuple[str, ...] = ()
+    unlisted: int = 0
     abbreviation: Abbreviation | None = None
+    unindexed: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,40 +92,84 @@ class TopicConcept:
         return (*self.forms, *(name for name in entries if stems(name) not in own))
 
     @property
-    def block(self) -> str:
+    def block(self) -> Block:
         """The concept for PubMed."""
-        records = [self.record] if self.record else []
-        can_inflect = not _is_substance(self.record)
+        is_substance = _is_substance(self.record)
         # PubMed drops an abbreviation that is one of its stop words ("AS").
         texts = self.forms if self.forms and self.text.lower() in PUBMED_STOP_WORDS else (self.text, *self.forms)
-        own = [one for name in texts for one in written(name, can_inflect=can_inflect)]
-        alternatives = [
-            *own,
-            *(pubmed_syntax.phrase(one.name, tag) for one in records for tag in _tags(one)),
-            *(
-                one
-                for record in records
-                if not record.is_of(_AGE_GROUPS)
-                for name in synonyms(record)
-                for one in written(name)
-            ),
+        headings = [pubmed_syntax.phrase(self.record.name, tag) for tag in _tags(self.record)] if self.record else []
+        own = [one for name in texts for one in text_words(name, is_substance=is_substance, unindexed=self.unindexed)]
+        names = [
+            one
+            for name in (synonyms(self.record) if self.record and not self.record.is_of(_AGE_GROUPS) else ())
+            if not _is_unclear(name)
+            for one in text_words(name, is_substance=is_substance, unindexed=self.unindexed, is_own=False)
         ]
-        return pubmed_syntax.any_of(_without_longer(_each_once(alternatives), own), limit=BLOCK_CHARS)
+        members = [one for name in self.members for one in text_words(name, is_substance=True, is_own=False)]
+        first = _each_once([*headings, *own])
+        return Block(tuple(_without_longer(_each_once([*first, *names, *members]), first)), len(first))
 
 
-def written(name: str, *, can_inflect: bool = False) -> list[str]:
-    """A name for PubMed's titles and abstracts, in British and in American spelling; truncated if that is safe."""
-    return [
-        pubmed_syntax.phrase(f"{one}*" if can_inflect and one.lower().endswith(_INFLECTED) else one, "tiab")
-        for one in spellings(name)
-    ]
+def text_words(
+    name: str, *, is_substance: bool = False, unindexed: Iterable[str] = (), is_own: bool = True
+) -> list[str]:
+    """A name for PubMed's titles and abstracts: singular and plural, in British and in American spelling, with a
+    prefix joined or not; truncated if that is safe.
+
+    Of the phrases that PubMed does not have, those of the user (`is_own`) are searched as words near each other; the
+    others are left out.
+    """
+    found: list[str] = []
+    for one in _each_once(form for spelled in spellings(name) for form in numbers(spelled, is_substance=is_substance)):
+        if one.rstrip("*").casefold() not in unindexed:
+            found.append(pubmed_syntax.term(one, "tiab"))
+        elif is_own:
+            found.append(pubmed_syntax.phrase(one.rstrip("*"), "tiab:~2"))
+    return _each_once(found)
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """A name in British and in American spelling."""
+    """A name in British and in American spelling, its prefix with a hyphen and without."""
     plain = pubmed_syntax.words(name)
-    other = other_spelling(plain.lower())
-    return (plain,) if other == plain.lower() else (plain, other)
+    lower = plain.lower()
+    return tuple(dict.fromkeys((plain, *(one for one in (other_spelling(lower), _PREFIX.sub(r"\1", lower)) if one != lower))))
+
+
+def numbers(name: str, *, is_substance: bool = False) -> list[str]:
+    """A name in the singular and in the plural; both at once by a "*" where other words do not begin so."""
+    *before, last = name.split() or [""]
+    lower = last.lower()
+    if not lower.isalpha() or len(lower) < 4 or not last.islower():
+        return [name]
+    one = singular(lower)
+    many = lower if one != lower else plural(lower)
+    if is_substance and one == lower:  # "metformin" has no plural, "statins" has a singular
+        return [name]
+    if lower.endswith(_NO_PLURAL) and one == lower:
+        return [name]
+    if many == f"{one}s" and (before or one.endswith(_INFLECTED)) and not (is_substance and not before):
+        return [" ".join([*before, f"{one}*"])]
+    return [" ".join([*before, form]) for form in dict.fromkeys((last if last.lower() == one else one, many))]
+
+
+def singular(word: str) -> str:
+    """A word in small letters in the singular: "biopsies" -> "biopsy", "diagnoses" -> "diagnosis"."""
+    if word.endswith("ies") and len(word) > 5:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes", "viruses", "sinuses")):
+        return word[:-2]
+    if word.endswith(("oses", "yses", "stases", "psies")):
+        return word[:-2] + "is"
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is", "ics", "ous", "ves")) else word
+
+
+def plural(word: str) -> str:
+    """A word in small letters in the plural."""
+    if word.endswith("is"):
+        return word[:-2] + "es"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("s", "x", "ch", "sh")) else "s")
 
 
 def to_wire(concepts: Sequence[TopicConcept]) -> tuple[Concept, ...]:
@@ -103,7 +185,9 @@ def to_wire(concepts: Sequence[TopicConcept]) -> tuple[Concept, ...]:
             broader=tuple(record.name for record in one.broader[:MAX_NEIGHBORS_SHOWN]),
             supplementary=(one.record.name,) if one.record and one.record.is_supplementary else (),
             abbreviation_of=tuple(_meanings(one.abbreviation)) if one.abbreviation else (),
-            pubmed_block=one.block,
+            pubmed_block=one.block.full,
+            terms=len(one.block.terms),
+            short_block=one.block.short if one.block.is_long else "",
         )
         for one in concepts
     )
@@ -119,7 +203,17 @@ def _meanings(abbreviation: Abbreviation) -> Iterator[str]:
 def synonyms(record: MeshDescriptor) -> tuple[str, ...]:
     """The names of a record in natural order, short enough for a query, each once."""
     names = {name.lower(): name for name in map(natural_order, (record.name, *record.entry_terms))}
-    return tuple(name for name in names.values() if len(name) <= _MAX_NAME_LENGTH and not {*"()[]"} & {*name})
+    return tuple(uncapitalized(name) for name in names.values() if len(name) <= _MAX_NAME_LENGTH and not {*"()[],"} & {*name})
+
+
+def uncapitalized(name: str) -> str:
+    """A name in small letters, but for abbreviations and symbols."""
+    return " ".join(word.lower() if word[1:].islower() else word for word in name.split())
+
+
+def _is_unclear(name: str) -> bool:
+    """Whether a name is so short that it is that of other things too ("VSD")."""
+    return len(name) <= 3 and name.isupper()
 
 
 def _each_once(alternatives: Iterable[str]) -> list[str]:
@@ -133,16 +227,25 @@ def _each_once(alternatives: Iterable[str]) -> list[str]:
 def _without_longer(alternatives: Sequence[str], own: Sequence[str]) -> list[str]:
     """`alternatives` without the phrases in titles and abstracts that contain another one, which finds them too; the
     user's own words stay."""
-    words = {one: f" {one.split(chr(34))[1].rstrip('*').lower()} " for one in alternatives if one.endswith("[tiab]")}
-    longer = {one for one, text in words.items() if any(other in text and other != text for other in words.values())}
+    words = {one: f" {one.removesuffix('[tiab]').strip(chr(34)).lower()} " for one in alternatives if one.endswith("[tiab]")}
+    stems_of = {one: text.rstrip(" *") if "*" in text else text for one, text in words.items()}
+    longer = {
+        one
+        for one, text in words.items()
+        if any(stem in text.replace("* ", " ") and one != other for other, stem in stems_of.items() if stem.strip())
+    }
     return [one for one in alternatives if one in own or one not in longer]
 
 
 def _tags(record: MeshDescriptor) -> list[str]:
     """The fields in which PubMed has a record's name; an action of drugs is in that of all drugs that have it."""
-    is_action = any(one.startswith("D27.505") for one in record.tree_numbers)
     tags = ["Supplementary Concept"] if record.is_supplementary else ["MeSH Terms"]
-    return [*tags, "Pharmacological Action"] if is_action else tags
+    return [*tags, "Pharmacological Action"] if is_action(record) else tags
+
+
+def is_action(record: MeshDescriptor) -> bool:
+    """Whether it is a pharmacological action, below which no drug stands in the tree."""
+    return any(one.startswith(_ACTIONS) for one in record.tree_numbers)
 
 
 def _is_substance(record: MeshDescriptor | None) -> bool:

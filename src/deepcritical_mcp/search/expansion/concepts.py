@@ -16,9 +16,10 @@ from deepcritical_mcp.search.expansion.abbreviations import (
     abbreviations_of,
     look_up_abbreviation,
 )
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name, is_action, plural, singular
 from deepcritical_mcp.search.expansion.negations import absent_thing, distributed
 from deepcritical_mcp.search.expansion.phrases import general_stems, natural_order, phrases, stems
+from deepcritical_mcp.search.expansion.roles import role_of_heading
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, read_topic
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
@@ -26,8 +27,6 @@ from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 NO_VOCABULARY = "Without MeSH and numbers of hits: {why}. The queries use only your words and the session's evidence."
 NOTHING_MAPPED = "MeSH has none of the topic's words; only your words and the session's evidence were used."
 MAX_CONCEPTS = 12
-# The root of the tree that names no subject: kinds of publication.
-_NO_SUBJECT_TREES = ("V",)
 _DRUGS = ("D",)
 _SPECIALTIES = ("H02",)
 _WITH_LEAD = """battery blood bone chelation contamination dust environmental exposure heavy metal paint pipe poisoning
@@ -36,7 +35,12 @@ _WITH_LEAD = """battery blood bone chelation contamination dust environmental ex
 _MAX_WORDS = 15
 _MAX_WORDS_MAPPED = 40
 _MAX_PHRASE = 5
-_MAX_PHRASES = 60
+_MAX_PHRASES = 120
+MAX_MEMBERS = 80
+"""Drugs of a class whose names stand in its block; of a larger class, none that MeSH has only as a supplementary
+concept."""
+# "Pembrolizumab-induced colitis" is about pembrolizumab.
+_CONNECTED = ("-associated", "-exposed", "-induced", "-mediated", "-related", "-treated")
 _MAX_NEIGHBORS = 60
 
 
@@ -50,6 +54,8 @@ class NcbiView:
     concepts: tuple[TopicConcept, ...] = ()
     warning: str = ""
     is_reachable: bool = False
+    is_mapped: bool = False
+    """Whether MeSH was asked for all of its words."""
 
 
 async def look_up(topic: Topic, vocabulary: Vocabulary | None, *, seconds: float) -> NcbiView:
@@ -65,7 +71,7 @@ async def look_up(topic: Topic, vocabulary: Vocabulary | None, *, seconds: float
         why = error.message.rstrip(".")
         if view.concepts:
             return replace(view, warning=f"{why}.")
-        return replace(view, warning=NO_VOCABULARY.format(why=why), is_reachable=False)
+        return replace(view, warning=NO_VOCABULARY.format(why=why), is_reachable=False, is_mapped=False)
     if scope.cancelled_caught:
         late = f"NCBI did not answer within {seconds:.0f} seconds"
         missing = f"{late}. Broader and narrower headings are missing."
@@ -94,10 +100,11 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
     known = [one for one in asked if one.meanings or one.in_context]
     names = dict.fromkeys(heading for term in mapped for heading in term.headings)
     names |= dict.fromkeys(one.long_form.lower() for one in known if one.long_form)
-    names |= dict.fromkeys(() if topic.syntax else _candidates(topic))
+    names |= dict.fromkeys(() if topic.syntax else candidates(topic))
     names |= dict.fromkeys(name for negation in topic.negations for name in _names_of(negation))
     records = await vocabulary.descriptors(list(names)) if names else {}
     found = _found(topic, mapped, records, known)
+    view = replace(view, is_mapped=True)
     yield replace(view, concepts=found)
     uids = [uid for one in found if one.record for uid in (*one.record.parents, *one.record.children)]
     near = await vocabulary.by_uid(list(dict.fromkeys(uids))[:_MAX_NEIGHBORS]) if uids else {}
@@ -112,6 +119,20 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
         for one in found
     ]
     yield replace(view, concepts=tuple(placed))
+    yield replace(view, concepts=tuple([await _with_members(one, vocabulary) for one in placed]))
+
+
+async def _with_members(concept: TopicConcept, vocabulary: Vocabulary) -> TopicConcept:
+    """A class of drugs with the names of its members: those below it in the tree, and those that have the action."""
+    if not concept.record or not concept.record.is_of(_DRUGS):
+        return concept
+    below = [one.name for one in concept.narrower]
+    headings, others = await vocabulary.members(concept.record.name) if is_action(concept.record) else ((), ())
+    listed = dict.fromkeys(natural_order(name) for name in (*below, *headings))
+    if len(listed) + len(others) <= MAX_MEMBERS:
+        listed |= dict.fromkeys(others)
+    members = tuple(listed)[:MAX_MEMBERS]
+    return replace(concept, members=members, unlisted=len({*below, *headings, *others}) - len(members))
 
 
 async def _ended(topic: Topic, vocabulary: Vocabulary) -> Topic:
@@ -157,24 +178,33 @@ def _for_mapping(topic: Topic) -> str:
     """The words to map to MeSH: the topic without negated phrases, which also separate the phrases around them."""
     if topic.syntax:
         return " AND ".join(" ".join(phrase) for phrase in phrases(topic.subject))
-    runs = groupby(topic.parts[:_MAX_WORDS_MAPPED], key=lambda part: part.startswith('"'))
-    return " AND ".join(" ".join(run) for is_negated, run in runs if not is_negated)
+    words = [one.text for one in topic.tokens[:_MAX_WORDS_MAPPED] if one.text.lower() not in ("and", "or", "versus", "vs")]
+    runs = groupby(words, key=lambda word: word == "," or word.startswith('"'))
+    return " AND ".join(" ".join(run) for separates, run in runs if not separates)
 
 
-def _candidates(topic: Topic) -> Iterator[str]:
-    """The runs of two to five words that may be names in MeSH, the longest first; the words are in small letters."""
-    parts = [part.lower() for part in topic.parts[:_MAX_WORDS_MAPPED]]
+def candidates(topic: Topic) -> dict[str, str]:
+    """Names that MeSH may have -> the words of the topic, both in small letters: the runs of one to five words, the
+    longest first, with their last word in the singular and in the plural; of "breast or ovarian cancer", "breast
+    cancer" for "breast"."""
+    tokens = [one.text.lower() for one in topic.tokens[:_MAX_WORDS_MAPPED]]
     spans = [
-        parts[start : start + length]
-        for length in range(_MAX_PHRASE, 1, -1)
-        for start in range(len(parts) - length + 1)
+        tokens[start : start + length]
+        for length in range(_MAX_PHRASE, 0, -1)
+        for start in range(len(tokens) - length + 1)
     ]
-    fitting = [
-        " ".join(span)
-        for span in spans
-        if not {span[0], span[-1]} & QUERY_FUNCTION_WORDS and not any(part.startswith('"') for part in span)
-    ]
-    yield from fitting[:_MAX_PHRASES]
+    found: dict[str, str] = {}
+    for span in spans:
+        if {span[0], span[-1]} & (QUERY_FUNCTION_WORDS | {","}) or any(one[0] in '",' for one in span):
+            continue
+        text = " ".join(span)
+        last = next((span[-1].removesuffix(end) for end in _CONNECTED if span[-1].endswith(end)), span[-1])
+        for form in (last, singular(last), plural(last)):
+            found.setdefault(" ".join([*span[:-1], form]), text)
+    for first, joint, *others in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
+        if joint in ("and", "or", "and/or") and not {first, *others} & (QUERY_FUNCTION_WORDS | {","}):
+            found.setdefault(f"{first} {others[-1]}", first)
+    return dict(list(found.items())[:_MAX_PHRASES])
 
 
 def _names_of(negation: str) -> tuple[str, ...]:
@@ -191,8 +221,9 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     words = text.lower().replace("-", " ").split()
     if words not in names and sorted(words) in map(sorted, names):
         return True
-    if record.name == "Acquired Immunodeficiency Syndrome" and "aids" in topic.parts:  # "visual aids"
-        return "HIV" not in topic.parts
+    typed = {one.text for one in topic.tokens}
+    if record.name == "Acquired Immunodeficiency Syndrome" and "aids" in typed:  # "visual aids"
+        return "HIV" not in typed
     if record.name == "Sensitivity and Specificity" and len(words) == 1:  # "wheat sensitivity"
         return not {"sensitivity", "specificity"} <= {*topic.words.lower().split()}
     if record.is_of(_SPECIALTIES):
@@ -211,13 +242,16 @@ def _found(
     Left out are words too general to be a concept, and kinds of publication.
     """
     long_forms = {one.short: one for one in abbreviations}
-    options = {text: records[text] for text in _candidates(topic) if text in records} if not topic.syntax else {}
-    options |= {name: records[name] for one in topic.negations for name in _names_of(one) if name in records}
+    options: list[tuple[str, MeshDescriptor]] = []
+    for name, text in candidates(topic).items() if not topic.syntax else ():
+        if name in records and not _is_another_sense(text, records[name], topic):
+            options.append((text, records[name]))
+    options += [(name, records[name]) for one in topic.negations for name in _names_of(one) if name in records]
     for term in mapped:
         known = [records[heading] for heading in term.headings if heading in records]
         known = [one for one in known if not _is_another_sense(term.text, one, topic)]
         if known and term.text not in long_forms and term.text.upper() not in long_forms:
-            options.setdefault(term.text, min(known, key=lambda one: not has_name(one, term.text)))
+            options.append((term.text, min(known, key=lambda one: not has_name(one, term.text))))
     found: dict[range, TopicConcept] = {}
     taken: set[int] = set()
 
@@ -227,13 +261,14 @@ def _found(
             found[range(len(found), len(found) + 1)] = concept
         elif span and not taken & {*span}:
             taken.update(span)
-            found[span] = replace(concept, text=" ".join(topic.parts[span.start : span.stop]))
+            found[span] = replace(concept, text=" ".join(one.text for one in topic.tokens[span.start : span.stop]))
 
     for short, one in long_forms.items():
         record = records.get(one.long_form.lower()) if one.long_form else None
         take(short, TopicConcept(short, one.forms, record, abbreviation=one))
-    for text, record in sorted(options.items(), key=lambda option: -len(option[0].split())):
-        if not record.is_of(_NO_SUBJECT_TREES) and not stems(text) <= general_stems():
+    for text, record in sorted(options, key=lambda option: -len(option[0].split())):
+        # "Time", "risk" and "role" are headings too, but a topic with these words is seldom about them.
+        if not stems(text) <= general_stems() or (role_of_heading(record) in ("person", "aspect", "setting")):
             take(text, TopicConcept(text, record=record))
     return tuple(found[span] for span in sorted(found, key=lambda span: span.start))[:MAX_CONCEPTS]
 

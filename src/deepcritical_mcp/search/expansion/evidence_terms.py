@@ -28,7 +28,7 @@ _MAX_TERM_LENGTH = 60
 _MAX_CHARS = 4_000
 _REMARK = re.compile(r"^\[[^\]]{1,60}\]")
 # MeSH headings that say who was studied and how, not what the paper is about; further ones have only general words.
-_CHECK_TAGS = frozenset(
+CHECK_TAGS = frozenset(
     re.split(
         r"\|\s*",
         """adolescent|aged|aged, 80 and over|algorithms|animal|animals|cats|cattle|cell line|cells, cultured|child|
@@ -148,7 +148,7 @@ def _terms(item: Evidence, *, with_text: bool) -> Iterator[str]:
 def _index_terms(item: Evidence) -> Iterator[str]:
     """MeSH terms in natural order, without qualifiers and check tags, and keywords."""
     headings = [term.split("/")[0].strip("* ") for term in item.citation.mesh_terms]
-    return (natural_order(term) for term in (*headings, *item.citation.keywords) if term.casefold() not in _CHECK_TAGS)
+    return (natural_order(term) for term in (*headings, *item.citation.keywords) if term.casefold() not in CHECK_TAGS)
 
 
 def _is_general(text: str) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import islice
+from datetime import UTC, date, datetime
 
 import anyio
 
@@ -14,34 +13,36 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import COUNTS, VOCABULARY, seconds_for
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, ProviderError, SessionBusyError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
-from deepcritical_mcp.models import Concept, ExpandedQuery, Expansion
+from deepcritical_mcp.models import Concept, ExpandedQuery, Expansion, SeedTerm
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import abbreviations_of
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, to_wire, written
-from deepcritical_mcp.search.expansion.broader import wider
-from deepcritical_mcp.search.expansion.concepts import look_up, with_definitions
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, to_wire
+from deepcritical_mcp.search.expansion.concepts import NcbiView, look_up, with_definitions
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm, EvidenceView, SessionEvidence, read_evidence
 from deepcritical_mcp.search.expansion.filters import fitting_filters
-from deepcritical_mcp.search.expansion.negations import absent_thing, distributed
-from deepcritical_mcp.search.expansion.phrases import definitions, phrases
-from deepcritical_mcp.search.expansion.plan import Plan, quoted_list
-from deepcritical_mcp.search.expansion.proposals import choose, direct_query, meaning_blocks, proposals
+from deepcritical_mcp.search.expansion.phrases import definitions
+from deepcritical_mcp.search.expansion.proposals import (
+    Draft,
+    Plan,
+    broader_drafts,
+    choose,
+    direct_query,
+    specific_drafts,
+)
 from deepcritical_mcp.search.expansion.sampled_queries import UNREADABLE, read_reply, sampling_request
+from deepcritical_mcp.search.expansion.seeds import read_seeds
 from deepcritical_mcp.search.expansion.topic import Topic, corrected_topic, read_topic
 from deepcritical_mcp.sources.base import Hits, Vocabulary
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, clean_text, counted
 
-# PubMed requires every word, and more than these rarely occur in one record.
-_MAX_ADVISED_WORDS = 15
 # With fewer papers than these, what finds more is of more use than what finds less.
 _FEW = 20
-_MAX_WIDER = 8
-# A meaning of an abbreviation with a smaller share than this of what another one finds does not fit the topic.
-_RARE_MEANING = 0.2
-_INVERTED = "PubMed has no phrase {phrases} in its index and searches its words, so that what you do not want is found."
-_DROPPED = "PubMed has no phrase {phrases} in its index and would search its words: it is left out."
-_EXCLUDED = "PubMed has no phrase {phrases} in its index: papers that mention the thing at all are left out instead."
+# A broader query that finds more than so many times as much hardly is about the same question.
+_FAR = 50
+_MAX_COUNTED = 8
+_MAX_SHORT_FORMS = 3
+_UNINDEXED = "PubMed has no phrase {phrases} in its index and would search its words: {instead}."
 
 
 class QueryExpander:
@@ -64,6 +65,7 @@ class QueryExpander:
         *,
         description: str = "",
         count: int = 3,
+        seeds: Sequence[str] = (),
         store: SessionEvidence | None,
         sampled: str = "",
         progress: Progress = no_progress,
@@ -73,63 +75,43 @@ class QueryExpander:
         Fewer than `count`, with a warning, where nothing more fits. A source that does not answer is a warning too.
 
         Args:
+            seeds: PMIDs of papers known to be relevant, which show what the direct query lacks.
             sampled: the reply of the client's model to `sampling_request`; "" = it was not asked.
 
         Raises:
-            InvalidInputError: the topic is blank, too long or without a word to search for.
+            InvalidInputError: the topic is blank, too long, without a word to search for, or a strategy for another
+                database that cannot be read.
         """
         asked = read_topic(topic)
         await progress(0.1, "reading the session's evidence")
         evidence, store_warning = await _read(asked, store)
         await progress(0.3, "looking up concepts")
-        seconds = seconds_for(VOCABULARY, cap=self._settings.deadline)
-        ncbi = await look_up(asked, self._mesh, seconds=seconds)
+        ncbi = await look_up(asked, self._mesh, seconds=seconds_for(VOCABULARY, cap=self._settings.deadline))
         await progress(0.6, "writing queries")
-        subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
-        if ncbi.reread:
-            subject = replace(ncbi.reread, typed=subject.typed)
-        defined = definitions([asked.text, clean_text(description)])
-        concepts = with_definitions(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
-        today = datetime.now(UTC).date()
+        plan = _planned(asked, ncbi, evidence, description)
         sampled_queries = read_reply(sampled, topic=asked.text)
-
-        def proposed(plan: Plan) -> tuple[ExpandedQuery, list[ExpandedQuery]]:
-            return direct_query(plan), [*sampled_queries, *proposals(plan, evidence.terms, today=today)]
-
-        plan = Plan(asked, subject, concepts)
-        direct, others = proposed(plan)
-        queries, read, unindexed = choose(direct, others, count=count), Hits(count=-1), ""
-        if ncbi.is_reachable:
-            await progress(0.7, "counting what the queries find")
-            queries, read = await self._counted(queries, others, plan)
-            if unknown := _unindexed(subject, read):
-                unindexed = _INVERTED.format(phrases=quoted_list(unknown))
-                if (found := _without_phrases(subject, unknown)) is not subject:
-                    plan = Plan(asked, found, concepts)
-                    direct, others = proposed(plan)
-                    queries, read = await self._counted(choose(direct, others, count=count), others, plan)
-                    gone = quoted_list(one for one in unknown if one not in found.negations)
-                    unindexed = (_EXCLUDED if found.excluded != subject.excluded else _DROPPED).format(phrases=gone)
+        await progress(0.7, "counting what the queries find")
+        today = datetime.now(UTC).date()
+        plan, queries, read = await self._proposed(plan, sampled_queries, count, today, is_counted=ncbi.is_reachable)
+        concepts = await self._short_forms(plan.concepts) if ncbi.is_reachable else to_wire(plan.concepts)
+        seed_terms, missed, seed_warning = await self._of_seeds(seeds, plan)
         uncounted = sum(query.hits < 0 for query in queries) if ncbi.is_reachable else 0
-        words = len(asked.parts) + asked.left_out
         warnings = (
             f"The topic seems to be in {asked.language}. PubMed is indexed in English: translate it and call again."
             if asked.language
             else "",
-            f"The topic has {words} words. PubMed requires all of them and may find nothing. Call again with the most "
-            "important ones."
-            if words > _MAX_ADVISED_WORDS
-            else "",
-            f"Only {len(queries)} of {count} queries: nothing else fits this topic." if len(queries) < count else "",
+            _asked_back(plan),
+            f"Only {len(queries)} of {count} queries: nothing else adds a paper." if len(queries) < count else "",
             _several(asked.questions),
             "PubMed finds nothing by the direct query: use a broader one." if queries[0].hits == 0 else "",
-            unindexed,
+            _unindexed(plan),
             *(
                 f"PubMed ignores the word “{short}”: write out what it stands for."
-                for short in _ignored(subject, concepts)
+                for short in _ignored(plan.topic, plan.concepts)
             ),
             store_warning,
             ncbi.warning,
+            seed_warning,
             f"Not counted: {counted(uncounted, 'query', 'queries')}, since PubMed did not answer in time."
             if uncounted
             else "",
@@ -138,69 +120,136 @@ class QueryExpander:
         return Expansion(
             session_id=store.session_id if store is not None else "",
             queries=queries,
-            concepts=(*to_wire(concepts), *map(_of_evidence, evidence.terms)),
+            concepts=(*concepts, *map(_of_evidence, evidence.terms)),
             filters=tuple(
                 one.filter
-                for one in fitting_filters(subject, plan.kinds, is_clinical=plan.is_clinical, today=today)
-                if one.is_published
+                for one in fitting_filters(plan.topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
             ),
+            seed_terms=seed_terms,
+            seeds_missed=missed,
             corrected_query=ncbi.corrected,
             translation=read.translation,
             warnings=tuple(filter(None, warnings)),
         )
 
-    async def _counted(
-        self, chosen: Sequence[ExpandedQuery], proposed: Sequence[ExpandedQuery], plan: Plan
-    ) -> tuple[tuple[ExpandedQuery, ...], Hits]:
-        """`chosen` with their hits as far as PubMed counts them in time, and how it reads the first. What finds
-        nothing, or an abbreviation in a meaning that is rare with the topic, makes room for another of the proposals;
-        if the first finds little, for what is wider."""
-        hits: dict[str, Hits] = {}
-        queries = tuple(chosen)
-        first = queries[0].pubmed_query
-        blocks = tuple(f" AND {block}" for *_, block in meaning_blocks(plan))
-        meanings = [one.pubmed_query for one in proposed if one.pubmed_query.endswith(blocks)]
-        with anyio.move_on_after(seconds_for(COUNTS, cap=self._settings.deadline)):
-            await self._count([*queries, *(one for one in proposed if one.pubmed_query in meanings)], hits)
-            options = [*proposed]
-            if first in hits and hits[first].count < _FEW:
-                options = [*(one for one in proposed if one.strategy == "broader"), *islice(wider(plan), _MAX_WIDER)]
-                options += proposed
-            if first in hits and not hits[first].count:
-                hits |= {one.pubmed_query: Hits(count=0) for one in proposed if one.strategy == "specific"}
-            for _ in range(4):
-                rivals = [hits[one].count for one in meanings if one in hits]
-                least = {one: max(rivals, default=0) * _RARE_MEANING for one in meanings}
-                useful = [
-                    one
-                    for one in options
-                    if one.pubmed_query not in hits or hits[one.pubmed_query].count > least.get(one.pubmed_query, 0)
-                ]
-                others = choose(queries[0], [*useful, *options], count=len(queries))
-                if others == queries:
-                    break
-                queries = others
-                await self._count(queries, hits)
-        with_hits = (
-            query.model_copy(update={"hits": hits[query.pubmed_query].count}) if query.pubmed_query in hits else query
-            for query in queries
-        )
-        return tuple(with_hits), hits[first] if first in hits else Hits(count=-1)
+    async def _proposed(
+        self, plan: Plan, sampled: Sequence[ExpandedQuery], count: int, today: date, *, is_counted: bool
+    ) -> tuple[Plan, tuple[ExpandedQuery, ...], Hits]:
+        """The plan, without phrases that PubMed does not know; the queries, with their hits as far as PubMed counts
+        them in time; and how it reads the first.
 
-    async def _count(self, queries: Sequence[ExpandedQuery], hits: dict[str, Hits]) -> None:
+        A broader query that adds nothing makes room for another one, as does a specific one that finds nothing.
+        """
+        hits: dict[str, Hits] = {}
+        read = Hits(count=-1)
+        with anyio.move_on_after(seconds_for(COUNTS, cap=self._settings.deadline)):
+            if is_counted:
+                await self._count([plan.direct], hits, as_read=True)
+                read = hits.get(plan.direct, read)
+                if unknown := frozenset(one.casefold() for one in read.unknown_phrases):
+                    plan = Plan(plan.asked, plan.topic, plan.concepts, is_looked_up=True, unindexed=unknown)
+                    await self._count([plan.direct], hits, as_read=True)
+                    read = hits.get(plan.direct, read)
+        direct = direct_query(plan)
+        least = hits[plan.direct].count if plan.direct in hits else -1
+        broader = list(broader_drafts(plan, is_short=0 <= least < _FEW))[:_MAX_COUNTED]
+        specific = list(specific_drafts(plan, today=today))
+        wanted = [*(one.pubmed for one in broader), *(one.pubmed for one in specific[:2])]
+        with anyio.move_on_after(seconds_for(COUNTS, cap=self._settings.deadline)):
+            if is_counted:
+                await self._count([*wanted, *(one.pubmed_query for one in sampled)], hits)
+        broader = _adding(broader, least, hits)
+        specific.sort(key=lambda one: one.pubmed in hits and hits[one.pubmed].count == 0)
+        # Without counts nobody knows what adds papers: then other narrowings are better than nothing.
+        narrower = specific[1:] if not is_counted else []
+        ours = [_with_gain(one, least, hits) for one in (*broader[:1], *specific[:1], *broader[1:], *narrower)]
+        chosen = choose(direct, [*sampled, *ours], count=count)
+        counted_queries = tuple(
+            one.model_copy(update={"hits": hits[one.pubmed_query].count}) if one.pubmed_query in hits else one
+            for one in chosen
+        )
+        return plan, counted_queries, read
+
+    async def _count(self, queries: Sequence[str], hits: dict[str, Hits], *, as_read: bool = False) -> None:
         """Add to `hits` what each query finds that is not in it yet."""
         vocabulary = self._mesh
         assert vocabulary is not None
 
-        async def count(query: ExpandedQuery) -> None:
+        async def count(query: str) -> None:
             with suppress(ProviderError):
-                found = await vocabulary.hits(query.pubmed_query, as_read=query.strategy == "direct")
-                hits[query.pubmed_query] = found
+                hits[query] = await vocabulary.hits(query, as_read=as_read)
 
         async with anyio.create_task_group() as tasks:
-            for one in queries:
-                if one.pubmed_query not in hits:
+            for one in dict.fromkeys(queries):
+                if one not in hits:
                     tasks.start_soon(count, one)
+
+    async def _short_forms(self, concepts: Sequence[TopicConcept]) -> tuple[Concept, ...]:
+        """The concepts for clients, each long block with what its short form leaves out and what that costs."""
+        long = [one.block for one in concepts if one.block.is_long][:_MAX_SHORT_FORMS]
+        hits: dict[str, Hits] = {}
+        with anyio.move_on_after(seconds_for(COUNTS, cap=self._settings.deadline)):
+            await self._count([query for one in long for query in (one.full, one.short)], hits)
+        found: list[Concept] = []
+        for one in to_wire(concepts):
+            left = one.terms - one.short_block.count(" OR ") - 1
+            both = [hits[query].count for query in (one.pubmed_block, one.short_block) if query in hits]
+            cost = f"; it finds {both[1]:,} papers instead of {both[0]:,}" if len(both) == 2 else ""
+            said = f"{left} of {one.terms} terms{cost}" if one.short_block else ""
+            found.append(one.model_copy(update={"short_leaves_out": said}))
+        return tuple(found)
+
+    async def _of_seeds(
+        self, seeds: Sequence[str], plan: Plan
+    ) -> tuple[tuple[SeedTerm, ...], tuple[str, ...], str]:
+        if not seeds:
+            return (), (), ""
+        if self._mesh is None:
+            return (), (), "The seeds were not used: NCBI is not asked."
+        try:
+            with anyio.fail_after(seconds_for(COUNTS, cap=self._settings.deadline)):
+                return *await read_seeds(seeds, plan.core, self._mesh), ""
+        except (ProviderError, TimeoutError) as error:
+            why = error.message if isinstance(error, ProviderError) else "PubMed did not answer in time."
+            return (), (), f"The seeds were not used: {why}"
+
+
+def _planned(asked: Topic, ncbi: NcbiView, evidence: EvidenceView, description: str) -> Plan:
+    subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
+    if ncbi.reread:
+        subject = replace(ncbi.reread, typed=subject.typed)
+    defined = definitions([asked.text, clean_text(description)])
+    concepts = with_definitions(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
+    return Plan(asked, subject, concepts, is_looked_up=ncbi.is_mapped)
+
+
+def _adding(drafts: Sequence[Draft], least: int, hits: dict[str, Hits]) -> list[Draft]:
+    """The broader drafts that add papers, or were not counted; those that find very many last. Where nothing is found
+    at all, what finds something first."""
+    if least < 0:
+        return list(drafts)
+    found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}
+    useful = [one for one in drafts if not 0 <= found[one] <= least or (least == 0 and found[one] == 0)]
+    far = max(least, _FEW) * _FAR
+    return sorted(useful, key=lambda one: (found[one] == 0, found[one] > far))
+
+
+def _with_gain(draft: Draft, least: int, hits: dict[str, Hits]) -> ExpandedQuery:
+    """The proposal, with how many papers a broader one adds."""
+    query = draft.proposed()
+    added = hits[draft.pubmed].count - least if draft.pubmed in hits and least >= 0 else 0
+    if draft.strategy != "broader" or added <= 0:
+        return query
+    return query.model_copy(update={"rationale": f"{query.rationale} Adds {counted(added, 'paper')}."})
+
+
+def _asked_back(plan: Plan) -> str:
+    """What no rule decides: which of many subjects must be there."""
+    if not plan.surplus:
+        return ""
+    listed = ", ".join(f"“{one.text}”" for one in [*plan.subjects, *plan.surplus])
+    required = ", ".join(f"“{one.text}”" for one in plan.subjects)
+    return f"Which of these must every paper be about: {listed}? The direct query requires {required}."
 
 
 def _ignored(topic: Topic, concepts: Sequence[TopicConcept]) -> list[str]:
@@ -208,23 +257,14 @@ def _ignored(topic: Topic, concepts: Sequence[TopicConcept]) -> list[str]:
     return [short for short in abbreviations_of(topic) if short.lower() in PUBMED_STOP_WORDS and short not in known]
 
 
-def _unindexed(topic: Topic, read: Hits) -> list[str]:
-    """The negations that PubMed does not know as phrases, so that it would search for their words."""
-    unknown = {text.casefold() for text in read.unknown_phrases}
-    return [one for one in topic.negations if one.casefold() in unknown]
-
-
-def _without_phrases(topic: Topic, negations: Sequence[str]) -> Topic:
-    """The topic with what these negations name excluded, or without them if they name nothing; the same topic if it has
-    nothing else."""
-    text = distributed(topic.text)
-    for one in negations:
-        absent = absent_thing(one)
-        is_state = one.split()[0].lower() in ("cannot", "never", "no", "not", "unable")
-        text = text.replace(one, f"excluding {absent}" if absent else "," if is_state else one)
-    if text == distributed(topic.text) or not any(phrases(text)):
-        return topic
-    return replace(read_topic(text), typed=topic.typed)
+def _unindexed(plan: Plan) -> str:
+    """What became of the negations that PubMed does not know as phrases, so that it would search for their words."""
+    if not plan.not_required:
+        return ""
+    listed = ", ".join(f"“{one}”" for one in plan.not_required)
+    is_excluded = plan.excluded != plan.topic.excluded
+    instead = "papers that mention the thing at all are left out instead" if is_excluded else "it is left out"
+    return _UNINDEXED.format(phrases=listed, instead=instead)
 
 
 def _several(questions: Sequence[str]) -> str:
@@ -233,12 +273,9 @@ def _several(questions: Sequence[str]) -> str:
 
 
 def _of_evidence(term: EvidenceTerm) -> Concept:
-    return Concept(
-        term=term.term,
-        kind="evidence",
-        entry_terms=term.names,
-        pubmed_block=pubmed_syntax.any_of(one for name in (term.term, *term.names) for one in written(name)),
-    )
+    terms = list(dict.fromkeys(one for name in (term.term, *term.names) for one in text_words(name)))
+    block = pubmed_syntax.any_of(terms)
+    return Concept(term=term.term, kind="evidence", entry_terms=term.names, pubmed_block=block, terms=len(terms))
 
 
 async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceView, str]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from itertools import zip_longest
 from typing import Literal, NamedTuple, cast
 
 from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept
+from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug
 from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
 
-QuestionKind = Literal["treatment", "diagnosis", "harm", "course", "prediction", "views"]
+QuestionKind = Literal["treatment", "diagnosis", "harm", "course", "prediction", "views", "prevalence", "costs"]
 
 YEARS = 5
 
@@ -26,24 +27,13 @@ class FittingFilter(NamedTuple):
         filter: the condition, its name and source.
         words: the same for a web search or a search by meaning.
         mark: what in a topic shows that it has such a condition already.
-        is_of_question: whether it belongs to what the topic asks; the others are limits.
-        is_best: whether it is the one to try first for its kind of question.
-        is_early: whether it goes before other narrower queries.
-        is_wide: whether it is only listed, not proposed: it keeps most of any search, or repeats the topic.
+        is_limit: whether it is a limit of any search rather than a narrowing that fits this question.
     """
 
     filter: SearchFilter
     words: str
     mark: str
-    is_of_question: bool = True
-    is_best: bool = False
-    is_early: bool = False
-    is_wide: bool = False
-
-    @property
-    def is_published(self) -> bool:
-        """Whether it was published as a search filter, and is more than a limit."""
-        return self.filter in (*STUDY_FILTERS.values(), *AGE_GROUPS.values())
+    is_limit: bool = False
 
 
 _QUALITATIVE = SearchFilter(
@@ -63,30 +53,43 @@ _GUIDELINES = SearchFilter(
     source="PubMed's publication types, and the usual word in a title",
 )
 _ANIMALS = SearchFilter(name="Studies of animals", pubmed="animals[mh:noexp]", source="MeSH")
-# What fits a question of each kind: a filter, its words for a web search, and the mark of a topic that has it.
+_EPIDEMIOLOGY = SearchFilter(
+    name="Epidemiology",
+    pubmed="(epidemiology[sh] OR prevalence[mh] OR incidence[mh] OR prevalence[tiab] OR incidence[tiab])",
+    source="MeSH subheading and headings, and their usual words",
+)
+_COSTS = SearchFilter(
+    name="Costs",
+    pubmed='("costs and cost analysis"[mh] OR economics[sh] OR cost*[tiab] OR economic*[tiab])',
+    source="MeSH heading and subheading, and their usual words",
+)
+# What fits a question of each kind, the best first: a filter, its words for a web search, and the mark of a topic that
+# has it. The narrow and the broad form of one filter say the same, in two widths.
 _OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[SearchFilter | StudyFilter, str, str], ...]] = {
-    "harm": (
-        ("etiology", "relative risk cohort study", "cohort"),
-        ("etiology_broad", "risk factors", "risk"),
-    ),
-    "treatment": (
-        ("therapy", "randomized controlled trial", "randomized"),
-        (_ADVERSE, "adverse effects safety", "adverse"),
-        ("rct", "placebo or controlled trial", "randomized"),
-    ),
+    "views": ((_QUALITATIVE, "qualitative research interviews", "qualitative"),),
+    "costs": ((_COSTS, "costs", "cost"),),
+    "prevalence": ((_EPIDEMIOLOGY, "epidemiology", "epidemiology"),),
     "diagnosis": (
         ("diagnosis", "diagnostic accuracy", "specificity"),
         ("diagnosis_broad", "sensitivity of diagnosis", "diagnosis"),
-    ),
-    "course": (
-        ("prognosis", "prognosis cohort", "prognos"),
-        ("prognosis_broad", "follow-up mortality", "mortality"),
     ),
     "prediction": (
         ("prediction", "validation of a prediction model", "validation"),
         ("prediction_broad", "predictive score", "score"),
     ),
-    "views": ((_QUALITATIVE, "qualitative research interviews", "qualitative"),),
+    "treatment": (
+        ("rct", "randomized controlled trial", "randomized"),
+        ("therapy", "randomized trial", "randomized"),
+        (_ADVERSE, "adverse effects safety", "adverse"),
+    ),
+    "course": (
+        ("prognosis", "prognosis cohort", "prognos"),
+        ("prognosis_broad", "follow-up mortality", "mortality"),
+    ),
+    "harm": (
+        ("etiology", "relative risk cohort study", "cohort"),
+        ("etiology_broad", "risk factors", "risk"),
+    ),
 }
 # Ages as topics name them; the first that fits counts.
 _AGES = {
@@ -130,6 +133,8 @@ _QUESTION_WORDS: Mapping[QuestionKind, str] = {
     "harm": "adverse cause etiology exposure harm pollution poisoning toxicity",
     "course": "course mortality outcome prognosis prognostic recurrence relapse remission survival",
     "prediction": "nomogram predict prediction predictor score",
+    "prevalence": "burden epidemiology incidence prevalence seroprevalence trends",
+    "costs": "cost costs economic economics",
     "views": "acceptability attitude barriers beliefs experience hesitancy perception perspectives preferences "
     "qualitative satisfaction stigma views",
 }
@@ -138,7 +143,7 @@ _HARM = re.compile(
     r"\b(?:blood|exposure) levels?\b",
     re.IGNORECASE,
 )
-_SAFETY = re.compile(r"\b(?:adverse|safety|side effects?|toxicity)\b", re.IGNORECASE)
+_SAFETY = re.compile(r"\b(?:adverse|interactions?|safety|side effects?|tolerability|toxicity)\b", re.IGNORECASE)
 _DIAGNOSIS = re.compile(r"\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b", re.IGNORECASE)
 # How something works, which is read about in reviews, not in systematic ones.
 _BASIC = re.compile(
@@ -148,90 +153,101 @@ _BASIC = re.compile(
 _DISEASES = ("C", "F03")
 # Drugs by their structure or origin, hormones, vitamins; therapeutics and operations.
 _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
-# A topic with these asks of care and what it costs, not whether a treatment works.
-_OF_SERVICES = "access cost economic staffing"
+# A topic with these asks of care, not whether a treatment works.
+_OF_SERVICES = "access staffing"
+_RESISTANCE = re.compile(
+    r"\b(?:anti\w+|drug|multidrug|macrolide|fluoroquinolone|carbapenem|methicillin)[- ]resistan(?:ce|t)\b|"
+    r"\bresistance (?:genes?|mutations?|patterns?|rates?)\b|\bsusceptibility\b",
+    re.IGNORECASE,
+)
 # Where or when something happens, not what is tried: "delirium after surgery".
 _SETTING = re.compile(
     r"\b(?:(?:after|before|during|following|undergoing) (?:\w+ ){0,2}?|in (?:\w+ )?)"
     r"(?:chemotherapy|dialysis|replacement|surgery|transplantation|treatment)\b",
     re.IGNORECASE,
 )
+_EFFECT_VERBS = frozenset(
+    "cure decrease decreases help helps improve improves lower lowers prevent prevents reduce reduces shorten shortens "
+    "treat treats".split()
+)
 _TREATMENT_ENDINGS = ("-led", "ectomy", "plasty", "siran", "therapy", "therapies", "vaccine", "vaccines")
 
 
-def fitting_filters(
-    topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, today: date
-) -> Iterator[FittingFilter]:
-    """The filters that fit `topic` and that it does not have yet: those of its question, which is of these kinds, the
-    narrow one of each first, then limits; of a clinical topic, which has a disease or an operation, guidelines too."""
-    for one in _filters(topic, kinds, is_clinical, today.year - YEARS):
-        if one.mark not in topic.syntax.lower() if topic.syntax else not stems(one.mark) <= stems(topic.subject):
-            yield one
-
-
-def question_kinds(topic: Topic, concepts: Sequence[TopicConcept] = ()) -> set[QuestionKind]:
+def question_kinds(topic: Topic, parts: Sequence[Part]) -> set[QuestionKind]:
     """What the topic asks about, as far as its words and concepts show; what it negates does not count.
 
-    Views on a treatment ("vaccine hesitancy") and its costs are not questions of treatment.
+    Views on a treatment ("vaccine hesitancy"), its costs, and how common something is are not questions of treatment.
     """
     text = _SETTING.sub(" ", topic.affirmed)
     asked = stems(text)
     kinds: set[QuestionKind] = {kind for kind, names in _QUESTION_WORDS.items() if stems(names) & asked}
     kinds |= {"harm"} if _HARM.search(text) else set()
     kinds |= {"diagnosis"} if _DIAGNOSIS.search(text) else set()
+    kinds |= {"prevalence"} if _RESISTANCE.search(text) else set()
     if "views" in kinds or stems(_OF_SERVICES) & asked or "waiting time" in text.lower():
         return kinds & {"views"}
-    treatments = [one.text for one in concepts if one.record and one.record.is_of(_TREATMENTS)]
+    verbs = {word for word in topic.text.lower().split() if word in _EFFECT_VERBS}
+    tried = [one for part in parts for one in part.either or (part,) if one.role == "subject" and not one.is_negation]
+    records = [one.concept.record for one in tried if one.concept and one.concept.record]
     is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
-    compared = (one.record for one in concepts if one.record and topic.sides and {*topic.sides} & {*one.text.split()})
-    is_tried = bool(topic.sides) and not any(record.is_of(_DISEASES) for record in compared)
-    is_tried = is_tried or any(name in text for name in treatments)
-    if topic.verbs or topic.outcome or is_named or (is_tried and not kinds & {"diagnosis", "harm"}):
+    is_compared = any(one.is_compared or one.role == "comparator" for one in parts)
+    is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared
+    if _SAFETY.search(text):
+        return kinds & {"harm"}
+    if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared):
+        return kinds & {"costs", "prevalence", "course"}
+    if verbs or is_named or any(one.label == "I" for one in parts) or (is_tried and not kinds & {"diagnosis", "harm"}):
         kinds |= {"treatment"}
+    if not kinds and len(tried) == 1 and records:  # a disease or a drug alone: what most people want to know of it
+        record = records[0]
+        kinds |= {"treatment", "diagnosis"} if record.is_of(_DISEASES) else set()
+        kinds |= {"treatment"} if record.is_supplementary or record.is_of(("D",)) else set()
     return kinds - {"course"} if "treatment" in kinds else kinds
+
+
+def fitting_filters(
+    topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, today: date
+) -> Iterator[FittingFilter]:
+    """The filters that fit `topic` and that it does not have yet, the best first: those of its question, which is of
+    these kinds, its persons, then limits; of a clinical topic, which has a disease or an operation, guidelines too."""
+    for one in _filters(topic, kinds, is_clinical, today.year - YEARS):
+        if one.mark not in topic.syntax.lower() if topic.syntax else not stems(one.mark) <= stems(topic.subject):
+            yield one
 
 
 def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: int) -> Iterator[FittingFilter]:
     is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
+    is_basic = not kinds and _BASIC.search(topic.affirmed) is not None
     fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds]
-    for place in range(max(map(len, fitting), default=0)):
-        for rows in fitting:
-            for found, words, mark in rows[place : place + 1]:
-                is_wide = isinstance(found, str) and found.endswith("_broad")
-                one = STUDY_FILTERS[found] if isinstance(found, str) else found
-                is_said = one == _ADVERSE and _SAFETY.search(topic.affirmed)
-                if is_said or (is_of_animals and "NOT humans" in one.pubmed):
-                    continue
-                yield FittingFilter(one, words, mark, is_best=place == 0, is_early=place == 0, is_wide=is_wide)
-    if (group := "any" if topic.ages else _age_group(topic.affirmed)) != "any":
+    for found, words, mark in (row for rows in zip_longest(*fitting) for row in rows if row):
+        one = STUDY_FILTERS[found] if isinstance(found, str) else found
+        is_said = one == _ADVERSE and _SAFETY.search(topic.affirmed)
+        if not is_said and not (is_of_animals and "NOT humans" in one.pubmed):
+            yield FittingFilter(one, words, mark)
+    if topic.ages:
+        blocks = pubmed_syntax.any_of(map(age_block, topic.ages))
+        aged = SearchFilter(name=" ".join(topic.ages), pubmed=blocks, source="MeSH age groups, and the usual words")
+        yield FittingFilter(aged, " ".join(topic.ages), "[mh]" if topic.syntax else "aged group")
+    elif (group := _age_group(topic.affirmed)) != "any":
         name = AGE_GROUPS[group].name.lower()
-        mark = "[mh]" if topic.syntax else name
-        yield FittingFilter(AGE_GROUPS[group], name, mark, is_of_question=False, is_wide=True)
-    systematic = STUDY_FILTERS["systematic_review"]
-    reviews = SearchFilter(name="Reviews, to begin with", pubmed="review[pt]", source="PubMed's publication type")
-    is_basic = not kinds and _BASIC.search(topic.affirmed)
-    if is_basic:
-        yield FittingFilter(reviews, "overview", "review", is_of_question=False, is_early=True)
-    yield FittingFilter(systematic, "systematic review", "systematic", is_of_question=False, is_early=not is_basic)
-    if is_clinical and not is_of_animals and kinds & {"treatment", "diagnosis"}:
-        yield FittingFilter(_GUIDELINES, "guideline", "guideline", is_of_question=False)
-    since = f"{year}:3000[dp]"
-    recent = SearchFilter(name=f"Published since {year}", pubmed=since, source="PubMed's publication date")
-    yield FittingFilter(recent, f"since {year}", "[dp]", is_of_question=False)
-    if not is_basic:
-        yield FittingFilter(reviews, "overview", "review", is_of_question=False)
-    language = topic.language or "English"
-    tagged = f"{language.lower()}[la]"
-    papers = SearchFilter(name=f"Papers in {language}", pubmed=tagged, source="PubMed's language field")
-    yield FittingFilter(papers, f"in {language}", "[la]", is_of_question=False)
-    free = SearchFilter(name="Free full text", pubmed='"free full text"[sb]', source="PubMed's own filter")
-    yield FittingFilter(free, "free full text", "free full text", is_of_question=False)
+        yield FittingFilter(AGE_GROUPS[group], name, "[mh]" if topic.syntax else name)
     if is_of_animals:
-        yield FittingFilter(_ANIMALS, "animal study", "animals", is_of_question=False)
-    else:
-        yield FittingFilter(HUMANS, "in humans", "humans", is_of_question=False)
-    abstract = SearchFilter(name="With an abstract", pubmed="hasabstract", source="PubMed's own filter")
-    yield FittingFilter(abstract, "abstract", "hasabstract", is_of_question=False)
+        yield FittingFilter(_ANIMALS, "animal study", "animals")
+    systematic = FittingFilter(STUDY_FILTERS["systematic_review"], "systematic review", "systematic")
+    reviews = SearchFilter(name="Reviews, to begin with", pubmed="review[pt]", source="PubMed's publication type")
+    overview = FittingFilter(reviews, "overview", "review")
+    yield from (overview, systematic) if is_basic else (systematic, overview)
+    if is_clinical and not is_of_animals and kinds & {"treatment", "diagnosis"}:
+        yield FittingFilter(_GUIDELINES, "guideline", "guideline")
+    language = topic.language or "English"
+    limits = (
+        (f"Published since {year}", f"{year}:3000[dp]", "PubMed's publication date", f"since {year}", "[dp]"),
+        (f"Papers in {language}", f"{language.lower()}[la]", "PubMed's language field", f"in {language}", "[la]"),
+    )
+    for name, pubmed, source, words, mark in limits:
+        yield FittingFilter(SearchFilter(name=name, pubmed=pubmed, source=source), words, mark, is_limit=True)
+    if not is_of_animals:
+        yield FittingFilter(HUMANS, "in humans", "humans", is_limit=True)
 
 
 def age_block(text: str) -> str:

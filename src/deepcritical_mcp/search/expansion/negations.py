@@ -100,6 +100,14 @@ _TANGLED = re.compile(
     re.IGNORECASE,
 )
 
+# What is often said of drugs that somebody does not or cannot take.
+_UNTREATED = re.compile(
+    r"(?:not|never) (?:given|receiving|taking|treated with|using) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
+)
+_INTOLERANT = re.compile(
+    r"(?:cannot|unable to) (?:have|receive|take|tolerate|use) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
+)
+_NEVER_SMOKED = re.compile("(?:never|not) (?:been )?smok(?:ed|ers?|ing)", re.IGNORECASE)
 _ABSENCE = re.compile(
     "(?:without|absence of|free of|lacking|(?:not|never) (?:given|on|receiving|taking|treated with|using))"
     "(?: an?| any)? "
@@ -159,3 +167,16 @@ def absent_thing(negation: str) -> str:
     """What is not there: "deep vein thrombosis" of "without deep vein thrombosis"; "" if nothing can be named."""
     found = _ABSENCE.match(negation)
     return negation[found.end() :] if found else ""
+
+
+def negated_block(quoted: str) -> str:
+    """A negation for PubMed: the phrase, or the other ways to say the same that papers have."""
+    words = quoted.strip('"')
+    others = ""
+    if found := _UNTREATED.fullmatch(words):
+        others = f"({pubmed_syntax.grouped(found['drug'])} AND (naive[tiab] OR untreated[tiab] OR unmedicated[tiab]))"
+    elif found := _INTOLERANT.fullmatch(words):
+        others = f"({pubmed_syntax.grouped(found['drug'])} AND (intoleran*[tiab] OR contraindicat*[tiab]))"
+    elif _NEVER_SMOKED.fullmatch(words):
+        others = '"never smokers"[tiab] OR "never smoker"[tiab] OR nonsmok*[tiab] OR "non-smok*"[tiab]'
+    return f"({quoted} OR {others})" if others else quoted

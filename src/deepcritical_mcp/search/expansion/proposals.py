@@ -1,43 +1,155 @@
-"""The queries proposed for a topic (direct, broader, specific), and the choice among them.
+"""The queries proposed for a topic: the direct one, broader ones, and one that narrows it.
 
 By construction a specific query finds part of what the direct one finds (the direct one AND something), and a broader
-one finds at least as much (without a part of the direct one, or that part OR something).
+one at least as much (without a part of the direct one, or with more terms joined by OR).
 """
 
 from __future__ import annotations
 
 import math
+import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from itertools import pairwise
+from types import MappingProxyType
+from typing import Literal
 
-from deepcritical_mcp.models import ExpandedQuery
+from deepcritical_mcp.models import QUERY_LIMIT, ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.abbreviations import Meaning
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, written
-from deepcritical_mcp.search.expansion.broader import broader_drafts
-from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm
-from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, text_words, uncapitalized
+from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters, question_kinds
 from deepcritical_mcp.search.expansion.negations import absent_thing
-from deepcritical_mcp.search.expansion.operands import Operand, joined
-from deepcritical_mcp.search.expansion.phrases import stems
-from deepcritical_mcp.search.expansion.plan import EITHER_WAY, DraftedQuery, Plan, joined_words, quoted_list
+from deepcritical_mcp.search.expansion.parts import Part, compared_sides, joined, parts_of, select
+from deepcritical_mcp.search.expansion.phrases import natural_order, stems
+from deepcritical_mcp.search.expansion.roles import ADVERSE
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
-from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS, QUESTION_WORDS, REQUEST_WORDS
+from deepcritical_mcp.sources.base import MeshDescriptor
+from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS, counted
 
 SEMANTIC_SHARE = 0.37
-# Best on MED (bench/expansion.py): four terms of the evidence.
-_MAX_TERMS = 4
-_MAX_ADDED_WORDS = 12
-
-_PRONOUNS = frozenset("it its them they their this these those he she".split())
-
-_MAX_MAIN_TOPICS = 3
-_MAX_TITLE_WORDS = 3
-_PERSONS = ("M",)
+_MAX_RANKING = 10
 _LIKELY = 0.25
 """Share of the papers that define an abbreviation in which a meaning is worth a query of its own."""
+_CLINICAL = ("C", "E", "F03")
+# "Infarction", "Necrosis": in the tree of all pathologic processes.
+_ANY_PROCESS = "C23.550"
+_NEAR = "tiab:~4"
+# A field of PubMed's syntax, and one in which at least the same records are found.
+_WIDER_FIELDS = {
+    "ti": "tiab",
+    "title": "tiab",
+    "majr": "mh",
+    "mesh major topic": "mh",
+    "tiab": "tw",
+    "title/abstract": "tw",
+    "mesh terms:noexp": "MeSH Terms",
+    "mh:noexp": "mh",
+}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A proposal: its words for a web search or a search by meaning, and the whole query for PubMed."""
+
+    strategy: Literal["broader", "specific"]
+    query: str
+    pubmed: str
+    rationale: str
+    source: Literal["mesh", "rules"] = "rules"
+    reformulation: Literal["syntactic", "semantic"] = "syntactic"
+
+    def proposed(self) -> ExpandedQuery:
+        return ExpandedQuery(
+            query=self.query,
+            strategy=self.strategy,
+            reformulation=self.reformulation,
+            rationale=self.rationale,
+            pubmed_query=self.pubmed,
+            source=self.source,
+        )
+
+
+class Plan:
+    """A topic with its parts, from which all queries are built.
+
+    Args:
+        asked: the topic as the user wrote it.
+        topic: the same in NCBI's spelling, or `asked`.
+        concepts: those of `topic`.
+        is_looked_up: whether MeSH was asked for its words.
+        unindexed: phrases that PubMed does not have in its index, in small letters.
+    """
+
+    def __init__(
+        self,
+        asked: Topic,
+        topic: Topic,
+        concepts: Sequence[TopicConcept],
+        *,
+        is_looked_up: bool,
+        unindexed: frozenset[str] = frozenset(),
+    ) -> None:
+        self.asked, self.topic = asked, topic
+        self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
+        self.parts = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
+        unknown = [one for one in self.parts if one.is_negation and one.said.casefold() in unindexed]
+        absent = [text for one in unknown if (text := absent_thing(one.said))]
+        self.excluded = (*topic.excluded, *absent)
+        self.not_required = [one.said for one in unknown]
+        chosen = select([one for one in self.parts if one not in unknown])
+        self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
+        self.blocks = {one: self._block(one, unindexed) for one in self.required}
+        self.shortened: list[Part] = []
+        for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
+            if len(self._core()) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
+                self.blocks[one] = one.concept.block.short
+                self.shortened.append(one)
+        self.kinds = question_kinds(topic, self.parts)
+        self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
+
+    @staticmethod
+    def _block(part: Part, unindexed: frozenset[str]) -> str:
+        is_words = not (part.concept or part.either or part.is_negation) and part.role != "aspect"
+        return part.words_block(unindexed=unindexed) if is_words else part.pubmed
+
+    def _core(self) -> str:
+        return self.query(self.required)
+
+    @property
+    def core(self) -> str:
+        """The direct query without what only ranks."""
+        return self.topic.syntax or self._core() or " ".join(self.topic.words.split()[:12])
+
+    @property
+    def rank_terms(self) -> list[str]:
+        """What only ranks: the words of the parts that are not required."""
+        said = [one for part in self.ranking if part.role != "filler" for one in part.rank_words]
+        either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
+        return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
+
+    @property
+    def direct(self) -> str:
+        """The core, and the words that only rank."""
+        if self.topic.syntax or not self.rank_terms:
+            return self.core
+        return f"{pubmed_syntax.grouped(self.core)} AND ({' OR '.join(self.rank_terms)} OR all[sb])"
+
+    @property
+    def subjects(self) -> list[Part]:
+        """The required parts that are no negations."""
+        return [one for one in self.required if not one.is_negation]
+
+    def query(self, parts: Sequence[Part], blocks: Mapping[Part, str] = MappingProxyType({})) -> str:
+        """The query for these of the required parts, in the user's spelling too; some in other `blocks`."""
+        core = joined(blocks.get(one, self.blocks[one]) for one in parts)
+        if core and self.topic.typed:
+            core = f"{pubmed_syntax.grouped(core)} OR {pubmed_syntax.grouped(self.topic.typed)}"
+        excluded = pubmed_syntax.any_of(map(pubmed_syntax.grouped, self.excluded)) if self.excluded else ""
+        return f"{pubmed_syntax.grouped(core)} NOT {excluded}" if excluded and core else core
+
+
+_COMPARED = re.compile(r"^(?:with (?:and|or) without|with/without|or (?:no|without)|versus (?:no|without)) ", re.IGNORECASE)
 
 
 def semantic_count(count: int) -> int:
@@ -55,12 +167,8 @@ def same_words_key(query: str) -> frozenset[str]:
 
 
 def choose(direct: ExpandedQuery, proposed: Iterable[ExpandedQuery], *, count: int) -> tuple[ExpandedQuery, ...]:
-    """`direct`, then the first different proposals of each kind: at most `count` in all, in the mix of
-    `semantic_count`, which every prefix keeps.
-
-    If one kind runs out, the other takes its place. Three or more queries include a broader and a specific one if
-    they were proposed.
-    """
+    """`direct`, then the first different proposals: at most `count` in all, of which from three on one is broader and
+    one specific, if they were proposed."""
     rest: list[ExpandedQuery] = []
     seen: set[frozenset[str] | str] = set()
     for query in (direct, *proposed):
@@ -68,223 +176,243 @@ def choose(direct: ExpandedQuery, proposed: Iterable[ExpandedQuery], *, count: i
         if not keys & seen:
             rest.append(query)
             seen |= keys
-    chosen = [rest.pop(0)]
-    while rest and len(chosen) < count:
-        is_semantic = semantic_count(len(chosen) + 1) > semantic_count(len(chosen))
-        fitting = (one for one in rest if (one.reformulation == "semantic") == is_semantic)
-        chosen.append(next(fitting, rest[0]))
-        rest.remove(chosen[-1])
+    chosen = rest[:count]
     for strategy in ("broader", "specific") if count >= 3 else ():
-        _include(strategy, chosen, rest)
+        other = next((one for one in rest[count:] if one.strategy == strategy), None)
+        if other and strategy not in {one.strategy for one in chosen}:
+            kept = next(one for one in reversed(chosen) if [two.strategy for two in chosen].count(one.strategy) > 1)
+            chosen[chosen.index(kept)] = other
     return tuple(chosen)
 
 
-def _include(strategy: str, chosen: list[ExpandedQuery], rest: Sequence[ExpandedQuery]) -> None:
-    """If none is `chosen`, one takes the place of the last of the same kind that is not the only one of its own."""
-    strategies = [one.strategy for one in chosen]
-    for place in range(len(chosen) - 1, 0, -1) if strategy not in strategies else ():
-        kind = chosen[place].reformulation
-        candidate = next((one for one in rest if one.strategy == strategy and one.reformulation == kind), None)
-        if candidate and strategies.count(strategies[place]) > 1:
-            chosen[place] = candidate
-            return
-
-
 def direct_query(plan: Plan) -> ExpandedQuery:
-    """The topic as the user wrote it; in PubMed each concept by any of its names."""
+    """The topic as the user wrote it; in PubMed each of its subjects by all its names."""
     asked, topic = plan.asked, plan.topic
-    whole = asked.subject if asked.outcome or asked.syntax else asked.text
-    query = fit_web(whole)
-    named = [one.text.strip('"') for one in plan.concepts if one.record or one.forms]
-    compared = [one for one in topic.either_way if EITHER_WAY.sub("", one) == one]
-    optional = " OR ".join([*map(pubmed_syntax.grouped, plan.optional), "all[sb]"])
-    around = [part.strip(" ,") for part in asked.text.split(asked.subject, 1)] if not asked.syntax else []
-    around = [part for part in around if {*part.lower().split()} - REQUEST_WORDS - QUERY_FUNCTION_WORDS]
+    query = fit_web(asked.subject if asked.syntax or any(one.label for one in asked.tokens) else asked.text)
+    ranking = [*(one.text for one in plan.ranking if one.role != "filler"), *topic.either_way]
+    unlisted = [one.concept for one in plan.subjects if one.concept and one.concept.unlisted]
     remarks = [
-        _origin(asked),
-        f"In PubMed, with the other names of {quoted_list(named)}." if named and not asked.syntax else "",
-        f"{quoted_list(topic.ages)} by MeSH's age group and the usual words." if topic.ages else "",
-        f"{quoted_list(plan.optional)} only ranks the papers; none has to say so." if plan.optional else "",
-        f"{quoted_list(topic.verbs)} left out, since papers word an effect in many ways." if topic.verbs else "",
-        f"{quoted_list(around)} left out: read as the request, not the question." if around else "",
-        f"{quoted_list(topic.tangled)} left out, since PubMed cannot search for it." if topic.tangled else "",
-        *(f"One of {quoted_list(part.text for part in one.either)} is enough." for one in plan.operands if one.either),
-        f"{quoted_list(plan.left_out)} left out: papers on the topic need not say so." if plan.left_out else "",
-        f"{quoted_list(compared)} left out, since no paper has to say so." if compared else "",
-        f"Without papers that mention {quoted_list(topic.excluded)}." if topic.excluded else "",
-        *map(_negation, (one for one in plan.operands if one.is_negation)),
-        "" if query == whole else "A web search uses only its beginning.",
-        f"PubMed gets the topic without its last {asked.left_out} words." if asked.left_out else "",
-        "In PubMed, in your spelling or NCBI's." if topic.typed else "",
+        _origin(asked) if asked.syntax else f"Papers on {_listed(one.said for one in plan.required)}.",
+        *(f"“{one.said}” as a phrase, or as papers word it." for one in plan.required if one.is_negation),
+        f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
+        f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
+        f"{_listed(topic.tangled)} left out, since PubMed cannot search for it." if topic.tangled else "",
+        f"Without papers that mention {_listed(plan.excluded)}." if plan.excluded else "",
+        *(
+            f"{counted(one.unlisted, 'more drug')} of “{one.text}” found where indexed, not by name."
+            for one in unlisted
+        ),
+        *(f"“{one.text}” in its short form, since the whole is too long." for one in plan.shortened),
+        "In your spelling or NCBI's." if topic.typed else "",
     ]
     return ExpandedQuery(
         query=query,
         strategy="direct",
         reformulation="syntactic",
         rationale=" ".join(filter(None, remarks)),
-        pubmed_query=f"{pubmed_syntax.grouped(plan.direct)} AND ({optional})" if plan.optional else plan.direct,
+        pubmed_query=plan.direct,
         source="mesh" if any(one.record for one in plan.concepts) and not asked.syntax else "rules",
     )
 
 
-def _negation(one: Operand) -> str:
-    others = ", or what papers say instead," if one.pubmed != one.text else ""
-    words = one.text.strip('"')
-    return "" if one.concept else f"“{words}” as a phrase{others} must occur."
-
-
 def _origin(asked: Topic) -> str:
-    if not asked.syntax:
-        return "Your topic."
-    if asked.is_mended:
-        return (
-            "Your query in PubMed's syntax; brackets, quotes, operators or tags that PubMed would misread are mended."
-        )
+    if asked.database:
+        return f"Your query for {asked.database}, in PubMed's syntax: read it before you use it."
+    if asked.syntax != asked.text:
+        return "Your query in PubMed's syntax, with what PubMed would misread mended."
     return "Your query, in PubMed's syntax as you wrote it."
 
 
-def proposals(plan: Plan, terms: Sequence[EvidenceTerm], *, today: date) -> Iterator[ExpandedQuery]:
-    """All other queries. Within each kind of reformulation, the most useful come first.
-
-    None where PubMed or a web search could not take the whole topic, or PubMed has nothing in its script.
-    """
+def broader_drafts(plan: Plan, *, is_short: bool = False) -> Iterator[Draft]:
+    """What finds more than the direct query, the most useful first; with `is_short`, since PubMed has little on all of
+    it, first without each of its parts."""
     topic = plan.topic
-    if topic.left_out or fit_web(topic.subject) != topic.subject or topic.language == OTHER_SCRIPT:
+    if topic.syntax:
+        yield from _wider_fields(topic)
         return
-    for draft in _drafts(plan, terms, today):
-        query = subject = (draft.subject or topic.subject).rstrip(" ?.!")
-        for name in draft.names:
-            longer = f"{query} {name}"
-            added = len(longer.split()) - len(subject.split())
-            query = longer if fit_web(longer) == longer and added <= _MAX_ADDED_WORDS else query
-        is_specific = draft.strategy == "specific"
-        pubmed = f"{pubmed_syntax.grouped(plan.direct)} AND {draft.pubmed}" if is_specific else draft.pubmed
-        if pubmed:
-            yield ExpandedQuery(
-                query=query,
-                strategy=draft.strategy,
-                reformulation=draft.reformulation,
-                rationale=draft.rationale,
-                pubmed_query=pubmed,
-                source=draft.source,
-            )
+    if topic.language == OTHER_SCRIPT or not plan.required:
+        return
+    words = _words(plan.required)
+    droppable = _droppable(plan)
+    for one in [*droppable, *(part for part in plan.subjects if is_short and part not in droppable)]:
+        rest = [other for other in plan.required if other is not one]
+        if rest and not all(other.is_negation for other in rest):
+            found = f"Without “{one.text}”, which papers may leave to the full text or word otherwise."
+            yield Draft("broader", _words(rest), plan.query(rest), found)
+    if (sides := compared_sides(plan.required)) and len(plan.subjects) > 2:
+        rest = [one for one in plan.required if one is not sides[1]]
+        both = pubmed_syntax.any_of(pubmed_syntax.grouped(plan.blocks[one]) for one in sides)
+        found = f"Papers on “{sides[0].text}” or “{sides[1].text}”, which need not compare them."
+        text = _words(rest).replace(sides[0].text, f"{sides[0].text} or {sides[1].text}", 1)
+        yield Draft("broader", text, plan.query(rest, {sides[0]: both}), found)
+    yield from _not_mentioned(plan)
+    if not plan.subjects:
+        yield from _shorter(plan)
+    yield from _with_narrower(plan)
+    yield from _with_parent(plan)
+    looked_up = [one for one in plan.subjects if one.is_looked_up]
+    if near := {one: terms for one in looked_up if (terms := _near(one))}:
+        blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *terms]) for one, terms in near.items()}
+        found = f"The words of {_listed(one.text for one in near)} near each other, in any order."
+        yield Draft("broader", f"{words}, in other words", plan.query(plan.required, blocks), found)
+    mapped = {one: text for one in looked_up if (text := _untagged(one))}
+    if mapped:
+        blocks = {one: pubmed_syntax.any_of([plan.blocks[one], pubmed_syntax.grouped(text)]) for one, text in mapped.items()}
+        found = "With your words in all fields too, as PubMed reads them by itself."
+        yield Draft("broader", f"{words}: all mentions", plan.query(plan.required, blocks), found)
+    cut = {one: text for one in plan.subjects if (text := _truncated(one))}
+    if cut:
+        blocks = {one: pubmed_syntax.any_of([pubmed_syntax.grouped(plan.blocks[one]), text]) for one, text in cut.items()}
+        found = "With all words that begin as yours do, in any order."
+        yield Draft("broader", f"{words} and related terms", plan.query(plan.required, blocks), found)
 
 
-def _drafts(plan: Plan, terms: Sequence[EvidenceTerm], today: date) -> Iterator[DraftedQuery]:
+def _droppable(plan: Plan) -> list[Part]:
+    """The parts that a broader query may do without: what is no subject, then of three subjects what is compared, and
+    the last of the least telling."""
+    subjects = plan.subjects
+    if len(subjects) < 2:
+        return []
+    general = [one for one in subjects if one.role != "subject"]
+    if general or len(subjects) < 3:
+        return general[:1]
+    return [max(subjects, key=lambda one: (one.is_compared, one.rank, subjects.index(one)))]
+
+
+def _not_mentioned(plan: Plan) -> Iterator[Draft]:
+    """ "Without X" as the phrase, or as papers that do not mention X; of "never" and "cannot", without it."""
+    for negated in (one for one in plan.required if one.is_negation):
+        said = negated.said
+        absent = absent_thing(said)
+        rest = [one for one in plan.required if one is not negated]
+        if absent and rest:
+            silent = f"({pubmed_syntax.grouped(plan.query(rest))} NOT {pubmed_syntax.grouped(absent)})"
+            found = f"Papers that say “{said}”, and those that do not mention {absent} at all."
+            yield Draft("broader", f"{_words(rest)}, no {absent}", f"{pubmed_syntax.grouped(plan.core)} OR {silent}", found)
+        elif len(rest) > 1:
+            yield Draft("broader", _words(rest), plan.query(rest), f"Whether or not papers say “{said}”.")
+
+
+def _shorter(plan: Plan) -> Iterator[Draft]:
+    """A topic that is a negation, without its last words ("do not resuscitate")."""
+    for one in plan.required[:1]:
+        words = one.said.split()
+        for end in range(len(words) - 1, 2, -1):
+            text = " ".join(words[:end])
+            yield Draft("broader", text, f"{plan.core} OR {pubmed_syntax.phrase(text)}", f"Also the shorter “{text}”.")
+        many = pubmed_syntax.phrase(f"{' '.join([*words[:-1], singular(words[-1])])}*", "tiab")
+        yield Draft("broader", f"{one.said} and related terms", f"{plan.core} OR {many}", "With any ending of its last word.")
+
+
+def _with_narrower(plan: Plan) -> Iterator[Draft]:
+    """With the names of what stands below a heading in the tree, for papers that are not indexed yet."""
+    blocks: dict[Part, str] = {}
+    added: list[str] = []
+    for part in plan.subjects:
+        narrower = part.concept.narrower if part.concept and not part.concept.members else ()
+        names = [natural_order(one.name) for one in narrower if not stems(part.text) <= stems(one.name)]
+        terms = [term for name in names for term in text_words(name, is_own=False)]
+        if terms:
+            blocks[part] = pubmed_syntax.any_of([plan.blocks[part], *terms], limit=QUERY_LIMIT)
+            added += names
+    if blocks:
+        listed = ", ".join(added[:3]) + (" …" if len(added) > 3 else "")
+        found = f"With the names of {counted(len(added), 'narrower heading')} ({listed}), for papers not indexed yet."
+        query = f"{_words(plan.required)} or {' '.join(added[:2])}"
+        yield Draft("broader", query, plan.query(plan.required, blocks), found, "mesh")
+
+
+def _with_parent(plan: Plan) -> Iterator[Draft]:
+    """A disease or an operation with the heading above it, the last first, because topics often begin with a drug."""
+    named = {one.record.name for one in plan.concepts if one.record}
+    for part in reversed(plan.subjects):
+        near = part.concept.broader if part.concept else ()
+        for parent in [one for one in near if one.name not in named and part.concept and _is_close(one, part.concept)][:1]:
+            wide = pubmed_syntax.any_of([plan.blocks[part], TopicConcept(parent.name, record=parent).block.full])
+            name = uncapitalized(natural_order(parent.name))
+            text = _words(plan.required).replace(part.text, f"{part.text} or {name}", 1)
+            found = f"“{part.text}” or the broader {parent.name}, above it in the MeSH tree."
+            yield Draft("broader", text, plan.query(plan.required, {part: wide}), found, "mesh")
+
+
+def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
+    """Whether a heading is of diseases, disorders or operations, deep enough in the tree, and its words are among the
+    concept's own names ("Heart Failure" above "Heart Failure, Diastolic"), more than one if they are in the topic
+    (not "Pain" above "Chest Pain"): others are too far away, and drugs do not stand for one another."""
+    places = [one for one in parent.tree_numbers if one.count(".") >= 2 and not one.startswith(_ANY_PROCESS)]
+    is_fitting = any(one.startswith(("C", "E04", "F")) for one in places)
+    is_head = " " not in parent.name and stems(parent.name) <= stems(concept.text)
+    return is_fitting and not is_head and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))
+
+
+def _near(part: Part) -> list[str]:
+    """The words of a part of two to four words near each other."""
+    texts = [one.text for one in part.either or (part,)]
+    words = [[word for word in text.split() if word.lower() not in PUBMED_STOP_WORDS] for text in texts]
+    return [pubmed_syntax.phrase(" ".join(one), _NEAR) for one in words if 2 <= len(one) <= 4]
+
+
+def _untagged(part: Part) -> str:
+    return pubmed_syntax.any_of(pubmed_syntax.grouped(one.text) for one in part.either or (part,))
+
+
+def _truncated(part: Part) -> str:
+    """The words of a part with any ending, "" if no word is long enough for that."""
+    words = [word for word in part.text.split() if word not in PUBMED_STOP_WORDS]
+    if part.either or not all(word.isalpha() and word.islower() for word in words):
+        return ""
+    cut = [f"{singular(word)}*" if len(singular(word)) > 4 else word for word in words]
+    return pubmed_syntax.grouped(joined(f"{one}[tiab]" for one in cut)) if any(one[-1] == "*" for one in cut) else ""
+
+
+def _wider_fields(topic: Topic) -> Iterator[Draft]:
+    """The user's own query, with its terms in wider fields."""
+
+    def widen(found: re.Match[str]) -> str:
+        wider = _WIDER_FIELDS.get(found[1].strip().lower())
+        return f"[{wider}]" if wider else found[0]
+
+    wide = re.sub(r"\[([^\[\]]*)\]", widen, topic.syntax)
+    if wide != topic.syntax and " NOT " not in topic.syntax:
+        found = "The same terms in wider fields: all text words instead of title and abstract, headings with narrower ones."
+        yield Draft("broader", f"{topic.subject}, wider", wide, found)
+
+
+def specific_drafts(plan: Plan, *, today: date) -> Iterator[Draft]:
+    """What narrows the direct query, what fits the question best first: the meaning of an abbreviation, a filter of
+    its question, the persons, an aspect that the topic names, a kind of paper."""
     topic = plan.topic
-    broader: list[DraftedQuery] = []
-    # Words alone cannot exclude what such a topic excludes, so nothing is followed or replaced.
-    if not topic.has_exclusion:
-        yield from _each_question(plan)
-        yield from _not_mentioned(plan)
-        yield from _meanings(plan)
-        yield from _outcome(topic)
-        broader = broader_drafts(plan)
-        yield from broader[:1]
-        yield from _with_terms(topic, terms)
-    filters = [
-        one for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today) if not one.is_wide
-    ]
-    first = [one for one in filters if one.is_early]
-    yield from (_with_filter(one, topic) for one in first)
-    if not topic.has_exclusion:
-        yield from _main_topic(plan)
-        yield from broader[1:]
-    others = [one for one in filters if one not in first and one.filter.pubmed not in plan.direct.lower()]
-    others.sort(key=lambda one: not one.is_of_question)
-    yield from (_with_filter(one, topic) for one in others)
-
-
-def _with_filter(one: FittingFilter, topic: Topic) -> DraftedQuery:
-    remark = " A web search cannot exclude what your NOT excludes." if topic.has_exclusion else ""
-    kind = "semantic" if one.is_best else "syntactic"
-    found = f"{one.filter.name} ({one.filter.source}).{remark}"
-    return DraftedQuery("specific", kind, "rules", found, [one.words], one.filter.pubmed)
-
-
-def _each_question(plan: Plan) -> Iterator[DraftedQuery]:
-    """One question of several: the parts of the direct query that it has."""
-    for question in plan.topic.questions:
-        words = stems(question)
-        if not _PRONOUNS.isdisjoint(question.lower().split()):
-            continue  # what it asks about is in the other question
-        asked = [one for one in plan.operands if one.is_negation or stems(one.text) & words]
-        if asked and len(asked) < len(plan.operands):
-            found = f"One of your questions alone: “{question}”."
-            yield DraftedQuery("broader", "syntactic", "rules", found, [], plan.query(asked), question)
-
-
-def _not_mentioned(plan: Plan) -> Iterator[DraftedQuery]:
-    """ "Without X" as the phrase, or as papers that do not mention X."""
-    for negated in (one for one in plan.operands if one.is_negation):
-        words = negated.text.strip('"')
-        absent = absent_thing(words)
-        kept = [one for one in plan.operands if one is not negated]
-        others, rest = joined(one.pubmed for one in kept), joined_words(kept)
-        if absent and others:
-            silent = f"({pubmed_syntax.grouped(others)} NOT {pubmed_syntax.grouped(absent)})"
-            query = f"{pubmed_syntax.grouped(plan.direct)} OR {silent}"
-            found = f"Papers that say “{words}”, and those that do not mention {absent} at all."
-            yield DraftedQuery("broader", "syntactic", "rules", found, [], query, f"{rest}, no {absent}")
-        elif len(kept) > 1 and words.split()[0] in ("cannot", "never", "not", "unable"):
-            found = f"Whether or not papers say “{words}”."
-            yield DraftedQuery("broader", "syntactic", "rules", found, [], plan.query(kept), rest)
-
-
-def meaning_blocks(plan: Plan) -> Iterator[tuple[TopicConcept, Meaning, str]]:
-    """The abbreviations that stand for several things, with each of their most common meanings and its block."""
+    if topic.language == OTHER_SCRIPT or fit_web(topic.subject) != topic.subject:
+        return
+    core = pubmed_syntax.grouped(plan.core)
+    subject = topic.subject.rstrip(" ?.!")
     for one in plan.concepts:
         if one.abbreviation and not one.abbreviation.long_form:
             likely = [meaning for meaning in one.abbreviation.meanings if meaning.share >= _LIKELY]
             for meaning in (one.abbreviation.in_context or likely)[:2]:
-                yield one, meaning, pubmed_syntax.any_of(written(meaning.long_form))
+                block = pubmed_syntax.any_of(text_words(meaning.long_form))
+                found = f"Only “{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
+                yield Draft("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
+    every = list(fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today))
+    fitting = [one for one in every if not one.is_limit]
+    of_question = [one for one in fitting if plan.kinds and one.words not in ("systematic review", "overview", "guideline")]
+    yield from (_narrowed(plan, one, subject) for one in of_question)
+    for one in plan.ranking:
+        if one.role in ("person", "aspect") and (one.concept or one.text.lower() in ADVERSE):
+            found = f"Only papers that say “{one.text}”."
+            yield Draft("specific", f"{subject}: {one.text}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found)
+    yield from (_narrowed(plan, one, subject) for one in every if one not in of_question)
 
 
-def _meanings(plan: Plan) -> Iterator[DraftedQuery]:
-    """An abbreviation that stands for several things, as each of the most common ones."""
-    for one, meaning, block in meaning_blocks(plan):
-        found = f"“{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
-        yield DraftedQuery("specific", "syntactic", "rules", found, [meaning.long_form], block)
+def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Draft:
+    found = f"Only {one.filter.name[0].lower()}{one.filter.name[1:]} ({one.filter.source})."
+    query = f"{subject} {one.words}"
+    return Draft("specific", query, f"{pubmed_syntax.grouped(plan.core)} AND {one.filter.pubmed}", found, reformulation="semantic")
 
 
-def _outcome(topic: Topic) -> Iterator[DraftedQuery]:
-    """The outcome of a PICO question as a requirement."""
-    if topic.outcome and topic.outcomes:
-        found = f"With the outcome ({topic.outcome}) required."
-        words = f"{' '.join(topic.parts)}, outcome {topic.outcome}"
-        block = pubmed_syntax.any_of(map(pubmed_syntax.grouped, topic.outcomes))
-        yield DraftedQuery("specific", "syntactic", "rules", found, [], block, words)
+def _words(parts: Sequence[Part]) -> str:
+    return " ".join(one.said for one in parts)
 
 
-def _with_terms(topic: Topic, terms: Sequence[EvidenceTerm]) -> Iterator[DraftedQuery]:
-    """The topic with the best terms of the evidence, without those that it negates."""
-    chosen = [term.term for term in terms if not stems(term.term) & topic.negated][:_MAX_TERMS]
-    if chosen:
-        condition = pubmed_syntax.any_of(pubmed_syntax.grouped(pubmed_syntax.words(name)) for name in chosen)
-        found = f"With terms from the session's evidence ({', '.join(chosen)}); in PubMed, at least one of them."
-        yield DraftedQuery("specific", "semantic", "evidence", found, chosen, condition)
-
-
-def _main_topic(plan: Plan) -> Iterator[DraftedQuery]:
-    """The subjects of the topic as the main topic of a paper."""
-    following = dict(pairwise(plan.operands))
-    cut_off = {one for one, after in following.items() if not one.concept and after.concept and not after.before}
-    is_whole_phrase = [one for one in plan.parts if one not in cut_off or one.either]
-    is_whole_phrase = [one for one in is_whole_phrase if one.concept or len(stems(one.text)) <= _MAX_TITLE_WORDS]
-    subjects = [one for one in is_whole_phrase if not (one.is_general or one.is_measure or one.fixed or one.is_context)]
-    if len(subjects) < 2:  # "nursing handover in intensive care", but not "lithium in the elderly"
-        places = [one for one in is_whole_phrase if one.is_context and one.concept and one.concept.record]
-        subjects += [
-            one for one in places if one.concept and one.concept.record and not one.concept.record.is_of(_PERSONS)
-        ]
-    named = [one for one in subjects if one.is_named]
-    chosen = (named if len(named) > 1 else subjects)[:_MAX_MAIN_TOPICS]
-    is_enough = len(chosen) > 1 or len(plan.parts) == 1
-    if chosen and is_enough and not plan.topic.syntax and not plan.topic.language:
-        listed = " and ".join(f"“{one.text}”" for one in chosen)
-        found = f"Papers mainly on {listed}: in the title, or as a MeSH Major Topic."
-        first, second, *_ = [*plan.topic.subject.lower().split(), ""]
-        is_question = first in QUESTION_WORDS and second not in NEGATIONS
-        words = f"studies on {joined_words(plan.operands) if is_question else plan.topic.subject}"
-        block = pubmed_syntax.grouped(joined(one.as_main_topic() for one in chosen))
-        yield DraftedQuery("specific", "syntactic", "rules", found, [], block, words)
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"“{word}”" for word in words)

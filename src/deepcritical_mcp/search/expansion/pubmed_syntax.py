@@ -100,7 +100,12 @@ def phrase(text: str, tag: str = "") -> str:
     return f'"{inner}"' + (f"[{tag}]" if tag else "")
 
 
-def any_of(alternatives: Iterable[str], *, limit: int = MAX_QUERY_LENGTH) -> str:
+def term(text: str, tag: str) -> str:
+    """A word or a phrase in a field: only what has several words, or more than letters and digits, is in quotes."""
+    return f"{text}[{tag}]" if re.fullmatch(r"[A-Za-z0-9]+\*?", text) else phrase(text, tag)
+
+
+def any_of(alternatives: Iterable[str], *, limit: int = 1_000_000) -> str:
     """The first alternatives that fit in `limit` characters, joined by OR, in parentheses if there are several."""
     chosen: list[str] = []
     for alternative in dict.fromkeys(alternatives):

@@ -88,7 +88,7 @@ def read_reply(reply: str, *, topic: str) -> tuple[ExpandedQuery, ...]:
             strategy=one.strategy,
             reformulation=one.reformulation,
             rationale=clean_line(one.rationale) or "Written by your model.",
-            pubmed_query=read_topic(clean_line(one.query)).pubmed,
+            pubmed_query=read_topic(clean_line(one.query)).words,
             source="sampling",
         )
         for one in reversed(different.values())

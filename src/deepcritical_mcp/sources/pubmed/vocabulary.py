@@ -19,6 +19,7 @@ from typing import TypeVar, cast
 import anyio.to_thread
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.sources.base import Hits, MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
@@ -40,6 +41,7 @@ _OLD_UID = re.compile(r"6[78](\d{6})")
 _ROOT_UID = re.compile(r"1\d{6}")
 _MESH_ID = re.compile(r"[CD]\d+")
 _MAX_RECORDS = 100
+_ACTION = "pharmacological-action"
 
 
 class PubMedVocabulary(Vocabulary):
@@ -96,6 +98,29 @@ class PubMedVocabulary(Vocabulary):
 
         return await self._cached("record", uids[:_MAX_RECORDS], MeshDescriptor, ask)
 
+    async def members(self, action: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The substances that have a pharmacological action, e.g. "Proton Pump Inhibitors": headings, and supplementary
+        concepts. MeSH has a record of its own for each action, which a search by its name finds too."""
+
+        async def ask(_: Sequence[str]) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+            answer = await self._eutils.esearch(f'"{action}"', db="mesh", retmax=_MAX_RECORDS, sort="")
+            summaries = await self._eutils.esummary_json(answer.ids, db="mesh") if answer.ids else {}
+            names = [name for one in summaries.values() for name in _members(one, action)]
+            headings, others = ([name[1:] for name in names if name[0] == kind] for kind in "DC")
+            return {action: (tuple(dict.fromkeys(headings)), tuple(dict.fromkeys(others)))}
+
+        form = cast(type[tuple[tuple[str, ...], tuple[str, ...]]], tuple[tuple[str, ...], tuple[str, ...]])
+        return (await self._cached("members", [action], form, ask)).get(action, ((), ()))
+
+    async def among(self, query: str, pmids: Sequence[str]) -> frozenset[str]:
+        """Which of some records a query finds."""
+        term = f"({query}) AND ({' OR '.join(f'{pmid}[uid]' for pmid in pmids)})"
+        return frozenset((await self._eutils.esearch(term, retmax=len(pmids))).ids)
+
+    async def publications(self, pmids: Sequence[str]) -> tuple[Publication, ...]:
+        """The records with these PMIDs."""
+        return tuple((await self._eutils.efetch(list(pmids), read_records)).publications)
+
     async def texts(self, query: str, count: int) -> tuple[str, ...]:
         """Titles and abstracts of the `count` best papers for a query."""
 
@@ -112,7 +137,7 @@ class PubMedVocabulary(Vocabulary):
 
         async def ask(_: Sequence[str]) -> dict[str, Hits]:
             answer = await self._eutils.esearch(query, retmax=0, rettype="" if as_read else "count")
-            unknown = tuple(one.strip('"') for one in answer.quoted_phrases_not_found)
+            unknown = tuple(one.strip('"').partition('"')[0].rstrip("*") for one in answer.quoted_phrases_not_found)
             return {query: Hits(count=answer.count, translation=answer.query_translation, unknown_phrases=unknown)}
 
         return (await self._cached(f"hits {today}{' as read' * as_read}", [query], Hits, ask))[query]
@@ -161,6 +186,20 @@ class _Summary(BaseModel, coerce_numbers_to_str=True):
     ds_meshterms: tuple[str, ...] = ()
     ds_meshui: str = ""
     ds_idxlinks: tuple[_Place, ...] = ()
+    ds_recordtype: str = ""
+    ds_palist: tuple[str, ...] = ()
+
+
+def _members(summary: Mapping[str, object], action: str) -> tuple[str, ...]:
+    """The substances of the record of an action, each with "D" before it for a heading, "C" for a supplementary
+    concept; () for another record."""
+    try:
+        record = _Summary.model_validate(summary)
+    except ValidationError:
+        return ()
+    named = {name.removesuffix(" [Pharmacological Action]").casefold() for name in record.ds_meshterms}
+    is_meant = record.ds_recordtype == _ACTION and action.casefold() in named
+    return tuple(name for name in record.ds_palist if name[:1] in ("C", "D") and name[1:]) if is_meant else ()
 
 
 def _descriptor(uid: str, summary: Mapping[str, object]) -> MeshDescriptor | None:
@@ -172,7 +211,7 @@ def _descriptor(uid: str, summary: Mapping[str, object]) -> MeshDescriptor | Non
     old = _OLD_UID.fullmatch(uid)
     mesh_id = clean_line(record.ds_meshui) or (f"{chr(int(uid[:2]))}{old[1]}" if old else "")
     names = tuple(dict.fromkeys(name for term in record.ds_meshterms if (name := clean_line(term))))
-    if not _MESH_ID.fullmatch(mesh_id) or not names:
+    if not _MESH_ID.fullmatch(mesh_id) or not names or record.ds_recordtype == _ACTION:
         return None
     return MeshDescriptor(
         uid=uid,

@@ -1,0 +1,319 @@
+"""A topic taken apart: its concepts and the words between them, what each is to a search, and which are required."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from deepcritical_mcp.search.expansion import pubmed_syntax
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
+from deepcritical_mcp.search.expansion.negations import negated_block
+from deepcritical_mcp.search.expansion.phrases import general_stems, stems
+from deepcritical_mcp.search.expansion.roles import (
+    ADVERSE,
+    DESIGNS,
+    NAME_HEADS,
+    NAMES,
+    TRAILING,
+    Role,
+    is_filler,
+    role_of_heading,
+    role_of_words,
+)
+from deepcritical_mcp.search.expansion.topic import Token, Topic, is_drug, is_symbol
+from deepcritical_mcp.text import PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
+
+MAX_REQUIRED = 3
+_ADVERSE_BLOCK = (
+    '("adverse effects"[sh] OR "adverse effect*"[tiab] OR "adverse event*"[tiab] OR "side effect*"[tiab] OR '
+    "safety[tiab] OR harm*[tiab] OR toxicity[tiab] OR tolerability[tiab])"
+)
+# What separates two parts: function words but "of", which joins ("length of stay"), and what people write between them.
+_SEPARATORS = (QUERY_FUNCTION_WORDS - {"of"}) | frozenset(
+    "among before between during from getting goes her his my needs over per she since under until whose within".split()
+)
+_COMPARING = frozenset("versus vs against".split())
+_COMPARED_WITH = ("compared with", "compared to", "rather than", "instead of", "as against", "in place of")
+_ENDS_COMPARISON = frozenset("after among as at before by during following for if in on to when while who".split())
+_TOGETHER = frozenset("between both combination combined interaction plus together with".split())
+_OF_DISEASES = ("C", "F03")
+_OF_BODY = ("A",)
+# What asks for a filter rather than for words is never required.
+_NEVER_REQUIRED: frozenset[Role] = frozenset({"kind", "measure", "comparator", "filler"})
+_MAX_PHRASE_WORDS = 3
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the topic: a concept, or words of the user.
+
+    Attributes:
+        role: what it is to a search.
+        before: what separates it from the part before it: a word in small letters, "," or "" for nothing.
+        label: the letter of the part of a PICO question that it is in, or "".
+        either: the parts of which one is enough ("aspirin or warfarin").
+        is_compared: whether it is what something else is compared with.
+        is_looked_up: whether MeSH was asked for it.
+    """
+
+    text: str
+    role: Role
+    concept: TopicConcept | None = None
+    before: str = ""
+    label: str = ""
+    either: tuple[Part, ...] = ()
+    is_compared: bool = False
+    is_looked_up: bool = False
+
+    @property
+    def is_negation(self) -> bool:
+        return self.text.startswith('"')
+
+    @property
+    def said(self) -> str:
+        """Its text without the quotes of a negation."""
+        return self.text.strip('"')
+
+    @property
+    def rank(self) -> int:
+        """The smaller, the sooner it is required: diseases and what is tried, names, other headings, the body."""
+        record = self.concept.record if self.concept else None
+        if self.either:
+            return min(one.rank for one in self.either)
+        if record is None:
+            return 1
+        if any(number.startswith((*_OF_DISEASES, "D", "E")) for number in record.tree_numbers) or not record.tree_numbers:
+            return 0
+        return 3 if record.is_of(_OF_BODY) else 2
+
+    @property
+    def pubmed(self) -> str:
+        """The part for PubMed, by all its names; words that MeSH was not asked for go through PubMed's own mapping."""
+        if self.either:
+            return pubmed_syntax.any_of(pubmed_syntax.grouped(one.pubmed) for one in self.either)
+        if self.text.lower() in ADVERSE:
+            return _ADVERSE_BLOCK
+        if self.concept:
+            return self.concept.block.full
+        if self.is_negation:
+            return negated_block(self.text)
+        return self.words_block()
+
+    def words_block(self, *, unindexed: frozenset[str] = frozenset()) -> str:
+        """The user's own words, in all their forms."""
+        words = self.text.split()
+        if not self.is_looked_up:
+            is_lost = words[0].lower() in PUBMED_STOP_WORDS
+            return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
+        if len(words) > _MAX_PHRASE_WORDS:
+            kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
+            return joined(pubmed_syntax.any_of(text_words(word)) for word in kept)
+        return pubmed_syntax.any_of(text_words(self.text, unindexed=unindexed))
+
+    @property
+    def rank_words(self) -> list[str]:
+        """The user's own words alone, to rank by."""
+        texts = [part.said for part in self.either or (self,)]
+        return [one for text in texts if text.lower() not in DESIGNS for one in text_words(text)]
+
+
+def joined(operands: Iterable[str]) -> str:
+    """Operands joined by AND, each in parentheses where it must be."""
+    found = [one for one in operands if one]
+    return found[0] if len(found) == 1 else " AND ".join(map(pubmed_syntax.grouped, found))
+
+
+def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Part]:
+    """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
+    spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
+    for text in (*topic.quoted, *NAMES):
+        if (span := topic.find(text)) and not {*span} & {*spans}:
+            spans[span.start] = (span.stop, TopicConcept(" ".join(one.text for one in topic.tokens[span.start : span.stop])))
+    found = _raw(topic.tokens, spans, is_looked_up=is_looked_up)
+    found = _grouped_alternatives(_named_phrases(_with_roles(found), is_alone=len(found) == 2))
+    seen: set[str] = set()
+    return [one for one in found if not (one.text.casefold() in seen or seen.add(one.text.casefold()))]
+
+
+def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *, is_looked_up: bool) -> list[Part]:
+    """Concepts, negations and runs of other words, each with what stands before it; roles are not known yet."""
+    found: list[Part] = []
+    run: list[str] = []
+    before, label, is_compared = "", "", False
+
+    def take(text: str, concept: TopicConcept | None = None) -> None:
+        nonlocal before
+        compared = is_compared or label == "C"
+        found.append(Part(text, "subject", concept, before, label, (), compared, is_looked_up))
+        before = ""
+
+    def end_run() -> None:
+        nonlocal run
+        for words in _split(run, is_alone=not found and place >= len(tokens) - 1):
+            take(" ".join(words))
+        run = []
+
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        stop, concept = spans.get(place, (place + 1, None))
+        lower = token.text.lower()
+        if token.label != label:
+            end_run()
+            before, label, is_compared = ",", token.label, False
+        if concept or token.is_negation:
+            end_run()
+            take(concept.text if concept else token.text, concept)
+        elif token.text == "," or _separates(token.text) or is_filler(token.text):
+            end_run()
+            pair = f"{before} {lower}"
+            before = pair if pair in _COMPARED_WITH else lower if lower != "," or not before else before
+            if lower in _COMPARING or pair in _COMPARED_WITH:
+                is_compared = True
+            elif lower in _ENDS_COMPARISON or lower == ",":
+                is_compared = False
+        else:
+            run.append(token.text)
+        place = stop
+    end_run()
+    return found
+
+
+def _split(run: Sequence[str], *, is_alone: bool) -> list[list[str]]:
+    """A run of words at "of" after what is no subject ("risk of falls"; not "use of force", if that is all), and before
+    what asks for a filter ("fatigue treatment"); without stop words at its ends."""
+    words = list(run)
+    while words and words[-1] in PUBMED_STOP_WORDS | {"of"}:
+        words.pop()
+    while words and words[0].lower() == "of":
+        words.pop(0)
+    if "of" in words and not (is_alone and len(words) == 3):
+        place = words.index("of")
+        if place and role_of_words(" ".join(words[:place])) != "subject":
+            return [words[:place], *_split(words[place + 1 :], is_alone=False)]
+    if len(words) > 1 and words[-1].lower() in TRAILING:
+        return [*_split(words[:-1], is_alone=False), words[-1:]]
+    return [words] if words else []
+
+
+def _separates(word: str) -> bool:
+    """Whether a word is between two parts; the A of "vitamin A" and "ALL", "CAN", "WHO" are names."""
+    return word.lower() in _SEPARATORS and (word.islower() or (word.istitle() and len(word) > 1))
+
+
+def _with_roles(parts: Sequence[Part]) -> list[Part]:
+    found: list[Part] = []
+    for one, after in zip(parts, [*parts[1:], None], strict=True):
+        is_before = after is not None and after.concept is not None and not after.before
+        record = one.concept.record if one.concept else None
+        if one.text.lower() in ADVERSE:
+            role: Role = "aspect"
+        elif one.is_negation:
+            role = "subject"
+        elif record:
+            role = role_of_heading(record)
+        elif one.concept and one.concept.forms:
+            role = "subject"
+        else:
+            role = role_of_words(one.text, is_before_subject=is_before, is_after_in=one.before in ("in", "within"))
+            if any(is_symbol(word) or is_drug(word) for word in one.text.split()) and role not in ("measure", "kind"):
+                role = "subject"
+        is_disease = record is not None and any(number.startswith(_OF_DISEASES) for number in record.tree_numbers)
+        if one.label == "O" and role == "subject" and not is_disease:
+            role = "aspect"
+        if role != "filler":
+            found.append(replace(one, role=role))
+    return found
+
+
+def _named_phrases(parts: Sequence[Part], *, is_alone: bool) -> list[Part]:
+    """The parts, with names such as "time in range", "failure to rescue" and "hospital at home" as one of them: two
+    single words that MeSH does not have, with "to", "for", "in" or "at" between them."""
+    found: list[Part] = []
+    for one in parts:
+        last = found[-1] if found else None
+        is_pair = last is not None and all(" " not in part.text and not part.concept for part in (last, one))
+        is_name = last is not None and (
+            last.text.lower() in NAME_HEADS or one.before == "at" or (is_alone and one.before == "to")
+        )
+        if last and is_pair and is_name and one.before in ("at", "for", "in", "to"):
+            text = f"{last.text} {one.before} {one.text}"
+            found[-1] = replace(last, text=text, role="subject", concept=TopicConcept(text))
+        else:
+            found.append(one)
+    return found
+
+
+def _grouped_alternatives(parts: Sequence[Part]) -> list[Part]:
+    """The parts, with those of which one is enough as one: what "or" joins, what a list of the same kind has, and two
+    diseases that something is tried for ("SSRIs for anxiety and depression")."""
+    found: list[Part] = []
+    ors = {"or", "and/or"}
+    has_other = len({_kind(one) for one in parts if one.role == "subject"} - {""}) > 1
+    for place, one in reversed(list(enumerate(parts))):
+        after = found[0] if found else None
+        if after and not (one.is_negation or after.is_negation) and (one.role == after.role or _kind(one) == _kind(after)):
+            in_list = len(after.either) > 1 and after.before in (",", "and")
+            before_list = place > 0 and parts[place - 1].role == one.role and one.before == ","
+            is_alike = _kind(one) == _kind(after) != ""
+            both_diseases = is_alike and _kind(one) == "disease" and has_other and one.before in ("for", "in", "of", "with")
+            is_or = after.before in ors or (after.before in (",", "and") and is_alike and (in_list or before_list))
+            is_or = is_or or (after.before == "and" and both_diseases and not _is_joint(parts, place))
+            is_or = is_or or (after.before == "," and len(after.either) > 1 and is_alike)
+            if is_or:
+                either = (replace(one, before=""), *(after.either or (replace(after, before=""),)))
+                text = f"{one.text} or {after.text}"
+                found[0] = replace(one, text=text, either=either, concept=None, role=one.role)
+                continue
+        found.insert(0, one)
+    return found
+
+
+def _is_joint(parts: Sequence[Part], place: int) -> bool:
+    """Whether a word before says that both are meant together ("the association between A and B")."""
+    return parts[place].before in _TOGETHER - {"with"}
+
+
+def _kind(part: Part) -> str:
+    """ "disease", or the first letter of its place in the MeSH tree; "" if that is unknown."""
+    first = part.either[0] if part.either else part
+    record = first.concept.record if first.concept else None
+    if record is None or not record.tree_numbers:
+        return "D" if record else ""
+    if any(number.startswith(_OF_DISEASES) for number in record.tree_numbers):
+        return "disease"
+    return record.tree_numbers[0][0]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The parts that every paper must be about, those that only rank, and subjects that are too many to require."""
+
+    required: tuple[Part, ...]
+    ranking: tuple[Part, ...]
+    surplus: tuple[Part, ...] = ()
+
+
+def select(parts: Sequence[Part], limit: int = MAX_REQUIRED) -> Selection:
+    """Negations and up to three subjects are required. Where there are fewer than two, what else the topic says is: a
+    description, an aspect, the persons, the place."""
+    negations = [one for one in parts if one.is_negation]
+    subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
+    ranked = sorted(subjects, key=lambda one: (one.is_compared, one.rank))
+    chosen = ranked[: max(1, limit - len(negations))]
+    others = [one for one in parts if one not in negations and one not in subjects and one.role not in _NEVER_REQUIRED]
+    order = ("aspect", "modifier", "person", "setting")
+    for one in sorted(others, key=lambda one: (order.index(one.role), stems(one.text) <= general_stems())):
+        if len(chosen) + len(negations) < 2:
+            chosen.append(one)
+    if not chosen and not negations:
+        chosen = list(parts[:limit])
+    required = tuple(one for one in parts if one in negations or one in chosen)
+    rest = tuple(one for one in parts if one not in required)
+    return Selection(required, rest, tuple(one for one in subjects if one not in required and not one.is_compared))
+
+
+def compared_sides(parts: Sequence[Part]) -> tuple[Part, Part] | None:
+    """The two required parts that are compared with each other."""
+    return next(((one, other) for one, other in pairwise(parts) if other.is_compared and not one.is_negation), None)

@@ -1,0 +1,178 @@
+"""What a part of a topic is to a search: which parts every paper must be about, and which only rank or narrow.
+
+One table for headings, by their place in the MeSH tree, and one for words that MeSH does not have. What neither knows
+is a subject: a gene, a device, a new drug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal
+
+from deepcritical_mcp.search.expansion.phrases import general_stems, stems
+from deepcritical_mcp.sources.base import MeshDescriptor
+from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
+
+Role = Literal["subject", "person", "setting", "aspect", "modifier", "kind", "measure", "comparator", "filler"]
+"""subject: what a paper must be about. person, setting, aspect (an outcome or a measure), modifier ("uncomplicated"):
+may be required if fewer than two subjects are there, else they rank. kind ("treatment", "cohort study"): answered by
+a filter, ranks. measure (a dose, a time): ranks. comparator that is no subject (placebo): ranks. filler: left out."""
+
+# Branches of the MeSH tree that are no subjects; the longest that fits decides. A heading is what it is in all of its
+# places; in any other place it is a subject: "Breast Feeding" (behavior and physiology), "Pregnancy".
+_BRANCHES: Mapping[str, Role] = {
+    # Persons by age, sex, occupation or relation; not their diseases. "Tissue Donors" are persons too.
+    "M": "person",
+    # Places, hospitals and their units, schools.
+    "Z": "setting",
+    "N02.278": "setting",
+    "I02.783": "setting",
+    "J03.832": "setting",
+    # Incidence, mortality and other rates; length of stay; quality of life; prognosis, recurrence; costs.
+    "E05.318": "aspect",
+    "N01.224": "aspect",
+    "N05.715": "aspect",
+    "N06.850.505": "aspect",
+    "N06.850.520": "aspect",
+    "E01.789": "aspect",
+    "E02.760.400": "aspect",
+    "N02.421.585": "aspect",
+    "I01.800": "aspect",
+    "K01.752.400": "aspect",
+    "C23.550.260": "aspect",
+    "C23.550.291": "aspect",
+    "N03.219": "aspect",
+    "N05.300": "aspect",
+    # Kinds of study and of publication; what "drugs" and "therapy" map to.
+    "V": "kind",
+    "E05.318.372": "kind",
+    "E05.318.370": "kind",
+    "E05.581.500": "kind",
+    "N05.715.360.330": "kind",
+    "N05.715.360.775": "kind",
+    "D26.660": "comparator",
+}
+# Headings that say nothing of a subject wherever they stand.
+_BY_NAME: Mapping[str, Role] = {
+    "Placebos": "comparator",
+    "Placebo Effect": "comparator",
+    "Standard of Care": "comparator",
+    "Watchful Waiting": "comparator",
+    "Saline Solution": "comparator",
+    "Therapeutics": "kind",
+    "Drug Therapy": "kind",
+    "Diagnosis": "kind",
+    "Pharmaceutical Preparations": "kind",
+    "Patients": "filler",
+    "Humans": "filler",
+    "Persons": "filler",
+    "Disease": "filler",
+    "Research": "filler",
+    "Association": "filler",
+    "Role": "filler",
+    "Time": "filler",
+    "Family Characteristics": "filler",
+}
+# Words by what they are, if MeSH has no heading for them or was not asked. Not among them: words with another meaning
+# in medicine (lead, impact, near, side, force).
+_WORDS: Mapping[Role, str] = {
+    "filler": """affect affected affecting affects associate associated association available benefit beneficial best
+        better bring brings cause caused causes causing change changed changes comparative compare compared comparing
+        comparison consequences correlate correlated correlation current currently decrease decreased decreases
+        decreasing difference differences does effect effective effects efficient evidence
+        following gets getting give given gives giving good happen happens head-to-head help helpful helps improve
+        improved improves improving increase increased increases increasing individuals influences
+        information keep keeps known latest linked lower lowered lowering lowers management manage managing new newer
+        newest novel number old optimal participants patient patients people person persons possible potential prevent
+        preventing prevents produce raise raises recommended reduce reduced reduces reducing related relation
+        relationship relative result resulting results role safe safely several shorten shortens slow slows specific
+        start starting stop subjects superior take taken takes taking their topic treat treated treating type types
+        undergo undergoing used useful usefulness using vary various versus want work works worse worsen
+        worsens""",
+    "kind": """accuracy care cohort controlled detect detecting detection diagnose diagnosing diagnosis diagnostic drug
+        drugs effectiveness efficacy agents guideline guidelines intervention interventions medication medications
+        medicine medicines meta-analysis outcome outcomes prevention prognosis prognostic program programs quality
+        randomised randomized rct rcts review reviews strategies strategy study studies systematic test testing tests
+        therapies therapy treatment treatments trial trials usefulness""",
+    "aspect": """adherence attitudes barriers burden complications compliance cost costs death deaths duration
+        experience experiences facilitators frequency hospitalization impact incidence influence knowledge mortality perceptions
+        performance perspectives predictors prevalence preferences progression qualitative readmission recurrence
+        relapse remission response risk satisfaction sensitivity severity specificity survival symptoms views""",
+    "comparator": "placebo placebos sham control controls usual-care",
+    "person": """adolescents adult adults babies boys carers caregivers child children clinicians doctors elderly
+        females girls infants males men midwives mothers neonates newborns nurses parents physicians seniors students
+        teenagers toddlers veterans women workers youth""",
+    "setting": """ambulatory clinics communities community countries hospital hospitals icu inpatient inpatients
+        outpatient outpatients schools setting settings wards workplace""",
+    "measure": """cm daily day days dose doses dosage every g gy h hour hours hr iu kg mcg mg min minute minutes ml mm
+        mmol month monthly months ng once times twice unit units week weekly weeks year years µg μg""",
+    "modifier": """acute adjuvant advanced chronic community-acquired early high hospital-acquired late low mild
+        moderate new-onset non-invasive persistent pregnant primary recurrent refractory resistant second-generation
+        secondary severe stable young older""",
+}
+_ADJECTIVE_ENDINGS = ("al", "ic", "ive", "ous", "ed", "ary", "ar", "ory", "less", "able", "ible", "generation")
+ADVERSE = frozenset({"side effects", "adverse effects", "adverse events", "harms", "safety", "toxicity", "tolerability"})
+"""Aspects that the indexers say by the subheading "adverse effects"."""
+# What asks for a filter at the end of other words ("MS fatigue treatment").
+TRAILING = frozenset(
+    "diagnosis effectiveness efficacy guidelines management outcome outcomes prevention prognosis review reviews studies "
+    "study treatment treatments trial trials".split()
+)
+DESIGNS = frozenset("outcome outcomes program programs rct rcts review reviews studies study trial trials".split())
+"""Words that papers seldom say of themselves, by which nothing is ranked."""
+NAMES = ADVERSE | {"length of stay", "quality of life", "range of motion", "standard of care", "activities of daily living"}
+"""Names that are one part, though "of" or a word that says little stands in them."""
+# "The time in range", "return to work", "failure to rescue": names, though none of their words is one.
+NAME_HEADS = frozenset("ability bench door failure fee intention pay readiness return right time willingness".split())
+
+
+@cache
+def _by_word() -> dict[str, Role]:
+    return {word: role for role, words in _WORDS.items() for word in words.split()}
+
+
+def role_of_heading(record: MeshDescriptor) -> Role:
+    """What a record of MeSH is to a search."""
+    if record.name in _BY_NAME:
+        return _BY_NAME[record.name]
+    found = {_role_of_place(number) for number in record.tree_numbers} or {"subject"}
+    return "subject" if "subject" in found else min(found)
+
+
+def _role_of_place(number: str) -> Role:
+    fitting = [branch for branch in _BRANCHES if number.startswith(branch)]
+    return _BRANCHES[max(fitting, key=len)] if fitting else "subject"
+
+
+def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bool = False) -> Role:
+    """What words that MeSH does not have are to a search.
+
+    Args:
+        is_before_subject: whether a subject follows at once, so that an adjective only describes it.
+        is_after_in: whether "in" stands before them, so that a name in capitals is a place ("in Kenya").
+    """
+    if text.lower() in ADVERSE:
+        return "aspect"
+    words = [word for word in text.lower().split() if word not in QUERY_FUNCTION_WORDS]
+    roles = [_by_word().get(word) for word in words]
+    if not words or all(one == "filler" for one in roles):
+        return "filler"
+    if any(word[0].isdigit() for word in words) and all(
+        one == "measure" or word.replace(".", "").replace("-", "").isdigit() for word, one in zip(words, roles, strict=True)
+    ):
+        return "measure"
+    for role in ("kind", "comparator", "person", "setting", "aspect", "modifier", "measure"):
+        if any(one == role for one in roles) and all(one in (role, "filler", "modifier") for one in roles):
+            return role
+    if stems(text) <= general_stems():
+        return "aspect"
+    is_adjective = len(words) == 1 and words[0].endswith(_ADJECTIVE_ENDINGS) and text.islower()
+    if is_adjective and is_before_subject:
+        return "modifier"
+    return "setting" if is_after_in and text.istitle() else "subject"
+
+
+def is_filler(word: str) -> bool:
+    """Whether a single word says nothing of the subject and separates what stands around it."""
+    return _by_word().get(word) == "filler"
