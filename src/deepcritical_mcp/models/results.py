@@ -201,8 +201,8 @@ class Concept(Value):
     """A concept of the topic, or a term of the session's evidence close to it.
 
     `kind` is "heading" or "substance" (a supplementary concept) for what MeSH has. `abbreviation_of` has the long forms
-    with their shares. `pubmed_block` finds the concept by all its names, `terms` of them; a long one has a short form
-    beside it, and what that leaves out.
+    with their shares. `pubmed_block` finds the concept by all its names; a long one has a short form beside it, and
+    what that leaves out.
     """
 
     term: str
@@ -215,7 +215,6 @@ class Concept(Value):
     supplementary: tuple[str, ...] = ()
     abbreviation_of: tuple[str, ...] = ()
     pubmed_block: str = ""
-    terms: int = 0
     short_block: str = ""
     short_leaves_out: str = ""
 

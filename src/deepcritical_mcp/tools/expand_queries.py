@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import Annotated
 
 import anyio
@@ -14,10 +15,12 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import Field
 
 from deepcritical_mcp.deadline import CLIENT_MODEL, seconds_for
-from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
-from deepcritical_mcp.models import Expansion
+from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionBusyError
+from deepcritical_mcp.identifiers import normalize_pmid
+from deepcritical_mcp.models import Expansion, matches_mark
 from deepcritical_mcp.search.expansion.pubmed_syntax import uses_pubmed_syntax
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
+from deepcritical_mcp.text import clean_line, clipped
+from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.params import DescribedSession, Query
 from deepcritical_mcp.tools.pubmed_query import syntax_notes
 from deepcritical_mcp.tools.session_titles import opens_new
@@ -66,10 +69,11 @@ async def expand_queries(
     reply: Annotated[CreateMessageResult | str, Resolve(ask_client_model)],
     description: Annotated[str, Field(max_length=4_000, description="context not in the topic")] = "",
     count: Annotated[int, Field(ge=1, le=8)] = 3,
+    seeds: Annotated[tuple[str, ...], Field(max_length=100, description='PMIDs, or "marked:included"')] = (),
     session_id: DescribedSession = "",
 ) -> Expansion:
-    """Propose `count` queries for a research topic (direct, broader, specific) with numbers of papers, and its concepts
-    in MeSH with blocks to paste."""
+    """Propose at most `count` queries for a research topic (direct, broader, specific) with numbers of papers, its
+    concepts in MeSH with blocks to paste, and what seeds (known papers) share that the direct query lacks."""
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id, about=topic)
@@ -82,17 +86,43 @@ async def expand_queries(
         topic,
         description=description,
         count=count,
+        seeds=await _pmids_of(seeds, session),
         store=session.store if session else None,
         sampled=_text_of(reply),
         progress=progress_of(ctx),
     )
     step = (
-        "Call pubmed_search with the first pubmed_query as query, and the others plus some of your own as variants. "
-        "For web_search and semantic_search, use each query instead of pubmed_query."
+        "Call pubmed_search with the pubmed_query of the direct query, and of the broader ones as variants; a specific "
+        "one only narrows, so use it alone or not at all. For web_search and semantic_search, use query instead of "
+        "pubmed_query."
     )
     steps = session.next_step(step) if session else step
     notes = syntax_notes(topic) if uses_pubmed_syntax(topic) else ()
     return expansion.model_copy(update={"next_step": steps, "warnings": (*unused, *notes, *expansion.warnings)})
+
+
+async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[str]:
+    """The PMIDs of the seeds: as given, or of the session's evidence with a mark ("marked:included").
+
+    Raises:
+        InvalidInputError: a seed is neither, or nothing with a PMID has the mark.
+    """
+    found: list[str] = []
+    for seed in map(clean_line, seeds):
+        _, is_mark, mark = seed.partition("marked:")
+        if not is_mark and not normalize_pmid(seed):
+            raise InvalidInputError(f'"{clipped(seed, 40)}" is not a PMID. Seeds are PMIDs, or "marked:included".')
+        if not is_mark:
+            found.append(normalize_pmid(seed))
+            continue
+        kept = (await session.store.publications(await session.store.ids())).values() if session else ()
+        chosen = [one.pmid for one in kept if one.pmid and matches_mark(one, mark)]
+        if not chosen:
+            raise InvalidInputError(
+                f'Nothing with a PMID is marked "{mark}" in this session: add_evidence marks by id.'
+            )
+        found += chosen
+    return found
 
 
 TOOL = ToolSpec(expand_queries, "Expand queries", Expansion, hints(read_only=True, open_world=True))

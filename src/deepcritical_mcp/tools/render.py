@@ -184,6 +184,13 @@ def _expansion(result: Expansion) -> tuple[str, list[str]]:
     direct = result.queries[0].pubmed_query if result.queries else ""
     for heading, concepts in (("## Concepts", of_topic), ("## Terms in the session's evidence", of_evidence)):
         lines += ["", heading, *(line for one in concepts for line in _concept(one, direct))] if concepts else []
+    if result.seed_terms:
+        lost = f", which misses PMID {', '.join(result.seeds_missed)}" if result.seeds_missed else ""
+        lines += ["", f"## What the seeds share and the direct query lacks{lost}"]
+        lines += [
+            f"- {inert(one.pubmed)}: {counted(one.seeds, 'seed')}, {one.missed} of those missed"
+            for one in result.seed_terms
+        ]
     filters = [f"- {one.name}: {inert(one.pubmed)} ({one.source})" for one in result.filters]
     lines += ["", "## Filters to add with AND", *filters] if filters else []
     return counted(len(result.queries), "query", "queries"), lines
@@ -202,6 +209,8 @@ def _concept(concept: Concept, direct: str) -> list[str]:
     lines = [f"  {label}: {inert('; '.join(listed))}" for label, listed in names.items() if listed]
     is_shown = concept.pubmed_block in direct or concept.kind == "evidence"
     block = [] if is_shown else [f"  block: {inert(concept.pubmed_block)}"]
+    if concept.short_block:
+        block.append(f"  short form, without {concept.short_leaves_out}: {inert(concept.short_block)}")
     return [f"- {inert(f'{concept.term}{mesh}')}", *lines, *block]
 
 

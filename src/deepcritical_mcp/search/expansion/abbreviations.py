@@ -74,7 +74,11 @@ async def look_up_abbreviation(short: str, topic: Topic, vocabulary: Vocabulary)
         ProviderError: PubMed did not answer.
     """
     tagged = pubmed_syntax.phrase(short, "tiab")
-    rest = [part for part in topic.affirmed.split() if part != short and part.isalpha() and not stems(part) <= general_stems()]
+    rest = [
+        part
+        for part in topic.affirmed.split()
+        if part != short and part.isalpha() and not stems(part) <= general_stems()
+    ]
     about = f"{tagged} AND {pubmed_syntax.any_of(rest[:_MAX_CONTEXT])}"
     in_context = meanings(short, await vocabulary.texts(about, SAMPLE)) if rest else ()
     others = stems(" ".join(rest)) - general_stems()

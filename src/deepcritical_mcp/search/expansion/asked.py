@@ -12,7 +12,7 @@ _REQUEST = re.compile(
     r" (?:about|concerning|for|in|on|regarding) (?=\S)",
     re.IGNORECASE,
 )
-ASKED = re.compile(
+_ASKED = re.compile(
     r"^(?:(?:as an?|i am|i'm|we are) [^.?!]{1,150}?(?:,|\.| and|;) )?(?:please )?"
     r"(?:(?:i|we)(?:'d| would)? (?:like|need|want|wish) to |(?:can|could) you |help me )?"
     r"(?:check|determine|explore|find out|investigate|know|learn|see|tell me|understand) "
@@ -60,7 +60,7 @@ def without_letters(text: str) -> str:
 def subject_of(text: str) -> str:
     """`text` without the labels of PICO, or without a request that ends in "papers about" and the like."""
     labeled = clean_line("; ".join(part.strip(" ;.,") for part in pico_parts(text).values()))
-    asked = ASKED.sub("", _LEAD_IN.sub("", _REQUEST.sub("", _WISH.sub("", text))))
+    asked = _ASKED.sub("", _LEAD_IN.sub("", _REQUEST.sub("", _WISH.sub("", text))))
     return labeled or _WHETHER.sub("", _MAY_I.sub("", asked))
 
 

@@ -10,6 +10,7 @@ from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
+from deepcritical_mcp.search.expansion.topic import is_drug
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import PUBMED_STOP_WORDS
@@ -120,7 +121,9 @@ def text_words(
     others are left out.
     """
     found: list[str] = []
-    for one in _each_once(form for spelled in spellings(name) for form in numbers(spelled, is_substance=is_substance)):
+    for one in _each_once(
+        form for spelled in spellings(name) for form in numbers(spelled, is_substance=is_substance or is_drug(name))
+    ):
         if one.rstrip("*").casefold() not in unindexed:
             found.append(pubmed_syntax.term(one, "tiab"))
         elif is_own:
@@ -132,7 +135,9 @@ def spellings(name: str) -> tuple[str, ...]:
     """A name in British and in American spelling, its prefix with a hyphen and without."""
     plain = pubmed_syntax.words(name)
     lower = plain.lower()
-    return tuple(dict.fromkeys((plain, *(one for one in (other_spelling(lower), _PREFIX.sub(r"\1", lower)) if one != lower))))
+    return tuple(
+        dict.fromkeys((plain, *(one for one in (other_spelling(lower), _PREFIX.sub(r"\1", lower)) if one != lower)))
+    )
 
 
 def numbers(name: str, *, is_substance: bool = False) -> list[str]:
@@ -186,7 +191,6 @@ def to_wire(concepts: Sequence[TopicConcept]) -> tuple[Concept, ...]:
             supplementary=(one.record.name,) if one.record and one.record.is_supplementary else (),
             abbreviation_of=tuple(_meanings(one.abbreviation)) if one.abbreviation else (),
             pubmed_block=one.block.full,
-            terms=len(one.block.terms),
             short_block=one.block.short if one.block.is_long else "",
         )
         for one in concepts
@@ -203,7 +207,9 @@ def _meanings(abbreviation: Abbreviation) -> Iterator[str]:
 def synonyms(record: MeshDescriptor) -> tuple[str, ...]:
     """The names of a record in natural order, short enough for a query, each once."""
     names = {name.lower(): name for name in map(natural_order, (record.name, *record.entry_terms))}
-    return tuple(uncapitalized(name) for name in names.values() if len(name) <= _MAX_NAME_LENGTH and not {*"()[],"} & {*name})
+    return tuple(
+        uncapitalized(name) for name in names.values() if len(name) <= _MAX_NAME_LENGTH and not {*"()[],"} & {*name}
+    )
 
 
 def uncapitalized(name: str) -> str:
@@ -227,7 +233,9 @@ def _each_once(alternatives: Iterable[str]) -> list[str]:
 def _without_longer(alternatives: Sequence[str], own: Sequence[str]) -> list[str]:
     """`alternatives` without the phrases in titles and abstracts that contain another one, which finds them too; the
     user's own words stay."""
-    words = {one: f" {one.removesuffix('[tiab]').strip(chr(34)).lower()} " for one in alternatives if one.endswith("[tiab]")}
+    words = {
+        one: f" {one.removesuffix('[tiab]').strip(chr(34)).lower()} " for one in alternatives if one.endswith("[tiab]")
+    }
     stems_of = {one: text.rstrip(" *") if "*" in text else text for one, text in words.items()}
     longer = {
         one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -178,7 +178,9 @@ def _for_mapping(topic: Topic) -> str:
     """The words to map to MeSH: the topic without negated phrases, which also separate the phrases around them."""
     if topic.syntax:
         return " AND ".join(" ".join(phrase) for phrase in phrases(topic.subject))
-    words = [one.text for one in topic.tokens[:_MAX_WORDS_MAPPED] if one.text.lower() not in ("and", "or", "versus", "vs")]
+    words = [
+        one.text for one in topic.tokens[:_MAX_WORDS_MAPPED] if one.text.lower() not in ("and", "or", "versus", "vs")
+    ]
     runs = groupby(words, key=lambda word: word == "," or word.startswith('"'))
     return " AND ".join(" ".join(run) for separates, run in runs if not separates)
 

@@ -122,8 +122,7 @@ class QueryExpander:
             queries=queries,
             concepts=(*concepts, *map(_of_evidence, evidence.terms)),
             filters=tuple(
-                one.filter
-                for one in fitting_filters(plan.topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
+                one.filter for one in fitting_filters(plan.topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
             ),
             seed_terms=seed_terms,
             seeds_missed=missed,
@@ -192,16 +191,15 @@ class QueryExpander:
             await self._count([query for one in long for query in (one.full, one.short)], hits)
         found: list[Concept] = []
         for one in to_wire(concepts):
-            left = one.terms - one.short_block.count(" OR ") - 1
+            terms = one.pubmed_block.count(" OR ") + 1
+            left = terms - one.short_block.count(" OR ") - 1
             both = [hits[query].count for query in (one.pubmed_block, one.short_block) if query in hits]
             cost = f"; it finds {both[1]:,} papers instead of {both[0]:,}" if len(both) == 2 else ""
-            said = f"{left} of {one.terms} terms{cost}" if one.short_block else ""
+            said = f"{left} of {terms} terms{cost}" if one.short_block else ""
             found.append(one.model_copy(update={"short_leaves_out": said}))
         return tuple(found)
 
-    async def _of_seeds(
-        self, seeds: Sequence[str], plan: Plan
-    ) -> tuple[tuple[SeedTerm, ...], tuple[str, ...], str]:
+    async def _of_seeds(self, seeds: Sequence[str], plan: Plan) -> tuple[tuple[SeedTerm, ...], tuple[str, ...], str]:
         if not seeds:
             return (), (), ""
         if self._mesh is None:
@@ -224,22 +222,22 @@ def _planned(asked: Topic, ncbi: NcbiView, evidence: EvidenceView, description: 
 
 
 def _adding(drafts: Sequence[Draft], least: int, hits: dict[str, Hits]) -> list[Draft]:
-    """The broader drafts that add papers, or were not counted; those that find very many last. Where nothing is found
-    at all, what finds something first."""
+    """The broader drafts that add papers, or were not counted; those that find very many last. Where the direct query
+    finds few or none, those that add nothing today come at the end."""
     if least < 0:
         return list(drafts)
     found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}
-    useful = [one for one in drafts if not 0 <= found[one] <= least or (least == 0 and found[one] == 0)]
+    useful = [one for one in drafts if not 0 <= found[one] <= least or least < _FEW]
     far = max(least, _FEW) * _FAR
-    return sorted(useful, key=lambda one: (found[one] == 0, found[one] > far))
+    return sorted(useful, key=lambda one: (0 <= found[one] <= least, found[one] > far))
 
 
 def _with_gain(draft: Draft, least: int, hits: dict[str, Hits]) -> ExpandedQuery:
     """The proposal, with how many papers a broader one adds."""
     query = draft.proposed()
-    added = hits[draft.pubmed].count - least if draft.pubmed in hits and least >= 0 else 0
-    if draft.strategy != "broader" or added <= 0:
+    if draft.strategy != "broader" or draft.pubmed not in hits or least < 0:
         return query
+    added = max(0, hits[draft.pubmed].count - least)
     return query.model_copy(update={"rationale": f"{query.rationale} Adds {counted(added, 'paper')}."})
 
 
@@ -275,7 +273,7 @@ def _several(questions: Sequence[str]) -> str:
 def _of_evidence(term: EvidenceTerm) -> Concept:
     terms = list(dict.fromkeys(one for name in (term.term, *term.names) for one in text_words(name)))
     block = pubmed_syntax.any_of(terms)
-    return Concept(term=term.term, kind="evidence", entry_terms=term.names, pubmed_block=block, terms=len(terms))
+    return Concept(term=term.term, kind="evidence", entry_terms=term.names, pubmed_block=block)
 
 
 async def _read(topic: Topic, store: SessionEvidence | None) -> tuple[EvidenceView, str]:

@@ -21,11 +21,22 @@ class Strategy(NamedTuple):
 
 # What only one database writes. The first that fits decides; PubMed's own tags are in square brackets.
 _MARKS = (
-    ("Cochrane Library", re.compile(r"\[mh \^?\"?[^\[\]]+\]|:ti,ab,kw\b|\bNEAR/\d+\b(?=.*:(?:ti|ab|kw)\b)", re.IGNORECASE)),
-    ("Embase.com", re.compile(r"'[^'\n]{2,80}'/(?:exp|de|mj)\b|:(?:ti,ab|ab,ti)(?:,kw)?(?!\w)|:(?:ti|ab|kw|de)\b(?! )", re.IGNORECASE)),
+    (
+        "Cochrane Library",
+        re.compile(r"\[mh \^?\"?[^\[\]]+\]|:ti,ab,kw\b|\bNEAR/\d+\b(?=.*:(?:ti|ab|kw)\b)", re.IGNORECASE),
+    ),
+    (
+        "Embase.com",
+        re.compile(
+            r"'[^'\n]{2,80}'/(?:exp|de|mj)\b|:(?:ti,ab|ab,ti)(?:,kw)?(?!\w)|:(?:ti|ab|kw|de)\b(?! )", re.IGNORECASE
+        ),
+    ),
     ("Scopus", re.compile(r"\b(?:TITLE-ABS-KEY|TITLE-ABS|INDEXTERMS|PUBYEAR)\s*(?:\(|[<>=])|\bW/\d+\b|\bPRE/\d+\b")),
     ("Web of Science", re.compile(r"(?<![\w/])(?:TS|TI|AB|AK|ALL)\s*=\s*\(?\S")),
-    ("EBSCOhost", re.compile(r"\(?\bM[HJM] \"[^\"\n]+\+?\"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]* (?:OR|AND) (?:TI|AB|TX|SU) ")),
+    (
+        "EBSCOhost",
+        re.compile(r"\(?\bM[HJM] \"[^\"\n]+\+?\"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]* (?:OR|AND) (?:TI|AB|TX|SU) "),
+    ),
     (
         "Ovid",
         re.compile(
@@ -33,7 +44,13 @@ _MARKS = (
             r"|\badj\d{0,2}\b|(?<!\w)[A-Z][A-Za-z ,-]{3,60}/(?= |$|\)|[a-z]{2}\b)"
         ),
     ),
-    ("a numbered strategy", re.compile(r"(?<!\w)#\d+\s+(?:AND|OR|NOT)\s+#?\d|(?:^|\s)(?:or|and)/\d+[-,]\d+|^\s*\d+ (?:and|or|not) \d+\s*$", re.IGNORECASE)),
+    (
+        "a numbered strategy",
+        re.compile(
+            r"(?<!\w)#\d+\s+(?:AND|OR|NOT)\s+#?\d|(?:^|\s)(?:or|and)/\d+[-,]\d+|^\s*\d+ (?:and|or|not) \d+\s*$",
+            re.IGNORECASE,
+        ),
+    ),
 )
 _OVID_HEADING = re.compile(r"(?<!\w)(?P<exp>exp )?(?P<major>\*)?\"?(?P<name>[A-Z][A-Za-z ,'-]{2,80}?)\"?/(?=[ )]|$)")
 _EMTREE = re.compile(r"'(?P<name>[^'\n]{2,80})'/(?:exp|de|mj)\b", re.IGNORECASE)
@@ -46,7 +63,9 @@ _FIELD = re.compile(
 _CALL = re.compile(r"(?:TITLE-ABS-KEY|TITLE-ABS|TS ?=)\s*\((?P<what>(?:[^()]|\([^()]*\))*)\)", re.IGNORECASE)
 # What PubMed has no way to say in the same place: words near each other inside a longer expression, wildcards within
 # words, lines by their numbers.
-_UNREADABLE = re.compile(r"\badj\d*\b|\bNEAR(?:/\d+)?\b|\bNEXT(?:/\d+)?\b|\bN\d+\b|\bW\d+\b|\b(?:W|PRE)/\d+|[?$#]|(?<!\w)(?:or|and)/\d|/[a-z]{2}\b|[=/:]|(?<=\w)\*(?=\w)")
+_UNREADABLE = re.compile(
+    r"\badj\d*\b|\bNEAR(?:/\d+)?\b|\bNEXT(?:/\d+)?\b|\bN\d+\b|\bW\d+\b|\b(?:W|PRE)/\d+|[?$#]|(?<!\w)(?:or|and)/\d|/[a-z]{2}\b|[=/:]|(?<=\w)\*(?=\w)"
+)
 
 
 def read_strategy(text: str) -> Strategy | None:
@@ -81,7 +100,9 @@ def _read(text: str) -> str:
     text = _CALL.sub(lambda found: f"({_tagged(found['what'], 'tiab')})", text)
     text = _FIELD.sub(_in_field, text)
     text = re.sub(r"(?<!\w)(?:TI|AB) (\"[^\"]+\"|[\w*-]+)", r"\1[tiab]", text)
-    return re.sub(r"(?<=[\])]) (and|or|not) (?=[\"(\w])", lambda found: f" {found[1].upper()} ", text, flags=re.IGNORECASE)
+    return re.sub(
+        r"(?<=[\])]) (and|or|not) (?=[\"(\w])", lambda found: f" {found[1].upper()} ", text, flags=re.IGNORECASE
+    )
 
 
 def _heading(found: re.Match[str]) -> str:
@@ -110,4 +131,6 @@ def _tagged(what: str, tag: str) -> str:
         return pubmed_syntax.phrase(words, tag)
 
     pieces = re.split(r"\b(and|or|not)\b", what, flags=re.IGNORECASE)
-    return "".join(piece.upper() if piece.lower() in ("and", "or", "not") else operand.sub(one, piece) for piece in pieces)
+    return "".join(
+        piece.upper() if piece.lower() in ("and", "or", "not") else operand.sub(one, piece) for piece in pieces
+    )

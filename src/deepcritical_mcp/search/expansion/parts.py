@@ -9,7 +9,6 @@ from itertools import pairwise
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.negations import negated_block
-from deepcritical_mcp.search.expansion.phrases import general_stems, stems
 from deepcritical_mcp.search.expansion.roles import (
     ADVERSE,
     DESIGNS,
@@ -17,6 +16,7 @@ from deepcritical_mcp.search.expansion.roles import (
     NAMES,
     TRAILING,
     Role,
+    amount_at,
     is_filler,
     role_of_heading,
     role_of_words,
@@ -83,7 +83,10 @@ class Part:
             return min(one.rank for one in self.either)
         if record is None:
             return 1
-        if any(number.startswith((*_OF_DISEASES, "D", "E")) for number in record.tree_numbers) or not record.tree_numbers:
+        if (
+            any(number.startswith((*_OF_DISEASES, "D", "E")) for number in record.tree_numbers)
+            or not record.tree_numbers
+        ):
             return 0
         return 3 if record.is_of(_OF_BODY) else 2
 
@@ -129,7 +132,13 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
     spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
     for text in (*topic.quoted, *NAMES):
         if (span := topic.find(text)) and not {*span} & {*spans}:
-            spans[span.start] = (span.stop, TopicConcept(" ".join(one.text for one in topic.tokens[span.start : span.stop])))
+            spans[span.start] = (
+                span.stop,
+                TopicConcept(" ".join(one.text for one in topic.tokens[span.start : span.stop])),
+            )
+    words = [one.text for one in topic.tokens if one.text != ","]
+    if not spans and len(words) == 3 and words[1] == "of" and not is_drug(words[2]):  # "use of force"
+        return [Part(" ".join(words), "subject", TopicConcept(" ".join(words)), is_looked_up=is_looked_up)]
     found = _raw(topic.tokens, spans, is_looked_up=is_looked_up)
     found = _grouped_alternatives(_named_phrases(_with_roles(found), is_alone=len(found) == 2))
     seen: set[str] = set()
@@ -165,6 +174,10 @@ def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *,
         if concept or token.is_negation:
             end_run()
             take(concept.text if concept else token.text, concept)
+        elif length := amount_at([one.text for one in tokens[place : place + 6]]):
+            end_run()
+            stop = place + length
+            take(" ".join(one.text for one in tokens[place:stop]))
         elif token.text == "," or _separates(token.text) or is_filler(token.text):
             end_run()
             pair = f"{before} {lower}"
@@ -216,7 +229,13 @@ def _with_roles(parts: Sequence[Part]) -> list[Part]:
         elif one.concept and one.concept.forms:
             role = "subject"
         else:
-            role = role_of_words(one.text, is_before_subject=is_before, is_after_in=one.before in ("in", "within"))
+            is_amount = amount_at(one.text.split()) > 0
+            is_after_in = one.before in ("in", "within")
+            role = (
+                "measure"
+                if is_amount
+                else role_of_words(one.text, is_before_subject=is_before, is_after_in=is_after_in)
+            )
             if any(is_symbol(word) or is_drug(word) for word in one.text.split()) and role not in ("measure", "kind"):
                 role = "subject"
         is_disease = record is not None and any(number.startswith(_OF_DISEASES) for number in record.tree_numbers)
@@ -253,11 +272,17 @@ def _grouped_alternatives(parts: Sequence[Part]) -> list[Part]:
     has_other = len({_kind(one) for one in parts if one.role == "subject"} - {""}) > 1
     for place, one in reversed(list(enumerate(parts))):
         after = found[0] if found else None
-        if after and not (one.is_negation or after.is_negation) and (one.role == after.role or _kind(one) == _kind(after)):
+        if (
+            after
+            and not (one.is_negation or after.is_negation)
+            and (one.role == after.role or _kind(one) == _kind(after))
+        ):
             in_list = len(after.either) > 1 and after.before in (",", "and")
             before_list = place > 0 and parts[place - 1].role == one.role and one.before == ","
             is_alike = _kind(one) == _kind(after) != ""
-            both_diseases = is_alike and _kind(one) == "disease" and has_other and one.before in ("for", "in", "of", "with")
+            both_diseases = (
+                is_alike and _kind(one) == "disease" and has_other and one.before in ("for", "in", "of", "with")
+            )
             is_or = after.before in ors or (after.before in (",", "and") and is_alike and (in_list or before_list))
             is_or = is_or or (after.before == "and" and both_diseases and not _is_joint(parts, place))
             is_or = is_or or (after.before == "," and len(after.either) > 1 and is_alike)
@@ -300,18 +325,22 @@ def select(parts: Sequence[Part], limit: int = MAX_REQUIRED) -> Selection:
     description, an aspect, the persons, the place."""
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
-    ranked = sorted(subjects, key=lambda one: (one.is_compared, one.rank))
-    chosen = ranked[: max(1, limit - len(negations))]
+    most = max(1, limit - len(negations))
+    if len(subjects) > most and (sides := compared_sides(subjects)):  # papers on either are on the question
+        both = Part(f"{sides[0].text} or {sides[1].text}", "subject", before=sides[0].before, either=sides)
+        parts = [both if one is sides[0] else one for one in parts if one is not sides[1]]
+        subjects = [both if one is sides[0] else one for one in subjects if one is not sides[1]]
+    chosen = sorted(subjects, key=lambda one: one.rank)[:most]
     others = [one for one in parts if one not in negations and one not in subjects and one.role not in _NEVER_REQUIRED]
     order = ("aspect", "modifier", "person", "setting")
-    for one in sorted(others, key=lambda one: (order.index(one.role), stems(one.text) <= general_stems())):
+    for one in sorted(others, key=lambda one: (order.index(one.role), role_of_words(one.text) != "subject")):
         if len(chosen) + len(negations) < 2:
             chosen.append(one)
     if not chosen and not negations:
         chosen = list(parts[:limit])
     required = tuple(one for one in parts if one in negations or one in chosen)
     rest = tuple(one for one in parts if one not in required)
-    return Selection(required, rest, tuple(one for one in subjects if one not in required and not one.is_compared))
+    return Selection(required, rest, tuple(one for one in subjects if one not in required))
 
 
 def compared_sides(parts: Sequence[Part]) -> tuple[Part, Part] | None:

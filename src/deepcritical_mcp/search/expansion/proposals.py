@@ -149,7 +149,9 @@ class Plan:
         return f"{pubmed_syntax.grouped(core)} NOT {excluded}" if excluded and core else core
 
 
-_COMPARED = re.compile(r"^(?:with (?:and|or) without|with/without|or (?:no|without)|versus (?:no|without)) ", re.IGNORECASE)
+_COMPARED = re.compile(
+    r"^(?:with (?:and|or) without|with/without|or (?:no|without)|versus (?:no|without)) ", re.IGNORECASE
+)
 
 
 def semantic_count(count: int) -> int:
@@ -257,12 +259,16 @@ def broader_drafts(plan: Plan, *, is_short: bool = False) -> Iterator[Draft]:
         yield Draft("broader", f"{words}, in other words", plan.query(plan.required, blocks), found)
     mapped = {one: text for one in looked_up if (text := _untagged(one))}
     if mapped:
-        blocks = {one: pubmed_syntax.any_of([plan.blocks[one], pubmed_syntax.grouped(text)]) for one, text in mapped.items()}
+        blocks = {
+            one: pubmed_syntax.any_of([plan.blocks[one], pubmed_syntax.grouped(text)]) for one, text in mapped.items()
+        }
         found = "With your words in all fields too, as PubMed reads them by itself."
         yield Draft("broader", f"{words}: all mentions", plan.query(plan.required, blocks), found)
     cut = {one: text for one in plan.subjects if (text := _truncated(one))}
     if cut:
-        blocks = {one: pubmed_syntax.any_of([pubmed_syntax.grouped(plan.blocks[one]), text]) for one, text in cut.items()}
+        blocks = {
+            one: pubmed_syntax.any_of([pubmed_syntax.grouped(plan.blocks[one]), text]) for one, text in cut.items()
+        }
         found = "With all words that begin as yours do, in any order."
         yield Draft("broader", f"{words} and related terms", plan.query(plan.required, blocks), found)
 
@@ -288,7 +294,9 @@ def _not_mentioned(plan: Plan) -> Iterator[Draft]:
         if absent and rest:
             silent = f"({pubmed_syntax.grouped(plan.query(rest))} NOT {pubmed_syntax.grouped(absent)})"
             found = f"Papers that say “{said}”, and those that do not mention {absent} at all."
-            yield Draft("broader", f"{_words(rest)}, no {absent}", f"{pubmed_syntax.grouped(plan.core)} OR {silent}", found)
+            yield Draft(
+                "broader", f"{_words(rest)}, no {absent}", f"{pubmed_syntax.grouped(plan.core)} OR {silent}", found
+            )
         elif len(rest) > 1:
             yield Draft("broader", _words(rest), plan.query(rest), f"Whether or not papers say “{said}”.")
 
@@ -301,7 +309,9 @@ def _shorter(plan: Plan) -> Iterator[Draft]:
             text = " ".join(words[:end])
             yield Draft("broader", text, f"{plan.core} OR {pubmed_syntax.phrase(text)}", f"Also the shorter “{text}”.")
         many = pubmed_syntax.phrase(f"{' '.join([*words[:-1], singular(words[-1])])}*", "tiab")
-        yield Draft("broader", f"{one.said} and related terms", f"{plan.core} OR {many}", "With any ending of its last word.")
+        yield Draft(
+            "broader", f"{one.said} and related terms", f"{plan.core} OR {many}", "With any ending of its last word."
+        )
 
 
 def _with_narrower(plan: Plan) -> Iterator[Draft]:
@@ -327,7 +337,9 @@ def _with_parent(plan: Plan) -> Iterator[Draft]:
     named = {one.record.name for one in plan.concepts if one.record}
     for part in reversed(plan.subjects):
         near = part.concept.broader if part.concept else ()
-        for parent in [one for one in near if one.name not in named and part.concept and _is_close(one, part.concept)][:1]:
+        for parent in [one for one in near if one.name not in named and part.concept and _is_close(one, part.concept)][
+            :1
+        ]:
             wide = pubmed_syntax.any_of([plan.blocks[part], TopicConcept(parent.name, record=parent).block.full])
             name = uncapitalized(natural_order(parent.name))
             text = _words(plan.required).replace(part.text, f"{part.text} or {name}", 1)
@@ -348,7 +360,7 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
 def _near(part: Part) -> list[str]:
     """The words of a part of two to four words near each other."""
     texts = [one.text for one in part.either or (part,)]
-    words = [[word for word in text.split() if word.lower() not in PUBMED_STOP_WORDS] for text in texts]
+    words = [[word for word in text.split() if word not in PUBMED_STOP_WORDS] for text in texts]
     return [pubmed_syntax.phrase(" ".join(one), _NEAR) for one in words if 2 <= len(one) <= 4]
 
 
@@ -359,9 +371,9 @@ def _untagged(part: Part) -> str:
 def _truncated(part: Part) -> str:
     """The words of a part with any ending, "" if no word is long enough for that."""
     words = [word for word in part.text.split() if word not in PUBMED_STOP_WORDS]
-    if part.either or not all(word.isalpha() and word.islower() for word in words):
+    if part.either or not all(word.isalnum() and len(word) > 1 for word in words):
         return ""
-    cut = [f"{singular(word)}*" if len(singular(word)) > 4 else word for word in words]
+    cut = [f"{singular(word)}*" if word.islower() and len(singular(word)) > 4 else word for word in words]
     return pubmed_syntax.grouped(joined(f"{one}[tiab]" for one in cut)) if any(one[-1] == "*" for one in cut) else ""
 
 
@@ -374,7 +386,9 @@ def _wider_fields(topic: Topic) -> Iterator[Draft]:
 
     wide = re.sub(r"\[([^\[\]]*)\]", widen, topic.syntax)
     if wide != topic.syntax and " NOT " not in topic.syntax:
-        found = "The same terms in wider fields: all text words instead of title and abstract, headings with narrower ones."
+        found = (
+            "The same terms in wider fields: all text words instead of title and abstract, headings with narrower ones."
+        )
         yield Draft("broader", f"{topic.subject}, wider", wide, found)
 
 
@@ -395,7 +409,9 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Draft]:
                 yield Draft("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
     every = list(fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today))
     fitting = [one for one in every if not one.is_limit]
-    of_question = [one for one in fitting if plan.kinds and one.words not in ("systematic review", "overview", "guideline")]
+    of_question = [
+        one for one in fitting if plan.kinds and one.words not in ("systematic review", "overview", "guideline")
+    ]
     yield from (_narrowed(plan, one, subject) for one in of_question)
     for one in plan.ranking:
         if one.role in ("person", "aspect") and (one.concept or one.text.lower() in ADVERSE):
@@ -407,7 +423,13 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Draft]:
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Draft:
     found = f"Only {one.filter.name[0].lower()}{one.filter.name[1:]} ({one.filter.source})."
     query = f"{subject} {one.words}"
-    return Draft("specific", query, f"{pubmed_syntax.grouped(plan.core)} AND {one.filter.pubmed}", found, reformulation="semantic")
+    return Draft(
+        "specific",
+        query,
+        f"{pubmed_syntax.grouped(plan.core)} AND {one.filter.pubmed}",
+        found,
+        reformulation="semantic",
+    )
 
 
 def _words(parts: Sequence[Part]) -> str:

@@ -6,8 +6,10 @@ is a subject: a gene, a device, a new drug.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import Literal
 
 from deepcritical_mcp.search.expansion.phrases import general_stems, stems
@@ -87,7 +89,7 @@ _WORDS: Mapping[Role, str] = {
         newest novel number old optimal participants patient patients people person persons possible potential prevent
         preventing prevents produce raise raises recommended reduce reduced reduces reducing related relation
         relationship relative result resulting results role safe safely several shorten shortens slow slows specific
-        start starting stop subjects superior take taken takes taking their topic treat treated treating type types
+        start starting stop subjects superior take taken takes taking their topic treat treated treating
         undergo undergoing used useful usefulness using vary various versus want work works worse worsen
         worsens""",
     "kind": """accuracy care cohort controlled detect detecting detection diagnose diagnosing diagnosis diagnostic drug
@@ -112,7 +114,9 @@ _WORDS: Mapping[Role, str] = {
         secondary severe stable young older""",
 }
 _ADJECTIVE_ENDINGS = ("al", "ic", "ive", "ous", "ed", "ary", "ar", "ory", "less", "able", "ible", "generation")
-ADVERSE = frozenset({"side effects", "adverse effects", "adverse events", "harms", "safety", "toxicity", "tolerability"})
+ADVERSE = frozenset(
+    {"side effects", "adverse effects", "adverse events", "harms", "safety", "toxicity", "tolerability"}
+)
 """Aspects that the indexers say by the subheading "adverse effects"."""
 # What asks for a filter at the end of other words ("MS fatigue treatment").
 TRAILING = frozenset(
@@ -121,7 +125,13 @@ TRAILING = frozenset(
 )
 DESIGNS = frozenset("outcome outcomes program programs rct rcts review reviews studies study trial trials".split())
 """Words that papers seldom say of themselves, by which nothing is ranked."""
-NAMES = ADVERSE | {"length of stay", "quality of life", "range of motion", "standard of care", "activities of daily living"}
+NAMES = ADVERSE | {
+    "length of stay",
+    "quality of life",
+    "range of motion",
+    "standard of care",
+    "activities of daily living",
+}
 """Names that are one part, though "of" or a word that says little stands in them."""
 # "The time in range", "return to work", "failure to rescue": names, though none of their words is one.
 NAME_HEADS = frozenset("ability bench door failure fee intention pay readiness return right time willingness".split())
@@ -159,7 +169,8 @@ def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bo
     if not words or all(one == "filler" for one in roles):
         return "filler"
     if any(word[0].isdigit() for word in words) and all(
-        one == "measure" or word.replace(".", "").replace("-", "").isdigit() for word, one in zip(words, roles, strict=True)
+        one == "measure" or word.replace(".", "").replace("-", "").isdigit()
+        for word, one in zip(words, roles, strict=True)
     ):
         return "measure"
     for role in ("kind", "comparator", "person", "setting", "aspect", "modifier", "measure"):
@@ -171,6 +182,21 @@ def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bo
     if is_adjective and is_before_subject:
         return "modifier"
     return "setting" if is_after_in and text.istitle() else "subject"
+
+
+_UNITS = frozenset(_WORDS["measure"].split()) | {"kg", "mg", "ml", "mm", "km", "percent"}
+_AMOUNT = re.compile(
+    r"\d[\d.,]*(?:[-–]\d[\d.,]*)+%?|\d[\d.,]*(?:%|[-–](?:day|hour|minute|month|week|year)s?|(?:mg|g|kg|ml|mcg|µg|h|d|wk|mo|y))"
+)
+
+
+def amount_at(words: Sequence[str]) -> int:
+    """How many of the first words are a dose, a time or another amount ("80-90 mg kg day", "12 months"); 0 if none. A
+    bare number belongs to the word before it ("type 2")."""
+    if not words or not words[0][0].isdigit():
+        return 0
+    rest = list(takewhile(lambda word: word.lower() in _UNITS, words[1:]))
+    return 1 + len(rest) if rest or _AMOUNT.fullmatch(words[0]) else 0
 
 
 def is_filler(word: str) -> bool:

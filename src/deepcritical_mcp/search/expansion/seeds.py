@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from deepcritical_mcp.models import Publication, SeedTerm
 from deepcritical_mcp.search.expansion import pubmed_syntax
@@ -33,7 +34,7 @@ async def read_seeds(
     for record in records:
         terms = set(_terms(record))
         shared.update(terms)
-        won.update(terms if record.ids.pmid in missed else ())
+        won.update(terms if record.pmid in missed else ())
     known = query.casefold()
     lacking = [term for term, seeds in shared.items() if seeds >= _MIN_SEEDS and term.casefold() not in known]
     lacking.sort(key=lambda term: (-won[term], -shared[term], not term.endswith("[MeSH Terms]"), term))
@@ -47,11 +48,11 @@ async def read_seeds(
 
 def _terms(record: Publication) -> Iterator[str]:
     """Its headings, without those of persons and methods, and the words and pairs of words of its title."""
-    for heading in record.citation.mesh_terms:
+    for heading in record.mesh_terms:
         name = heading.split("/")[0].strip("* ")
         if name.casefold() not in CHECK_TAGS and not stems(name) <= general_stems():
             yield pubmed_syntax.phrase(name, "MeSH Terms")
-    for run in phrases(record.citation.title.lower()):
-        for text in (*run, *(" ".join(pair) for pair in zip(run, run[1:], strict=False))):
+    for run in phrases(record.title.lower()):
+        for text in (*run, *(" ".join(pair) for pair in pairwise(run))):
             if len(text) > 3 and not stems(text) <= general_stems():
                 yield pubmed_syntax.term(text, "tiab")

@@ -10,7 +10,7 @@ from itertools import accumulate
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.asked import ASKED, pico_parts, questions_in, subject_of, without_letters
+from deepcritical_mcp.search.expansion.asked import pico_parts, questions_in, subject_of, without_letters
 from deepcritical_mcp.search.expansion.negations import (
     distributed,
     quote_negations,
@@ -57,6 +57,7 @@ _DRUG_ENDINGS = tuple(
     gliflozin gliptin glitazone glutide lukast mab nidazole olol oxetine parib platin prazole pril profen rafenib
     rubicin sartan setron stat taxel tecan thromycin tide tidine tinib triptan vastatin vir xaban zomib""".split()
 )
+
 
 @dataclass(frozen=True)
 class Token:
@@ -226,6 +227,7 @@ def corrected_topic(asked: Topic, spelling: str) -> Topic:
     """`asked` in another spelling; PubMed is searched for both."""
     return replace(read_topic(spelling), typed=asked.words)
 
+
 def language_of(text: str) -> str:
     """The language `text` seems to be in, "" if it is English or unclear."""
     letters = [letter for letter in text if letter.isalpha()]
@@ -260,7 +262,6 @@ def fit_web(text: str) -> str:
     return " ".join(words[:count]) or text[:WEB_CHARS]
 
 
-
 def _fitting(tokens: Sequence[Token]) -> Sequence[Token]:
     """The first tokens that fit in a query."""
     ends = list(accumulate(len(one.text) + 1 for one in tokens))
@@ -278,7 +279,9 @@ def _tokens(text: str) -> list[str]:
     PubMed ignores "without" alone."""
     cleaned = [pubmed_syntax.words(word) + (" ," if word[-1] in ",;:.?!)]" else "") for word in text.split()]
     found = [word for word in " ".join(cleaned).split() if word == "," or any(map(str.isalnum, word))]
-    while found[1:] and (found[0] in ("A", "An", "The") or (found[0].lower() in QUESTION_WORDS and not found[0].isupper())):
+    while found[1:] and (
+        found[0] in ("A", "An", "The") or (found[0].lower() in QUESTION_WORDS and not found[0].isupper())
+    ):
         if found[1].lower() in NEGATIONS:
             break
         found = found[1:]

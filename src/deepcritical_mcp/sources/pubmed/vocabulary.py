@@ -109,8 +109,8 @@ class PubMedVocabulary(Vocabulary):
             headings, others = ([name[1:] for name in names if name[0] == kind] for kind in "DC")
             return {action: (tuple(dict.fromkeys(headings)), tuple(dict.fromkeys(others)))}
 
-        form = cast(type[tuple[tuple[str, ...], tuple[str, ...]]], tuple[tuple[str, ...], tuple[str, ...]])
-        return (await self._cached("members", [action], form, ask)).get(action, ((), ()))
+        found = await self._cached("members", [action], tuple[tuple[str, ...], tuple[str, ...]], ask)
+        return found.get(action, ((), ()))
 
     async def among(self, query: str, pmids: Sequence[str]) -> frozenset[str]:
         """Which of some records a query finds."""
