@@ -20,7 +20,7 @@ MAX_NEIGHBORS_SHOWN = 12
 SHORT_CHARS = 450
 """From how many characters on a block has a short form beside it."""
 _MAX_NAME_LENGTH = 60
-_ACTIONS = "D27.505"
+_ACTIONS = "D27"
 # Words such as "aged" and "child" say less in a title or abstract than as a heading.
 _AGE_GROUPS = ("M01.060",)
 # Endings after which "*" finds other forms of the word only ("inhibitor*", "vaccine*").

@@ -42,6 +42,7 @@ concept."""
 # "Pembrolizumab-induced colitis" is about pembrolizumab.
 _CONNECTED = ("-associated", "-exposed", "-induced", "-mediated", "-related", "-treated")
 _MAX_NEIGHBORS = 60
+_MAX_BELOW = 4
 
 
 @dataclass(frozen=True)
@@ -123,16 +124,18 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
 
 
 async def _with_members(concept: TopicConcept, vocabulary: Vocabulary) -> TopicConcept:
-    """A class of drugs with the names of its members: those below it in the tree, and those that have the action."""
+    """A class of drugs with the names of its members: those below it in the tree, and those that have its action or
+    that of a class below it."""
     if not concept.record or not concept.record.is_of(_DRUGS):
         return concept
     below = [one.name for one in concept.narrower]
-    headings, others = await vocabulary.members(concept.record.name) if is_action(concept.record) else ((), ())
+    actions = [one for one in (concept.record, *concept.narrower[:_MAX_BELOW]) if is_action(one)]
+    known = [await vocabulary.members(one.name) for one in actions]
+    headings, others = ([name for one in known for name in one[place]] for place in (0, 1))
     listed = dict.fromkeys(natural_order(name) for name in (*below, *headings))
-    if len(listed) + len(others) <= MAX_MEMBERS:
-        listed |= dict.fromkeys(others)
-    members = tuple(listed)[:MAX_MEMBERS]
-    return replace(concept, members=members, unlisted=len({*below, *headings, *others}) - len(members))
+    every = listed | dict.fromkeys(others)
+    members = tuple(every if len(every) <= MAX_MEMBERS else listed)[:MAX_MEMBERS]
+    return replace(concept, members=members, unlisted=len(every) - len(members))
 
 
 async def _ended(topic: Topic, vocabulary: Vocabulary) -> Topic:

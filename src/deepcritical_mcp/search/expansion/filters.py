@@ -65,7 +65,8 @@ _COSTS = SearchFilter(
 )
 # What fits a question of each kind, the best first: a filter, its words for a web search, and the mark of a topic that
 # has it. The narrow and the broad form of one filter say the same, in two widths.
-_OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[SearchFilter | StudyFilter, str, str], ...]] = {
+_Row = tuple[SearchFilter | StudyFilter, str, str]
+_OF_QUESTIONS: Mapping[QuestionKind, tuple[_Row, ...]] = {
     "views": ((_QUALITATIVE, "qualitative research interviews", "qualitative"),),
     "costs": ((_COSTS, "costs", "cost"),),
     "prevalence": ((_EPIDEMIOLOGY, "epidemiology", "epidemiology"),),
@@ -219,7 +220,8 @@ def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: in
     is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
     is_basic = not kinds and _BASIC.search(topic.affirmed) is not None
     fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds]
-    for found, words, mark in (row for rows in zip_longest(*fitting) for row in rows if row):
+    every: list[_Row] = [row for rows in zip_longest(*fitting) for row in rows if row is not None]
+    for found, words, mark in every:
         one = STUDY_FILTERS[found] if isinstance(found, str) else found
         is_said = one == _ADVERSE and _SAFETY.search(topic.affirmed)
         if not is_said and not (is_of_animals and "NOT humans" in one.pubmed):

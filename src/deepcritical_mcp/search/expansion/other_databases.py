@@ -40,7 +40,7 @@ _MARKS = (
     (
         "Ovid",
         re.compile(
-            r"(?<!\w)exp \*?\"?[A-Z][^/\n]{2,80}/|(?<=\w)\*?\.(?:ti|ab|tw|kw|kf|mp|af|pt|sh|hw|ot|nm)\b(?:,(?:ti|ab|kw|kf|ot|hw|tw))*\.?"
+            r"(?<!\w)exp \*?\"?[A-Z][^/\n]{2,80}/|(?<=\w)\*?\.(?:ti|ab|tw|kw|kf|mp|af|pt|sh|hw|ot|nm)\b"
             r"|\badj\d{0,2}\b|(?<!\w)[A-Z][A-Za-z ,-]{3,60}/(?= |$|\)|[a-z]{2}\b)"
         ),
     ),

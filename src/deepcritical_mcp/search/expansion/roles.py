@@ -98,8 +98,8 @@ _WORDS: Mapping[Role, str] = {
         randomised randomized rct rcts review reviews strategies strategy study studies systematic test testing tests
         therapies therapy treatment treatments trial trials usefulness""",
     "aspect": """adherence attitudes barriers burden complications compliance cost costs death deaths duration
-        experience experiences facilitators frequency hospitalization impact incidence influence knowledge mortality perceptions
-        performance perspectives predictors prevalence preferences progression qualitative readmission recurrence
+        experience experiences facilitators frequency hospitalization impact incidence influence knowledge mortality
+        perceptions performance perspectives predictors prevalence preferences progression qualitative readmission recurrence
         relapse remission response risk satisfaction sensitivity severity specificity survival symptoms views""",
     "comparator": "placebo placebos sham control controls usual-care",
     "person": """adolescents adult adults babies boys carers caregivers child children clinicians doctors elderly
@@ -120,8 +120,8 @@ ADVERSE = frozenset(
 """Aspects that the indexers say by the subheading "adverse effects"."""
 # What asks for a filter at the end of other words ("MS fatigue treatment").
 TRAILING = frozenset(
-    "diagnosis effectiveness efficacy guidelines management outcome outcomes prevention prognosis review reviews studies "
-    "study treatment treatments trial trials".split()
+    "diagnosis effectiveness efficacy guidelines management outcome outcomes prevention prognosis review reviews "
+    "studies study treatment treatments trial trials".split()
 )
 DESIGNS = frozenset("outcome outcomes program programs rct rcts review reviews studies study trial trials".split())
 """Words that papers seldom say of themselves, by which nothing is ranked."""
@@ -146,8 +146,10 @@ def role_of_heading(record: MeshDescriptor) -> Role:
     """What a record of MeSH is to a search."""
     if record.name in _BY_NAME:
         return _BY_NAME[record.name]
-    found = {_role_of_place(number) for number in record.tree_numbers} or {"subject"}
-    return "subject" if "subject" in found else min(found)
+    if (said := role_of_words(record.name.lower())) not in ("subject", "modifier"):
+        return said
+    found: list[Role] = sorted({_role_of_place(number) for number in record.tree_numbers})
+    return found[0] if found and "subject" not in found else "subject"
 
 
 def _role_of_place(number: str) -> Role:

@@ -104,7 +104,9 @@ class PubMedVocabulary(Vocabulary):
 
         async def ask(_: Sequence[str]) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
             answer = await self._eutils.esearch(f'"{action}"', db="mesh", retmax=_MAX_RECORDS, sort="")
-            summaries = await self._eutils.esummary_json(answer.ids, db="mesh") if answer.ids else {}
+            if not answer.ids:
+                return {action: ((), ())}
+            summaries = await self._eutils.esummary_json(answer.ids, db="mesh")
             names = [name for one in summaries.values() for name in _members(one, action)]
             headings, others = ([name[1:] for name in names if name[0] == kind] for kind in "DC")
             return {action: (tuple(dict.fromkeys(headings)), tuple(dict.fromkeys(others)))}
