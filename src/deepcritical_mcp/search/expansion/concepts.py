@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 
 import anyio
 
@@ -36,6 +36,7 @@ _MAX_WORDS = 15
 _MAX_WORDS_MAPPED = 40
 _MAX_PHRASE = 5
 _MAX_PHRASES = 120
+_BOUNDS = QUERY_FUNCTION_WORDS | {",", ";"}
 MAX_MEMBERS = 80
 """Drugs of a class whose names stand in its block; of a larger class, none that MeSH has only as a supplementary
 concept."""
@@ -184,7 +185,7 @@ def _for_mapping(topic: Topic) -> str:
     words = [
         one.text for one in topic.tokens[:_MAX_WORDS_MAPPED] if one.text.lower() not in ("and", "or", "versus", "vs")
     ]
-    runs = groupby(words, key=lambda word: word == "," or word.startswith('"'))
+    runs = groupby(words, key=lambda word: word in (",", ";") or word.startswith('"'))
     return " AND ".join(" ".join(run) for separates, run in runs if not separates)
 
 
@@ -200,15 +201,17 @@ def candidates(topic: Topic) -> dict[str, str]:
     ]
     found: dict[str, str] = {}
     for span in spans:
-        if {span[0], span[-1]} & (QUERY_FUNCTION_WORDS | {","}) or any(one[0] in '",' for one in span):
+        if {span[0], span[-1]} & _BOUNDS or any(one[0] in '",;' for one in span):
             continue
         text = " ".join(span)
         last = next((span[-1].removesuffix(end) for end in _CONNECTED if span[-1].endswith(end)), span[-1])
         for form in (last, singular(last), plural(last)):
             found.setdefault(" ".join([*span[:-1], form]), text)
-    for first, joint, *others in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False):
-        if joint in ("and", "or", "and/or") and not {first, *others} & (QUERY_FUNCTION_WORDS | {","}):
-            found.setdefault(f"{first} {others[-1]}", first)
+    for place, joint in enumerate(tokens):
+        after = list(takewhile(lambda word: word not in _BOUNDS, tokens[place + 1 : place + 5]))
+        if joint in ("and", "or", "and/or") and place and tokens[place - 1] not in _BOUNDS:
+            for start in range(1, len(after)):
+                found.setdefault(" ".join([tokens[place - 1], *after[start:]]), tokens[place - 1])
     return dict(list(found.items())[:_MAX_PHRASES])
 
 

@@ -38,9 +38,11 @@ from deepcritical_mcp.text import PUBMED_STOP_WORDS, clean_text, counted
 
 # With fewer papers than these, what finds more is of more use than what finds less.
 _FEW = 20
-# A broader query that finds more than so many times as much hardly is about the same question.
-_FAR = 50
-_MAX_COUNTED = 8
+# Of the broader queries, the one that finds most comes first, up to so many times as much as the direct one, or so
+# many papers.
+_NEAR = 3
+_FEW_MORE = 200
+_MAX_COUNTED = 12
 _MAX_SHORT_FORMS = 3
 _UNINDEXED = "PubMed has no phrase {phrases} in its index and would search its words: {instead}."
 
@@ -151,7 +153,7 @@ class QueryExpander:
                     read = hits.get(plan.direct, read)
         direct = direct_query(plan)
         least = hits[plan.direct].count if plan.direct in hits else -1
-        broader = list(broader_drafts(plan, is_short=0 <= least < _FEW))[:_MAX_COUNTED]
+        broader = list(broader_drafts(plan, is_counted=least >= 0))[:_MAX_COUNTED]
         specific = list(specific_drafts(plan, today=today))
         wanted = [*(one.pubmed for one in broader), *(one.pubmed for one in specific[:2])]
         with anyio.move_on_after(seconds_for(COUNTS, cap=self._settings.deadline)):
@@ -222,14 +224,16 @@ def _planned(asked: Topic, ncbi: NcbiView, evidence: EvidenceView, description: 
 
 
 def _adding(drafts: Sequence[Draft], least: int, hits: dict[str, Hits]) -> list[Draft]:
-    """The broader drafts that add papers, or were not counted; those that find very many last. Where the direct query
-    finds few or none, those that add nothing today come at the end."""
+    """The broader drafts that add papers, or were not counted, the most useful first: what adds most without burying
+    the rest, then what adds more. Where the direct query finds few or none, those that add nothing today come last."""
     if least < 0:
         return list(drafts)
     found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}
     useful = [one for one in drafts if not 0 <= found[one] <= least or least < _FEW]
-    far = max(least, _FEW) * _FAR
-    return sorted(useful, key=lambda one: (0 <= found[one] <= least, found[one] > far))
+    most = max(least * _NEAR, _FEW_MORE)
+    fitting = sorted((one for one in useful if least < found[one] <= most), key=lambda one: -found[one])
+    others = [one for one in useful if one not in fitting]
+    return [*fitting, *sorted(others, key=lambda one: (0 <= found[one] <= least, found[one]))]
 
 
 def _with_gain(draft: Draft, least: int, hits: dict[str, Hits]) -> ExpandedQuery:

@@ -12,6 +12,7 @@ from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import stems
+from deepcritical_mcp.search.expansion.roles import EFFICACY
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug
 from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
 
@@ -193,7 +194,7 @@ def question_kinds(topic: Topic, parts: Sequence[Part]) -> set[QuestionKind]:
     is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
     is_compared = any(one.is_compared or one.role == "comparator" for one in parts)
     is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared
-    if _SAFETY.search(text):
+    if _SAFETY.search(text) and EFFICACY.isdisjoint(text.lower().split()):
         return kinds & {"harm"}
     if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared):
         return kinds & {"costs", "prevalence", "course"}

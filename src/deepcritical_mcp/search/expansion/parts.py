@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -12,12 +12,15 @@ from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.roles import (
     ADVERSE,
     DESIGNS,
+    EFFICACY,
     NAME_HEADS,
     NAMES,
     TRAILING,
+    UNSPECIFIC,
     Role,
     amount_at,
     is_filler,
+    is_general_modifier,
     role_of_heading,
     role_of_words,
 )
@@ -33,11 +36,13 @@ _ADVERSE_BLOCK = (
 _SEPARATORS = (QUERY_FUNCTION_WORDS - {"of"}) | frozenset(
     "among before between during from getting goes her his my needs over per she since under until whose within".split()
 )
-_COMPARING = frozenset("versus vs against".split())
+_COMPARING = frozenset("versus vs against than".split())
 _COMPARED_WITH = ("compared with", "compared to", "rather than", "instead of", "as against", "in place of")
 _ENDS_COMPARISON = frozenset("after among as at before by during following for if in on to when while who".split())
-_TOGETHER = frozenset("between both combination combined interaction plus together with".split())
-_OF_DISEASES = ("C", "F03")
+_JOINING = frozenset({",", "and", "or", "and/or"})
+_EXAMPLES = ("such as", "including", "like")
+# Of disorders, symptoms and behavior.
+_OF_DISEASES = ("C", "F")
 _OF_BODY = ("A",)
 # What asks for a filter rather than for words is never required.
 _NEVER_REQUIRED: frozenset[Role] = frozenset({"kind", "measure", "comparator", "filler"})
@@ -136,11 +141,12 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
                 span.stop,
                 TopicConcept(" ".join(one.text for one in topic.tokens[span.start : span.stop])),
             )
-    words = [one.text for one in topic.tokens if one.text != ","]
+    words = topic.words.split()
     if not spans and len(words) == 3 and words[1] == "of" and not is_drug(words[2]):  # "use of force"
         return [Part(" ".join(words), "subject", TopicConcept(" ".join(words)), is_looked_up=is_looked_up)]
+    is_of_efficacy = not EFFICACY.isdisjoint(topic.text.lower().split())
     found = _raw(topic.tokens, spans, is_looked_up=is_looked_up)
-    found = _grouped_alternatives(_named_phrases(_with_roles(found), is_alone=len(found) == 2))
+    found = _grouped(_named_phrases(_with_roles(found, is_of_efficacy=is_of_efficacy), is_alone=len(found) == 2))
     seen: set[str] = set()
     return [one for one in found if not (one.text.casefold() in seen or seen.add(one.text.casefold()))]
 
@@ -149,13 +155,14 @@ def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *,
     """Concepts, negations and runs of other words, each with what stands before it; roles are not known yet."""
     found: list[Part] = []
     run: list[str] = []
-    before, label, is_compared = "", "", False
+    before, label, is_compared, is_unspecific = "", "", False, False
 
     def take(text: str, concept: TopicConcept | None = None) -> None:
-        nonlocal before
+        nonlocal before, is_unspecific
         compared = is_compared or label == "C"
-        found.append(Part(text, "subject", concept, before, label, (), compared, is_looked_up))
-        before = ""
+        role: Role = "comparator" if compared and is_unspecific else "subject"
+        found.append(Part(text, role, concept, before, label, (), compared, is_looked_up))
+        before, is_unspecific = "", False
 
     def end_run() -> None:
         nonlocal run
@@ -170,7 +177,7 @@ def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *,
         lower = token.text.lower()
         if token.label != label:
             end_run()
-            before, label, is_compared = ",", token.label, False
+            before, label, is_compared = ";", token.label, False
         if concept or token.is_negation:
             end_run()
             take(concept.text if concept else token.text, concept)
@@ -178,13 +185,16 @@ def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *,
             end_run()
             stop = place + length
             take(" ".join(one.text for one in tokens[place:stop]))
-        elif token.text == "," or _separates(token.text) or is_filler(token.text):
+        elif token.text in (",", ";") or _separates(token.text) or is_filler(token.text):
             end_run()
             pair = f"{before} {lower}"
-            before = pair if pair in _COMPARED_WITH else lower if lower != "," or not before else before
+            is_pair = pair in (*_COMPARED_WITH, *_EXAMPLES) or (before == "and" and lower in _ENDS_COMPARISON)
+            is_joined = (lower in (",", ";") and before) or (is_filler(lower) and before in _JOINING)
+            before = pair if is_pair else before if is_joined else lower
+            is_unspecific = is_unspecific or lower in UNSPECIFIC
             if lower in _COMPARING or pair in _COMPARED_WITH:
                 is_compared = True
-            elif lower in _ENDS_COMPARISON or lower == ",":
+            elif lower in _ENDS_COMPARISON or lower in (",", ";"):
                 is_compared = False
         else:
             run.append(token.text)
@@ -215,35 +225,49 @@ def _separates(word: str) -> bool:
     return word.lower() in _SEPARATORS and (word.islower() or (word.istitle() and len(word) > 1))
 
 
-def _with_roles(parts: Sequence[Part]) -> list[Part]:
+def _with_roles(parts: Sequence[Part], *, is_of_efficacy: bool) -> list[Part]:
     found: list[Part] = []
-    for one, after in zip(parts, [*parts[1:], None], strict=True):
-        is_before = after is not None and after.concept is not None and not after.before
-        record = one.concept.record if one.concept else None
-        if one.text.lower() in ADVERSE:
-            role: Role = "aspect"
-        elif one.is_negation:
-            role = "subject"
-        elif record:
-            role = role_of_heading(record)
-        elif one.concept and one.concept.forms:
-            role = "subject"
+    is_balanced = any(not EFFICACY.isdisjoint(one.text.lower().split()) for one in parts) or is_of_efficacy
+    described: list[Part] = []
+    is_sentence = any(one.before not in ("", ",", ";") for one in parts)
+    after: Part | None = None
+    for one in reversed(parts):
+        role = _role(one, after, is_balanced=is_balanced, is_sentence=is_sentence)
+        if role == "modifier" and found and after is found[0] and not after.before:
+            found[0] = replace(after, before=one.before)  # "hay fever and chronic hives" is a list
+            described.insert(0, replace(one, role=role))
+            after = replace(one, role=role, before="")
         else:
-            is_amount = amount_at(one.text.split()) > 0
-            is_after_in = one.before in ("in", "within")
-            role = (
-                "measure"
-                if is_amount
-                else role_of_words(one.text, is_before_subject=is_before, is_after_in=is_after_in)
-            )
-            if any(is_symbol(word) or is_drug(word) for word in one.text.split()) and role not in ("measure", "kind"):
-                role = "subject"
-        is_disease = record is not None and any(number.startswith(_OF_DISEASES) for number in record.tree_numbers)
-        if one.label == "O" and role == "subject" and not is_disease:
-            role = "aspect"
-        if role != "filler":
-            found.append(replace(one, role=role))
-    return found
+            after = replace(one, role=role)
+            found[:0] = [after] if role != "filler" else []
+    return [*found, *described]
+
+
+def _role(one: Part, after: Part | None, *, is_balanced: bool, is_sentence: bool) -> Role:
+    """What a part is to a search; `after` is the one that follows, `is_balanced` says that effects and harms are asked
+    for alike, `is_sentence` that words next to each other belong together, as they need not in a row of keywords."""
+    record = one.concept.record if one.concept else None
+    if one.text.lower() in ADVERSE:
+        return "kind" if is_balanced else "aspect"
+    if one.is_negation or (one.concept and one.concept.forms and not record):
+        return "subject"
+    if record:
+        is_disease = any(number.startswith(_OF_DISEASES) for number in record.tree_numbers)
+        role = role_of_heading(record)
+        return "aspect" if one.label == "O" and role == "subject" and not is_disease else role
+    if one.role == "comparator":
+        return "comparator"
+    if amount_at(one.text.split()):
+        return "measure"
+    # "Gastrointestinal and renal toxicity", "acute or chronic pain".
+    describes = after is not None and (not after.before or (after.role == "modifier" and after.before in _JOINING))
+    role = role_of_words(one.text, is_before_subject=describes, is_after_in=one.before in ("in", "within"))
+    if after is not None and not after.before and role in ("subject", "modifier"):
+        is_noun_phrase = is_sentence and after.concept is not None and one.text.islower()
+        role = "kind" if role == "modifier" and after.role == "kind" else "modifier" if is_noun_phrase else role
+    if any(is_symbol(word) or is_drug(word) for word in one.text.split()) and role != "kind":
+        role = "subject"
+    return "aspect" if one.label == "O" and role == "subject" else role
 
 
 def _named_phrases(parts: Sequence[Part], *, is_alone: bool) -> list[Part]:
@@ -264,40 +288,50 @@ def _named_phrases(parts: Sequence[Part], *, is_alone: bool) -> list[Part]:
     return found
 
 
-def _grouped_alternatives(parts: Sequence[Part]) -> list[Part]:
-    """The parts, with those of which one is enough as one: what "or" joins, what a list of the same kind has, and two
-    diseases that something is tried for ("SSRIs for anxiety and depression")."""
+def _grouped(parts: Sequence[Part]) -> list[Part]:
+    """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, examples of a
+    class, and two diseases that something is tried for ("SSRIs for anxiety and depression")."""
+    kinds = {kind for one in parts if one.role == "subject" and (kind := _kind(one))}
+
+    def is_choice(run: Sequence[Part]) -> bool:
+        is_tried_for = run[0].before in ("for", "in", "of", "with") and _kind(run[0]) == "disease" and len(kinds) > 1
+        return len(run) > 2 or not {one.before for one in run[1:]} <= {",", "and"} or is_tried_for
+
     found: list[Part] = []
-    ors = {"or", "and/or"}
-    has_other = len({_kind(one) for one in parts if one.role == "subject"} - {""}) > 1
-    for place, one in reversed(list(enumerate(parts))):
-        after = found[0] if found else None
-        if (
-            after
-            and not (one.is_negation or after.is_negation)
-            and (one.role == after.role or _kind(one) == _kind(after))
-        ):
-            in_list = len(after.either) > 1 and after.before in (",", "and")
-            before_list = place > 0 and parts[place - 1].role == one.role and one.before == ","
-            is_alike = _kind(one) == _kind(after) != ""
-            both_diseases = (
-                is_alike and _kind(one) == "disease" and has_other and one.before in ("for", "in", "of", "with")
-            )
-            is_or = after.before in ors or (after.before in (",", "and") and is_alike and (in_list or before_list))
-            is_or = is_or or (after.before == "and" and both_diseases and not _is_joint(parts, place))
-            is_or = is_or or (after.before == "," and len(after.either) > 1 and is_alike)
-            if is_or:
-                either = (replace(one, before=""), *(after.either or (replace(after, before=""),)))
-                text = f"{one.text} or {after.text}"
-                found[0] = replace(one, text=text, either=either, concept=None, role=one.role)
-                continue
-        found.insert(0, one)
+    for run in _runs(parts):
+        found += [_either(run)] if len(run) > 1 and is_choice(run) else run
     return found
 
 
-def _is_joint(parts: Sequence[Part], place: int) -> bool:
-    """Whether a word before says that both are meant together ("the association between A and B")."""
-    return parts[place].before in _TOGETHER - {"with"}
+def _runs(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
+    """The parts by the lists that they stand in."""
+    place = 0
+    while place < len(parts):
+        stop = place + 1
+        while stop < len(parts) and _goes_on(parts[place:stop], parts[stop]):
+            stop += 1
+        yield parts[place:stop]
+        place = stop
+
+
+def _either(run: Sequence[Part]) -> Part:
+    """Some parts of which one is enough."""
+    every = [one for part in run for one in part.either or (part,)]
+    text = " or ".join(one.text for one in every)
+    return replace(run[0], text=text, either=tuple(replace(one, before="") for one in every), concept=None)
+
+
+def _goes_on(run: Sequence[Part], other: Part) -> bool:
+    """Whether a part goes on with a list: joined to it, and of the same kind or of none that is known. A negation and
+    what is compared stand alone."""
+    first = run[0]
+    if first.is_negation or other.is_negation or other.is_compared or first.role != other.role:
+        return False
+    kinds = {_kind(one) for one in (*run, other)} - {""}
+    is_same = len(kinds) == 1 and bool(_kind(other) and _kind(first))
+    if other.before in _EXAMPLES or other.before == ";" or other.before == f"and {first.before}":
+        return is_same
+    return other.before in _JOINING and len(kinds) < 2 and (bool(kinds) or other.before in ("or", "and/or"))
 
 
 def _kind(part: Part) -> str:
@@ -326,12 +360,15 @@ def select(parts: Sequence[Part], limit: int = MAX_REQUIRED) -> Selection:
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
     most = max(1, limit - len(negations))
-    if len(subjects) > most and (sides := compared_sides(subjects)):  # papers on either are on the question
-        both = Part(f"{sides[0].text} or {sides[1].text}", "subject", before=sides[0].before, either=sides)
-        parts = [both if one is sides[0] else one for one in parts if one is not sides[1]]
-        subjects = [both if one is sides[0] else one for one in subjects if one is not sides[1]]
+    merged = _merged(subjects, most)
+    parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
+    subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
     chosen = sorted(subjects, key=lambda one: one.rank)[:most]
     others = [one for one in parts if one not in negations and one not in subjects and one.role not in _NEVER_REQUIRED]
+    persons = [one for part in others if part.role == "person" for one in part.either or (part,)]
+    if len(persons) > 1:  # "adults and children" are all people
+        others = [one for one in others if one.role != "person"]
+    others = [one for one in others if not is_general_modifier(one.text)]
     order = ("aspect", "modifier", "person", "setting")
     for one in sorted(others, key=lambda one: (order.index(one.role), role_of_words(one.text) != "subject")):
         if len(chosen) + len(negations) < 2:
@@ -341,6 +378,31 @@ def select(parts: Sequence[Part], limit: int = MAX_REQUIRED) -> Selection:
     required = tuple(one for one in parts if one in negations or one in chosen)
     rest = tuple(one for one in parts if one not in required)
     return Selection(required, rest, tuple(one for one in subjects if one not in required))
+
+
+def _merged(subjects: Sequence[Part], most: int) -> dict[Part, Part]:
+    """Too many subjects -> the groups of a kind that they go into, of which one is enough: first the sides of a
+    comparison, then what is listed together, then all of the most common kind."""
+    found: dict[Part, Part] = {}
+
+    def merge(run: Sequence[Part]) -> None:
+        group = _either(run)
+        found.update(dict.fromkeys([*run, *(one for one, now in found.items() if now in run)], group))
+
+    def now() -> list[Part]:
+        return list(dict.fromkeys(found.get(one, one) for one in subjects))
+
+    if len(now()) > most and (sides := compared_sides(now())):
+        merge(sides)
+    for run in [run for run in _runs(now()) if len(run) > 1] if len(now()) > most else []:
+        merge(run)
+    while len(now()) > most:
+        by_kind = [[one for one in now() if _kind(one) == kind] for kind in dict.fromkeys(map(_kind, now())) if kind]
+        largest = max(by_kind, key=len, default=[])
+        if len(largest) < 2:
+            break
+        merge(largest)
+    return found
 
 
 def compared_sides(parts: Sequence[Part]) -> tuple[Part, Part] | None:

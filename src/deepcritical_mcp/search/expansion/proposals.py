@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from typing import Literal
 
 from deepcritical_mcp.models import QUERY_LIMIT, ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, text_words, uncapitalized
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, synonyms, text_words, uncapitalized
 from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters, question_kinds
 from deepcritical_mcp.search.expansion.negations import absent_thing
 from deepcritical_mcp.search.expansion.parts import Part, compared_sides, joined, parts_of, select
@@ -35,6 +35,7 @@ _CLINICAL = ("C", "E", "F03")
 # "Infarction", "Necrosis": in the tree of all pathologic processes.
 _ANY_PROCESS = "C23.550"
 _NEAR = "tiab:~4"
+_MAX_NARROWER = 60
 # A field of PubMed's syntax, and one in which at least the same records are found.
 _WIDER_FIELDS = {
     "ti": "tiab",
@@ -225,22 +226,16 @@ def _origin(asked: Topic) -> str:
     return "Your query, in PubMed's syntax as you wrote it."
 
 
-def broader_drafts(plan: Plan, *, is_short: bool = False) -> Iterator[Draft]:
-    """What finds more than the direct query, the most useful first; with `is_short`, since PubMed has little on all of
-    it, first without each of its parts."""
+def broader_drafts(plan: Plan, *, is_counted: bool) -> Iterator[Draft]:
+    """What finds more than the direct query; if it is counted, without each of its parts too, since some cost little."""
     topic = plan.topic
     if topic.syntax:
         yield from _wider_fields(topic)
         return
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
-    words = _words(plan.required)
     droppable = _droppable(plan)
-    for one in [*droppable, *(part for part in plan.subjects if is_short and part not in droppable)]:
-        rest = [other for other in plan.required if other is not one]
-        if rest and not all(other.is_negation for other in rest):
-            found = f"Without “{one.text}”, which papers may leave to the full text or word otherwise."
-            yield Draft("broader", _words(rest), plan.query(rest), found)
+    yield from _without(plan, droppable)
     if (sides := compared_sides(plan.required)) and len(plan.subjects) > 2:
         rest = [one for one in plan.required if one is not sides[1]]
         both = pubmed_syntax.any_of(pubmed_syntax.grouped(plan.blocks[one]) for one in sides)
@@ -250,27 +245,43 @@ def broader_drafts(plan: Plan, *, is_short: bool = False) -> Iterator[Draft]:
     yield from _not_mentioned(plan)
     if not plan.subjects:
         yield from _shorter(plan)
-    yield from _with_narrower(plan)
+    yield from _worded_otherwise(plan)
     yield from _with_parent(plan)
-    looked_up = [one for one in plan.subjects if one.is_looked_up]
-    if near := {one: terms for one in looked_up if (terms := _near(one))}:
-        blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *terms]) for one, terms in near.items()}
-        found = f"The words of {_listed(one.text for one in near)} near each other, in any order."
-        yield Draft("broader", f"{words}, in other words", plan.query(plan.required, blocks), found)
-    mapped = {one: text for one in looked_up if (text := _untagged(one))}
-    if mapped:
-        blocks = {
-            one: pubmed_syntax.any_of([plan.blocks[one], pubmed_syntax.grouped(text)]) for one, text in mapped.items()
-        }
-        found = "With your words in all fields too, as PubMed reads them by itself."
-        yield Draft("broader", f"{words}: all mentions", plan.query(plan.required, blocks), found)
-    cut = {one: text for one in plan.subjects if (text := _truncated(one))}
-    if cut:
-        blocks = {
-            one: pubmed_syntax.any_of([pubmed_syntax.grouped(plan.blocks[one]), text]) for one, text in cut.items()
-        }
-        found = "With all words that begin as yours do, in any order."
-        yield Draft("broader", f"{words} and related terms", plan.query(plan.required, blocks), found)
+    yield from _without(plan, [one for one in plan.subjects if is_counted and one not in droppable])
+
+
+def _without(plan: Plan, parts: Iterable[Part]) -> Iterator[Draft]:
+    for one in parts:
+        rest = [other for other in plan.required if other is not one]
+        if rest and not all(other.is_negation for other in rest):
+            found = f"Without “{one.text}”, which papers may leave to the full text or word otherwise."
+            yield Draft("broader", _words(rest), plan.query(rest), found)
+
+
+_Wording = Callable[[Part], Sequence[str]]
+
+
+def _worded_otherwise(plan: Plan) -> Iterator[Draft]:
+    """The same subjects in more words: in all ways at once, then in each."""
+    ways: list[tuple[str, str, _Wording]] = [
+        ("the names of narrower headings, for papers not indexed yet", "or narrower terms", _narrower),
+        ("its words near each other, in any order", "in other words", _near),
+        ("your words in all fields, as PubMed reads them by itself", "all mentions", _untagged),
+        ("all words that begin as yours do", "and related terms", _truncated),
+    ]
+    fitting = [(said, words, way) for said, words, way in ways if any(way(one) for one in plan.subjects)]
+
+    single = tuple(fitting)
+
+    def every(part: Part) -> list[str]:
+        return [term for _, _, way in single for term in way(part)]
+
+    if len(fitting) > 1:
+        fitting = [("; ".join(said for said, *_ in fitting), "in other words and narrower terms", every), *fitting]
+    for said, words, way in fitting:
+        blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *terms]) for one in plan.subjects if (terms := way(one))}
+        query = f"{_words(plan.required)}, {words}"
+        yield Draft("broader", query, plan.query(plan.required, blocks), f"Also {said}.", "mesh")
 
 
 def _droppable(plan: Plan) -> list[Part]:
@@ -314,24 +325,6 @@ def _shorter(plan: Plan) -> Iterator[Draft]:
         )
 
 
-def _with_narrower(plan: Plan) -> Iterator[Draft]:
-    """With the names of what stands below a heading in the tree, for papers that are not indexed yet."""
-    blocks: dict[Part, str] = {}
-    added: list[str] = []
-    for part in plan.subjects:
-        narrower = part.concept.narrower if part.concept and not part.concept.members else ()
-        names = [natural_order(one.name) for one in narrower if not stems(part.text) <= stems(one.name)]
-        terms = [term for name in names for term in text_words(name, is_own=False)]
-        if terms:
-            blocks[part] = pubmed_syntax.any_of([plan.blocks[part], *terms], limit=QUERY_LIMIT)
-            added += names
-    if blocks:
-        listed = ", ".join(added[:3]) + (" …" if len(added) > 3 else "")
-        found = f"With the names of {counted(len(added), 'narrower heading')} ({listed}), for papers not indexed yet."
-        query = f"{_words(plan.required)} or {' '.join(added[:2])}"
-        yield Draft("broader", query, plan.query(plan.required, blocks), found, "mesh")
-
-
 def _with_parent(plan: Plan) -> Iterator[Draft]:
     """A disease or an operation with the heading above it, the last first, because topics often begin with a drug."""
     named = {one.record.name for one in plan.concepts if one.record}
@@ -357,24 +350,35 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
     return is_fitting and not is_head and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))
 
 
+def _narrower(part: Part) -> list[str]:
+    """The names of what stands below a heading in the tree, by which a paper is found before it is indexed."""
+    terms: list[str] = []
+    for one in part.either or (part,):
+        below = one.concept.narrower if one.concept and not one.concept.members else ()
+        terms += [term for record in below for name in synonyms(record) for term in text_words(name, is_own=False)]
+    return list(dict.fromkeys(terms))[:_MAX_NARROWER]
+
+
 def _near(part: Part) -> list[str]:
     """The words of a part of two to four words near each other."""
-    texts = [one.text for one in part.either or (part,)]
+    texts = [one.text for one in part.either or (part,) if one.is_looked_up]
     words = [[word for word in text.split() if word not in PUBMED_STOP_WORDS] for text in texts]
     return [pubmed_syntax.phrase(" ".join(one), _NEAR) for one in words if 2 <= len(one) <= 4]
 
 
-def _untagged(part: Part) -> str:
-    return pubmed_syntax.any_of(pubmed_syntax.grouped(one.text) for one in part.either or (part,))
+def _untagged(part: Part) -> list[str]:
+    return [pubmed_syntax.grouped(one.text) for one in part.either or (part,) if one.is_looked_up]
 
 
-def _truncated(part: Part) -> str:
-    """The words of a part with any ending, "" if no word is long enough for that."""
-    words = [word for word in part.text.split() if word not in PUBMED_STOP_WORDS]
-    if part.either or not all(word.isalnum() and len(word) > 1 for word in words):
-        return ""
-    cut = [f"{singular(word)}*" if word.islower() and len(singular(word)) > 4 else word for word in words]
-    return pubmed_syntax.grouped(joined(f"{one}[tiab]" for one in cut)) if any(one[-1] == "*" for one in cut) else ""
+def _truncated(part: Part) -> list[str]:
+    """The words of a part with any ending; [] if no word is long enough for that."""
+    found: list[str] = []
+    for one in part.either or (part,):
+        words = [word for word in one.text.split() if word not in PUBMED_STOP_WORDS]
+        cut = [f"{singular(word)}*" if word.islower() and len(singular(word)) > 4 else word for word in words]
+        if all(word.isalnum() and len(word) > 1 for word in words) and any(word[-1] == "*" for word in cut):
+            found.append(pubmed_syntax.grouped(joined(f"{word}[tiab]" for word in cut)))
+    return found
 
 
 def _wider_fields(topic: Topic) -> Iterator[Draft]:

@@ -80,50 +80,59 @@ _BY_NAME: Mapping[str, Role] = {
 # in medicine (lead, impact, near, side, force).
 _WORDS: Mapping[Role, str] = {
     "filler": """affect affected affecting affects associate associated association available benefit beneficial best
-        better bring brings cause caused causes causing change changed changes comparative compare compared comparing
-        comparison consequences correlate correlated correlation current currently decrease decreased decreases
-        decreasing difference differences does effect effective effects efficient evidence
-        following gets getting give given gives giving good happen happens head-to-head help helpful helps improve
-        improved improves improving increase increased increases increasing individuals influences
-        information keep keeps known latest linked lower lowered lowering lowers management manage managing new newer
-        newest novel number old optimal participants patient patients people person persons possible potential prevent
-        preventing prevents produce raise raises recommended reduce reduced reduces reducing related relation
-        relationship relative result resulting results role safe safely several shorten shortens slow slows specific
-        start starting stop subjects superior take taken takes taking their topic treat treated treating
-        undergo undergoing used useful usefulness using vary various versus want work works worse worsen
-        worsens""",
-    "kind": """accuracy care cohort controlled detect detecting detection diagnose diagnosing diagnosis diagnostic drug
-        drugs effectiveness efficacy agents guideline guidelines intervention interventions medication medications
-        medicine medicines meta-analysis outcome outcomes prevention prognosis prognostic program programs quality
-        randomised randomized rct rcts review reviews strategies strategy study studies systematic test testing tests
-        therapies therapy treatment treatments trial trials usefulness""",
-    "aspect": """adherence attitudes barriers burden complications compliance cost costs death deaths duration
-        experience experiences facilitators frequency hospitalization impact incidence influence knowledge mortality
-        perceptions performance perspectives predictors prevalence preferences progression qualitative readmission recurrence
-        relapse remission response risk satisfaction sensitivity severity specificity survival symptoms views""",
+        better bring brings cause caused causes causing change changed changes comparative compare
+        compared comparing comparison concerning consequences correlate correlated correlation current
+        currently decrease decreased decreases decreasing difference differences differ differs does
+        effect effective effects efficient equally evidence following gets getting give given gives
+        giving good happen happens head-to-head help helpful helps improve improved improves improving
+        increase increased increases increasing individuals influences information keep keeps known
+        latest linked lower lowered lowering lowers management manage managing new newer newest novel
+        number old optimal participants patient patients people person persons other possible potential
+        prevent preventing prevents produce raise raises recommended reduce reduced reduces reducing
+        related relation relationship relative result resulting results role safe safely safer several
+        shorten shortens slow slows specific start starting stop subjects superior take taken takes
+        taking their topic treat treated treating undergo undergoing used useful usefulness using vary
+        various versus want well work works worse worsen worsens""",
+    "kind": """accuracy benefits care cohort controlled detect detecting detection diagnose diagnosing diagnosis
+        diagnostic drug drugs effectiveness efficacy agents guideline guidelines intervention
+        interventions medication medications medicine medicines meta-analysis outcome outcomes prevention
+        prognosis prognostic program programs quality randomised randomized rct rcts review reviews
+        strategies strategy study studies systematic test testing tests therapies therapy treatment
+        treatments trial trials usefulness""",
+    "aspect": """adherence attitudes barriers burden complications compliance cost costs death deaths duration experience
+        experiences facilitators frequency hospitalization impact incidence influence knowledge mortality
+        perceptions performance perspectives predictors prevalence preferences progression qualitative
+        readmission recurrence relapse remission response risk satisfaction sensitivity severity
+        specificity survival symptoms views""",
     "comparator": "placebo placebos sham control controls usual-care",
-    "person": """adolescents adult adults babies boys carers caregivers child children clinicians doctors elderly
-        females girls infants males men midwives mothers neonates newborns nurses parents physicians seniors students
-        teenagers toddlers veterans women workers youth""",
-    "setting": """ambulatory clinics communities community countries hospital hospitals icu inpatient inpatients
-        outpatient outpatients schools setting settings wards workplace""",
-    "measure": """cm daily day days dose doses dosage every g gy h hour hours hr iu kg mcg mg min minute minutes ml mm
-        mmol month monthly months ng once times twice unit units week weekly weeks year years µg μg""",
-    "modifier": """acute adjuvant advanced chronic community-acquired early high hospital-acquired late low mild
-        moderate new-onset non-invasive persistent pregnant primary recurrent refractory resistant second-generation
-        secondary severe stable young older""",
+    "person": """adolescents adult adults babies boys carers caregivers child children clinicians doctors elderly females
+        girls infants males men midwives mothers neonates newborns nurses parents physicians seniors
+        students teenagers toddlers veterans women workers youth""",
+    "setting": """ambulatory clinics communities community countries hospital hospitals icu inpatient inpatients outpatient
+        outpatients schools setting settings wards workplace""",
+    "measure": """cm daily day days dose doses dosage every g gy h hour hours hr iu kg mcg mg min minute minutes ml mm mmol
+        month monthly months ng once times twice unit units week weekly weeks year years µg μg""",
+    "modifier": """acute adjuvant advanced chronic community-acquired early high hospital-acquired late low mild moderate
+        new-onset non-invasive persistent pregnant primary recurrent refractory resistant
+        first-generation second-generation third-generation secondary severe stable young older""",
 }
 _ADJECTIVE_ENDINGS = ("al", "ic", "ive", "ous", "ed", "ary", "ar", "ory", "less", "able", "ible", "generation")
 ADVERSE = frozenset(
     {"side effects", "adverse effects", "adverse events", "harms", "safety", "toxicity", "tolerability"}
 )
 """Aspects that the indexers say by the subheading "adverse effects"."""
+EFFICACY = frozenset("benefit benefits effective effectiveness efficacy".split())
+"""With these beside it, harm is one side of the question of a treatment."""
+UNSPECIFIC = frozenset("another conventional other standard traditional usual".split())
+"""Before what something is compared with: no paper has to say so."""
 # What asks for a filter at the end of other words ("MS fatigue treatment").
 TRAILING = frozenset(
     "diagnosis effectiveness efficacy guidelines management outcome outcomes prevention prognosis review reviews "
     "studies study treatment treatments trial trials".split()
 )
-DESIGNS = frozenset("outcome outcomes program programs rct rcts review reviews studies study trial trials".split())
+DESIGNS = frozenset(
+    "agents benefits drug drugs medication medications outcome outcomes program programs rct rcts review reviews studies study trial trials".split()
+)
 """Words that papers seldom say of themselves, by which nothing is ranked."""
 NAMES = ADVERSE | {
     "length of stay",
@@ -166,6 +175,8 @@ def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bo
     """
     if text.lower() in ADVERSE:
         return "aspect"
+    if is_general_modifier(text.replace(" ", "-")):
+        return "modifier"
     words = [word for word in text.lower().split() if word not in QUERY_FUNCTION_WORDS]
     roles = [_by_word().get(word) for word in words]
     if not words or all(one == "filler" for one in roles):
@@ -180,7 +191,7 @@ def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bo
             return role
     if stems(text) <= general_stems():
         return "aspect"
-    is_adjective = len(words) == 1 and words[0].endswith(_ADJECTIVE_ENDINGS) and text.islower()
+    is_adjective = all(word.endswith(_ADJECTIVE_ENDINGS) or "-" in word for word in words) and text.islower()
     if is_adjective and is_before_subject:
         return "modifier"
     return "setting" if is_after_in and text.istitle() else "subject"
@@ -199,6 +210,11 @@ def amount_at(words: Sequence[str]) -> int:
         return 0
     rest = list(takewhile(lambda word: word.lower() in _UNITS, words[1:]))
     return 1 + len(rest) if rest or _AMOUNT.fullmatch(words[0]) else 0
+
+
+def is_general_modifier(word: str) -> bool:
+    """Whether it describes many things ("acute", "severe")."""
+    return _by_word().get(word.lower()) == "modifier"
 
 
 def is_filler(word: str) -> bool:

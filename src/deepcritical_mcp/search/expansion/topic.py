@@ -61,8 +61,8 @@ _DRUG_ENDINGS = tuple(
 
 @dataclass(frozen=True)
 class Token:
-    """A word, a comma, or a negation with what it negates, as one phrase in quotes; and the letter of the part of a
-    PICO question that it is in, or ""."""
+    """A word, a comma, ";" for a stronger mark, or a negation with what it negates, as one phrase in quotes; and the
+    letter of the part of a PICO question that it is in, or ""."""
 
     text: str
     label: str = ""
@@ -129,7 +129,7 @@ class Topic:
         """The words outside of negations."""
         if self.syntax:
             return pubmed_syntax.words(self.subject)
-        return " ".join(one.text for one in self.tokens if not one.is_negation and one.text != ",")
+        return " ".join(one.text for one in self.tokens if not one.is_negation and one.text not in (",", ";"))
 
     @property
     def has_exclusion(self) -> bool:
@@ -153,7 +153,7 @@ class Topic:
 
 
 # PubMed would read these as operators; a comma and "versus" only separate.
-_UNSEARCHED = frozenset({",", "or", "not", "and", "versus", "vs", "and/or"})
+_UNSEARCHED = frozenset({",", ";", "or", "not", "and", "versus", "vs", "and/or"})
 
 
 def _unhyphenated(text: str) -> list[str]:
@@ -201,7 +201,7 @@ def read_topic(topic: str) -> Topic:
     tokens = [
         Token(one, label)
         for (label, _), part in zip(labeled, parts, strict=True)
-        for one in [*_tokens(_QUOTED.sub(_set_off, part)), ","]
+        for one in [*_tokens(_QUOTED.sub(_set_off, part)), ";"]
     ]
     return Topic(
         text,
@@ -277,8 +277,9 @@ def _set_off(found: re.Match[str]) -> str:
 def _tokens(text: str) -> list[str]:
     """The words without those that open a question; each negation with what it negates is one phrase in quotes, since
     PubMed ignores "without" alone."""
-    cleaned = [pubmed_syntax.words(word) + (" ," if word[-1] in ",;:.?!)]" else "") for word in text.split()]
-    found = [word for word in " ".join(cleaned).split() if word == "," or any(map(str.isalnum, word))]
+    ends = {**dict.fromkeys(",)]", " ,"), **dict.fromkeys(";:.?!", " ;")}
+    cleaned = [pubmed_syntax.words(word) + ends.get(word[-1], "") for word in text.split()]
+    found = [word for word in " ".join(cleaned).split() if word in (",", ";") or any(map(str.isalnum, word))]
     while found[1:] and (
         found[0] in ("A", "An", "The") or (found[0].lower() in QUESTION_WORDS and not found[0].isupper())
     ):

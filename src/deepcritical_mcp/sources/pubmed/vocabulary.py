@@ -220,7 +220,7 @@ def _descriptor(uid: str, summary: Mapping[str, object]) -> MeshDescriptor | Non
         mesh_id=mesh_id,
         name=names[0],
         entry_terms=names[1:],
-        tree_numbers=tuple(place.treenum for place in record.ds_idxlinks if place.treenum),
+        tree_numbers=tuple(place.treenum for place in record.ds_idxlinks if place.treenum[:1].isalpha()),
         parents=_descriptor_uids(place.parent for place in record.ds_idxlinks),
         children=_descriptor_uids(child for place in record.ds_idxlinks for child in place.children),
     )
