@@ -188,7 +188,8 @@ def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *,
         elif token.text in (",", ";") or _separates(token.text) or is_filler(token.text):
             end_run()
             pair = f"{before} {lower}"
-            is_pair = pair in (*_COMPARED_WITH, *_EXAMPLES) or (before == "and" and lower in _ENDS_COMPARISON)
+            is_and = place > 0 and tokens[place - 1].text.lower() == "and"
+            is_pair = pair in (*_COMPARED_WITH, *_EXAMPLES) or (is_and and lower in _ENDS_COMPARISON)
             is_joined = (lower in (",", ";") and before) or (is_filler(lower) and before in _JOINING)
             before = pair if is_pair else before if is_joined else lower
             is_unspecific = is_unspecific or lower in UNSPECIFIC

@@ -227,7 +227,7 @@ def _origin(asked: Topic) -> str:
 
 
 def broader_drafts(plan: Plan, *, is_counted: bool) -> Iterator[Draft]:
-    """What finds more than the direct query; if it is counted, without each of its parts too, since some cost little."""
+    """What finds more than the direct query; if counted, without each of its parts too, since some cost little."""
     topic = plan.topic
     if topic.syntax:
         yield from _wider_fields(topic)
