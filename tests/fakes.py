@@ -81,6 +81,7 @@ def fake_server(
     embedder: Any = EMBEDDER,
     full_texts: FullTexts | None = None,
     witness: Witness | None = None,
+    vocabulary: Any = None,
 ) -> DeepCriticalServer:
     """A server over the real store and model, with searches that answer what they are told."""
 
@@ -94,7 +95,7 @@ def fake_server(
             sessions=SessionRegistry(settings, embedder, open_backend(settings)),
             searches=cast(Any, searches),
             everywhere=SearchHandler([_FakeSource(name, search) for name, search in searches.items()]),
-            expander=QueryExpander(settings, None),
+            expander=QueryExpander(settings, vocabulary),
             full_texts=reading,
             witness=asked,
             checker=CitationChecker(ReferenceChecker(reading, asked), reading, PassageEmbedder(embedder)),

@@ -1,7 +1,8 @@
-"""Queries by the client's own model: off by default, asked in both protocol eras, never able to fail the call."""
+"""What a client gets: advice, seeds, and queries by its own model: off by default, asked in both protocol eras, never able to fail the call."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,6 +10,9 @@ from mcp.client import Client
 from mcp_types import CreateMessageRequestParams, CreateMessageResult, ErrorData, TextContent
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.models import Concept, Expansion, Publication, SeedTerm
+from deepcritical_mcp.sources.base import Hits
+from deepcritical_mcp.tools.render import to_markdown
 from tests.fakes import fake_server
 
 GOOD = (
@@ -56,16 +60,112 @@ async def test_it_is_not_asked_unless_the_user_switched_it_on(mode: str) -> None
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_a_client_that_cannot_sample_gets_the_server_s_queries(mode: str) -> None:
-    assert set((await sources(None, mode=mode))[0]) == {"rules"}
+    assert "sampling" not in (await sources(None, mode=mode))[0]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_an_answer_in_another_form_is_not_used_and_that_is_said(mode: str) -> None:
     found, warnings = await sources(ClientModel("Sure! Here are some ideas for you."), mode=mode)
-    assert set(found) == {"rules"}
+    assert "sampling" not in found
     assert any("not in the requested format" in warning for warning in warnings)
 
 
 async def test_a_refusal_by_the_user_leaves_the_server_s_queries() -> None:
     found, _ = await sources(ClientModel(ErrorData(code=-1, message="the user said no")), mode="legacy")
-    assert set(found) == {"rules"}
+    assert "sampling" not in found
+
+
+async def called(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert result.structured_content
+    return result.structured_content
+
+
+async def test_only_what_adds_papers_is_advised_as_a_variant() -> None:
+    async with Client(fake_server()) as client:
+        found = await called(client, "expand_queries", topic="topiramate for migraine in adults")
+    step = found["next_step"]
+    assert "the broader ones as variants" in step
+    assert "a specific one only narrows, so use it alone or not at all" in step
+    assert {one["strategy"] for one in found["queries"]} == {"direct", "broader", "specific"}
+
+
+async def test_the_text_shows_the_short_form_of_a_block_and_what_the_seeds_share() -> None:
+    concept = Concept(
+        term="gout", pubmed_block="(a OR b OR c)", short_block="(a OR b)", short_leaves_out="1 of 3 terms"
+    )
+    text = to_markdown(
+        Expansion(
+            session_id="rs_1",
+            queries=(),
+            concepts=(concept,),
+            seed_terms=(SeedTerm(pubmed="cephalalgia[tiab]", seeds=3, missed=2),),
+            seeds_missed=("12", "13"),
+        )
+    )
+    assert "short form, without 1 of 3 terms: (a OR b)" in text
+    assert "What the seeds share and the direct query lacks, which misses PMID 12, 13" in text
+    assert "cephalalgia[tiab]: 3 seeds, 2 of those missed" in text
+
+
+class SeedVocabulary:
+    """A vocabulary that knows nothing but which seeds it was asked for."""
+
+    def __init__(self) -> None:
+        self.seeds: list[str] = []
+
+    async def nothing(self, *_: object, **__: object) -> Any:
+        return {}
+
+    corrected = mapped = by_uid = descriptors = texts = nothing
+
+    async def members(self, action: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return (), ()
+
+    async def hits(self, query: str, *, as_read: bool = False) -> Hits:
+        return Hits(count=100)
+
+    async def among(self, query: str, pmids: Sequence[str]) -> frozenset[str]:
+        self.seeds = [*pmids]
+        return frozenset()
+
+    async def publications(self, pmids: Sequence[str]) -> tuple[Publication, ...]:
+        return ()
+
+
+async def test_seeds_are_pmids_or_what_is_marked_in_the_session() -> None:
+    vocabulary = SeedVocabulary()
+    server = fake_server(vocabulary=vocabulary)
+    async with Client(server) as client:
+        items = [{"content": f"Gout {pmid}.", "source": "pubmed", "pmid": pmid} for pmid in ("31", "32", "33")]
+        kept = await called(client, "add_evidence", items=items, session_id="new")
+        session = kept["session_id"]
+        await called(
+            client,
+            "add_evidence",
+            items=[{"id": f"pubmed:{pmid}", "mark": "included"} for pmid in ("31", "33")],
+            session_id=session,
+        )
+        found = await called(client, "expand_queries", topic="gout", seeds=["marked:included"], session_id=session)
+        assert sorted(vocabulary.seeds) == sorted(found["seeds_missed"]) == ["31", "33"]
+        await called(client, "expand_queries", topic="gout", seeds=["PMID: 41", "42"], session_id=session)
+        assert vocabulary.seeds == ["41", "42"]
+        for seed, said in (
+            ("aspirin trial", "is not a PMID"),
+            ("marked:excluded", 'Nothing with a PMID is marked "excluded"'),
+        ):
+            refused = await client.call_tool(
+                "expand_queries", {"topic": "gout", "seeds": [seed], "session_id": session}
+            )
+            assert refused.is_error
+            assert said in str(refused.content)
+
+
+async def test_a_strategy_of_another_database_is_named_in_the_answer() -> None:
+    async with Client(fake_server()) as client:
+        refused = await client.call_tool(
+            "expand_queries", {"topic": "exp Gout/ and random*.mp. and 1 and 2 adj3 flare"}
+        )
+    assert refused.is_error
+    assert "in the syntax of Ovid" in str(refused.content)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 
 _TOKEN = re.compile(r'[()]|"[^"]*"(?:\[[^\]]*\])?|[^\s()"\[\]]+(?:\[[^\]]*\])?')
 # As PubMed does it; "with" and its like stand in no text of the tests.
 _IGNORED = frozenset({"a", "after", "and", "for", "in", "of", "on", "the", "who", "with", "without"})
+# What a paper need not say, since "all[sb]" is one of the alternatives.
+_RANKING = re.compile(r" AND \((?P<words>(?:[^()]|\([^()]*\))*) OR all\[sb\]\)$")
 
 
 def is_well_formed(query: str) -> bool:
@@ -23,9 +26,19 @@ def is_well_formed(query: str) -> bool:
 
 
 def finds(query: str, text: str) -> bool:
-    """Whether a text has what `query` wants: operators from left to right, words joined by AND, tags ignored."""
+    """Whether a text has what `query` wants: operators from left to right, words joined by AND, tags ignored, but for
+    words near each other."""
     tokens = _TOKEN.findall(query)
     words = f" {text.lower()} "
+
+    def has(token: str) -> bool:
+        wanted, _, tag = token.partition("[")
+        wanted = wanted.strip('"').lower()
+        if token == "all[sb]" or wanted in _IGNORED:
+            return True
+        if ":~" in tag:
+            return all(f" {word} " in words for word in wanted.split())
+        return f" {wanted.rstrip('*')}" in words if wanted.endswith("*") else f" {wanted} " in words
 
     def group() -> bool:
         value, operator = True, "AND"
@@ -36,8 +49,7 @@ def finds(query: str, text: str) -> bool:
             if token in {"AND", "OR", "NOT"}:
                 operator = token
                 continue
-            wanted = token.partition("[")[0].strip('"').lower()
-            found = group() if token == "(" else wanted in _IGNORED or f" {wanted} " in words
+            found = group() if token == "(" else has(token)
             value = (
                 value or found if operator == "OR" else value and found if operator == "AND" else value and not found
             )
@@ -45,3 +57,15 @@ def finds(query: str, text: str) -> bool:
         return value
 
     return group()
+
+
+def requires(query: str, subjects: Sequence[str]) -> bool:
+    """Whether `query` finds what is about all of `subjects`, and nothing that lacks one: they are all that it wants."""
+    without = (" ; ".join(other for other in subjects if other is not one) for one in subjects)
+    return finds(query, " ; ".join(subjects)) and not any(finds(query, text) for text in without)
+
+
+def ranking(query: str) -> str:
+    """What `query` only ranks by."""
+    found = _RANKING.search(query)
+    return found["words"] if found else ""

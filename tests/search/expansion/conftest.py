@@ -1,0 +1,60 @@
+"""A topic expanded with NCBI's stand-in and without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.models import Expansion
+from deepcritical_mcp.search.expansion.expander import QueryExpander
+from tests.search.expansion.ncbi_stand_in import LIBRARY, NcbiStandIn, Record
+from tests.search.expansion.session_fakes import FakeStore
+
+
+class Ask(Protocol):
+    async def __call__(
+        self,
+        topic: str,
+        *,
+        count: int = 3,
+        records: Sequence[Record] = LIBRARY,
+        papers: Mapping[str, int] | None = None,
+        unknown: Sequence[str] = (),
+        ncbi: NcbiStandIn | None = None,
+        store: FakeStore | None = None,
+        seeds: Sequence[str] = (),
+    ) -> Expansion: ...
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    """Expand a topic with NCBI, which has these records and papers."""
+
+    async def expanded(
+        topic: str,
+        *,
+        count: int = 3,
+        records: Sequence[Record] = LIBRARY,
+        papers: Mapping[str, int] | None = None,
+        unknown: Sequence[str] = (),
+        ncbi: NcbiStandIn | None = None,
+        store: FakeStore | None = None,
+        seeds: Sequence[str] = (),
+    ) -> Expansion:
+        asked = ncbi or NcbiStandIn(records=records, papers=papers or {}, unknown=unknown)
+        expander = QueryExpander(Settings(), asked.concepts(tmp_path))
+        return await expander.expand(topic, count=count, store=store, seeds=seeds)
+
+    return expanded
+
+
+async def offline(
+    topic: str, *, count: int = 8, store: FakeStore | None = None, description: str = "", sampled: str = ""
+) -> Expansion:
+    """A topic expanded without NCBI."""
+    expander = QueryExpander(Settings(), None)
+    return await expander.expand(topic, count=count, store=store, description=description, sampled=sampled)

@@ -1,0 +1,129 @@
+"""Negations: nothing is lost, nothing is inverted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.search.expansion.conftest import Ask, offline
+from tests.search.expansion.queries import finds
+from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
+
+
+@pytest.mark.parametrize(
+    ("topic", "query"),
+    [
+        ("heart failure without diabetes or gout", '(heart failure) AND "without diabetes" AND "without gout"'),
+        ("neither aspirin nor heparin after stroke", '"without aspirin" AND "without heparin" AND stroke'),
+        ("asthma excluding children and pregnant women", "asthma NOT (children OR (pregnant women))"),
+        ("lead poisoning not in children", "(lead poisoning) NOT children"),
+        ("no antibiotics unless fever in otitis media", '"no antibiotics" AND (otitis media)'),
+        ("stents in patients not previously known not to tolerate aspirin", "stents AND aspirin"),
+        ("NO synthase or arginase in asthma", '("NO synthase"[tiab] OR arginase) AND asthma'),
+        ("stroke without gout and without dementia", 'stroke AND "without gout" AND "without dementia"'),
+        ("stroke without a history of gout or dementia", '"without a history of dementia"'),
+        ("cardiac arrest not due to trauma or sepsis", '"not due to trauma" AND "not due to sepsis"'),
+        ("gout without either allopurinol or febuxostat", 'gout AND "without allopurinol" AND "without febuxostat"'),
+        ("stroke without (gout or dementia)", 'stroke AND "without gout" AND "without dementia"'),
+        ("adults who don't have gout or dementia", '"do not have gout" AND "not have dementia"'),
+        ("obesity w/o gout in men", 'obesity AND "without gout"'),
+        ("all anticoagulants but warfarin in stroke", "(anticoagulants AND stroke) NOT warfarin"),
+        ("dapagliflozin in gout: patients with dementia were excluded", "(dapagliflozin AND gout) NOT dementia"),
+        ("amlodipine (excluding pregnancy and children)", "amlodipine NOT (pregnancy OR children)"),
+        ("stroke (not with warfarin or aspirin)", "stroke NOT (warfarin OR aspirin)"),
+        ("WARFARIN IN STROKE, BUT NOT IN GOUT OR DEMENTIA", "NOT (GOUT OR DEMENTIA)"),
+        ("SIDS and not back sleeping", "SIDS NOT (back sleeping)"),
+        ("dysphagia, not dysphagia after stroke", "dysphagia NOT (dysphagia after stroke)"),
+        ("hypertension except in pregnancy", "hypertension NOT pregnancy"),
+        ("treatments other than surgery for sciatica", "sciatica"),
+        ("patients who left without being seen", '"without being seen"'),
+        ("stroke not anticoagulated despite fibrillation", 'stroke AND "not anticoagulated" AND '),
+        ("not only gout but also dementia in men", "gout AND dementia"),
+        ("dapagliflozin regardless of gout", "dapagliflozin"),
+        ("bed rest or not for sciatica", "(bed rest) AND sciatica"),
+        ("to treat or not to treat gout", "gout"),
+        ("not uncommon effects of statins", "statins"),
+        ("do not resuscitate orders", '"do not resuscitate orders"'),
+        ("DO NOT RESUSCITATE", '"DO NOT RESUSCITATE"'),
+        ("no reflow and stents", '"no reflow" AND stents'),
+        ("stroke in the absence of atrial fibrillation", 'stroke AND "absence of atrial fibrillation"'),
+        ("patients not on dialysis, on statins", '"not on dialysis" AND statins'),
+        ("cirrhosis no alcohol", 'cirrhosis AND "no alcohol"'),
+        ("never events in theatres", '"never events" AND theatres'),
+        ("infants who were never breastfed", '"never breastfed"'),
+    ],
+)  # fmt: skip
+async def test_a_negation_covers_all_that_it_negates(topic: str, query: str):
+    direct = (await offline(topic)).queries[0].pubmed_query
+    assert query in direct
+
+
+@pytest.mark.parametrize(
+    ("topic", "others"),
+    [
+        ("psychosis in patients not taking antipsychotics", "antipsychotics AND (naive[tiab] OR untreated[tiab]"),
+        ("gout in people unable to tolerate allopurinol", "allopurinol AND (intoleran*[tiab] OR contraindicat*[tiab])"),
+        ("lung cancer in people who have never smoked", '"never smokers"[tiab] OR "never smoker"[tiab] OR nonsmok*'),
+    ],
+)
+async def test_a_negation_is_searched_as_papers_word_it_too(topic: str, others: str):
+    direct = (await offline(topic)).queries[0]
+    assert others in direct.pubmed_query
+    assert "as a phrase, or as papers word it" in direct.rationale
+
+
+@pytest.mark.parametrize(
+    ("topic", "kept"),
+    [
+        ("metformin alzheimer without diabetes", '"without diabetes"'),
+        ("do not resuscitate orders in alzheimer", '"do not resuscitate orders"'),
+        ("lead and alzheimer", "lead"),
+        ("near miss metformin", "near miss"),
+    ],
+)
+async def test_no_query_loses_or_inverts_a_word(topic: str, kept: str, ask: Ask):
+    found = await ask(topic, count=8, store=FakeStore(NEUROPROTECTION))
+    assert all(kept in one.pubmed_query for one in found.queries if one.strategy != "broader")
+    for one in (one for one in found.queries if one.strategy == "broader" and '"' in kept):
+        assert finds(one.pubmed_query, f"metformin alzheimer {kept.strip(chr(34))}")
+        assert kept in one.pubmed_query or "NOT" in one.pubmed_query
+
+
+async def test_without_is_also_read_as_not_mentioned():
+    (wider,) = [
+        one for one in (await offline("kidney function without diabetes")).queries if "not mention" in one.rationale
+    ]
+    assert (wider.strategy, wider.query) == ("broader", "kidney function, no diabetes")
+    assert wider.pubmed_query == '((kidney function) AND "without diabetes") OR ((kidney function) NOT diabetes)'
+
+
+@pytest.mark.parametrize("topic", ["metformin with or without insulin", "surgery vs no surgery for knees"])
+async def test_what_may_be_there_or_not_is_not_required(topic: str):
+    direct = (await offline(topic)).queries[0].pubmed_query
+    assert finds(direct, topic.split()[0] + (" knees" if "knees" in topic else ""))
+    assert " NOT " not in direct
+
+
+async def test_what_no_query_can_say_is_left_out_and_named():
+    direct = (await offline("no antibiotics unless fever in otitis media")).queries[0]
+    assert "“unless fever” left out, since PubMed cannot search for it" in direct.rationale
+
+
+async def test_a_negation_that_pubmed_has_no_phrase_for_becomes_an_exclusion(ask: Ask):
+    found = await ask("metformin without dementia", unknown=["without dementia"], count=4)
+    assert found.queries[0].pubmed_query.endswith(" NOT dementia")
+    assert "Without papers that mention “dementia”" in found.queries[0].rationale
+    assert any(one.startswith("PubMed has no phrase “without dementia” in its index") for one in found.warnings)
+    assert not [one for one in found.queries if '"without dementia"' in one.pubmed_query]
+
+
+async def test_a_state_that_pubmed_has_no_phrase_for_is_left_out(ask: Ask):
+    found = await ask("alzheimer not caused by statins", unknown=["not caused by statins"])
+    assert not [one for one in found.queries if "statins" in one.pubmed_query]
+    assert any("“not caused by statins”" in one and one.endswith("it is left out.") for one in found.warnings)
+
+
+async def test_a_negation_ends_before_a_drug(ask: Ask):
+    direct = (await ask("memory without alzheimer metformin")).queries[0]
+    assert '"without alzheimer"' in direct.pubmed_query
+    assert '"Metformin"[MeSH Terms]' in direct.pubmed_query
+    assert direct.query == "memory without alzheimer metformin"

@@ -1,0 +1,70 @@
+"""Strategies in the syntax of other databases: read if that is safe, else named; never sent as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from deepcritical_mcp.errors import InvalidInputError
+from tests.search.expansion.conftest import Ask
+from tests.search.expansion.ncbi_stand_in import LIBRARY, NcbiStandIn
+from tests.search.expansion.queries import is_well_formed, requires
+
+
+@pytest.mark.parametrize(
+    ("strategy", "database"),
+    [
+        ("exp Gout/ and (allopurinol or zyloprim).ti,ab.", "Ovid"),
+        ("'gout'/exp AND allopurinol:ti,ab", "Embase.com"),
+        ('[mh "gout"] AND allopurinol:ti,ab,kw', "Cochrane Library"),
+        ("TITLE-ABS-KEY(gout AND allopurinol)", "Scopus"),
+        ("TS=(gout AND (allopurinol OR zyloprim))", "Web of Science"),
+        ('MH "Gout+" AND TI allopurinol', "EBSCOhost"),
+    ],
+)
+async def test_what_pubmed_can_say_too_is_read(strategy: str, database: str, ask: Ask):
+    ncbi = NcbiStandIn(records=LIBRARY)
+    direct = (await ask(strategy, ncbi=ncbi)).queries[0]
+    assert is_well_formed(direct.pubmed_query)
+    assert requires(direct.pubmed_query, ["gout", "allopurinol"]), direct.pubmed_query
+    assert direct.rationale == f"Your query for {database}, in PubMed's syntax: read it before you use it."
+    assert not [one for one in ncbi.counted if one == strategy]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "database"),
+    [
+        ("1. exp Gout/\n2. allopurinol.tw.\n3. 1 and 2", "Ovid"),
+        ("(gout adj3 flare$).tw. and exp Allopurinol/", "Ovid"),
+        ("exp Gout/dt and random*.mp.", "Ovid"),
+        ("'gout'/exp AND (flare NEAR/2 pain):ti,ab", "Embase.com"),
+        ("[mh gout] AND (flare NEXT/2 pain):ti,ab,kw", "Cochrane Library"),
+        ("#1 AND #2 NOT #3", "another database"),
+        ("TITLE-ABS-KEY(gout W/3 flare) AND PUBYEAR > 2010", "Scopus"),
+        ("TS=(gout NEAR/3 flare*)", "Web of Science"),
+        ('MH "Gout+" AND (gout N3 flare)', "EBSCOhost"),
+    ],
+)
+async def test_what_pubmed_would_misread_is_refused_with_its_name(strategy: str, database: str, ask: Ask):
+    ncbi = NcbiStandIn(records=LIBRARY)
+    with pytest.raises(InvalidInputError, match=f"in the syntax of {database}"):
+        await ask(strategy, ncbi=ncbi)
+    assert ncbi.requests == []
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "HIV/AIDS stigma in nurses",
+        "TI and AB as predictors of gout",
+        "vitamin D: 20 ng/mL or more",
+        "allopurinol and/or febuxostat: which is better?",
+        "the 5'/3' ends of mRNA",
+        "Gout: a review",
+        "gout[mh] AND allopurinol[tiab]",
+        '"gout"[MeSH Terms:noexp] OR podagra*',
+        "gout AND (allopurinol OR febuxostat)",
+        "TS and ADHD in children",
+    ],
+)
+async def test_what_is_no_strategy_of_another_database_is_not_taken_for_one(topic: str, ask: Ask):
+    assert "Your query for" not in (await ask(topic)).queries[0].rationale

@@ -1,0 +1,178 @@
+"""What every paper must be about, and what only ranks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.search.expansion.conftest import Ask, offline
+from tests.search.expansion.queries import finds, ranking, requires
+
+VERB = pytest.mark.xfail(strict=True, reason="verbs that are in no list are demanded")
+
+
+@pytest.mark.parametrize(
+    ("topic", "subjects"),
+    [
+        ("does liquorice cause hyponatremia", ["liquorice", "hyponatremia"]),
+        pytest.param("can topiramate make migraines go away?", ["topiramate", "migraine"], marks=VERB),
+        ("who should get topiramate for migraine", ["topiramate", "migraine"]),
+        ("how well do penicillins work for a sore throat", ["penicillin", "sore throat"]),
+        ("the role of allopurinol in the management of gout", ["allopurinol", "gout"]),
+        ("is febuxostat useful in gout?", ["febuxostat", "gout"]),
+        ("hepatoma after thiazides", ["hepatoma", "thiazides"]),
+        ("KCNQ1 in migraine", ["KCNQ1", "migraine"]),
+        ("zilebesiran and anemia", ["zilebesiran", "anemia"]),
+        ("smartwatches for detecting anemia", ["smartwatches", "anemia"]),
+    ],
+)
+async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):
+    query = (await ask(topic)).queries[0].pubmed_query
+    assert requires(query, subjects), query
+
+
+@pytest.mark.parametrize(
+    ("topic", "subjects", "ranks"),
+    [
+        ("propranolol 40 mg twice daily in migraine", ["propranolol", "migraine"], "40 mg twice daily"),
+        ("propranolol for 12 weeks in migraine", ["propranolol", "migraine"], "12 week"),
+        ("amoxicillin 50 mg/kg per day for sore throat", ["amoxicillin", "sore throat"], "50 mg"),
+        ("febuxostat 80 mg versus allopurinol 300 mg in gout", ["febuxostat", "allopurinol", "gout"], "300 mg"),
+        ("gout under allopurinol at 24 months", ["gout", "allopurinol"], "24 month"),
+        ("topiramate for adults with migraine", ["topiramate", "migraine"], "adult"),
+        ("febuxostat in gout in Kenya", ["febuxostat", "gout"], "Kenya"),
+        ("mortality of gout under febuxostat", ["gout", "febuxostat"], "mortality"),
+        ("topiramate for migraine: quality of life", ["topiramate", "migraine"], "quality of life"),
+        ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
+        ("P: adults with gout; I: febuxostat; O: patient satisfaction", ["gout", "febuxostat"], "satisfaction"),
+    ],
+)
+async def test_doses_times_persons_places_outcomes_and_placebo_only_rank(
+    topic: str, subjects: list[str], ranks: str, ask: Ask
+):
+    direct = (await ask(topic)).queries[0]
+    assert requires(direct.pubmed_query, subjects), direct.pubmed_query
+    assert ranks.casefold() in ranking(direct.pubmed_query).casefold()
+    assert "only to rank by" in direct.rationale
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "In adults with migraine, does topiramate compared with placebo prevent hepatocellular carcinoma?",
+        "P: adults with migraine; I: topiramate; C: placebo; O: incidence of hepatocellular carcinoma",
+        "topiramate against placebo for migraine, incidence of hepatocellular carcinoma",
+        "hepatocellular carcinoma in adults who take topiramate for migraine compared with placebo",
+        "PICO: adults with migraine / topiramate / placebo / hepatocellular carcinoma",
+        "Among adults with migraine, is topiramate rather than placebo associated with hepatocellular carcinoma?",
+    ],
+)
+async def test_an_outcome_that_is_a_disease_is_a_subject(topic: str, ask: Ask):
+    found = await ask(topic)
+    assert requires(found.queries[0].pubmed_query, ["migraine", "topiramate", "hepatocellular carcinoma"])
+    assert "Carcinoma, Hepatocellular" in {one.mesh_term for one in found.concepts}
+
+
+@pytest.mark.parametrize(
+    ("topic", "subjects"),
+    [
+        ("burnout in nurses", ["burnout", "nurses"]),
+        ("anaemia in Kenya", ["anemia", "Kenya"]),
+        ("mortality of gout", ["mortality", "gout"]),
+        ("quality of life in migraine", ["quality of life", "migraine"]),
+    ],
+)
+async def test_persons_places_and_outcomes_are_required_where_they_are_half_of_the_topic(
+    topic: str, subjects: list[str], ask: Ask
+):
+    query = (await ask(topic)).queries[0].pubmed_query
+    assert requires(query, subjects), query
+
+
+async def test_of_more_than_three_subjects_three_are_required_and_the_user_is_asked_which(ask: Ask):
+    found = await ask("smartwatches for hyponatremia in KCNQ1 carriers under topiramate among ski patrollers")
+    direct = found.queries[0].pubmed_query
+    names = ["smartwatches", "hyponatremia", "KCNQ1 carriers", "topiramate", "ski patrollers"]
+    assert finds(direct, " ; ".join(names))
+    assert sum(not finds(direct, " ; ".join({*names} - {one})) for one in names) == 3
+    (asked,) = [one for one in found.warnings if one.startswith("Which of these must every paper be about: ")]
+    assert all(f"“{one}”" in asked for one in names)
+    assert "The direct query requires" in asked
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "allopurinol versus febuxostat for gout",
+        "allopurinol for gout compared with febuxostat",
+        "Is allopurinol better than febuxostat in gout?",
+        "allopurinol or febuxostat for gout",
+    ],
+)
+async def test_papers_on_both_sides_of_a_comparison_are_found_and_the_disease_is_never_lost(topic: str, ask: Ask):
+    papers = {"allopurinol ; febuxostat ; gout": 30, "allopurinol ; gout": 40, "febuxostat ; gout": 50, "gout": 90}
+    found = await ask(topic, papers=papers)
+    wide = [one.pubmed_query for one in found.queries if one.strategy != "specific"]
+    assert all(finds(one, "allopurinol ; febuxostat ; gout") for one in wide)
+    assert not any(finds(one.pubmed_query, "allopurinol ; febuxostat") for one in found.queries)
+
+
+async def test_of_three_subjects_and_a_comparison_either_side_is_enough(ask: Ask):
+    query = (await ask("allopurinol versus febuxostat for gout and anemia in hyponatremia")).queries[0].pubmed_query
+    assert finds(query, "allopurinol ; gout ; anemia ; hyponatremia")
+    assert finds(query, "febuxostat ; gout ; anemia ; hyponatremia")
+
+
+@pytest.mark.parametrize(
+    ("topic", "query"),
+    [
+        ("aspirin or warfarin after stroke", "(aspirin OR warfarin) AND stroke"),
+        ("metformin/insulin in pregnancy", "(metformin OR insulin) AND pregnancy"),
+        ("effect of music on anxiety", "music AND anxiety"),
+        ("I want to know if statins prevent dementia", "statins AND dementia"),
+        ("Please show me studies on yoga for asthma, ideally trials from the last 5 years", "yoga AND asthma"),
+        ("I would like to find out whether yoga helps in terms of sleep", "yoga AND sleep"),
+        ("Can I give ceftriaxone to a patient with penicillin allergy?", "ceftriaxone AND (penicillin allergy)"),
+        ("vitamin A", "vitamin A"),
+        ("use of force", "use of force"),
+        ("blood lead levels and IQ", "(blood lead levels) AND IQ"),
+        ("impact factor", "impact factor"),
+        ("near miss reporting", "near miss reporting"),
+        ("WHO checklist in surgery", "(WHO checklist) AND surgery"),
+        ("failure to rescue", '"failure to rescue'),
+        ("time in range under insulin", '"time in range'),
+        ("hospital at home for older people", '"hospital at home'),
+        ('barriers to "shared decision making" in oncology', '"shared decision making"[tiab] AND oncology'),
+        ("研究 metformin", "metformin"),
+    ],
+)
+async def test_the_subject_of_a_sentence_is_neither_lost_nor_torn_apart(topic: str, query: str):
+    assert query in (await offline(topic)).queries[0].pubmed_query
+
+
+@pytest.mark.parametrize("label", ["(P) (I) (C) (O)", ""])
+async def test_the_letters_of_pico_are_no_words(label: str):
+    letters = label.split() or ["", "", "", ""]
+    words = "adults with gout {}, does allopurinol {} compared with febuxostat {} reduce flares {}?".format(*letters)
+    for one in (await offline(f"In {words}")).queries:
+        assert not {"P", "I", "C", "O"} & {*one.pubmed_query.split(), *one.query.split()}
+
+
+async def test_nothing_that_is_always_true_is_a_condition(ask: Ask):
+    for topic in ("migraine and mortality at 12 months", "120 mg", "at 6 weeks", "treatment", "does it work"):
+        for one in (await ask(topic, count=8)).queries:
+            core = one.pubmed_query.removesuffix(f" AND ({ranking(one.pubmed_query)} OR all[sb])")
+            assert not finds(core, "nothing of the kind"), (topic, one.pubmed_query)
+
+
+@pytest.mark.parametrize(
+    ("topic", "questions"),
+    [
+        ("What causes preeclampsia and how is it treated?", 2),
+        ("Is aspirin safe? Does it prevent stroke?", 2),
+        ("Is aspirin safe and effective?", 0),
+        ("causes of preeclampsia and how it is treated", 0),
+    ],
+)
+async def test_two_questions_in_one_are_told(topic: str, questions: int):
+    told = [one for one in (await offline(topic)).warnings if one.startswith(f"These are {questions} questions: ")]
+    assert len(told) == bool(questions)
