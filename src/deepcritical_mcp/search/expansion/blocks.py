@@ -28,7 +28,30 @@ _INFLECTED = tuple(
     """sion tion ment ance ence drome itor ator ptor nist gist cent biotic ssant lant cebo vaccine patient""".split()
 )
 # Words without a plural that papers use, and words that only look like one.
-_NO_PLURAL = ("ism", "itis", "osis", "asis", "emia", "aemia", "pathy", "penia", "ia", "ity", "ness", "ing", "ics", "cy")
+_NO_PLURAL = (
+    "children",
+    "men",
+    "mice",
+    "people",
+    "ism",
+    "itis",
+    "osis",
+    "asis",
+    "emia",
+    "aemia",
+    "pathy",
+    "penia",
+    "ia",
+    "ity",
+    "ness",
+    "ing",
+    "ics",
+    "cy",
+)
+_ONLY_LOOK_PLURAL = tuple(
+    "ss us is ics ous ves ascites betes caries feces herpes hives measles mumps rabies rickets scabies series shingles "
+    "species".split()
+)
 _PREFIX = re.compile(r"\b(anti|non|post|pre|co|multi|sub|intra|inter|peri)-(?=[a-z]{4})")
 
 
@@ -121,13 +144,14 @@ def text_words(
     others are left out.
     """
     found: list[str] = []
-    for one in _each_once(
-        form for spelled in spellings(name) for form in numbers(spelled, is_substance=is_substance or is_drug(name))
-    ):
-        if one.rstrip("*").casefold() not in unindexed:
+    typed = pubmed_syntax.words(name)
+    forms = (form for one in spellings(name) for form in numbers(one, is_substance=is_substance or is_drug(name)))
+    for one in _each_once(forms):
+        plain = one.rstrip("*").casefold()
+        if plain not in unindexed:
             found.append(pubmed_syntax.term(one, "tiab"))
-        elif is_own:
-            found.append(pubmed_syntax.phrase(one.rstrip("*"), "tiab:~2"))
+        elif is_own and plain in (typed.casefold(), typed.casefold().rstrip("s")):
+            found.append(pubmed_syntax.phrase(typed, "tiab:~2"))
     return _each_once(found)
 
 
@@ -165,7 +189,7 @@ def singular(word: str) -> str:
         return word[:-2]
     if word.endswith(("oses", "yses", "stases", "psies")):
         return word[:-2] + "is"
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is", "ics", "ous", "ves")) else word
+    return word[:-1] if word.endswith("s") and not word.endswith(_ONLY_LOOK_PLURAL) else word
 
 
 def plural(word: str) -> str:

@@ -271,13 +271,20 @@ def _found(
             taken.update(span)
             found[span] = replace(concept, text=" ".join(one.text for one in topic.tokens[span.start : span.stop]))
 
+    def is_telling(text: str, record: MeshDescriptor) -> bool:
+        # "Time", "risk" and "role" are headings too, but a topic with these words is seldom about them.
+        return not stems(text) <= general_stems() or role_of_heading(record) in ("person", "aspect", "setting")
+
+    fitting = [(text, record) for text, record in options if is_telling(text, record)]
+    fitting.sort(key=lambda option: -len(option[0].split()))
+    for text, record in fitting:
+        if len(text.split()) > 1:
+            take(text, TopicConcept(text, record=record))
     for short, one in long_forms.items():
         record = records.get(one.long_form.lower()) if one.long_form else None
         take(short, TopicConcept(short, one.forms, record, abbreviation=one))
-    for text, record in sorted(options, key=lambda option: -len(option[0].split())):
-        # "Time", "risk" and "role" are headings too, but a topic with these words is seldom about them.
-        if not stems(text) <= general_stems() or (role_of_heading(record) in ("person", "aspect", "setting")):
-            take(text, TopicConcept(text, record=record))
+    for text, record in fitting:
+        take(text, TopicConcept(text, record=record))
     return tuple(found[span] for span in sorted(found, key=lambda span: span.start))[:MAX_CONCEPTS]
 
 

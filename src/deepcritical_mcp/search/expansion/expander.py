@@ -21,7 +21,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, t
 from deepcritical_mcp.search.expansion.concepts import NcbiView, look_up, with_definitions
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm, EvidenceView, SessionEvidence, read_evidence
 from deepcritical_mcp.search.expansion.filters import fitting_filters
-from deepcritical_mcp.search.expansion.phrases import definitions
+from deepcritical_mcp.search.expansion.phrases import definitions, stems
 from deepcritical_mcp.search.expansion.proposals import (
     Draft,
     Plan,
@@ -38,11 +38,13 @@ from deepcritical_mcp.text import PUBMED_STOP_WORDS, clean_text, counted
 
 # With fewer papers than these, what finds more is of more use than what finds less.
 _FEW = 20
+_USUAL = 3
 # Of the broader queries, the one that finds most comes first, up to so many times as much as the direct one, or so
 # many papers.
 _NEAR = 3
 _FEW_MORE = 200
 _MAX_COUNTED = 12
+_MAX_NARROWED = 4
 _MAX_SHORT_FORMS = 3
 _UNINDEXED = "PubMed has no phrase {phrases} in its index and would search its words: {instead}."
 
@@ -94,8 +96,11 @@ class QueryExpander:
         sampled_queries = read_reply(sampled, topic=asked.text)
         await progress(0.7, "counting what the queries find")
         today = datetime.now(UTC).date()
-        plan, queries, read = await self._proposed(plan, sampled_queries, count, today, is_counted=ncbi.is_reachable)
+        plan, queries, read, nothing = await self._proposed(
+            plan, sampled_queries, count, today, is_counted=ncbi.is_reachable
+        )
         concepts = await self._short_forms(plan.concepts) if ncbi.is_reachable else to_wire(plan.concepts)
+        terms = [one for one in evidence.terms if not stems(one.term) & plan.topic.negated]
         seed_terms, missed, seed_warning = await self._of_seeds(seeds, plan)
         uncounted = sum(query.hits < 0 for query in queries) if ncbi.is_reachable else 0
         warnings = (
@@ -103,9 +108,9 @@ class QueryExpander:
             if asked.language
             else "",
             _asked_back(plan),
-            f"Only {len(queries)} of {count} queries: nothing else adds a paper." if len(queries) < count else "",
+            _fewer(len(queries), count, is_counted=queries[0].hits >= 0),
             _several(asked.questions),
-            "PubMed finds nothing by the direct query: use a broader one." if queries[0].hits == 0 else "",
+            nothing,
             _unindexed(plan),
             *(
                 f"PubMed ignores the word “{short}”: write out what it stands for."
@@ -122,7 +127,10 @@ class QueryExpander:
         return Expansion(
             session_id=store.session_id if store is not None else "",
             queries=queries,
-            concepts=(*concepts, *map(_of_evidence, evidence.terms)),
+            concepts=(
+                *concepts,
+                *map(_of_evidence, terms),
+            ),
             filters=tuple(
                 one.filter for one in fitting_filters(plan.topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
             ),
@@ -135,9 +143,9 @@ class QueryExpander:
 
     async def _proposed(
         self, plan: Plan, sampled: Sequence[ExpandedQuery], count: int, today: date, *, is_counted: bool
-    ) -> tuple[Plan, tuple[ExpandedQuery, ...], Hits]:
+    ) -> tuple[Plan, tuple[ExpandedQuery, ...], Hits, str]:
         """The plan, without phrases that PubMed does not know; the queries, with their hits as far as PubMed counts
-        them in time; and how it reads the first.
+        them in time; how it reads the first; and a warning if that finds nothing.
 
         A broader query that adds nothing makes room for another one, as does a specific one that finds nothing.
         """
@@ -154,22 +162,26 @@ class QueryExpander:
         direct = direct_query(plan)
         least = hits[plan.direct].count if plan.direct in hits else -1
         broader = list(broader_drafts(plan, is_counted=least >= 0))[:_MAX_COUNTED]
-        specific = list(specific_drafts(plan, today=today))
-        wanted = [*(one.pubmed for one in broader), *(one.pubmed for one in specific[:2])]
+        specific = list(specific_drafts(plan, today=today, is_counted=is_counted))
+        if least == 0:
+            hits |= {one.pubmed: Hits(count=0) for one in specific}
+        wanted = [*(one.pubmed for one in broader), *(one.pubmed for one in specific[:_MAX_NARROWED])]
         with anyio.move_on_after(seconds_for(COUNTS, cap=self._settings.deadline)):
             if is_counted:
                 await self._count([*wanted, *(one.pubmed_query for one in sampled)], hits)
-        broader = _adding(broader, least, hits)
-        specific.sort(key=lambda one: one.pubmed in hits and hits[one.pubmed].count == 0)
+        without = [one for one in broader if one.pubmed in hits and hits[one.pubmed].count] if least == 0 else []
+        broader = _adding(broader, least, hits, is_ample=count > _USUAL)
         # Without counts nobody knows what adds papers: then other narrowings are better than nothing.
         narrower = specific[1:] if not is_counted else []
+        if least > 0:
+            specific = [one for one in specific if one.pubmed not in hits or hits[one.pubmed].count]
         ours = [_with_gain(one, least, hits) for one in (*broader[:1], *specific[:1], *broader[1:], *narrower)]
         chosen = choose(direct, [*sampled, *ours], count=count)
         counted_queries = tuple(
             one.model_copy(update={"hits": hits[one.pubmed_query].count}) if one.pubmed_query in hits else one
             for one in chosen
         )
-        return plan, counted_queries, read
+        return plan, counted_queries, read, _nothing(without, hits) if least == 0 else ""
 
     async def _count(self, queries: Sequence[str], hits: dict[str, Hits], *, as_read: bool = False) -> None:
         """Add to `hits` what each query finds that is not in it yet."""
@@ -223,17 +235,19 @@ def _planned(asked: Topic, ncbi: NcbiView, evidence: EvidenceView, description: 
     return Plan(asked, subject, concepts, is_looked_up=ncbi.is_mapped)
 
 
-def _adding(drafts: Sequence[Draft], least: int, hits: dict[str, Hits]) -> list[Draft]:
+def _adding(drafts: Sequence[Draft], least: int, hits: dict[str, Hits], *, is_ample: bool) -> list[Draft]:
     """The broader drafts that add papers, or were not counted, the most useful first: what adds most without burying
-    the rest, then what adds more. Where the direct query finds few or none, those that add nothing today come last."""
+    the rest, then what adds more. If more queries than usual are wanted (`is_ample`) and the direct one finds few
+    papers, those that add nothing today, and those on one of two subjects, come last."""
     if least < 0:
-        return list(drafts)
+        return [one for one in drafts if not one.loses_subject]
     found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}
-    useful = [one for one in drafts if not 0 <= found[one] <= least or least < _FEW]
+    is_spare = is_ample and least < _FEW
+    adding = [one for one in drafts if not one.loses_subject and not 0 <= found[one] <= least]
     most = max(least * _NEAR, _FEW_MORE)
-    fitting = sorted((one for one in useful if least < found[one] <= most), key=lambda one: -found[one])
-    others = [one for one in useful if one not in fitting]
-    return [*fitting, *sorted(others, key=lambda one: (0 <= found[one] <= least, found[one]))]
+    adding.sort(key=lambda one: (not least < found[one] <= most, found[one] if found[one] > most else -found[one]))
+    spare = [one for one in drafts if one not in adding]
+    return [*adding, *sorted(spare, key=lambda one: one.loses_subject)] if is_spare else adding
 
 
 def _with_gain(draft: Draft, least: int, hits: dict[str, Hits]) -> ExpandedQuery:
@@ -252,6 +266,17 @@ def _asked_back(plan: Plan) -> str:
     listed = ", ".join(f"“{one.text}”" for one in [*plan.subjects, *plan.surplus])
     required = ", ".join(f"“{one.text}”" for one in plan.subjects)
     return f"Which of these must every paper be about: {listed}? The direct query requires {required}."
+
+
+def _nothing(without: Sequence[Draft], hits: dict[str, Hits]) -> str:
+    """That the direct query finds nothing, and what finds something."""
+    found = [f"“{one.query}” finds {counted(hits[one.pubmed].count, 'paper')}" for one in without[:_USUAL]]
+    return "PubMed finds nothing by the direct query" + (f": {', '.join(found)}." if found else ", nor by a wider one.")
+
+
+def _fewer(found: int, count: int, *, is_counted: bool) -> str:
+    why = "nothing else adds a paper" if is_counted else "nothing else fits this topic"
+    return f"Only {found} of {count} queries: {why}." if found < count else ""
 
 
 def _ignored(topic: Topic, concepts: Sequence[TopicConcept]) -> list[str]:

@@ -13,7 +13,7 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.roles import EFFICACY
-from deepcritical_mcp.search.expansion.topic import Topic, is_drug
+from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, is_drug
 from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
 
 QuestionKind = Literal["treatment", "diagnosis", "harm", "course", "prediction", "views", "prevalence", "costs"]
@@ -158,8 +158,8 @@ _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
 # A topic with these asks of care, not whether a treatment works.
 _OF_SERVICES = "access staffing"
 _RESISTANCE = re.compile(
-    r"\b(?:anti\w+|drug|multidrug|macrolide|fluoroquinolone|carbapenem|methicillin)[- ]resistan(?:ce|t)\b|"
-    r"\bresistance (?:genes?|mutations?|patterns?|rates?)\b|\bsusceptibility\b",
+    r"\b(?!treatment|therapy|insulin)[\w-]+ resistance\b(?! training| exercise)|\bsusceptibility\b|"
+    r"\b(?:drug|\w+(?:cillin|micin|mycin|oxacin|penem))-resistant\b",
     re.IGNORECASE,
 )
 # Where or when something happens, not what is tried: "delirium after surgery".
@@ -192,15 +192,19 @@ def question_kinds(topic: Topic, parts: Sequence[Part]) -> set[QuestionKind]:
     tried = [one for part in parts for one in part.either or (part,) if one.role == "subject" and not one.is_negation]
     records = [one.concept.record for one in tried if one.concept and one.concept.record]
     is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
-    is_compared = any(one.is_compared or one.role == "comparator" for one in parts)
+    is_compared = any(one.is_compared for one in parts)
     is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared
     if _SAFETY.search(text) and EFFICACY.isdisjoint(text.lower().split()):
         return kinds & {"harm"}
-    if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared):
+    is_placebo = any(one.role == "comparator" for one in parts)
+    if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared and not is_placebo):
         return kinds & {"costs", "prevalence", "course"}
-    if verbs or is_named or any(one.label == "I" for one in parts) or (is_tried and not kinds & {"diagnosis", "harm"}):
-        kinds |= {"treatment"}
-    if not kinds and len(tried) == 1 and records:  # a disease or a drug alone: what most people want to know of it
+    is_asked = bool(verbs) or is_placebo or any(one.label == "I" for one in parts)
+    if is_asked or ((is_named or is_tried) and not kinds & {"diagnosis", "harm"}):
+        kinds = kinds - {"prevalence"} | {"treatment"}
+    if (
+        not kinds and len(tried) == 1 and records and all(one.role in ("subject", "kind") for one in parts)
+    ):  # a disease or a drug alone: what most people want to know of it
         record = records[0]
         kinds |= {"treatment", "diagnosis"} if record.is_of(_DISEASES) else set()
         kinds |= {"treatment"} if record.is_supplementary or record.is_of(("D",)) else set()
@@ -210,10 +214,11 @@ def question_kinds(topic: Topic, parts: Sequence[Part]) -> set[QuestionKind]:
 def fitting_filters(
     topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, today: date
 ) -> Iterator[FittingFilter]:
-    """The filters that fit `topic` and that it does not have yet, the best first: those of its question, which is of
-    these kinds, its persons, then limits; of a clinical topic, which has a disease or an operation, guidelines too."""
+    """The filters that fit `topic`, and that its syntax does not have yet, the best first: those of its question, which
+    is of these kinds, its persons, then limits; of a clinical topic, which has a disease or an operation, guidelines
+    too."""
     for one in _filters(topic, kinds, is_clinical, today.year - YEARS):
-        if one.mark not in topic.syntax.lower() if topic.syntax else not stems(one.mark) <= stems(topic.subject):
+        if not topic.syntax or one.mark not in topic.syntax.lower():
             yield one
 
 
@@ -242,7 +247,7 @@ def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: in
     yield from (overview, systematic) if is_basic else (systematic, overview)
     if is_clinical and not is_of_animals and kinds & {"treatment", "diagnosis"}:
         yield FittingFilter(_GUIDELINES, "guideline", "guideline")
-    language = topic.language or "English"
+    language = topic.language if topic.language not in ("", OTHER_SCRIPT) else "English"
     limits = (
         (f"Published since {year}", f"{year}:3000[dp]", "PubMed's publication date", f"since {year}", "[dp]"),
         (f"Papers in {language}", f"{language.lower()}[la]", "PubMed's language field", f"in {language}", "[la]"),

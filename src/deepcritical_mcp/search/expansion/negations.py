@@ -20,8 +20,8 @@ _NEGATION = re.compile(
     r"(?<![^ ])(?<!\bor )(?<!\bversus )(?<!\bvs )(?:do )?"
     rf"(?P<negation>absence of|free of|lacking|unable to|{'|'.join(sorted(NEGATIONS))})"
     rf"(?:(?: {_IGNORED}){{0,6}}(?: (?:candidates|eligible|given|[^ ,]{{1,30}}(?:ed|en|ing)) "
-    rf"(?:against|by|for|from|of|on|to|with)(?= (?!{_IGNORED})))?(?: (?:of )?(?!{_IGNORED})[^ ,]++)"
-    rf"(?: (?:of )?(?!{_IGNORED}|{_CLAUSE})[^ ,]++){{0,5}}|(?: {_IGNORED}){{1,3}}(?= ,|$))",
+    rf"(?:against|by|for|from|of|on|to|with)(?= (?!{_IGNORED})))?(?: (?:of )?(?!{_IGNORED})[^ ,;]++)"
+    rf"(?: (?:of )?(?!{_IGNORED}|{_CLAUSE})[^ ,;]++){{0,5}}|(?: {_IGNORED}){{1,3}}(?= [,;]|$))",
     re.IGNORECASE,
 )
 _SOME_WORDS = rf"(?: (?:of )?(?!{_IGNORED})[^ ,;.?()]++){{1,6}}"
@@ -109,7 +109,7 @@ _INTOLERANT = re.compile(
 )
 _NEVER_SMOKED = re.compile("(?:never|not) (?:been )?smok(?:ed|ers?|ing)", re.IGNORECASE)
 _ABSENCE = re.compile(
-    "(?:without|absence of|free of|lacking|(?:not|never) (?:given|on|receiving|taking|treated with|using))"
+    "(?:no|without|absence of|free of|lacking|(?:not|never) (?:given|on|receiving|taking|treated with|using))"
     "(?: an?| any)? "
 )
 

@@ -19,53 +19,46 @@ class Strategy(NamedTuple):
     pubmed: str
 
 
-# What only one database writes. The first that fits decides; PubMed's own tags are in square brackets.
-_MARKS = (
-    (
-        "Cochrane Library",
-        re.compile(r"\[mh \^?\"?[^\[\]]+\]|:ti,ab,kw\b|\bNEAR/\d+\b(?=.*:(?:ti|ab|kw)\b)", re.IGNORECASE),
-    ),
-    (
-        "Embase.com",
-        re.compile(
-            r"'[^'\n]{2,80}'/(?:exp|de|mj)\b|:(?:ti,ab|ab,ti)(?:,kw)?(?!\w)|:(?:ti|ab|kw|de)\b(?! )", re.IGNORECASE
+# What only one database writes; the first that fits decides.
+_MARKS = tuple(
+    (name, re.compile(pattern))
+    for name, pattern in (
+        ("Embase", r"'[^'\n]{2,80}'/(?:exp|de|mj)\b|:(?:ti,ab|ab,ti)\b(?!,kw)|:de\b"),
+        ("the Cochrane Library", r"\[mh \^?\"?[^\[\]]+\]|:ti,ab,kw\b|\bNEXT/\d|\bNEAR/\d+\b.*:(?:ti|ab|kw)\b"),
+        ("Scopus", r"\b(?:TITLE-ABS(?:-KEY)?|INDEXTERMS|PUBYEAR)\s*[(<>=]|\bW/\d|\bPRE/\d"),
+        ("Web of Science", r"(?<![\w/])(?:TS|TI|AB|AK|ALL)\s*=\s*\(?\S|\bNEAR/\d"),
+        ("EBSCOhost", r"\bM[HJM] \"[^\"\n]+\+?\"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]* (?:OR|AND) (?:TI|AB|TX|SU) "),
+        (
+            "Ovid",
+            r"(?<!\w)exp \*?\"?[A-Z][^/\n]{2,80}/|\w[)\"*$?]*\.(?:ti|ab|tw|kw|kf|mp|af|pt|sh|hw|nm)\b|\badj\d{0,2}\b"
+            r"|(?:^|[( ])[A-Z][A-Za-z ,-]{3,60}/(?= |$|\))",
         ),
-    ),
-    ("Scopus", re.compile(r"\b(?:TITLE-ABS-KEY|TITLE-ABS|INDEXTERMS|PUBYEAR)\s*(?:\(|[<>=])|\bW/\d+\b|\bPRE/\d+\b")),
-    ("Web of Science", re.compile(r"(?<![\w/])(?:TS|TI|AB|AK|ALL)\s*=\s*\(?\S")),
-    (
-        "EBSCOhost",
-        re.compile(r"\(?\bM[HJM] \"[^\"\n]+\+?\"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]* (?:OR|AND) (?:TI|AB|TX|SU) "),
-    ),
-    (
-        "Ovid",
-        re.compile(
-            r"(?<!\w)exp \*?\"?[A-Z][^/\n]{2,80}/|(?<=\w)\*?\.(?:ti|ab|tw|kw|kf|mp|af|pt|sh|hw|ot|nm)\b"
-            r"|\badj\d{0,2}\b|(?<!\w)[A-Z][A-Za-z ,-]{3,60}/(?= |$|\)|[a-z]{2}\b)"
+        (
+            "a database with numbered lines",
+            r"(?<!\w)#\d+ (?:AND|OR|NOT|and|or|not) #?\d|(?:^|\s)(?:or|and)/\d+[-,]\d"
+            r"|^\s*\d+ (?:and|or|not) \d+\s*$",
         ),
-    ),
-    (
-        "a numbered strategy",
-        re.compile(
-            r"(?<!\w)#\d+\s+(?:AND|OR|NOT)\s+#?\d|(?:^|\s)(?:or|and)/\d+[-,]\d+|^\s*\d+ (?:and|or|not) \d+\s*$",
-            re.IGNORECASE,
-        ),
-    ),
+    )
 )
-_OVID_HEADING = re.compile(r"(?<!\w)(?P<exp>exp )?(?P<major>\*)?\"?(?P<name>[A-Z][A-Za-z ,'-]{2,80}?)\"?/(?=[ )]|$)")
-_EMTREE = re.compile(r"'(?P<name>[^'\n]{2,80})'/(?:exp|de|mj)\b", re.IGNORECASE)
-_COCHRANE = re.compile(r"\[mh (?P<only>\^)?\"?(?P<name>[^\[\]\"]+)\"?\]", re.IGNORECASE)
-_EBSCO = re.compile(r"\bM[HJ] \"(?P<name>[^\"+]+)(?P<exp>\+)?\"")
-_FIELD = re.compile(
-    r"(?P<what>\((?:[^()]|\([^()]*\))*\)|\"[^\"]*\"\*?|'[^']*'|[\w*-]+)(?:\.|:)(?P<tags>(?:ti|ab|tw|kw|kf|mp)(?:,(?:ti|ab|tw|kw|kf))*)(?:\.|(?!\w))",
-    re.IGNORECASE,
-)
-_CALL = re.compile(r"(?:TITLE-ABS-KEY|TITLE-ABS|TS ?=)\s*\((?P<what>(?:[^()]|\([^()]*\))*)\)", re.IGNORECASE)
-# What PubMed has no way to say in the same place: words near each other inside a longer expression, wildcards within
-# words, lines by their numbers.
+# What PubMed has no way to say in the same place: words near each other, wildcards in words, lines by their numbers.
 _UNREADABLE = re.compile(
-    r"\badj\d*\b|\bNEAR(?:/\d+)?\b|\bNEXT(?:/\d+)?\b|\bN\d+\b|\bW\d+\b|\b(?:W|PRE)/\d+|[?$#]|(?<!\w)(?:or|and)/\d|/[a-z]{2}\b|[=/:]|(?<=\w)\*(?=\w)"
+    r"\badj\d*\b|\b(?:NEAR|NEXT|PRE|W)/\d|\bN\d+\b|[?$#]|(?<!\w)(?:or|and)/\d|^\s*\d+ |"
+    r"/[a-z]{2}\b(?<!/de)(?<!/mj)|PUBYEAR|\w\*\w|\n"
 )
+# Headings and fields in their syntax -> in PubMed's.
+_HEADINGS = (
+    re.compile(r"(?<!\w)(?P<exp>exp )?(?P<major>\*)?\"?(?P<name>[A-Z][A-Za-z ,'-]{2,80}?)\"?/(?=[ )]|$)"),
+    re.compile(r"'(?P<name>[^'\n]{2,80})'/(?:(?P<exp>exp)|de|(?P<major>mj))\b"),
+    re.compile(r"\[mh (?:\^|(?P<exp>))\"?(?P<name>[^\[\]\"]+)\"?\]"),
+    re.compile(r"\bM(?:H|(?P<major>J)) \"(?P<name>[^\"+]+)(?P<exp>\+)?\""),
+)
+_WHAT = r"(?P<what>\((?:[^()]|\([^()]*\))*\)|\"[^\"]*\"\*?|'[^']*'|[\w*-]+)"
+_FIELDS = (
+    re.compile(_WHAT + r"[.:](?P<title>ti)?(?:,?(?:ti|ab|tw|kw|kf|mp))*(?:\.|(?!\w))"),
+    re.compile(r"(?:TITLE-ABS(?:-KEY)?|TS ?=|AB ?=|(?P<title>TI) ?=)\s*" + _WHAT),
+    re.compile(r"(?<!\w)(?:(?P<title>TI)|AB) " + _WHAT),
+)
+_OPERATOR = re.compile(r"\b(and|or|not)\b", re.IGNORECASE)
 
 
 def read_strategy(text: str) -> Strategy | None:
@@ -77,60 +70,35 @@ def read_strategy(text: str) -> Strategy | None:
     database = next((name for name, mark in _MARKS if mark.search(text)), "")
     if not database or any(map(pubmed_syntax.is_field_tag, re.findall(r"\[([^\[\]]*)\]", text))):
         return None
-    read = _read(" ".join(text.split()))
-    if _UNREADABLE.search(re.sub(r'"[^"]*"\[[^\]]*\]', "", read)) or "\n" in text.strip():
+    read = text.strip()
+    for heading in _HEADINGS:
+        read = heading.sub(_heading, read)
+    for field in _FIELDS:
+        read = field.sub(_in_field, read)
+    rest = re.sub(r"\"[^\"]*\"\[[^\]]*\]", "", read)
+    if _UNREADABLE.search(text.strip()) or set(rest) & set("/:='.*"):
         raise InvalidInputError(
-            f"This looks like a search strategy in the syntax of {_named(database)}, which PubMed would misread. Give "
-            "the topic in words, or the strategy in PubMed's syntax, each line written out "
-            '(asthma[tiab] OR "Asthma"[MeSH Terms]).'
+            f"This looks like a search strategy in the syntax of {database}, which PubMed would misread. Give the "
+            "topic in words, or the strategy in PubMed's syntax, each line written out (asthma[tiab] OR "
+            '"Asthma"[MeSH Terms]).'
         )
-    return Strategy(database, read)
-
-
-def _named(database: str) -> str:
-    return "another database (its lines have numbers)" if database.startswith("a ") else database
-
-
-def _read(text: str) -> str:
-    """`text` with the headings and fields of other databases in PubMed's syntax."""
-    text = _OVID_HEADING.sub(_heading, text)
-    text = _EMTREE.sub(lambda found: f'("{found["name"]}"[MeSH Terms] OR "{found["name"]}"[tiab])', text)
-    text = _COCHRANE.sub(_heading, text)
-    text = _EBSCO.sub(_heading, text)
-    text = _CALL.sub(lambda found: f"({_tagged(found['what'], 'tiab')})", text)
-    text = _FIELD.sub(_in_field, text)
-    text = re.sub(r"(?<!\w)(?:TI|AB) (\"[^\"]+\"|[\w*-]+)", r"\1[tiab]", text)
-    return re.sub(
-        r"(?<=[\])]) (and|or|not) (?=[\"(\w])", lambda found: f" {found[1].upper()} ", text, flags=re.IGNORECASE
-    )
+    return Strategy(database, _OPERATOR.sub(lambda found: found[1].upper(), read))
 
 
 def _heading(found: re.Match[str]) -> str:
-    groups = found.groupdict()
-    is_exploded = groups.get("exp") or ("only" in groups and not groups["only"])
-    tag = "MeSH Major Topic" if groups.get("major") else "MeSH Terms"
-    return pubmed_syntax.phrase(found["name"].strip(), tag if is_exploded else f"{tag}:noexp")
+    tag = "MeSH Major Topic" if found.groupdict().get("major") else "MeSH Terms"
+    return pubmed_syntax.phrase(found["name"].strip(), tag if found["exp"] is not None else f"{tag}:noexp")
 
 
 def _in_field(found: re.Match[str]) -> str:
-    tags = found["tags"].lower()
-    return _tagged(found["what"], "ti" if tags == "ti" else "tw" if tags == "mp" else "tiab")
-
-
-def _tagged(what: str, tag: str) -> str:
-    """`what`, with a tag at each of its words and phrases."""
-    operand = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s()]+(?: (?!(?:and|or|not)\b)[^\s()\"]+)*", re.IGNORECASE)
-
-    def one(found: re.Match[str]) -> str:
-        words = found[0].strip("'\"")
-        if words.lower() in ("and", "or", "not"):
-            return words.upper()
-        for operator in (" and ", " or ", " not "):
-            if operator in words.lower():
-                return found[0]
-        return pubmed_syntax.phrase(words, tag)
-
-    pieces = re.split(r"\b(and|or|not)\b", what, flags=re.IGNORECASE)
-    return "".join(
-        piece.upper() if piece.lower() in ("and", "or", "not") else operand.sub(one, piece) for piece in pieces
+    """What stands in a field, with PubMed's tag at each of its words and phrases."""
+    tag = "ti" if found["title"] and "ab" not in found[0].lower().rpartition(found["what"].lower())[2] else "tiab"
+    pieces = _OPERATOR.split(found["what"])
+    operand = re.compile(r"\"[^\"]*\"|'[^']*'|[^\s()]+(?: [^\s()\"]+)*")
+    tagged = (
+        piece.upper()
+        if _OPERATOR.fullmatch(piece)
+        else operand.sub(lambda one: pubmed_syntax.phrase(one[0].strip("'\""), tag), piece)
+        for piece in pieces
     )
+    return "".join(tagged)

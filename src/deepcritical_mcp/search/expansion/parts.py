@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
@@ -34,7 +33,8 @@ _ADVERSE_BLOCK = (
 )
 # What separates two parts: function words but "of", which joins ("length of stay"), and what people write between them.
 _SEPARATORS = (QUERY_FUNCTION_WORDS - {"of"}) | frozenset(
-    "among before between during from getting goes her his my needs over per she since under until whose within".split()
+    "although among because before between despite during from getting goes her his my needs over per she since under "
+    "until whose within".split()
 )
 _COMPARING = frozenset("versus vs against than".split())
 _COMPARED_WITH = ("compared with", "compared to", "rather than", "instead of", "as against", "in place of")
@@ -74,6 +74,14 @@ class Part:
     @property
     def is_negation(self) -> bool:
         return self.text.startswith('"')
+
+    @property
+    def is_disease(self) -> bool:
+        return _kind(self) == "disease"
+
+    @property
+    def is_drug(self) -> bool:
+        return _kind(self) == "D"
 
     @property
     def said(self) -> str:
@@ -123,6 +131,8 @@ class Part:
     def rank_words(self) -> list[str]:
         """The user's own words alone, to rank by."""
         texts = [part.said for part in self.either or (self,)]
+        if self.role in ("measure", "modifier"):  # no plural
+            return [pubmed_syntax.term(text, "tiab") for text in texts]
         return [one for text in texts if text.lower() not in DESIGNS for one in text_words(text)]
 
 
@@ -330,7 +340,9 @@ def _goes_on(run: Sequence[Part], other: Part) -> bool:
         return False
     kinds = {_kind(one) for one in (*run, other)} - {""}
     is_same = len(kinds) == 1 and bool(_kind(other) and _kind(first))
-    if other.before in _EXAMPLES or other.before == ";" or other.before == f"and {first.before}":
+    if other.before == ";":  # "antibiotics: amoxicillin, doxycycline", but not a disease and its outcomes
+        return is_same and _kind(first) == "D"
+    if other.before in _EXAMPLES or other.before == f"and {first.before}" or (other.before == "of" and run[1:]):
         return is_same
     return other.before in _JOINING and len(kinds) < 2 and (bool(kinds) or other.before in ("or", "and/or"))
 
@@ -383,7 +395,7 @@ def select(parts: Sequence[Part], limit: int = MAX_REQUIRED) -> Selection:
 
 def _merged(subjects: Sequence[Part], most: int) -> dict[Part, Part]:
     """Too many subjects -> the groups of a kind that they go into, of which one is enough: first the sides of a
-    comparison, then what is listed together, then all of the most common kind."""
+    comparison, then what is listed together, then all drugs."""
     found: dict[Part, Part] = {}
 
     def merge(run: Sequence[Part]) -> None:
@@ -398,14 +410,20 @@ def _merged(subjects: Sequence[Part], most: int) -> dict[Part, Part]:
     for run in [run for run in _runs(now()) if len(run) > 1] if len(now()) > most else []:
         merge(run)
     while len(now()) > most:
-        by_kind = [[one for one in now() if _kind(one) == kind] for kind in dict.fromkeys(map(_kind, now())) if kind]
-        largest = max(by_kind, key=len, default=[])
-        if len(largest) < 2:
+        drugs = [one for one in now() if one.is_drug]  # a class and its members
+        if len(drugs) < 2:
             break
-        merge(largest)
+        merge(drugs)
     return found
 
 
 def compared_sides(parts: Sequence[Part]) -> tuple[Part, Part] | None:
-    """The two required parts that are compared with each other."""
-    return next(((one, other) for one, other in pairwise(parts) if other.is_compared and not one.is_negation), None)
+    """The two parts that are compared with each other: what is compared, and what stands before it that is of its kind,
+    or that is no condition ("ultrasound for pneumothorax compared with X-ray")."""
+    for place, other in enumerate(parts):
+        earlier = [one for one in parts[:place] if not one.is_negation]
+        if other.is_compared and earlier:
+            alike = [one for one in earlier if _kind(one) == _kind(other) != ""]
+            tried = [one for one in earlier if one.before not in ("among", "for", "in", "of", "with")]
+            return (alike or tried or earlier)[-1], other
+    return None

@@ -59,10 +59,12 @@ class Draft:
     rationale: str
     source: Literal["mesh", "rules"] = "rules"
     reformulation: Literal["syntactic", "semantic"] = "syntactic"
+    loses_subject: bool = False
+    """Whether it is without one of the only two subjects."""
 
     def proposed(self) -> ExpandedQuery:
         return ExpandedQuery(
-            query=self.query,
+            query=fit_web(self.query),
             strategy=self.strategy,
             reformulation=self.reformulation,
             rationale=self.rationale,
@@ -255,7 +257,10 @@ def _without(plan: Plan, parts: Iterable[Part]) -> Iterator[Draft]:
         rest = [other for other in plan.required if other is not one]
         if rest and not all(other.is_negation for other in rest):
             found = f"Without “{one.text}”, which papers may leave to the full text or word otherwise."
-            yield Draft("broader", _words(rest), plan.query(rest), found)
+            # The papers on a drug can all be read, those on a disease cannot.
+            keeps_drug = one.is_disease and any(other.is_drug for other in rest)
+            loses = one.role == "subject" and len(plan.subjects) < 3 and not keeps_drug
+            yield Draft("broader", _words(rest), plan.query(rest), found, loses_subject=loses)
 
 
 _Wording = Callable[[Part], Sequence[str]]
@@ -281,7 +286,8 @@ def _worded_otherwise(plan: Plan) -> Iterator[Draft]:
     for said, words, way in fitting:
         blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *terms]) for one in plan.subjects if (terms := way(one))}
         query = f"{_words(plan.required)}, {words}"
-        yield Draft("broader", query, plan.query(plan.required, blocks), f"Also {said}.", "mesh")
+        source = "mesh" if any(map(_narrower, blocks)) and way in (every, _narrower) else "rules"
+        yield Draft("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source)
 
 
 def _droppable(plan: Plan) -> list[Part]:
@@ -396,9 +402,9 @@ def _wider_fields(topic: Topic) -> Iterator[Draft]:
         yield Draft("broader", f"{topic.subject}, wider", wide, found)
 
 
-def specific_drafts(plan: Plan, *, today: date) -> Iterator[Draft]:
+def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Draft]:
     """What narrows the direct query, what fits the question best first: the meaning of an abbreviation, a filter of
-    its question, the persons, an aspect that the topic names, a kind of paper."""
+    its question, the persons, an aspect that the topic names, a kind of paper; without counts, limits too."""
     topic = plan.topic
     if topic.language == OTHER_SCRIPT or fit_web(topic.subject) != topic.subject:
         return
@@ -421,7 +427,8 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Draft]:
         if one.role in ("person", "aspect") and (one.concept or one.text.lower() in ADVERSE):
             found = f"Only papers that say “{one.text}”."
             yield Draft("specific", f"{subject}: {one.text}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found)
-    yield from (_narrowed(plan, one, subject) for one in every if one not in of_question)
+    others = every if not is_counted else fitting
+    yield from (_narrowed(plan, one, subject) for one in others if one not in of_question)
 
 
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Draft:

@@ -62,6 +62,9 @@ _BY_NAME: Mapping[str, Role] = {
     "Standard of Care": "comparator",
     "Watchful Waiting": "comparator",
     "Saline Solution": "comparator",
+    "Adult": "kind",
+    "Young Adult": "kind",
+    "Middle Aged": "kind",
     "Therapeutics": "kind",
     "Drug Therapy": "kind",
     "Diagnosis": "kind",
@@ -79,43 +82,47 @@ _BY_NAME: Mapping[str, Role] = {
 # Words by what they are, if MeSH has no heading for them or was not asked. Not among them: words with another meaning
 # in medicine (lead, impact, near, side, force).
 _WORDS: Mapping[Role, str] = {
-    "filler": """affect affected affecting affects associate associated association available benefit beneficial best
-        better bring brings cause caused causes causing change changed changes comparative compare
-        compared comparing comparison concerning consequences correlate correlated correlation
-        current currently decrease decreased decreases decreasing difference differences differ
-        differs does effect effective effects efficient equally evidence following gets getting give
-        given gives giving good happen happens head-to-head help helpful helps improve improved
-        improves improving increase increased increases increasing individuals influences
-        information keep keeps known latest linked lower lowered lowering lowers management manage
-        managing new newer newest novel number old optimal participants patient patients people
-        person persons other possible potential prevent preventing prevents produce raise raises
-        recommended reduce reduced reduces reducing related relation relationship relative result
-        resulting results role safe safely safer several shorten shortens slow slows specific start
-        starting stop subjects superior take taken takes taking their topic treat treated treating
-        undergo undergoing used useful usefulness using vary various versus want well work works
-        worse worsen worsens""",
-    "kind": """accuracy benefits care cohort controlled detect detecting detection diagnose diagnosing diagnosis
-        diagnostic drug drugs effectiveness efficacy agents guideline guidelines intervention
-        interventions medication medications medicine medicines meta-analysis outcome outcomes
-        prevention prognosis prognostic program programs quality randomised randomized rct rcts
-        review reviews strategies strategy study studies systematic test testing tests therapies
-        therapy treatment treatments trial trials usefulness""",
+    "filler": """affect affected affecting affects associate associated association available benefit beneficial
+        best better bring brings cause caused causes causing change changed changes comparative
+        compare compared comparing comparison concerning consequences correlate correlated
+        correlation current currently decrease decreased decreases decreasing difference
+        differences differ differs does effect effective effects efficient equally evidence
+        following gets getting give given gives giving good happen happens head-to-head help
+        helpful helps improve improved improves improving increase increased increases
+        increasing individuals influences information keep keeps go goes away known latest
+        linked lower lowered lowering lowers management manage make makes managing new newer
+        newest novel number old optimal participants patient patients people person persons
+        other possible potential prevent preventing prevents produce raise raises receive
+        received receives receiving recommended reduce reduced reduces reducing related relation
+        relationship relative result resulting results role safe safely safer several shorten
+        shortens slow slows specific start starting stop subjects superior take taken takes
+        taking their topic treat treated treating undergo undergoing used useful usefulness
+        using vary various versus want well work works worse worsen worsens""",
+    "kind": """accuracy adult adults benefits care cohort controlled detect detecting detection diagnose
+        diagnosing diagnosis diagnostic drug drugs effectiveness efficacy agents guideline
+        guidelines intervention interventions medication medications medicine medicines
+        meta-analysis outcome outcomes prevention prognosis prognostic program programs quality
+        randomised randomized rct rcts review reviews strategies strategy study studies
+        systematic test testing tests therapies therapy treatment treatments trial trials
+        usefulness""",
     "aspect": """adherence attitudes barriers burden complications compliance cost costs death deaths duration
         experience experiences facilitators frequency hospitalization impact incidence influence
-        knowledge mortality perceptions performance perspectives predictors prevalence preferences
-        progression qualitative readmission recurrence relapse remission response risk satisfaction
-        sensitivity severity specificity survival symptoms views""",
+        knowledge mortality perceptions performance perspectives predictors prevalence
+        preferences progression qualitative readmission recurrence relapse remission response
+        risk satisfaction sensitivity severity specificity survival symptoms views""",
     "comparator": "placebo placebos sham control controls usual-care",
-    "person": """adolescents adult adults babies boys carers caregivers child children clinicians doctors elderly
-        females girls infants males men midwives mothers neonates newborns nurses parents physicians
+    "person": """adolescents babies boys carers caregivers child children clinicians doctors elderly females
+        girls infants males men midwives mothers neonates newborns nurses parents physicians
         seniors students teenagers toddlers veterans women workers youth""",
     "setting": """ambulatory clinics communities community countries hospital hospitals icu inpatient inpatients
         outpatient outpatients schools setting settings wards workplace""",
-    "measure": """cm daily day days dose doses dosage every g gy h hour hours hr iu kg mcg mg min minute minutes ml mm
-        mmol month monthly months ng once times twice unit units week weekly weeks year years µg μg""",
+    "measure": """cm daily day days dose doses dosage every g gy h hour hours hr iu kg mcg mg min minute minutes
+        ml mm mmol month monthly months ng once times twice unit units week weekly weeks year
+        years µg μg""",
     "modifier": """acute adjuvant advanced chronic community-acquired early high hospital-acquired late low mild
-        moderate new-onset non-invasive persistent pregnant primary recurrent refractory resistant
-        first-generation second-generation third-generation secondary severe stable young older""",
+        moderate new-onset non-invasive persistent pregnant primary recurrent refractory
+        resistant first-generation second-generation third-generation secondary severe stable
+        young older""",
 }
 _ADJECTIVE_ENDINGS = ("al", "ic", "ive", "ous", "ed", "ary", "ar", "ory", "less", "able", "ible", "generation")
 ADVERSE = frozenset(
@@ -175,7 +182,7 @@ def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bo
         is_before_subject: whether a subject follows at once, so that an adjective only describes it.
         is_after_in: whether "in" stands before them, so that a name in capitals is a place ("in Kenya").
     """
-    if text.lower() in ADVERSE:
+    if text.lower() in NAMES:
         return "aspect"
     if is_general_modifier(text.replace(" ", "-")):
         return "modifier"

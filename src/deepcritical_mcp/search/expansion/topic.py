@@ -53,9 +53,10 @@ _NEGATING = tuple(
 )
 # Endings of drug names (WHO, "The use of stems in the selection of International Nonproprietary Names").
 _DRUG_ENDINGS = tuple(
-    """azepam azolam caine ciclib cillin conazole coxib cycline dipine dronate dronic floxacin formin gatran gepant
-    gliflozin gliptin glitazone glutide lukast mab nidazole olol oxetine parib platin prazole pril profen rafenib
-    rubicin sartan setron stat taxel tecan thromycin tide tidine tinib triptan vastatin vir xaban zomib""".split()
+    """azepam azolam caine ciclib cillin conazole coxib cycline dipine dronate dronic floxacin formin gatran
+    gepant gliflozin gliptin grel grelor glitazone glutide lukast mab nidazole olol oxetine parib platin
+    prazole pril profen rafenib rubicin sartan setron stat taxel tecan thromycin tide tidine tinib
+    triptan vastatin vir xaban zomib""".split()
 )
 
 
