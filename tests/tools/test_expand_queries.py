@@ -1,4 +1,5 @@
-"""What a client gets: advice, seeds, and queries by its own model: off by default, asked in both protocol eras, never able to fail the call."""
+"""What a client gets: advice, seeds, and queries by its own model, which is off by default, asked in both protocol
+eras, and never able to fail the call."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Concept, Expansion, Publication, SeedTerm
 from deepcritical_mcp.sources.base import Hits
 from deepcritical_mcp.tools.render import to_markdown
-from tests.fakes import fake_server
+from tests.fakes import FakeSearch, fake_server
+from tests.publications import published
 
 GOOD = (
     '[{"query": "biguanide neuroprotection in dementia", "strategy": "specific", '
@@ -115,10 +117,13 @@ class SeedVocabulary:
     def __init__(self) -> None:
         self.seeds: list[str] = []
 
-    async def nothing(self, *_: object, **__: object) -> Any:
+    async def corrected(self, text: str) -> str:
+        return ""
+
+    async def nothing(self, *_: object) -> Any:
         return {}
 
-    corrected = mapped = by_uid = descriptors = texts = nothing
+    mapped = by_uid = descriptors = texts = nothing
 
     async def members(self, action: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (), ()
@@ -136,17 +141,13 @@ class SeedVocabulary:
 
 async def test_seeds_are_pmids_or_what_is_marked_in_the_session() -> None:
     vocabulary = SeedVocabulary()
-    server = fake_server(vocabulary=vocabulary)
-    async with Client(server) as client:
-        items = [{"content": f"Gout {pmid}.", "source": "pubmed", "pmid": pmid} for pmid in ("31", "32", "33")]
-        kept = await called(client, "add_evidence", items=items, session_id="new")
-        session = kept["session_id"]
-        await called(
-            client,
-            "add_evidence",
-            items=[{"id": f"pubmed:{pmid}", "mark": "included"} for pmid in ("31", "33")],
-            session_id=session,
-        )
+    papers = tuple(
+        published(f"Gout {pmid}.", source="pubmed", title=f"Gout {pmid}", pmid=pmid) for pmid in ("31", "32", "33")
+    )
+    async with Client(fake_server(literature=FakeSearch(papers), vocabulary=vocabulary)) as client:
+        session = (await called(client, "pubmed_search", query="gout", session_id="new"))["session_id"]
+        marks = [{"id": f"pubmed:{pmid}", "decision": "included"} for pmid in ("31", "33")]
+        await called(client, "add_evidence", items=marks, session_id=session)
         found = await called(client, "expand_queries", topic="gout", seeds=["marked:included"], session_id=session)
         assert sorted(vocabulary.seeds) == sorted(found["seeds_missed"]) == ["31", "33"]
         await called(client, "expand_queries", topic="gout", seeds=["PMID: 41", "42"], session_id=session)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
@@ -15,7 +15,12 @@ from tests.search.expansion.ncbi_stand_in import LIBRARY, NcbiStandIn, Record
 from tests.search.expansion.session_fakes import FakeStore
 
 
-class Ask(Protocol):
+@dataclass(frozen=True)
+class Ask:
+    """Expands a topic with NCBI, which has these records and papers."""
+
+    folder: Path
+
     async def __call__(
         self,
         topic: str,
@@ -27,29 +32,15 @@ class Ask(Protocol):
         ncbi: NcbiStandIn | None = None,
         store: FakeStore | None = None,
         seeds: Sequence[str] = (),
-    ) -> Expansion: ...
+    ) -> Expansion:
+        asked = ncbi or NcbiStandIn(records=records, papers=papers or {}, unknown=unknown)
+        expander = QueryExpander(Settings(), asked.concepts(self.folder))
+        return await expander.expand(topic, count=count, store=store, seeds=seeds)
 
 
 @pytest.fixture
 def ask(tmp_path: Path) -> Ask:
-    """Expand a topic with NCBI, which has these records and papers."""
-
-    async def expanded(
-        topic: str,
-        *,
-        count: int = 3,
-        records: Sequence[Record] = LIBRARY,
-        papers: Mapping[str, int] | None = None,
-        unknown: Sequence[str] = (),
-        ncbi: NcbiStandIn | None = None,
-        store: FakeStore | None = None,
-        seeds: Sequence[str] = (),
-    ) -> Expansion:
-        asked = ncbi or NcbiStandIn(records=records, papers=papers or {}, unknown=unknown)
-        expander = QueryExpander(Settings(), asked.concepts(tmp_path))
-        return await expander.expand(topic, count=count, store=store, seeds=seeds)
-
-    return expanded
+    return Ask(tmp_path)
 
 
 async def offline(

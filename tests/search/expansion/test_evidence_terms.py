@@ -46,15 +46,6 @@ async def test_one_piece_of_evidence_is_enough_to_begin_with():
     assert {"neuroprotection", "ampk activation"} <= {term.term.casefold() for term in view.terms}
 
 
-async def test_remarks_in_place_of_an_abstract_are_no_terms():
-    papers = [
-        paper(number, f"Metformin and AMPK {number}", content, mesh=["Metformin"])
-        for number, content in enumerate(("[No abstract]", "[No abstract]", "[Abstract in German]\nWirkung.") * 2)
-    ]
-    for terms in (await read_evidence("metformin", FakeStore(papers[:4]))).terms:
-        assert "abstract" not in terms.term.casefold()
-
-
 async def test_a_large_session_is_sampled():
     many = [page(f"https://example.org/{number}", f"Topic {number}", f"Text {number}.") for number in range(1_200)]
     view = await read_evidence("metformin alzheimer", FakeStore([*many, *NEUROPROTECTION]))

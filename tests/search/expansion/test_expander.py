@@ -16,34 +16,26 @@ from deepcritical_mcp.search.expansion.proposals import same_words_key
 from tests.search.expansion.conftest import Ask, offline
 from tests.search.expansion.ncbi_stand_in import NcbiStandIn
 from tests.search.expansion.queries import finds, is_well_formed
-from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, page
+from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
 
 TOPICS = (
     "metformin alzheimer",
     "Does metformin slow cognitive decline in older adults with Alzheimer's disease?",
     "metformin",
     "p53",
-    "5",
-    "TNF-α and IL-6 in sepsis",
     "α-synuclein aggregation in Parkinson's disease (PD): role of the gut-brain axis?",
-    '"brain fog" after COVID-19',
     '"metformin alzheimer',
     "metformin (alzheimer OR dementia",
     '("metformin"[mh] or metformin[tiab]) and alzheimer*[tiab] NOT review[pt]',
-    "smith j[au] AND metformin[ti] AND 2010:2020[dp]",
     "metformina y enfermedad de Alzheimer en los ancianos",
-    "Metformin bei der Behandlung von Demenz und Diabetes",
     "二甲双胍 阿尔茨海默病",
-    "метформин и болезнь Альцгеймера",
     "metformin 🧠 alzheimer 😀",
     "systematic review clinical trial meta-analysis cohort study case report practice guideline mechanism signaling "
     "pathway adverse effects safety treatment outcome risk factors biomarkers diagnosis epidemiology prevalence in "
     "vitro animal model",
-    "EFFECT OF METFORMIN ON DEMENTIA",
     "x-linked hypophosphatemia\n\tin\u202e children",
     ", ".join(f"gene{number}" for number in range(250)),
     "a" * 2_000,
-    "the effect of metformin on amyloid plaques and tau tangles in the aging brain " * 25,
     "((((((((" * 200 + "metformin" + "))))" * 100,
 )
 
@@ -87,7 +79,6 @@ def test_no_text_whatever_breaks_it(topic: str, count: int):
     ("topic", "said"),
     [
         ("", "blank"),
-        (" \n\t ", "blank"),
         ("\u200b\x00", "blank"),
         ("what is the", "no word to search for"),
         ("😀 🧠", "no word to search for"),
@@ -144,13 +135,6 @@ async def test_syntax_that_has_a_filter_already_gets_no_second_one():
     assert not any("[dp]" in condition for condition in added)
 
 
-async def test_a_long_query_in_pubmed_syntax_is_kept_whole():
-    topic = " OR ".join(f'"name number {number}"[tiab]' for number in range(100))
-    direct = (await offline(topic)).queries[0]
-    assert direct.pubmed_query == topic
-    assert len(direct.query) <= 400
-
-
 @pytest.mark.parametrize(
     ("topic", "language"),
     [
@@ -174,17 +158,6 @@ async def test_an_abbreviation_that_the_description_defines_is_written_out():
     assert finds(found.queries[0].pubmed_query, "tbi ; boxers")
     (concept,) = found.concepts
     assert (concept.term, concept.entry_terms) == ("TBI", ("traumatic brain injury",))
-
-
-async def test_web_pages_without_keywords_are_read_for_their_words():
-    texts = ("microglia activation seen in imaging", "microglia and cytokines", "sleep and microglia activation")
-    pages = [
-        page(f"https://example.org/{number}", "Long COVID and brain fog", f"Brain fog in long COVID: {text}")
-        for number, text in enumerate(texts)
-    ]
-    others = [page(f"https://example.org/x{number}", "Knee surgery", "Meniscus repair.") for number in range(5)]
-    found = await offline("brain fog", store=FakeStore([*pages, *others]))
-    assert any("microglia" in one.term for one in found.concepts if one.kind == "evidence")
 
 
 async def test_a_session_that_cannot_be_read_is_a_warning():

@@ -20,7 +20,6 @@ DEMENTIA = {
 }
 
 ADDS_NOTHING = pytest.mark.xfail(strict=True, reason="under 20 hits, what adds nothing is proposed")
-INVERTED = pytest.mark.xfail(strict=True, reason="the evidence's terms are offered against the topic's negation")
 
 
 async def test_three_queries_are_one_of_each_kind(ask: Ask):
@@ -50,10 +49,16 @@ async def test_more_than_three_are_broader_ones_that_all_add_papers(ask: Ask):
     assert all(one.hits > direct.hits for one in others if one.strategy == "broader")
 
 
-async def test_what_loses_a_subject_is_no_broader_query_where_others_find_little_of_both(ask: Ask):
-    papers = {"liquorice ; hyponatremia": 2, "hyponatremia": 700, "liquorice": 90, "liquoricelike ; hyponatremia": 1}
+async def test_where_little_is_found_each_part_is_left_out_in_turn(ask: Ask):
+    papers = {"liquorice ; hyponatremia": 2, "hyponatremia": 700, "liquorice": 90}
     found = await ask("does liquorice cause hyponatremia", papers=papers, count=8)
-    assert {one.hits for one in found.queries if one.strategy == "broader"} <= {2, 3}
+    assert {90 + 2, 700 + 2} <= {one.hits for one in found.queries if one.strategy == "broader"}
+
+
+async def test_where_enough_is_found_no_subject_is_left_out(ask: Ask):
+    papers = {"liquorice ; hyponatremia": 90, "hyponatremia": 9_000, "liquorice": 7_000}
+    found = await ask("does liquorice cause hyponatremia", papers=papers, count=8)
+    assert {one.hits for one in found.queries if one.strategy != "specific"} == {90}
 
 
 @ADDS_NOTHING
@@ -75,7 +80,6 @@ async def test_a_direct_query_that_finds_nothing_says_so(ask: Ask):
         "metformin alzheimer",
         "metformin alzheimer without diabetes",
         "metfromin alzhiemer",
-        "memory in mice: metformin for alzheimer",
         "metformin[tiab] AND alzheimer[tiab]",
         "alzheimer[tiab] NOT diabetes[tiab]",
         "metformin versus placebo in adults with alzheimer",
@@ -99,14 +103,12 @@ async def test_a_specific_query_finds_a_part_of_what_the_direct_one_does_and_a_b
     [
         ("topiramate for migraine", "Randomized trials", "Qualitative"),
         ("anemia in nurses: prevalence", "Epidemiology", "Randomized"),
-        ("antibiotic resistance in sore throat", "Epidemiology", "Randomized"),
         ("penicillin resistance in sore throat", "Epidemiology", "Randomized"),
         ("sensitivity and specificity of smartwatches for anemia", "Diagnosis", "Randomized"),
         ("does liquorice cause hyponatremia", "Etiology", "Randomized"),
         ("burnout in nurses: experiences", "Qualitative research", "Randomized"),
         ("economic burden of gout", "Costs", "Randomized"),
         ("cost of febuxostat in gout", "Costs", "Randomized"),
-        ("prognosis of hepatocellular carcinoma", "Prognosis", "Randomized"),
     ],
 )
 async def test_the_filters_are_those_of_the_question(topic: str, fits: str, not_fits: str, ask: Ask):
@@ -135,9 +137,7 @@ async def test_no_filter_brings_back_what_the_topic_excludes():
 @pytest.mark.parametrize(
     ("topic", "ages"),
     [
-        ("statins in adults aged 75 years and over", "aged[mh]"),
         ("TAVI in people over 80", '"aged, 80 and over"[mh]'),
-        ("IVF in women over 40", '"middle aged"[mh] OR aged[mh]'),
         ("asthma in people aged 20 to 40", '(adult[mh] OR "20-40"[tiab] OR "20 to 40"[tiab])'),
         ("croup in children aged 6 to 24 months", '(infant[mh] OR "child, preschool"[mh] OR "6-24"[tiab]'),
         ("croup in children under 2 years", '(infant[mh] OR "under 2"[tiab] OR "younger than 2"[tiab])'),
@@ -184,7 +184,6 @@ async def test_what_the_evidence_talks_about_is_a_concept_with_a_block():
     assert not any("neuroprotection" in one.pubmed_query.lower() for one in found.queries)
 
 
-@INVERTED
 async def test_a_term_of_the_evidence_does_not_contradict_a_negation():
     mesh = ["Type 2 Diabetes Mellitus", "Albuminuria"]
     session = [paper(one, "Gliflozins and kidney function", "Kidney function.", mesh=mesh) for one in range(1, 4)]

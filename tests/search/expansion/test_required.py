@@ -7,22 +7,18 @@ import pytest
 from tests.search.expansion.conftest import Ask, offline
 from tests.search.expansion.queries import finds, ranking, requires
 
-VERB = pytest.mark.xfail(strict=True, reason="verbs that are in no list are demanded")
-
 
 @pytest.mark.parametrize(
     ("topic", "subjects"),
     [
         ("does liquorice cause hyponatremia", ["liquorice", "hyponatremia"]),
-        pytest.param("can topiramate make migraines go away?", ["topiramate", "migraine"], marks=VERB),
+        ("can topiramate make migraines go away?", ["topiramate", "migraine"]),
         ("who should get topiramate for migraine", ["topiramate", "migraine"]),
         ("how well do penicillins work for a sore throat", ["penicillin", "sore throat"]),
-        ("the role of allopurinol in the management of gout", ["allopurinol", "gout"]),
         ("is febuxostat useful in gout?", ["febuxostat", "gout"]),
         ("hepatoma after thiazides", ["hepatoma", "thiazides"]),
         ("KCNQ1 in migraine", ["KCNQ1", "migraine"]),
         ("zilebesiran and anemia", ["zilebesiran", "anemia"]),
-        ("smartwatches for detecting anemia", ["smartwatches", "anemia"]),
     ],
 )
 async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):
@@ -35,13 +31,11 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
     [
         ("propranolol 40 mg twice daily in migraine", ["propranolol", "migraine"], "40 mg twice daily"),
         ("propranolol for 12 weeks in migraine", ["propranolol", "migraine"], "12 week"),
-        ("amoxicillin 50 mg/kg per day for sore throat", ["amoxicillin", "sore throat"], "50 mg"),
         ("febuxostat 80 mg versus allopurinol 300 mg in gout", ["febuxostat", "allopurinol", "gout"], "300 mg"),
         ("gout under allopurinol at 24 months", ["gout", "allopurinol"], "24 month"),
         ("topiramate for adults with migraine", ["topiramate", "migraine"], "adult"),
         ("febuxostat in gout in Kenya", ["febuxostat", "gout"], "Kenya"),
         ("mortality of gout under febuxostat", ["gout", "febuxostat"], "mortality"),
-        ("topiramate for migraine: quality of life", ["topiramate", "migraine"], "quality of life"),
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
         ("P: adults with gout; I: febuxostat; O: patient satisfaction", ["gout", "febuxostat"], "satisfaction"),
     ],
@@ -60,9 +54,7 @@ async def test_doses_times_persons_places_outcomes_and_placebo_only_rank(
     [
         "In adults with migraine, does topiramate compared with placebo prevent hepatocellular carcinoma?",
         "P: adults with migraine; I: topiramate; C: placebo; O: incidence of hepatocellular carcinoma",
-        "topiramate against placebo for migraine, incidence of hepatocellular carcinoma",
         "hepatocellular carcinoma in adults who take topiramate for migraine compared with placebo",
-        "PICO: adults with migraine / topiramate / placebo / hepatocellular carcinoma",
         "Among adults with migraine, is topiramate rather than placebo associated with hepatocellular carcinoma?",
     ],
 )
@@ -78,7 +70,6 @@ async def test_an_outcome_that_is_a_disease_is_a_subject(topic: str, ask: Ask):
         ("burnout in nurses", ["burnout", "nurses"]),
         ("anaemia in Kenya", ["anemia", "Kenya"]),
         ("mortality of gout", ["mortality", "gout"]),
-        ("quality of life in migraine", ["quality of life", "migraine"]),
     ],
 )
 async def test_persons_places_and_outcomes_are_required_where_they_are_half_of_the_topic(
@@ -126,23 +117,18 @@ async def test_of_three_subjects_and_a_comparison_either_side_is_enough(ask: Ask
     ("topic", "query"),
     [
         ("aspirin or warfarin after stroke", "(aspirin OR warfarin) AND stroke"),
-        ("metformin/insulin in pregnancy", "(metformin OR insulin) AND pregnancy"),
         ("effect of music on anxiety", "music AND anxiety"),
         ("I want to know if statins prevent dementia", "statins AND dementia"),
         ("Please show me studies on yoga for asthma, ideally trials from the last 5 years", "yoga AND asthma"),
-        ("I would like to find out whether yoga helps in terms of sleep", "yoga AND sleep"),
         ("Can I give ceftriaxone to a patient with penicillin allergy?", "ceftriaxone AND (penicillin allergy)"),
         ("vitamin A", "vitamin A"),
-        ("use of force", "use of force"),
         ("blood lead levels and IQ", "(blood lead levels) AND IQ"),
-        ("impact factor", "impact factor"),
         ("near miss reporting", "near miss reporting"),
         ("WHO checklist in surgery", "(WHO checklist) AND surgery"),
         ("failure to rescue", '"failure to rescue'),
         ("time in range under insulin", '"time in range'),
         ("hospital at home for older people", '"hospital at home'),
         ('barriers to "shared decision making" in oncology', '"shared decision making"[tiab] AND oncology'),
-        ("研究 metformin", "metformin"),
     ],
 )
 async def test_the_subject_of_a_sentence_is_neither_lost_nor_torn_apart(topic: str, query: str):
@@ -168,7 +154,6 @@ async def test_nothing_that_is_always_true_is_a_condition(ask: Ask):
     ("topic", "questions"),
     [
         ("What causes preeclampsia and how is it treated?", 2),
-        ("Is aspirin safe? Does it prevent stroke?", 2),
         ("Is aspirin safe and effective?", 0),
         ("causes of preeclampsia and how it is treated", 0),
     ],

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from deepcritical_mcp.search.expansion.topic import fit_web, is_drug, is_symbol, language_of, read_topic
+from deepcritical_mcp.search.expansion.topic import language_of, read_topic
 
 
 @pytest.mark.parametrize(
@@ -22,10 +22,6 @@ def test_a_request_is_no_part_of_the_subject(topic: str, subject: str):
     assert read_topic(topic).subject == subject
 
 
-def test_the_subject_of_pubmed_syntax_leaves_out_what_is_excluded():
-    assert read_topic("gout[mh] AND allopurinol[tiab] NOT mice[mh] AND 2010:2020[dp]").subject == "gout, allopurinol"
-
-
 @pytest.mark.parametrize(
     ("text", "language"),
     [
@@ -41,17 +37,3 @@ def test_the_subject_of_pubmed_syntax_leaves_out_what_is_excluded():
 )
 def test_the_language_is_noticed(text: str, language: str):
     assert language_of(text) == language
-
-
-def test_drugs_and_symbols_are_told_from_other_words():
-    assert is_drug("metformin")
-    assert is_drug("pembrolizumab")
-    assert not is_drug("outcome")
-    assert is_symbol("AMPK")
-    assert is_symbol("p53")
-    assert not is_symbol("Crohn")
-
-
-def test_a_web_query_is_cut_to_what_the_narrowest_provider_takes():
-    assert len(fit_web("word " * 100).split()) == 50
-    assert len(fit_web("w" * 1_000)) == 400
