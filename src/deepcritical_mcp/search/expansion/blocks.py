@@ -56,7 +56,7 @@ _PREFIX = re.compile(r"\b(anti|non|post|pre|co|multi|sub|intra|inter|peri)-(?=[a
 
 
 @dataclass(frozen=True)
-class Block:
+class TermBlock:
     """Alternatives for PubMed, the most telling first: headings, the user's own words, other names, then members."""
 
     terms: tuple[str, ...]
@@ -116,7 +116,7 @@ class TopicConcept:
         return (*self.forms, *(name for name in entries if stems(name) not in own))
 
     @property
-    def block(self) -> Block:
+    def block(self) -> TermBlock:
         """The concept for PubMed."""
         is_substance = _is_substance(self.record)
         # PubMed drops an abbreviation that is one of its stop words ("AS").
@@ -131,7 +131,7 @@ class TopicConcept:
         ]
         members = [one for name in self.members for one in text_words(name, is_substance=True, is_own=False)]
         first = _each_once([*headings, *own])
-        return Block(tuple(_without_longer(_each_once([*first, *names, *members]), first)), len(first))
+        return TermBlock(tuple(_without_longer(_each_once([*first, *names, *members]), first)), len(first))
 
 
 def text_words(

@@ -17,7 +17,6 @@ from deepcritical_mcp.search.expansion.abbreviations import (
     look_up_abbreviation,
 )
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name, is_action, plural, singular
-from deepcritical_mcp.search.expansion.negations import absent_thing, distributed
 from deepcritical_mcp.search.expansion.phrases import general_stems, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.roles import role_of_heading
 from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, read_topic
@@ -48,11 +47,9 @@ _MAX_BELOW = 4
 
 @dataclass(frozen=True)
 class NcbiView:
-    """What NCBI knows about a topic: a corrected spelling, its concepts, and a warning if something is missing; and the
-    topic `reread`, if its terms show where a negation ends."""
+    """What NCBI knows about a topic: a corrected spelling, its concepts, and a warning if something is missing."""
 
     corrected: str = ""
-    reread: Topic | None = None
     concepts: tuple[TopicConcept, ...] = ()
     warning: str = ""
     is_reachable: bool = False
@@ -91,10 +88,6 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
     yield view
     if view.corrected:
         topic = read_topic(view.corrected)
-    if (reread := await _ended(topic, vocabulary)) != topic:
-        topic = reread
-        view = replace(view, reread=topic)
-        yield view
     wanted = _for_mapping(topic)
     mapped = await vocabulary.mapped(wanted) if wanted else ()
     short_forms = [short for short in abbreviations_of(topic) if not _is_heading(short, mapped)]
@@ -137,23 +130,6 @@ async def _with_members(concept: TopicConcept, vocabulary: Vocabulary) -> TopicC
     every = listed | dict.fromkeys(others)
     members = tuple(every if len(every) <= MAX_MEMBERS else listed)[:MAX_MEMBERS]
     return replace(concept, members=members, unlisted=len(every) - len(members))
-
-
-async def _ended(topic: Topic, vocabulary: Vocabulary) -> Topic:
-    """The topic with a negation ended before a drug that follows what it negates ("without diabetes SGLT2 inhibitors");
-    the same topic if there is none."""
-    text = distributed(topic.text)
-    for negation in topic.negations if not topic.syntax else ():
-        absent = absent_thing(negation)
-        if len(absent.split()) < 2 or negation not in text:
-            continue
-        *before, last = await vocabulary.mapped(absent) or [MappedTerm(text="", headings=())]
-        records = await vocabulary.descriptors([*last.headings]) if before else {}
-        is_drug_name = any(one.is_supplementary or one.is_of(_DRUGS) for one in records.values())
-        if is_drug_name and absent.lower().endswith(last.text.lower()):
-            end = len(negation) - len(last.text)
-            text = text.replace(negation, f"{negation[:end].rstrip()}, {negation[end:]}")
-    return read_topic(text) if text != distributed(topic.text) else topic
 
 
 async def _is_credible(suggestion: str, topic: Topic, vocabulary: Vocabulary) -> bool:

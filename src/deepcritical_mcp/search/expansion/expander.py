@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import anyio
@@ -22,9 +21,9 @@ from deepcritical_mcp.search.expansion.concepts import NcbiView, look_up, with_d
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm, EvidenceView, SessionEvidence, read_evidence
 from deepcritical_mcp.search.expansion.filters import fitting_filters
 from deepcritical_mcp.search.expansion.phrases import definitions, stems
+from deepcritical_mcp.search.expansion.plan import Plan
 from deepcritical_mcp.search.expansion.proposals import (
-    Draft,
-    Plan,
+    Proposal,
     broader_drafts,
     choose,
     direct_query,
@@ -228,14 +227,12 @@ class QueryExpander:
 
 def _planned(asked: Topic, ncbi: NcbiView, evidence: EvidenceView, description: str) -> Plan:
     subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
-    if ncbi.reread:
-        subject = replace(ncbi.reread, typed=subject.typed)
     defined = definitions([asked.text, clean_text(description)])
     concepts = with_definitions(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
     return Plan(asked, subject, concepts, is_looked_up=ncbi.is_mapped)
 
 
-def _adding(drafts: Sequence[Draft], least: int, hits: dict[str, Hits], *, is_ample: bool) -> list[Draft]:
+def _adding(drafts: Sequence[Proposal], least: int, hits: dict[str, Hits], *, is_ample: bool) -> list[Proposal]:
     """The broader drafts that add papers, or were not counted, the most useful first: what adds most without burying
     the rest, then what adds more. If more queries than usual are wanted (`is_ample`) and the direct one finds few
     papers, those that add nothing today, and those on one of two subjects, come last."""
@@ -250,7 +247,7 @@ def _adding(drafts: Sequence[Draft], least: int, hits: dict[str, Hits], *, is_am
     return [*adding, *sorted(spare, key=lambda one: one.loses_subject)] if is_spare else adding
 
 
-def _with_gain(draft: Draft, least: int, hits: dict[str, Hits]) -> ExpandedQuery:
+def _with_gain(draft: Proposal, least: int, hits: dict[str, Hits]) -> ExpandedQuery:
     """The proposal, with how many papers a broader one adds."""
     query = draft.proposed()
     if draft.strategy != "broader" or draft.pubmed not in hits or least < 0:
@@ -268,7 +265,7 @@ def _asked_back(plan: Plan) -> str:
     return f"Which of these must every paper be about: {listed}? The direct query requires {required}."
 
 
-def _nothing(without: Sequence[Draft], hits: dict[str, Hits]) -> str:
+def _nothing(without: Sequence[Proposal], hits: dict[str, Hits]) -> str:
     """That the direct query finds nothing, and what finds something."""
     found = [f"“{one.query}” finds {counted(hits[one.pubmed].count, 'paper')}" for one in without[:_USUAL]]
     return "PubMed finds nothing by the direct query" + (f": {', '.join(found)}." if found else ", nor by a wider one.")

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, cast
 
 from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.parts import Part
+from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.roles import EFFICACY
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, is_drug
@@ -175,7 +175,7 @@ _EFFECT_VERBS = frozenset(
 _TREATMENT_ENDINGS = ("-led", "ectomy", "plasty", "siran", "therapy", "therapies", "vaccine", "vaccines")
 
 
-def question_kinds(topic: Topic, parts: Sequence[Part]) -> set[QuestionKind]:
+def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     """What the topic asks about, as far as its words and concepts show; what it negates does not count.
 
     Views on a treatment ("vaccine hesitancy"), its costs, and how common something is are not questions of treatment.
@@ -201,7 +201,8 @@ def question_kinds(topic: Topic, parts: Sequence[Part]) -> set[QuestionKind]:
         return kinds & {"costs", "prevalence", "course"}
     is_asked = bool(verbs) or is_placebo or any(one.label == "I" for one in parts)
     if is_asked or ((is_named or is_tried) and not kinds & {"diagnosis", "harm"}):
-        kinds = kinds - {"prevalence"} | {"treatment"}
+        kinds.discard("prevalence")
+        kinds.add("treatment")
     if (
         not kinds and len(tried) == 1 and records and all(one.role in ("subject", "kind") for one in parts)
     ):  # a disease or a drug alone: what most people want to know of it
@@ -259,27 +260,12 @@ def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: in
 
 
 def age_block(text: str) -> str:
-    """People from an age on ("aged 65 and over") or of some ages, by MeSH's age groups and the usual words."""
-    years, *end = map(int, re.findall(r"\d+", text))
-    months = 12 if "month" in text.lower() else 1
-    if end:
-        said = [pubmed_syntax.phrase(f"{years}{between}{end[0]}", "tiab") for between in ("-", " to ")]
-        return pubmed_syntax.any_of([*_age_groups(years // months, end[0] // months), *said])
-    if re.search(r"\b(?:below|under|younger)\b", text, re.IGNORECASE):
-        said = [pubmed_syntax.phrase(f"{words} {years}", "tiab") for words in ("under", "younger than")]
-        return pubmed_syntax.any_of([*_age_groups(0, max(years - 1, 0) // months), *said])
-    said = [pubmed_syntax.phrase(f"{words} {years}", "tiab") for words in ("aged", "over")]
-    older = [f"{words}[tiab]" for words in ('"older adults"', '"older people"', '"older patients"', "elderly")]
-    if years >= 60:
-        group = AGE_GROUPS["over_80" if years >= 80 else "aged"].pubmed
-        return pubmed_syntax.any_of([group, *said, f'"{years} years"[tiab]', *older])
-    group = (AGE_GROUPS["middle_aged"], AGE_GROUPS["aged"]) if years >= 40 else (AGE_GROUPS["adult"],)
-    return pubmed_syntax.any_of([*(one.pubmed for one in group), *said, f'"{years} years"[tiab]'])
-
-
-def _age_groups(first: int, last: int) -> list[str]:
-    """All of MeSH's age groups that have people of these ages."""
-    return [AGE_GROUPS[group].pubmed for start, end, group in _RANGES if first <= end and last >= start]
+    """People of some ages ("aged 65 and over", "under 5", "aged 20 to 40"), by MeSH's age groups and the same words."""
+    years = [int(number) // (12 if "month" in text.lower() else 1) for number in re.findall(r"\d+", text)]
+    is_under = re.search(r"\b(?:below|under|younger)\b", text, re.IGNORECASE) is not None
+    first, last = (0, max(years[0] - 1, 0)) if is_under else (years[0], years[1] if years[1:] else 999)
+    groups = [AGE_GROUPS[group].pubmed for start, end, group in _RANGES if first <= end and last >= start]
+    return pubmed_syntax.any_of([*groups, pubmed_syntax.phrase(text, "tiab")])
 
 
 def _age_group(text: str) -> AgeGroup:

@@ -9,29 +9,28 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
-from types import MappingProxyType
 from typing import Literal
 
-from deepcritical_mcp.models import QUERY_LIMIT, ExpandedQuery
+from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, synonyms, text_words, uncapitalized
-from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters, question_kinds
+from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
 from deepcritical_mcp.search.expansion.negations import absent_thing
-from deepcritical_mcp.search.expansion.parts import Part, compared_sides, joined, parts_of, select
+from deepcritical_mcp.search.expansion.operands import Operand, joined
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
+from deepcritical_mcp.search.expansion.plan import Plan
 from deepcritical_mcp.search.expansion.roles import ADVERSE
+from deepcritical_mcp.search.expansion.selection import compared_sides
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS, counted
 
 SEMANTIC_SHARE = 0.37
-_MAX_RANKING = 10
 _LIKELY = 0.25
 """Share of the papers that define an abbreviation in which a meaning is worth a query of its own."""
-_CLINICAL = ("C", "E", "F03")
 # "Infarction", "Necrosis": in the tree of all pathologic processes.
 _ANY_PROCESS = "C23.550"
 _NEAR = "tiab:~4"
@@ -50,7 +49,7 @@ _WIDER_FIELDS = {
 
 
 @dataclass(frozen=True)
-class Draft:
+class Proposal:
     """A proposal: its words for a web search or a search by meaning, and the whole query for PubMed."""
 
     strategy: Literal["broader", "specific"]
@@ -71,90 +70,6 @@ class Draft:
             pubmed_query=self.pubmed,
             source=self.source,
         )
-
-
-class Plan:
-    """A topic with its parts, from which all queries are built.
-
-    Args:
-        asked: the topic as the user wrote it.
-        topic: the same in NCBI's spelling, or `asked`.
-        concepts: those of `topic`.
-        is_looked_up: whether MeSH was asked for its words.
-        unindexed: phrases that PubMed does not have in its index, in small letters.
-    """
-
-    def __init__(
-        self,
-        asked: Topic,
-        topic: Topic,
-        concepts: Sequence[TopicConcept],
-        *,
-        is_looked_up: bool,
-        unindexed: frozenset[str] = frozenset(),
-    ) -> None:
-        self.asked, self.topic = asked, topic
-        self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
-        self.parts = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
-        unknown = [one for one in self.parts if one.is_negation and one.said.casefold() in unindexed]
-        absent = [text for one in unknown if (text := absent_thing(one.said))]
-        self.excluded = (*topic.excluded, *absent)
-        self.not_required = [one.said for one in unknown]
-        chosen = select([one for one in self.parts if one not in unknown])
-        self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
-        self.blocks = {one: self._block(one, unindexed) for one in self.required}
-        self.shortened: list[Part] = []
-        for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
-            if len(self._core()) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
-                self.blocks[one] = one.concept.block.short
-                self.shortened.append(one)
-        self.kinds = question_kinds(topic, self.parts)
-        self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
-
-    @staticmethod
-    def _block(part: Part, unindexed: frozenset[str]) -> str:
-        is_words = not (part.concept or part.either or part.is_negation) and part.role != "aspect"
-        return part.words_block(unindexed=unindexed) if is_words else part.pubmed
-
-    def _core(self) -> str:
-        return self.query(self.required)
-
-    @property
-    def core(self) -> str:
-        """The direct query without what only ranks."""
-        return self.topic.syntax or self._core() or " ".join(self.topic.words.split()[:12])
-
-    @property
-    def rank_terms(self) -> list[str]:
-        """What only ranks: the words of the parts that are not required."""
-        said = [one for part in self.ranking if part.role != "filler" for one in part.rank_words]
-        either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
-        return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
-
-    @property
-    def direct(self) -> str:
-        """The core, and the words that only rank."""
-        if self.topic.syntax or not self.rank_terms:
-            return self.core
-        return f"{pubmed_syntax.grouped(self.core)} AND ({' OR '.join(self.rank_terms)} OR all[sb])"
-
-    @property
-    def subjects(self) -> list[Part]:
-        """The required parts that are no negations."""
-        return [one for one in self.required if not one.is_negation]
-
-    def query(self, parts: Sequence[Part], blocks: Mapping[Part, str] = MappingProxyType({})) -> str:
-        """The query for these of the required parts, in the user's spelling too; some in other `blocks`."""
-        core = joined(blocks.get(one, self.blocks[one]) for one in parts)
-        if core and self.topic.typed:
-            core = f"{pubmed_syntax.grouped(core)} OR {pubmed_syntax.grouped(self.topic.typed)}"
-        excluded = pubmed_syntax.any_of(map(pubmed_syntax.grouped, self.excluded)) if self.excluded else ""
-        return f"{pubmed_syntax.grouped(core)} NOT {excluded}" if excluded and core else core
-
-
-_COMPARED = re.compile(
-    r"^(?:with (?:and|or) without|with/without|or (?:no|without)|versus (?:no|without)) ", re.IGNORECASE
-)
 
 
 def semantic_count(count: int) -> int:
@@ -228,7 +143,7 @@ def _origin(asked: Topic) -> str:
     return "Your query, in PubMed's syntax as you wrote it."
 
 
-def broader_drafts(plan: Plan, *, is_counted: bool) -> Iterator[Draft]:
+def broader_drafts(plan: Plan, *, is_counted: bool) -> Iterator[Proposal]:
     """What finds more than the direct query; if counted, without each of its parts too, since some cost little."""
     topic = plan.topic
     if topic.syntax:
@@ -243,7 +158,7 @@ def broader_drafts(plan: Plan, *, is_counted: bool) -> Iterator[Draft]:
         both = pubmed_syntax.any_of(pubmed_syntax.grouped(plan.blocks[one]) for one in sides)
         found = f"Papers on “{sides[0].text}” or “{sides[1].text}”, which need not compare them."
         text = _words(rest).replace(sides[0].text, f"{sides[0].text} or {sides[1].text}", 1)
-        yield Draft("broader", text, plan.query(rest, {sides[0]: both}), found)
+        yield Proposal("broader", text, plan.query(rest, {sides[0]: both}), found)
     yield from _not_mentioned(plan)
     if not plan.subjects:
         yield from _shorter(plan)
@@ -252,7 +167,7 @@ def broader_drafts(plan: Plan, *, is_counted: bool) -> Iterator[Draft]:
     yield from _without(plan, [one for one in plan.subjects if is_counted and one not in droppable])
 
 
-def _without(plan: Plan, parts: Iterable[Part]) -> Iterator[Draft]:
+def _without(plan: Plan, parts: Iterable[Operand]) -> Iterator[Proposal]:
     for one in parts:
         rest = [other for other in plan.required if other is not one]
         if rest and not all(other.is_negation for other in rest):
@@ -260,13 +175,13 @@ def _without(plan: Plan, parts: Iterable[Part]) -> Iterator[Draft]:
             # The papers on a drug can all be read, those on a disease cannot.
             keeps_drug = one.is_disease and any(other.is_drug for other in rest)
             loses = one.role == "subject" and len(plan.subjects) < 3 and not keeps_drug
-            yield Draft("broader", _words(rest), plan.query(rest), found, loses_subject=loses)
+            yield Proposal("broader", _words(rest), plan.query(rest), found, loses_subject=loses)
 
 
-_Wording = Callable[[Part], Sequence[str]]
+_Wording = Callable[[Operand], Sequence[str]]
 
 
-def _worded_otherwise(plan: Plan) -> Iterator[Draft]:
+def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects in more words: in all ways at once, then in each."""
     ways: list[tuple[str, str, _Wording]] = [
         ("the names of narrower headings, for papers not indexed yet", "or narrower terms", _narrower),
@@ -278,7 +193,7 @@ def _worded_otherwise(plan: Plan) -> Iterator[Draft]:
 
     single = tuple(fitting)
 
-    def every(part: Part) -> list[str]:
+    def every(part: Operand) -> list[str]:
         return [term for _, _, way in single for term in way(part)]
 
     if len(fitting) > 1:
@@ -287,10 +202,10 @@ def _worded_otherwise(plan: Plan) -> Iterator[Draft]:
         blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *terms]) for one in plan.subjects if (terms := way(one))}
         query = f"{_words(plan.required)}, {words}"
         source = "mesh" if any(map(_narrower, blocks)) and way in (every, _narrower) else "rules"
-        yield Draft("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source)
+        yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source)
 
 
-def _droppable(plan: Plan) -> list[Part]:
+def _droppable(plan: Plan) -> list[Operand]:
     """The parts that a broader query may do without: what is no subject, then of three subjects what is compared, and
     the last of the least telling."""
     subjects = plan.subjects
@@ -302,7 +217,7 @@ def _droppable(plan: Plan) -> list[Part]:
     return [max(subjects, key=lambda one: (one.is_compared, one.rank, subjects.index(one)))]
 
 
-def _not_mentioned(plan: Plan) -> Iterator[Draft]:
+def _not_mentioned(plan: Plan) -> Iterator[Proposal]:
     """ "Without X" as the phrase, or as papers that do not mention X; of "never" and "cannot", without it."""
     for negated in (one for one in plan.required if one.is_negation):
         said = negated.said
@@ -311,27 +226,29 @@ def _not_mentioned(plan: Plan) -> Iterator[Draft]:
         if absent and rest:
             silent = f"({pubmed_syntax.grouped(plan.query(rest))} NOT {pubmed_syntax.grouped(absent)})"
             found = f"Papers that say “{said}”, and those that do not mention {absent} at all."
-            yield Draft(
+            yield Proposal(
                 "broader", f"{_words(rest)}, no {absent}", f"{pubmed_syntax.grouped(plan.core)} OR {silent}", found
             )
         elif len(rest) > 1:
-            yield Draft("broader", _words(rest), plan.query(rest), f"Whether or not papers say “{said}”.")
+            yield Proposal("broader", _words(rest), plan.query(rest), f"Whether or not papers say “{said}”.")
 
 
-def _shorter(plan: Plan) -> Iterator[Draft]:
+def _shorter(plan: Plan) -> Iterator[Proposal]:
     """A topic that is a negation, without its last words ("do not resuscitate")."""
     for one in plan.required[:1]:
         words = one.said.split()
         for end in range(len(words) - 1, 2, -1):
             text = " ".join(words[:end])
-            yield Draft("broader", text, f"{plan.core} OR {pubmed_syntax.phrase(text)}", f"Also the shorter “{text}”.")
+            yield Proposal(
+                "broader", text, f"{plan.core} OR {pubmed_syntax.phrase(text)}", f"Also the shorter “{text}”."
+            )
         many = pubmed_syntax.phrase(f"{' '.join([*words[:-1], singular(words[-1])])}*", "tiab")
-        yield Draft(
+        yield Proposal(
             "broader", f"{one.said} and related terms", f"{plan.core} OR {many}", "With any ending of its last word."
         )
 
 
-def _with_parent(plan: Plan) -> Iterator[Draft]:
+def _with_parent(plan: Plan) -> Iterator[Proposal]:
     """A disease or an operation with the heading above it, the last first, because topics often begin with a drug."""
     named = {one.record.name for one in plan.concepts if one.record}
     for part in reversed(plan.subjects):
@@ -343,7 +260,7 @@ def _with_parent(plan: Plan) -> Iterator[Draft]:
             name = uncapitalized(natural_order(parent.name))
             text = _words(plan.required).replace(part.text, f"{part.text} or {name}", 1)
             found = f"“{part.text}” or the broader {parent.name}, above it in the MeSH tree."
-            yield Draft("broader", text, plan.query(plan.required, {part: wide}), found, "mesh")
+            yield Proposal("broader", text, plan.query(plan.required, {part: wide}), found, "mesh")
 
 
 def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
@@ -356,7 +273,7 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
     return is_fitting and not is_head and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))
 
 
-def _narrower(part: Part) -> list[str]:
+def _narrower(part: Operand) -> list[str]:
     """The names of what stands below a heading in the tree, by which a paper is found before it is indexed."""
     terms: list[str] = []
     for one in part.either or (part,):
@@ -365,18 +282,18 @@ def _narrower(part: Part) -> list[str]:
     return list(dict.fromkeys(terms))[:_MAX_NARROWER]
 
 
-def _near(part: Part) -> list[str]:
+def _near(part: Operand) -> list[str]:
     """The words of a part of two to four words near each other."""
     texts = [one.text for one in part.either or (part,) if one.is_looked_up]
     words = [[word for word in text.split() if word not in PUBMED_STOP_WORDS] for text in texts]
     return [pubmed_syntax.phrase(" ".join(one), _NEAR) for one in words if 2 <= len(one) <= 4]
 
 
-def _untagged(part: Part) -> list[str]:
+def _untagged(part: Operand) -> list[str]:
     return [pubmed_syntax.grouped(one.text) for one in part.either or (part,) if one.is_looked_up]
 
 
-def _truncated(part: Part) -> list[str]:
+def _truncated(part: Operand) -> list[str]:
     """The words of a part with any ending; [] if no word is long enough for that."""
     found: list[str] = []
     for one in part.either or (part,):
@@ -387,7 +304,7 @@ def _truncated(part: Part) -> list[str]:
     return found
 
 
-def _wider_fields(topic: Topic) -> Iterator[Draft]:
+def _wider_fields(topic: Topic) -> Iterator[Proposal]:
     """The user's own query, with its terms in wider fields."""
 
     def widen(found: re.Match[str]) -> str:
@@ -399,10 +316,10 @@ def _wider_fields(topic: Topic) -> Iterator[Draft]:
         found = (
             "The same terms in wider fields: all text words instead of title and abstract, headings with narrower ones."
         )
-        yield Draft("broader", f"{topic.subject}, wider", wide, found)
+        yield Proposal("broader", f"{topic.subject}, wider", wide, found)
 
 
-def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Draft]:
+def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Proposal]:
     """What narrows the direct query, what fits the question best first: the meaning of an abbreviation, a filter of
     its question, the persons, an aspect that the topic names, a kind of paper; without counts, limits too."""
     topic = plan.topic
@@ -416,7 +333,7 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Dr
             for meaning in (one.abbreviation.in_context or likely)[:2]:
                 block = pubmed_syntax.any_of(text_words(meaning.long_form))
                 found = f"Only “{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
-                yield Draft("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
+                yield Proposal("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
     every = list(fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today))
     fitting = [one for one in every if not one.is_limit]
     of_question = [
@@ -426,15 +343,17 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Dr
     for one in plan.ranking:
         if one.role in ("person", "aspect") and (one.concept or one.text.lower() in ADVERSE):
             found = f"Only papers that say “{one.text}”."
-            yield Draft("specific", f"{subject}: {one.text}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found)
+            yield Proposal(
+                "specific", f"{subject}: {one.text}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found
+            )
     others = every if not is_counted else fitting
     yield from (_narrowed(plan, one, subject) for one in others if one not in of_question)
 
 
-def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Draft:
+def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:
     found = f"Only {one.filter.name[0].lower()}{one.filter.name[1:]} ({one.filter.source})."
     query = f"{subject} {one.words}"
-    return Draft(
+    return Proposal(
         "specific",
         query,
         f"{pubmed_syntax.grouped(plan.core)} AND {one.filter.pubmed}",
@@ -443,7 +362,7 @@ def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Draft:
     )
 
 
-def _words(parts: Sequence[Part]) -> str:
+def _words(parts: Sequence[Operand]) -> str:
     return " ".join(one.said for one in parts)
 
 

@@ -16,14 +16,14 @@ from deepcritical_mcp.search.expansion.phrases import general_stems, stems
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
-Role = Literal["subject", "person", "setting", "aspect", "modifier", "kind", "measure", "comparator", "filler"]
+QueryRole = Literal["subject", "person", "setting", "aspect", "modifier", "kind", "measure", "comparator", "filler"]
 """subject: what a paper must be about. person, setting, aspect (an outcome or a measure), modifier ("uncomplicated"):
 may be required if fewer than two subjects are there, else they rank. kind ("treatment", "cohort study"): answered by
 a filter, ranks. measure (a dose, a time): ranks. comparator that is no subject (placebo): ranks. filler: left out."""
 
 # Branches of the MeSH tree that are no subjects; the longest that fits decides. A heading is what it is in all of its
 # places; in any other place it is a subject: "Breast Feeding" (behavior and physiology), "Pregnancy".
-_BRANCHES: Mapping[str, Role] = {
+_BRANCHES: Mapping[str, QueryRole] = {
     # Persons by age, sex, occupation or relation; not their diseases. "Tissue Donors" are persons too.
     "M": "person",
     # Places, hospitals and their units, schools.
@@ -56,7 +56,7 @@ _BRANCHES: Mapping[str, Role] = {
     "D26.660": "comparator",
 }
 # Headings that say nothing of a subject wherever they stand.
-_BY_NAME: Mapping[str, Role] = {
+_BY_NAME: Mapping[str, QueryRole] = {
     "Placebos": "comparator",
     "Placebo Effect": "comparator",
     "Standard of Care": "comparator",
@@ -75,13 +75,13 @@ _BY_NAME: Mapping[str, Role] = {
     "Disease": "filler",
     "Research": "filler",
     "Association": "filler",
-    "Role": "filler",
+    "QueryRole": "filler",
     "Time": "filler",
     "Family Characteristics": "filler",
 }
 # Words by what they are, if MeSH has no heading for them or was not asked. Not among them: words with another meaning
 # in medicine (lead, impact, near, side, force).
-_WORDS: Mapping[Role, str] = {
+_WORDS: Mapping[QueryRole, str] = {
     "filler": """affect affected affecting affects associate associated association available benefit beneficial
         best better bring brings cause caused causes causing change changed changes comparative
         compare compared comparing comparison concerning consequences correlate correlated
@@ -156,26 +156,26 @@ NAME_HEADS = frozenset("ability bench door failure fee intention pay readiness r
 
 
 @cache
-def _by_word() -> dict[str, Role]:
+def _by_word() -> dict[str, QueryRole]:
     return {word: role for role, words in _WORDS.items() for word in words.split()}
 
 
-def role_of_heading(record: MeshDescriptor) -> Role:
+def role_of_heading(record: MeshDescriptor) -> QueryRole:
     """What a record of MeSH is to a search."""
     if record.name in _BY_NAME:
         return _BY_NAME[record.name]
     if (said := role_of_words(record.name.lower())) not in ("subject", "modifier"):
         return said
-    found: list[Role] = sorted({_role_of_place(number) for number in record.tree_numbers})
+    found: list[QueryRole] = sorted({_role_of_place(number) for number in record.tree_numbers})
     return found[0] if found and "subject" not in found else "subject"
 
 
-def _role_of_place(number: str) -> Role:
+def _role_of_place(number: str) -> QueryRole:
     fitting = [branch for branch in _BRANCHES if number.startswith(branch)]
     return _BRANCHES[max(fitting, key=len)] if fitting else "subject"
 
 
-def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bool = False) -> Role:
+def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bool = False) -> QueryRole:
     """What words that MeSH does not have are to a search.
 
     Args:

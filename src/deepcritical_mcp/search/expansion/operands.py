@@ -16,17 +16,15 @@ from deepcritical_mcp.search.expansion.roles import (
     NAMES,
     TRAILING,
     UNSPECIFIC,
-    Role,
+    QueryRole,
     amount_at,
     is_filler,
-    is_general_modifier,
     role_of_heading,
     role_of_words,
 )
 from deepcritical_mcp.search.expansion.topic import Token, Topic, is_drug, is_symbol
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
-MAX_REQUIRED = 3
 _ADVERSE_BLOCK = (
     '("adverse effects"[sh] OR "adverse effect*"[tiab] OR "adverse event*"[tiab] OR "side effect*"[tiab] OR '
     "safety[tiab] OR harm*[tiab] OR toxicity[tiab] OR tolerability[tiab])"
@@ -44,13 +42,11 @@ _EXAMPLES = ("such as", "including", "like")
 # Of disorders, symptoms and behavior.
 _OF_DISEASES = ("C", "F")
 _OF_BODY = ("A",)
-# What asks for a filter rather than for words is never required.
-_NEVER_REQUIRED: frozenset[Role] = frozenset({"kind", "measure", "comparator", "filler"})
 _MAX_PHRASE_WORDS = 3
 
 
 @dataclass(frozen=True)
-class Part:
+class Operand:
     """A part of the topic: a concept, or words of the user.
 
     Attributes:
@@ -63,11 +59,11 @@ class Part:
     """
 
     text: str
-    role: Role
+    role: QueryRole
     concept: TopicConcept | None = None
     before: str = ""
     label: str = ""
-    either: tuple[Part, ...] = ()
+    either: tuple[Operand, ...] = ()
     is_compared: bool = False
     is_looked_up: bool = False
 
@@ -77,11 +73,11 @@ class Part:
 
     @property
     def is_disease(self) -> bool:
-        return _kind(self) == "disease"
+        return kind_of(self) == "disease"
 
     @property
     def is_drug(self) -> bool:
-        return _kind(self) == "D"
+        return kind_of(self) == "D"
 
     @property
     def said(self) -> str:
@@ -142,7 +138,7 @@ def joined(operands: Iterable[str]) -> str:
     return found[0] if len(found) == 1 else " AND ".join(map(pubmed_syntax.grouped, found))
 
 
-def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Part]:
+def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Operand]:
     """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
     spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
     for text in (*topic.quoted, *NAMES):
@@ -153,7 +149,7 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
             )
     words = topic.words.split()
     if not spans and len(words) == 3 and words[1] == "of" and not is_drug(words[2]):  # "use of force"
-        return [Part(" ".join(words), "subject", TopicConcept(" ".join(words)), is_looked_up=is_looked_up)]
+        return [Operand(" ".join(words), "subject", TopicConcept(" ".join(words)), is_looked_up=is_looked_up)]
     is_of_efficacy = not EFFICACY.isdisjoint(topic.text.lower().split())
     found = _raw(topic.tokens, spans, is_looked_up=is_looked_up)
     found = _grouped(_named_phrases(_with_roles(found, is_of_efficacy=is_of_efficacy), is_alone=len(found) == 2))
@@ -161,17 +157,17 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
     return [one for one in found if not (one.text.casefold() in seen or seen.add(one.text.casefold()))]
 
 
-def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *, is_looked_up: bool) -> list[Part]:
+def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *, is_looked_up: bool) -> list[Operand]:
     """Concepts, negations and runs of other words, each with what stands before it; roles are not known yet."""
-    found: list[Part] = []
+    found: list[Operand] = []
     run: list[str] = []
     before, label, is_compared, is_unspecific = "", "", False, False
 
     def take(text: str, concept: TopicConcept | None = None) -> None:
         nonlocal before, is_unspecific
         compared = is_compared or label == "C"
-        role: Role = "comparator" if compared and is_unspecific else "subject"
-        found.append(Part(text, role, concept, before, label, (), compared, is_looked_up))
+        role: QueryRole = "comparator" if compared and is_unspecific else "subject"
+        found.append(Operand(text, role, concept, before, label, (), compared, is_looked_up))
         before, is_unspecific = "", False
 
     def end_run() -> None:
@@ -236,12 +232,12 @@ def _separates(word: str) -> bool:
     return word.lower() in _SEPARATORS and (word.islower() or (word.istitle() and len(word) > 1))
 
 
-def _with_roles(parts: Sequence[Part], *, is_of_efficacy: bool) -> list[Part]:
-    found: list[Part] = []
+def _with_roles(parts: Sequence[Operand], *, is_of_efficacy: bool) -> list[Operand]:
+    found: list[Operand] = []
     is_balanced = any(not EFFICACY.isdisjoint(one.text.lower().split()) for one in parts) or is_of_efficacy
-    described: list[Part] = []
+    described: list[Operand] = []
     is_sentence = any(one.before not in ("", ",", ";") for one in parts)
-    after: Part | None = None
+    after: Operand | None = None
     for one in reversed(parts):
         role = _role(one, after, is_balanced=is_balanced, is_sentence=is_sentence)
         if role == "modifier" and found and after is found[0] and not after.before:
@@ -254,7 +250,7 @@ def _with_roles(parts: Sequence[Part], *, is_of_efficacy: bool) -> list[Part]:
     return [*found, *described]
 
 
-def _role(one: Part, after: Part | None, *, is_balanced: bool, is_sentence: bool) -> Role:
+def _role(one: Operand, after: Operand | None, *, is_balanced: bool, is_sentence: bool) -> QueryRole:
     """What a part is to a search; `after` is the one that follows, `is_balanced` says that effects and harms are asked
     for alike, `is_sentence` that words next to each other belong together, as they need not in a row of keywords."""
     record = one.concept.record if one.concept else None
@@ -281,17 +277,15 @@ def _role(one: Part, after: Part | None, *, is_balanced: bool, is_sentence: bool
     return "aspect" if one.label == "O" and role == "subject" else role
 
 
-def _named_phrases(parts: Sequence[Part], *, is_alone: bool) -> list[Part]:
+def _named_phrases(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
     """The parts, with names such as "time in range", "failure to rescue" and "hospital at home" as one of them: two
     single words that MeSH does not have, with "to", "for", "in" or "at" between them."""
-    found: list[Part] = []
+    found: list[Operand] = []
     for one in parts:
-        last = found[-1] if found else None
-        is_pair = last is not None and all(" " not in part.text and not part.concept for part in (last, one))
-        is_name = last is not None and (
-            last.text.lower() in NAME_HEADS or one.before == "at" or (is_alone and one.before == "to")
-        )
-        if last and is_pair and is_name and one.before in ("at", "for", "in", "to"):
+        last = found[-1] if found else one
+        is_pair = bool(found) and not any(" " in part.text or part.concept for part in (last, one))
+        is_name = last.text.lower() in NAME_HEADS or one.before == "at" or (is_alone and one.before == "to")
+        if is_pair and is_name and one.before in ("at", "for", "in", "to"):
             text = f"{last.text} {one.before} {one.text}"
             found[-1] = replace(last, text=text, role="subject", concept=TopicConcept(text))
         else:
@@ -299,22 +293,22 @@ def _named_phrases(parts: Sequence[Part], *, is_alone: bool) -> list[Part]:
     return found
 
 
-def _grouped(parts: Sequence[Part]) -> list[Part]:
+def _grouped(parts: Sequence[Operand]) -> list[Operand]:
     """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, examples of a
     class, and two diseases that something is tried for ("SSRIs for anxiety and depression")."""
-    kinds = {kind for one in parts if one.role == "subject" and (kind := _kind(one))}
+    kinds = {kind for one in parts if one.role == "subject" and (kind := kind_of(one))}
 
-    def is_choice(run: Sequence[Part]) -> bool:
-        is_tried_for = run[0].before in ("for", "in", "of", "with") and _kind(run[0]) == "disease" and len(kinds) > 1
+    def is_choice(run: Sequence[Operand]) -> bool:
+        is_tried_for = run[0].before in ("for", "in", "of", "with") and kind_of(run[0]) == "disease" and len(kinds) > 1
         return len(run) > 2 or not {one.before for one in run[1:]} <= {",", "and"} or is_tried_for
 
-    found: list[Part] = []
-    for run in _runs(parts):
-        found += [_either(run)] if len(run) > 1 and is_choice(run) else run
+    found: list[Operand] = []
+    for run in runs(parts):
+        found += [either_of(run)] if len(run) > 1 and is_choice(run) else run
     return found
 
 
-def _runs(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
+def runs(parts: Sequence[Operand]) -> Iterator[Sequence[Operand]]:
     """The parts by the lists that they stand in."""
     place = 0
     while place < len(parts):
@@ -325,29 +319,29 @@ def _runs(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
         place = stop
 
 
-def _either(run: Sequence[Part]) -> Part:
+def either_of(run: Sequence[Operand]) -> Operand:
     """Some parts of which one is enough."""
     every = [one for part in run for one in part.either or (part,)]
     text = " or ".join(one.text for one in every)
     return replace(run[0], text=text, either=tuple(replace(one, before="") for one in every), concept=None)
 
 
-def _goes_on(run: Sequence[Part], other: Part) -> bool:
+def _goes_on(run: Sequence[Operand], other: Operand) -> bool:
     """Whether a part goes on with a list: joined to it, and of the same kind or of none that is known. A negation and
     what is compared stand alone."""
     first = run[0]
     if first.is_negation or other.is_negation or other.is_compared or first.role != other.role:
         return False
-    kinds = {_kind(one) for one in (*run, other)} - {""}
-    is_same = len(kinds) == 1 and bool(_kind(other) and _kind(first))
+    kinds = {kind_of(one) for one in (*run, other)} - {""}
+    is_same = len(kinds) == 1 and bool(kind_of(other) and kind_of(first))
     if other.before == ";":  # "antibiotics: amoxicillin, doxycycline", but not a disease and its outcomes
-        return is_same and _kind(first) == "D"
-    if other.before in _EXAMPLES or other.before == f"and {first.before}" or (other.before == "of" and run[1:]):
+        return is_same and kind_of(first) == "D"
+    if other.before in _EXAMPLES or other.before.startswith("and ") or (other.before == "of" and run[1:]):
         return is_same
     return other.before in _JOINING and len(kinds) < 2 and (bool(kinds) or other.before in ("or", "and/or"))
 
 
-def _kind(part: Part) -> str:
+def kind_of(part: Operand) -> str:
     """ "disease", or the first letter of its place in the MeSH tree; "" if that is unknown."""
     first = part.either[0] if part.either else part
     record = first.concept.record if first.concept else None
@@ -356,74 +350,3 @@ def _kind(part: Part) -> str:
     if any(number.startswith(_OF_DISEASES) for number in record.tree_numbers):
         return "disease"
     return record.tree_numbers[0][0]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The parts that every paper must be about, those that only rank, and subjects that are too many to require."""
-
-    required: tuple[Part, ...]
-    ranking: tuple[Part, ...]
-    surplus: tuple[Part, ...] = ()
-
-
-def select(parts: Sequence[Part], limit: int = MAX_REQUIRED) -> Selection:
-    """Negations and up to three subjects are required. Where there are fewer than two, what else the topic says is: a
-    description, an aspect, the persons, the place."""
-    negations = [one for one in parts if one.is_negation]
-    subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
-    most = max(1, limit - len(negations))
-    merged = _merged(subjects, most)
-    parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
-    subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
-    chosen = sorted(subjects, key=lambda one: one.rank)[:most]
-    others = [one for one in parts if one not in negations and one not in subjects and one.role not in _NEVER_REQUIRED]
-    persons = [one for part in others if part.role == "person" for one in part.either or (part,)]
-    if len(persons) > 1:  # "adults and children" are all people
-        others = [one for one in others if one.role != "person"]
-    others = [one for one in others if not is_general_modifier(one.text)]
-    order = ("aspect", "modifier", "person", "setting")
-    for one in sorted(others, key=lambda one: (order.index(one.role), role_of_words(one.text) != "subject")):
-        if len(chosen) + len(negations) < 2:
-            chosen.append(one)
-    if not chosen and not negations:
-        chosen = list(parts[:limit])
-    required = tuple(one for one in parts if one in negations or one in chosen)
-    rest = tuple(one for one in parts if one not in required)
-    return Selection(required, rest, tuple(one for one in subjects if one not in required))
-
-
-def _merged(subjects: Sequence[Part], most: int) -> dict[Part, Part]:
-    """Too many subjects -> the groups of a kind that they go into, of which one is enough: first the sides of a
-    comparison, then what is listed together, then all drugs."""
-    found: dict[Part, Part] = {}
-
-    def merge(run: Sequence[Part]) -> None:
-        group = _either(run)
-        found.update(dict.fromkeys([*run, *(one for one, now in found.items() if now in run)], group))
-
-    def now() -> list[Part]:
-        return list(dict.fromkeys(found.get(one, one) for one in subjects))
-
-    if len(now()) > most and (sides := compared_sides(now())):
-        merge(sides)
-    for run in [run for run in _runs(now()) if len(run) > 1] if len(now()) > most else []:
-        merge(run)
-    while len(now()) > most:
-        drugs = [one for one in now() if one.is_drug]  # a class and its members
-        if len(drugs) < 2:
-            break
-        merge(drugs)
-    return found
-
-
-def compared_sides(parts: Sequence[Part]) -> tuple[Part, Part] | None:
-    """The two parts that are compared with each other: what is compared, and what stands before it that is of its kind,
-    or that is no condition ("ultrasound for pneumothorax compared with X-ray")."""
-    for place, other in enumerate(parts):
-        earlier = [one for one in parts[:place] if not one.is_negation]
-        if other.is_compared and earlier:
-            alike = [one for one in earlier if _kind(one) == _kind(other) != ""]
-            tried = [one for one in earlier if one.before not in ("among", "for", "in", "of", "with")]
-            return (alike or tried or earlier)[-1], other
-    return None

@@ -1,0 +1,84 @@
+"""Which parts of a topic every paper must be about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from deepcritical_mcp.search.expansion.operands import Operand, either_of, kind_of, runs
+from deepcritical_mcp.search.expansion.roles import QueryRole, is_general_modifier, role_of_words
+
+MAX_REQUIRED = 3
+# What asks for a filter rather than for words is never required.
+_NEVER_REQUIRED: frozenset[QueryRole] = frozenset({"kind", "measure", "comparator", "filler"})
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The parts that every paper must be about, those that only rank, and subjects that are too many to require."""
+
+    required: tuple[Operand, ...]
+    ranking: tuple[Operand, ...]
+    surplus: tuple[Operand, ...] = ()
+
+
+def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
+    """Negations and up to three subjects are required. Where there are fewer than two, what else the topic says is: a
+    description, an aspect, the persons, the place."""
+    negations = [one for one in parts if one.is_negation]
+    subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
+    most = max(1, limit - len(negations))
+    merged = _merged(subjects, most)
+    parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
+    subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
+    chosen = sorted(subjects, key=lambda one: one.rank)[:most]
+    others = [one for one in parts if one not in negations and one not in subjects and one.role not in _NEVER_REQUIRED]
+    persons = [one for part in others if part.role == "person" for one in part.either or (part,)]
+    if len(persons) > 1:  # "adults and children" are all people
+        others = [one for one in others if one.role != "person"]
+    others = [one for one in others if not is_general_modifier(one.text)]
+    order = ("aspect", "modifier", "person", "setting")
+    for one in sorted(others, key=lambda one: (order.index(one.role), role_of_words(one.text) != "subject")):
+        if len(chosen) + len(negations) < 2:
+            chosen.append(one)
+    if not chosen and not negations:
+        chosen = list(parts[:limit])
+    required = tuple(one for one in parts if one in negations or one in chosen)
+    rest = tuple(one for one in parts if one not in required)
+    return Selection(required, rest, tuple(one for one in subjects if one not in required))
+
+
+def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
+    """Too many subjects -> the groups of a kind that they go into, of which one is enough: first the sides of a
+    comparison, then what is listed together, then all drugs."""
+    found: dict[Operand, Operand] = {}
+
+    def merge(run: Sequence[Operand]) -> None:
+        group = either_of(run)
+        found.update(dict.fromkeys([*run, *(one for one, now in found.items() if now in run)], group))
+
+    def now() -> list[Operand]:
+        return list(dict.fromkeys(found.get(one, one) for one in subjects))
+
+    if len(now()) > most and (sides := compared_sides(now())):
+        merge(sides)
+    for run in [run for run in runs(now()) if len(run) > 1] if len(now()) > most else []:
+        merge(run)
+    while len(now()) > most:
+        drugs = [one for one in now() if one.is_drug]  # a class and its members
+        if len(drugs) < 2:
+            break
+        merge(drugs)
+    return found
+
+
+def compared_sides(parts: Sequence[Operand]) -> tuple[Operand, Operand] | None:
+    """The two parts that are compared with each other: what is compared, and what stands before it that is of its kind,
+    or that is no condition ("ultrasound for pneumothorax compared with X-ray")."""
+    for place, other in enumerate(parts):
+        earlier = [one for one in parts[:place] if not one.is_negation]
+        if other.is_compared and earlier:
+            alike = [one for one in earlier if kind_of(one) == kind_of(other) != ""]
+            tried = [one for one in earlier if one.before not in ("among", "for", "in", "of", "with")]
+            return (alike or tried or earlier)[-1], other
+    return None
