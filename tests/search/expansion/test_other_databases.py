@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 
 from deepcritical_mcp.errors import InvalidInputError
@@ -48,6 +50,34 @@ async def test_what_pubmed_would_misread_is_refused_with_its_name(strategy: str,
     with pytest.raises(InvalidInputError, match=f"in the syntax of {database}"):
         await ask(strategy, ncbi=ncbi)
     assert ncbi.requests == []
+
+
+@pytest.mark.xfail(strict=True, reason="these forms are not recognized yet")
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        "(gout[Title/Abstract]) AND #2",
+        "ti(gout) AND ab(allopurinol)",
+        "TITLE(gout) AND ABS(allopurinol)",
+        "gout N5 flare",
+        "S1 AND S2",
+        "1 and 2 and 3",
+        "gout and (flare? or attack$1)",
+    ],
+)
+async def test_no_operator_or_line_of_another_database_is_sent_as_a_word(strategy: str, ask: Ask):
+    ncbi = NcbiStandIn(records=LIBRARY)
+    with suppress(InvalidInputError):
+        direct = (await ask(strategy, ncbi=ncbi)).queries[0].pubmed_query
+        assert requires(direct, ["gout", "allopurinol"])
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a slash or an equals sign in plain words is taken for Ovid's or Web of Science's"
+)
+@pytest.mark.parametrize("topic", ["Gout/ hyperuricemia in men", "TS = Tourette syndrome in children"])
+async def test_a_slash_or_an_equals_sign_makes_no_strategy(topic: str, ask: Ask):
+    assert "Your query for" not in (await ask(topic)).queries[0].rationale
 
 
 @pytest.mark.parametrize(
