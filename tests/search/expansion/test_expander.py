@@ -139,13 +139,21 @@ async def test_syntax_that_has_a_filter_already_gets_no_second_one():
     ("topic", "language"),
     [
         ("metformina y enfermedad de Alzheimer en los ancianos", "Spanish"),
+        ("effets de la metformine sur les patients et leur famille", "French"),
+        ("Wirkung von Metformin auf die Demenz bei älteren Menschen", "German"),
         ("二甲双胍 阿尔茨海默病", "another script"),
+        ("метформин", "another script"),
     ],
 )
 async def test_a_topic_in_another_language_is_answered_with_a_hint(topic: str, language: str):
     found = await offline(topic)
     assert f"The topic seems to be in {language}" in found.warnings[0]
     assert all(is_well_formed(f"metformin AND {one.pubmed}") for one in found.filters)
+
+
+@pytest.mark.parametrize("topic", ["the role of de novo mutations in autism", "TNF-α and β-catenin", "ED men over 60"])
+async def test_an_english_topic_is_not_taken_for_another_language(topic: str):
+    assert not [one for one in (await offline(topic)).warnings if "seems to be in" in one]
 
 
 async def test_no_filter_is_of_a_language_that_pubmed_does_not_know():

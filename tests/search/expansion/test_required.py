@@ -163,14 +163,6 @@ async def test_alternatives_in_parentheses_stay_among_themselves(ask: Ask):
     assert requires(query, ["gout", "smartwatches"]), query
 
 
-@pytest.mark.parametrize("label", ["(P) (I) (C) (O)", ""])
-async def test_the_letters_of_pico_are_no_words(label: str):
-    letters = label.split() or ["", "", "", ""]
-    words = "adults with gout {}, does allopurinol {} compared with febuxostat {} reduce flares {}?".format(*letters)
-    for one in (await offline(f"In {words}")).queries:
-        assert not {"P", "I", "C", "O"} & {*one.pubmed_query.split(), *one.query.split()}
-
-
 async def test_nothing_that_is_always_true_is_a_condition(ask: Ask):
     for topic in ("migraine and mortality at 12 months", "120 mg", "at 6 weeks", "treatment", "does it work"):
         for one in (await ask(topic, count=8)).queries:
