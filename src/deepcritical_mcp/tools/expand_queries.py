@@ -96,6 +96,8 @@ async def expand_queries(
         "one only narrows, so use it alone or not at all. For web_search and semantic_search, use query instead of "
         "pubmed_query."
     )
+    if any("translate it" in one for one in expansion.warnings):
+        step = "Translate the topic into English and call expand_queries again."
     steps = session.next_step(step) if session else step
     notes = syntax_notes(topic) if uses_pubmed_syntax(topic) else ()
     return expansion.model_copy(update={"next_step": steps, "warnings": (*unused, *notes, *expansion.warnings)})

@@ -144,14 +144,14 @@ def text_words(
     others are left out.
     """
     found: list[str] = []
-    typed = pubmed_syntax.words(name)
+    own = {form for one in spellings(name) for form in (one.casefold(), one.casefold().rstrip("s"))}
     forms = (form for one in spellings(name) for form in numbers(one, is_substance=is_substance or is_drug(name)))
     for one in _each_once(forms):
         plain = one.rstrip("*").casefold()
         if plain not in unindexed:
             found.append(pubmed_syntax.term(one, "tiab"))
-        elif is_own and plain in (typed.casefold(), typed.casefold().rstrip("s")):
-            found.append(pubmed_syntax.phrase(typed, "tiab:~2"))
+        elif is_own and plain in own:
+            found.append(pubmed_syntax.phrase(plain, "tiab:~2"))
     return _each_once(found)
 
 

@@ -32,9 +32,9 @@ _WITH_LEAD = """battery blood bone chelation contamination dust environmental ex
     soil toxicity water workers"""
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
-_MAX_WORDS_MAPPED = 40
+_MAX_WORDS_MAPPED = 80
 _MAX_PHRASE = 5
-_MAX_PHRASES = 120
+_MAX_PHRASES = 400
 _BOUNDS = QUERY_FUNCTION_WORDS | {",", ";"}
 MAX_MEMBERS = 80
 """Drugs of a class whose names stand in its block; of a larger class, none that MeSH has only as a supplementary
@@ -249,7 +249,8 @@ def _found(
 
     def is_telling(text: str, record: MeshDescriptor) -> bool:
         # "Time", "risk" and "role" are headings too, but a topic with these words is seldom about them.
-        return not stems(text) <= general_stems() or role_of_heading(record) in ("person", "aspect", "setting")
+        role = role_of_heading(record)
+        return role != "filler" and (not stems(text) <= general_stems() or role in ("person", "aspect", "setting"))
 
     fitting = [(text, record) for text, record in options if is_telling(text, record)]
     fitting.sort(key=lambda option: -len(option[0].split()))

@@ -237,14 +237,14 @@ def _adding(drafts: Sequence[Proposal], least: int, hits: dict[str, Hits], *, is
     the rest, then what adds more. If more queries than usual are wanted (`is_ample`) and the direct one finds few
     papers, those that add nothing today, and those on one of two subjects, come last."""
     if least < 0:
-        return [one for one in drafts if not one.loses_subject]
+        return sorted(drafts, key=lambda one: one.is_spare)
     found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}
     is_spare = is_ample and least < _FEW
-    adding = [one for one in drafts if not one.loses_subject and not 0 <= found[one] <= least]
+    adding = [one for one in drafts if not one.is_spare and not 0 <= found[one] <= least]
     most = max(least * _NEAR, _FEW_MORE)
     adding.sort(key=lambda one: (not least < found[one] <= most, found[one] if found[one] > most else -found[one]))
     spare = [one for one in drafts if one not in adding]
-    return [*adding, *sorted(spare, key=lambda one: one.loses_subject)] if is_spare else adding
+    return [*adding, *sorted(spare, key=lambda one: one.is_spare)] if is_spare else adding
 
 
 def _with_gain(draft: Proposal, least: int, hits: dict[str, Hits]) -> ExpandedQuery:

@@ -209,7 +209,7 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
         record = records[0]
         kinds |= {"treatment", "diagnosis"} if record.is_of(_DISEASES) else set()
         kinds |= {"treatment"} if record.is_supplementary or record.is_of(("D",)) else set()
-    return kinds - {"course"} if "treatment" in kinds else kinds
+    return kinds - {"course" if is_asked else "treatment"} if {"course", "treatment"} <= kinds else kinds
 
 
 def fitting_filters(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
@@ -14,6 +15,7 @@ from deepcritical_mcp.search.expansion.roles import (
     EFFICACY,
     NAME_HEADS,
     NAMES,
+    PARTICIPLES,
     TRAILING,
     UNSPECIFIC,
     QueryRole,
@@ -23,7 +25,7 @@ from deepcritical_mcp.search.expansion.roles import (
     role_of_words,
 )
 from deepcritical_mcp.search.expansion.topic import Token, Topic, is_drug, is_symbol
-from deepcritical_mcp.text import PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
+from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
 _ADVERSE_BLOCK = (
     '("adverse effects"[sh] OR "adverse effect*"[tiab] OR "adverse event*"[tiab] OR "side effect*"[tiab] OR '
@@ -80,9 +82,27 @@ class Operand:
         return kind_of(self) == "D"
 
     @property
+    def is_class(self) -> bool:
+        """Whether it is a class of drugs, or a list of drugs."""
+        every = self.either or (self,)
+        return self.is_drug and (len(every) > 2 or any(one.concept and one.concept.members for one in every))
+
+    @property
     def said(self) -> str:
         """Its text without the quotes of a negation."""
         return self.text.strip('"')
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is a symbol, an abbreviation or the name of a drug."""
+        return any(is_symbol(word) or is_drug(word) for word in self.text.split())
+
+    @property
+    def is_known(self) -> bool:
+        """Whether MeSH or the texts have a name for it."""
+        if self.either:
+            return any(one.is_known for one in self.either)
+        return self.concept is not None and bool(self.concept.record or self.concept.forms)
 
     @property
     def rank(self) -> int:
@@ -91,7 +111,7 @@ class Operand:
         if self.either:
             return min(one.rank for one in self.either)
         if record is None:
-            return 1
+            return 0 if self.is_name or self.is_known else 1
         if (
             any(number.startswith((*_OF_DISEASES, "D", "E")) for number in record.tree_numbers)
             or not record.tree_numbers
@@ -151,14 +171,22 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
     if not spans and len(words) == 3 and words[1] == "of" and not is_drug(words[2]):  # "use of force"
         return [Operand(" ".join(words), "subject", TopicConcept(" ".join(words)), is_looked_up=is_looked_up)]
     is_of_efficacy = not EFFICACY.isdisjoint(topic.text.lower().split())
-    found = _raw(topic.tokens, spans, is_looked_up=is_looked_up)
+    foreign = FOREIGN_FUNCTION_WORDS.get(topic.language, "").split()
+    found = _raw(topic.tokens, spans, is_looked_up=is_looked_up, foreign=foreign)
     found = _grouped(_named_phrases(_with_roles(found, is_of_efficacy=is_of_efficacy), is_alone=len(found) == 2))
     seen: set[str] = set()
     return [one for one in found if not (one.text.casefold() in seen or seen.add(one.text.casefold()))]
 
 
-def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *, is_looked_up: bool) -> list[Operand]:
-    """Concepts, negations and runs of other words, each with what stands before it; roles are not known yet."""
+def _raw(
+    tokens: Sequence[Token],
+    spans: dict[int, tuple[int, TopicConcept]],
+    *,
+    is_looked_up: bool,
+    foreign: Container[str] = (),
+) -> list[Operand]:
+    """Concepts, negations and runs of other words, each with what stands before it; roles are not known yet. `foreign`
+    are function words of the topic's language."""
     found: list[Operand] = []
     run: list[str] = []
     before, label, is_compared, is_unspecific = "", "", False, False
@@ -191,7 +219,7 @@ def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *,
             end_run()
             stop = place + length
             take(" ".join(one.text for one in tokens[place:stop]))
-        elif token.text in (",", ";") or _separates(token.text) or is_filler(token.text):
+        elif token.text in (",", ";") or _separates(token.text, foreign) or is_filler(token.text):
             end_run()
             pair = f"{before} {lower}"
             is_and = place > 0 and tokens[place - 1].text.lower() == "and"
@@ -203,6 +231,8 @@ def _raw(tokens: Sequence[Token], spans: dict[int, tuple[int, TopicConcept]], *,
                 is_compared = True
             elif lower in _ENDS_COMPARISON or lower in (",", ";"):
                 is_compared = False
+        elif lower == "of" and not run:
+            before = before or "of"
         else:
             run.append(token.text)
         place = stop
@@ -224,12 +254,16 @@ def _split(run: Sequence[str], *, is_alone: bool) -> list[list[str]]:
             return [words[:place], *_split(words[place + 1 :], is_alone=False)]
     if len(words) > 1 and words[-1].lower() in TRAILING:
         return [*_split(words[:-1], is_alone=False), words[-1:]]
-    return [words] if words else []
+    # Abbreviations and symbols are names of their own: "NYHA class QoL", "JAK2 V617F".
+    parted = [[*some] for _, some in groupby(words, key=lambda word: word if is_symbol(word) else "")]
+    return parted if len(parted) > 1 else [words] if words else []
 
 
-def _separates(word: str) -> bool:
+def _separates(word: str, others: Container[str] = ()) -> bool:
     """Whether a word is between two parts; the A of "vitamin A" and "ALL", "CAN", "WHO" are names."""
-    return word.lower() in _SEPARATORS and (word.islower() or (word.istitle() and len(word) > 1))
+    return (word.lower() in _SEPARATORS or word.lower() in others) and (
+        word.islower() or (word.istitle() and len(word) > 1)
+    )
 
 
 def _with_roles(parts: Sequence[Operand], *, is_of_efficacy: bool) -> list[Operand]:
@@ -256,8 +290,11 @@ def _role(one: Operand, after: Operand | None, *, is_balanced: bool, is_sentence
     record = one.concept.record if one.concept else None
     if one.text.lower() in ADVERSE:
         return "kind" if is_balanced else "aspect"
-    if one.is_negation or (one.concept and one.concept.forms and not record):
+    if one.is_negation:
         return "subject"
+    if one.concept and one.concept.forms and not record:
+        said = role_of_words(one.text.lower())
+        return said if said in ("person", "setting") else "subject"
     if record:
         is_disease = any(number.startswith(_OF_DISEASES) for number in record.tree_numbers)
         role = role_of_heading(record)
@@ -272,7 +309,9 @@ def _role(one: Operand, after: Operand | None, *, is_balanced: bool, is_sentence
     if after is not None and not after.before and role in ("subject", "modifier"):
         is_noun_phrase = is_sentence and after.concept is not None and one.text.islower()
         role = "kind" if role == "modifier" and after.role == "kind" else "modifier" if is_noun_phrase else role
-    if any(is_symbol(word) or is_drug(word) for word in one.text.split()) and role != "kind":
+    if one.is_looked_up and one.before and one.text.islower() and one.text.endswith(PARTICIPLES) and role == "subject":
+        role = "modifier" if " " not in one.text else role
+    if one.is_name and role not in ("kind", "setting", "person"):
         role = "subject"
     return "aspect" if one.label == "O" and role == "subject" else role
 

@@ -13,6 +13,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import question_kinds
 from deepcritical_mcp.search.expansion.negations import absent_thing
 from deepcritical_mcp.search.expansion.operands import Operand, joined, parts_of
+from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.selection import select
 from deepcritical_mcp.search.expansion.topic import Topic
 
@@ -44,7 +45,8 @@ class Plan:
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
         self.parts = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
         unknown = [one for one in self.parts if one.is_negation and one.said.casefold() in unindexed]
-        absent = [text for one in unknown if (text := absent_thing(one.said))]
+        names = stems(" ".join(name for one in concepts for name in (one.text, *one.names)))
+        absent = [text for one in unknown if (text := absent_thing(one.said)) and not stems(text) <= names]
         self.excluded = (*topic.excluded, *absent)
         self.not_required = [one.said for one in unknown]
         chosen = select([one for one in self.parts if one not in unknown])
@@ -90,13 +92,20 @@ class Plan:
         """The required parts that are no negations."""
         return [one for one in self.required if not one.is_negation]
 
-    def query(self, parts: Sequence[Operand], blocks: Mapping[Operand, str] = MappingProxyType({})) -> str:
+    def query(
+        self,
+        parts: Sequence[Operand],
+        blocks: Mapping[Operand, str] = MappingProxyType({}),
+        *,
+        excluded: Sequence[str] | None = None,
+    ) -> str:
         """The query for these of the required parts, in the user's spelling too; some in other `blocks`."""
         core = joined(blocks.get(one, self.blocks[one]) for one in parts)
         if core and self.topic.typed:
             core = f"{pubmed_syntax.grouped(core)} OR {pubmed_syntax.grouped(self.topic.typed)}"
-        excluded = pubmed_syntax.any_of(map(pubmed_syntax.grouped, self.excluded)) if self.excluded else ""
-        return f"{pubmed_syntax.grouped(core)} NOT {excluded}" if excluded and core else core
+        left_out = self.excluded if excluded is None else excluded
+        without = pubmed_syntax.any_of(map(pubmed_syntax.grouped, left_out)) if left_out else ""
+        return f"{pubmed_syntax.grouped(core)} NOT {without}" if without and core else core
 
 
 _COMPARED = re.compile(

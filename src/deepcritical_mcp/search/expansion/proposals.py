@@ -58,8 +58,8 @@ class Proposal:
     rationale: str
     source: Literal["mesh", "rules"] = "rules"
     reformulation: Literal["syntactic", "semantic"] = "syntactic"
-    loses_subject: bool = False
-    """Whether it is without one of the only two subjects."""
+    is_spare: bool = False
+    """Whether it is without one of the only two subjects, or part of another proposal."""
 
     def proposed(self) -> ExpandedQuery:
         return ExpandedQuery(
@@ -160,6 +160,10 @@ def broader_drafts(plan: Plan, *, is_counted: bool) -> Iterator[Proposal]:
         text = _words(rest).replace(sides[0].text, f"{sides[0].text} or {sides[1].text}", 1)
         yield Proposal("broader", text, plan.query(rest, {sides[0]: both}), found)
     yield from _not_mentioned(plan)
+    if plan.excluded != plan.topic.excluded and plan.required:
+        listed = _listed(plan.not_required)
+        found = f"Whether or not papers say {listed}."
+        yield Proposal("broader", _words(plan.required), plan.query(plan.required, excluded=()), found)
     if not plan.subjects:
         yield from _shorter(plan)
     yield from _worded_otherwise(plan)
@@ -172,10 +176,10 @@ def _without(plan: Plan, parts: Iterable[Operand]) -> Iterator[Proposal]:
         rest = [other for other in plan.required if other is not one]
         if rest and not all(other.is_negation for other in rest):
             found = f"Without “{one.text}”, which papers may leave to the full text or word otherwise."
-            # The papers on a drug can all be read, those on a disease cannot.
-            keeps_drug = one.is_disease and any(other.is_drug for other in rest)
-            loses = one.role == "subject" and len(plan.subjects) < 3 and not keeps_drug
-            yield Proposal("broader", _words(rest), plan.query(rest), found, loses_subject=loses)
+            # Reviews of a class of drugs are searched by the drugs alone, if that finds little more.
+            is_of_class = one.is_disease and any(other.is_class for other in rest)
+            loses = one.role == "subject" and len(plan.subjects) < 3 and not is_of_class
+            yield Proposal("broader", _words(rest), plan.query(rest), found, is_spare=loses)
 
 
 _Wording = Callable[[Operand], Sequence[str]]
@@ -202,7 +206,8 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
         blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *terms]) for one in plan.subjects if (terms := way(one))}
         query = f"{_words(plan.required)}, {words}"
         source = "mesh" if any(map(_narrower, blocks)) and way in (every, _narrower) else "rules"
-        yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source)
+        is_spare = bool(single[1:]) and way is not every
+        yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source, is_spare=is_spare)
 
 
 def _droppable(plan: Plan) -> list[Operand]:
@@ -298,7 +303,7 @@ def _truncated(part: Operand) -> list[str]:
     found: list[str] = []
     for one in part.either or (part,):
         words = [word for word in one.text.split() if word not in PUBMED_STOP_WORDS]
-        cut = [f"{singular(word)}*" if word.islower() and len(singular(word)) > 4 else word for word in words]
+        cut = [f"{singular(word).removesuffix('y')}*" if word.islower() and len(word) > 5 else word for word in words]
         if all(word.isalnum() and len(word) > 1 for word in words) and any(word[-1] == "*" for word in cut):
             found.append(pubmed_syntax.grouped(joined(f"{word}[tiab]" for word in cut)))
     return found

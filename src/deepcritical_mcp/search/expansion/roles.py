@@ -73,50 +73,54 @@ _BY_NAME: Mapping[str, QueryRole] = {
     "Humans": "filler",
     "Persons": "filler",
     "Disease": "filler",
+    "Syndrome": "filler",
     "Research": "filler",
     "Association": "filler",
-    "QueryRole": "filler",
+    "Role": "filler",
     "Time": "filler",
     "Family Characteristics": "filler",
 }
 # Words by what they are, if MeSH has no heading for them or was not asked. Not among them: words with another meaning
 # in medicine (lead, impact, near, side, force).
 _WORDS: Mapping[QueryRole, str] = {
-    "filler": """affect affected affecting affects associate associated association available benefit beneficial
-        best better bring brings cause caused causes causing change changed changes comparative
-        compare compared comparing comparison concerning consequences correlate correlated
-        correlation current currently decrease decreased decreases decreasing difference
-        differences differ differs does effect effective effects efficient equally evidence
-        following gets getting give given gives giving good happen happens head-to-head help
-        helpful helps improve improved improves improving increase increased increases
-        increasing individuals influences information keep keeps go goes away known latest
-        linked lower lowered lowering lowers management manage make makes managing new newer
-        newest novel number old optimal participants patient patients people person persons
-        other possible potential prevent preventing prevents produce raise raises receive
-        received receives receiving recommended reduce reduced reduces reducing related relation
-        relationship relative result resulting results role safe safely safer several shorten
-        shortens slow slows specific start starting stop subjects superior take taken takes
-        taking their topic treat treated treating undergo undergoing used useful usefulness
-        using vary various versus want well work works worse worsen worsens""",
-    "kind": """accuracy adult adults benefits care cohort controlled detect detecting detection diagnose
-        diagnosing diagnosis diagnostic drug drugs effectiveness efficacy agents guideline
-        guidelines intervention interventions medication medications medicine medicines
-        meta-analysis outcome outcomes prevention prognosis prognostic program programs quality
-        randomised randomized rct rcts review reviews strategies strategy study studies
-        systematic test testing tests therapies therapy treatment treatments trial trials
-        usefulness""",
-    "aspect": """adherence attitudes barriers burden complications compliance cost costs death deaths duration
-        experience experiences facilitators frequency hospitalization impact incidence influence
-        knowledge mortality perceptions performance perspectives predictors prevalence
-        preferences progression qualitative readmission recurrence relapse remission response
-        risk satisfaction sensitivity severity specificity survival symptoms views""",
+    "filler": """admitted affect affected affecting affects associate associated association available away based
+        beneficial benefit best better bring brings cause caused causes causing change changed
+        changes comparative compare compared comparing comparison concerning confirm confirmed
+        consequences correlate correlated correlation current currently decrease decreased
+        decreases decreasing differ difference differences differs does effect effective effects
+        efficient enough equally evidence exclude following free gets getting give given gives
+        giving go goes good happen happens head-to-head help helpful helps improve improved
+        improves improving increase increased increases increasing individuals induced
+        influences information keep keeps known latest linked lower lowered lowering lowers make
+        makes manage management managing new newer newest novel number old optimal other out
+        participants patient patients people person persons possible potential prevent
+        preventing prevents produce raise raises receive received receives receiving recommended
+        reduce reduced reduces reducing related relation relationship relative residing result
+        resulting results role rule ruling safe safely safer several shorten shortens slow slows
+        start starting stop subjects superior take taken takes taking their topic treat treated
+        treating undergo undergoing used useful usefulness using various vary versus want well
+        work works worse worsen worsens""",
+    "kind": """accuracy adult adults agents attitudes barriers benefits burden care cohort controlled cost
+        cost-effectiveness costs detect detecting detection diagnose diagnosing diagnosis
+        diagnostic drug drugs effectiveness efficacy experience experiences facilitators
+        frequency gene genes guideline guidelines intervention interventions knowledge level
+        levels medication medications medicine medicines meta-analysis method methods model
+        models mutation mutations outcome outcomes perceptions perspectives polymorphism
+        polymorphisms preferences prescribing prevalence prevention prognosis prognostic program
+        programme programmes programs qualitative quality randomised randomized rct rcts review
+        reviews satisfaction scale score scores strategies strategy studies study systematic
+        test testing tests therapies therapy training treatment treatments trial trials use
+        usefulness views""",
+    "aspect": """adherence compliance complications death deaths duration hospitalization impact incidence
+        influence mortality performance predictors progression readmission recurrence relapse
+        remission response risk sensitivity severity specificity survival symptoms""",
     "comparator": "placebo placebos sham control controls usual-care",
     "person": """adolescents babies boys carers caregivers child children clinicians doctors elderly females
         girls infants males men midwives mothers neonates newborns nurses parents physicians
         seniors students teenagers toddlers veterans women workers youth""",
     "setting": """ambulatory clinics communities community countries hospital hospitals icu inpatient inpatients
         outpatient outpatients schools setting settings wards workplace""",
-    "measure": """cm daily day days dose doses dosage every g gy h hour hours hr iu kg mcg mg min minute minutes
+    "measure": """cm daily day days dosage dose doses every g gy h hour hours hr iu kg mcg mg min minute minutes
         ml mm mmol month monthly months ng once times twice unit units week weekly weeks year
         years µg μg""",
     "modifier": """acute adjuvant advanced chronic community-acquired early high hospital-acquired late low mild
@@ -124,6 +128,8 @@ _WORDS: Mapping[QueryRole, str] = {
         resistant first-generation second-generation third-generation secondary severe stable
         young older""",
 }
+# A word with one of these that MeSH does not have describes something or is a verb ("distressing").
+PARTICIPLES = ("able", "ed", "ful", "ible", "ing", "ive", "less", "ous")
 _ADJECTIVE_ENDINGS = ("al", "ic", "ive", "ous", "ed", "ary", "ar", "ory", "less", "able", "ible", "generation")
 ADVERSE = frozenset(
     {"side effects", "adverse effects", "adverse events", "harms", "safety", "toxicity", "tolerability"}
@@ -135,8 +141,10 @@ UNSPECIFIC = frozenset("another conventional other standard traditional usual".s
 """Before what something is compared with: no paper has to say so."""
 # What asks for a filter at the end of other words ("MS fatigue treatment").
 TRAILING = frozenset(
-    "diagnosis effectiveness efficacy guidelines management outcome outcomes prevention prognosis review reviews "
-    "studies study treatment treatments trial trials".split()
+    "diagnosis effectiveness efficacy gene genes guidelines intervention interventions level levels management "
+    "method methods model models mutation mutations outcome outcomes polymorphism polymorphisms prevention "
+    "prognosis program programme programmes programs review reviews scale score scores studies study test "
+    "testing tests training treatment treatments trial trials use".split()
 )
 DESIGNS = frozenset(
     "agents benefits drug drugs medication medications outcome outcomes program programs rct rcts review reviews "

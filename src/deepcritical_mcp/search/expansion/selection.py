@@ -23,29 +23,37 @@ class Selection:
 
 
 def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
-    """Negations and up to three subjects are required. Where there are fewer than two, what else the topic says is: a
-    description, an aspect, the persons, the place."""
+    """Negations and up to three subjects are required; of words that MeSH does not have, where it knows two subjects,
+    only names and what the topic begins with. Where there are fewer than two subjects, the persons and the place that
+    the topic names are, else an aspect or a description."""
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
+    if sum(one.is_known for one in subjects) > 1:
+        subjects = [one for one in subjects if one.is_known or one.is_name or one is subjects[0]]
     most = max(1, limit - len(negations))
     merged = _merged(subjects, most)
     parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
-    subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
+    subjects = list(dict.fromkeys(merged.get(one, one) for one in subjects))
     chosen = sorted(subjects, key=lambda one: one.rank)[:most]
-    others = [one for one in parts if one not in negations and one not in subjects and one.role not in _NEVER_REQUIRED]
-    persons = [one for part in others if part.role == "person" for one in part.either or (part,)]
-    if len(persons) > 1:  # "adults and children" are all people
-        others = [one for one in others if one.role != "person"]
-    others = [one for one in others if not is_general_modifier(one.text)]
-    order = ("aspect", "modifier", "person", "setting")
-    for one in sorted(others, key=lambda one: (order.index(one.role), role_of_words(one.text) != "subject")):
-        if len(chosen) + len(negations) < 2:
-            chosen.append(one)
+    if len(chosen) + len(negations) < 2:
+        chosen += _promoted(parts)[: 2 if len(chosen) else limit]
     if not chosen and not negations:
         chosen = list(parts[:limit])
     required = tuple(one for one in parts if one in negations or one in chosen)
     rest = tuple(one for one in parts if one not in required)
     return Selection(required, rest, tuple(one for one in subjects if one not in required))
+
+
+def _promoted(parts: Sequence[Operand]) -> list[Operand]:
+    """What is required beside a single subject: its persons and its place, else one aspect or description of it."""
+    persons = [one for one in parts if one.role == "person"]
+    if len([one for part in persons for one in part.either or (part,)]) > 1:  # "adults and children" are all people
+        persons = []
+    places = [one for one in parts if one.role == "setting" and one.text.istitle()]
+    others = [one for role in ("aspect", "modifier", "setting") for one in parts if one.role == role]
+    others = [one for one in others if not is_general_modifier(one.text)]
+    others.sort(key=lambda one: role_of_words(one.text) != "subject")
+    return [*persons, *places] or others[:1]
 
 
 def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
@@ -60,7 +68,8 @@ def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
     def now() -> list[Operand]:
         return list(dict.fromkeys(found.get(one, one) for one in subjects))
 
-    if len(now()) > most and (sides := compared_sides(now())):
+    sides = compared_sides(now())
+    if sides and (len(now()) > most or all(one.is_disease for one in sides)):  # of two diseases, papers name one
         merge(sides)
     for run in [run for run in runs(now()) if len(run) > 1] if len(now()) > most else []:
         merge(run)
