@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
-from deepcritical_mcp.search.expansion.phrases import natural_order, stems
-from deepcritical_mcp.search.expansion.topic import is_drug
+from deepcritical_mcp.search.expansion.phrases import is_drug, natural_order, stems
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import PUBMED_STOP_WORDS

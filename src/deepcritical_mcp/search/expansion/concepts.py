@@ -17,9 +17,9 @@ from deepcritical_mcp.search.expansion.abbreviations import (
     look_up_abbreviation,
 )
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name, is_action, plural, singular
-from deepcritical_mcp.search.expansion.phrases import general_stems, natural_order, phrases, stems
+from deepcritical_mcp.search.expansion.phrases import general_stems, is_drug, is_symbol, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.roles import role_of_heading
-from deepcritical_mcp.search.expansion.topic import Topic, is_drug, is_symbol, read_topic
+from deepcritical_mcp.search.expansion.topic import Topic, read_topic
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
+from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, stems
 from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
 # How many words a negation covers at most, itself included: "without a diagnosis of type 2 diabetes".
@@ -108,6 +109,8 @@ _INTOLERANT = re.compile(
     r"(?:cannot|unable to) (?:have|receive|take|tolerate|use) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
 )
 _NEVER_SMOKED = re.compile("(?:never|not) (?:been )?smok(?:ed|ers?|ing)", re.IGNORECASE)
+_TREATMENTS = """antibiotics anticoagulation antidepressants chemotherapy corticosteroids dialysis drugs insulin
+    medication opioids operation radiotherapy statins steroids surgery therapy transfusion treatment vaccination"""
 _ABSENCE = re.compile(
     "(?:no|without|absence of|free of|lacking|(?:not|never) (?:given|on|receiving|taking|treated with|using))"
     "(?: an?| any)? "
@@ -155,12 +158,23 @@ def quote_negations(text: str, *, all_caps: bool) -> str:
         if match["negation"].isupper() and not all_caps:
             return match[0]
         end = whole = min(len(words), _MAX_NEGATION_WORDS + (words[0].lower() == "do"))
+        names = [
+            place
+            for place, word in enumerate(words)
+            if place > 1 and (is_drug(word) or (is_symbol(word) and not all_caps))
+        ]
+        end = whole = min([whole, *names])  # "non coeliac IBS" is about IBS
         while end and words[end - 1].lower() in PUBMED_STOP_WORDS | NEGATIONS:
             end -= 1
         end = end or whole  # "without being seen"
         return " ".join([pubmed_syntax.phrase(" ".join(words[:end])), *words[end:]])
 
     return _NEGATION.sub(quoted, text)
+
+
+def is_treatment(thing: str) -> bool:
+    """Whether what is absent is a treatment, which papers on doing without it mention too."""
+    return bool(stems(thing) & stems(_TREATMENTS)) or any(map(is_drug, thing.split()))
 
 
 def absent_thing(negation: str) -> str:

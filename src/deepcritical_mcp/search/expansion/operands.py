@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, spellings, text_words
 from deepcritical_mcp.search.expansion.negations import negated_block
+from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
 from deepcritical_mcp.search.expansion.roles import (
     ADVERSE,
     DESIGNS,
@@ -21,10 +22,11 @@ from deepcritical_mcp.search.expansion.roles import (
     QueryRole,
     amount_at,
     is_filler,
+    is_noun,
     role_of_heading,
     role_of_words,
 )
-from deepcritical_mcp.search.expansion.topic import Token, Topic, is_drug, is_symbol
+from deepcritical_mcp.search.expansion.topic import Token, Topic
 from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
 _ADVERSE_BLOCK = (
@@ -58,6 +60,7 @@ class Operand:
         either: the parts of which one is enough ("aspirin or warfarin").
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
+        described_by: the word right before a heading of a single word ("aspiration" of "aspiration pneumonia").
     """
 
     text: str
@@ -68,6 +71,12 @@ class Operand:
     either: tuple[Operand, ...] = ()
     is_compared: bool = False
     is_looked_up: bool = False
+    described_by: str = ""
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is a heading by a single word, which the word before it makes another thing."""
+        return self.concept is not None and self.concept.record is not None and " " not in self.text
 
     @property
     def is_negation(self) -> bool:
@@ -126,6 +135,9 @@ class Operand:
             return pubmed_syntax.any_of(pubmed_syntax.grouped(one.pubmed) for one in self.either)
         if self.text.lower() in ADVERSE:
             return _ADVERSE_BLOCK
+        if self.concept and self.described_by:
+            narrowed = joined([self.concept.block.full, pubmed_syntax.any_of(text_words(self.described_by))])
+            return pubmed_syntax.any_of([*text_words(self.text), f"({narrowed})"])
         if self.concept:
             return self.concept.block.full
         if self.is_negation:
@@ -138,10 +150,14 @@ class Operand:
         if not self.is_looked_up:
             is_lost = words[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
-        if len(words) > _MAX_PHRASE_WORDS:
+        if len(words) > _MAX_PHRASE_WORDS or (len(words) > 1 and not {*self._phrases} - unindexed):
             kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
             return joined(pubmed_syntax.any_of(text_words(word)) for word in kept)
         return pubmed_syntax.any_of(text_words(self.text, unindexed=unindexed))
+
+    @property
+    def _phrases(self) -> list[str]:
+        return [one.casefold() for one in spellings(self.text)]
 
     @property
     def rank_words(self) -> list[str]:
@@ -274,7 +290,11 @@ def _with_roles(parts: Sequence[Operand], *, is_of_efficacy: bool) -> list[Opera
     after: Operand | None = None
     for one in reversed(parts):
         role = _role(one, after, is_balanced=is_balanced, is_sentence=is_sentence)
-        if role == "modifier" and found and after is found[0] and not after.before:
+        is_described = role == "modifier" and found and after is found[0] and not after.before
+        if is_described and after.is_single and one.is_looked_up and is_noun(one.text):
+            found[0] = replace(after, text=f"{one.text} {after.text}", before=one.before, described_by=one.text)
+            after = found[0]
+        elif is_described:
             found[0] = replace(after, before=one.before)  # "hay fever and chronic hives" is a list
             described.insert(0, replace(one, role=role))
             after = replace(one, role=role, before="")

@@ -26,6 +26,13 @@ _GENERAL_WORDS = """
     significant single specific statistical status strategy studied study subject success support survey survival
     system technique term test therapeutic therapy time tool topic treatment trial true type understanding update
     useful valid validity value women work young"""
+# Endings of drug names (WHO, "The use of stems in the selection of International Nonproprietary Names").
+_DRUG_ENDINGS = tuple(
+    """azepam azolam caine ciclib cillin conazole coxib cycline dipine dronate dronic floxacin formin gatran
+    gepant gliflozin gliptin grel grelor glitazone glutide lukast mab nidazole olol oxetine parib platin
+    prazole pril profen rafenib rubicin sartan setron stat taxel tecan thromycin tide tidine tinib
+    triptan vastatin vir xaban zomib""".split()
+)
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-‐‑'’.+·]|(?<=\d),(?=\d))[^\W_]+)*\+*|\S")
 _PLAIN = str.maketrans({"'": "", "’": "", **GREEK_NAMES})
 _PARENTHESIZED = re.compile(r"[(\[]([^()\[\]]{1,100})[)\]]")
@@ -114,3 +121,15 @@ def _long_form(short: str, text: str) -> str:
     long = text[place:].strip(" -,;:\"'") if place >= 0 else ""
     is_longer = len(long) > len(short) and short.lower() not in long.lower().split()
     return long if is_longer and len(long.split()) <= min(len(short) + 5, 2 * len(short)) else ""
+
+
+def is_symbol(word: str) -> bool:
+    """Whether a word looks like a gene, an abbreviation or a compound: "AMPK", "p53", "IL-6", "TNF-α"."""
+    has_digit = any(letter.isdigit() for letter in word)
+    return (has_digit or sum(letter.isupper() for letter in word) > 1) and any(letter.isalpha() for letter in word)
+
+
+def is_drug(word: str) -> bool:
+    """Whether a word looks like the name of a drug."""
+    lower = word.lower()
+    return len(lower) > 6 and lower.endswith(_DRUG_ENDINGS)

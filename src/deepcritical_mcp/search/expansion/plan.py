@@ -11,7 +11,7 @@ from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import question_kinds
-from deepcritical_mcp.search.expansion.negations import absent_thing
+from deepcritical_mcp.search.expansion.negations import absent_thing, is_treatment
 from deepcritical_mcp.search.expansion.operands import Operand, joined, parts_of
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.selection import select
@@ -46,10 +46,12 @@ class Plan:
         self.parts = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
         unknown = [one for one in self.parts if one.is_negation and one.said.casefold() in unindexed]
         names = stems(" ".join(name for one in concepts for name in (one.text, *one.names)))
-        absent = [text for one in unknown if (text := absent_thing(one.said)) and not stems(text) <= names]
+        absent = [text for one in unknown if (text := absent_thing(one.said)) and not is_treatment(text)]
+        absent = [text for text in absent if not stems(text) <= names]
         self.excluded = (*topic.excluded, *absent)
         self.not_required = [one.said for one in unknown]
         chosen = select([one for one in self.parts if one not in unknown])
+        self.unphrased = unknown
         self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
         self.blocks = {one: self._block(one, unindexed) for one in self.required}
         self.shortened: list[Operand] = []
@@ -76,7 +78,8 @@ class Plan:
     @property
     def rank_terms(self) -> list[str]:
         """What only ranks: the words of the parts that are not required."""
-        said = [one for part in self.ranking if part.role != "filler" for one in part.rank_words]
+        ranking = (*self.ranking, *self.unphrased)
+        said = [one for part in ranking if part.role != "filler" for one in part.rank_words]
         either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
 

@@ -112,7 +112,9 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     ranking = [*(one.text for one in plan.ranking if one.role != "filler"), *topic.either_way]
     unlisted = [one.concept for one in plan.subjects if one.concept and one.concept.unlisted]
     remarks = [
-        _origin(asked) if asked.syntax else f"Papers on {_listed(one.said for one in plan.required)}.",
+        _origin(asked)
+        if asked.syntax
+        else f"Papers on {_listed(one.said for one in plan.required) or _listed([asked.text])}.",
         *(f"“{one.said}” as a phrase, or as papers word it." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",

@@ -65,6 +65,10 @@ _BY_NAME: Mapping[str, QueryRole] = {
     "Adult": "kind",
     "Young Adult": "kind",
     "Middle Aged": "kind",
+    "Intensive Care Units": "setting",
+    "Emergency Service, Hospital": "setting",
+    "Nursing Homes": "setting",
+    "Primary Health Care": "setting",
     "Therapeutics": "kind",
     "Drug Therapy": "kind",
     "Diagnosis": "kind",
@@ -83,43 +87,46 @@ _BY_NAME: Mapping[str, QueryRole] = {
 # Words by what they are, if MeSH has no heading for them or was not asked. Not among them: words with another meaning
 # in medicine (lead, impact, near, side, force).
 _WORDS: Mapping[QueryRole, str] = {
-    "filler": """admitted affect affected affecting affects associate associated association available away based
-        beneficial benefit best better bring brings cause caused causes causing change changed
-        changes comparative compare compared comparing comparison concerning confirm confirmed
-        consequences correlate correlated correlation current currently decrease decreased
-        decreases decreasing differ difference differences differs does effect effective effects
-        efficient enough equally evidence exclude following free gets getting give given gives
-        giving go goes good happen happens head-to-head help helpful helps improve improved
-        improves improving increase increased increases increasing individuals induced
-        influences information keep keeps known latest linked lower lowered lowering lowers make
-        makes manage management managing new newer newest novel number old optimal other out
-        participants patient patients people person persons possible potential prevent
-        preventing prevents produce raise raises receive received receives receiving recommended
-        reduce reduced reduces reducing related relation relationship relative residing result
-        resulting results role rule ruling safe safely safer several shorten shortens slow slows
-        start starting stop subjects superior take taken takes taking their topic treat treated
-        treating undergo undergoing used useful usefulness using various vary versus want well
-        work works worse worsen worsens""",
+    "filler": """admitted affect affected affecting affects anything associate associated association available
+        away based beneficial benefit best better bring brings cause caused causes causing
+        change changed changes comparative compare compared comparing comparison concerning
+        confirm confirmed consequences correlate correlated correlation current currently
+        decrease decreased decreases decreasing differ difference differences differs does
+        effect effective effects efficient enough equally evidence exclude find finding
+        following free gets getting give given gives giving go goes good happen happens
+        head-to-head help helpful helps improve improved improves improving increase increased
+        increases increasing individuals induced influences information keep keeps known latest
+        like linked look looking lower lowered lowering lowers make makes manage management
+        managing more new newer newest novel number old optimal other out participants patient
+        patients people person persons plus possible potential prevent preventing prevents
+        produce raise raises receive received receives receiving recommended reduce reduced
+        reduces reducing related relation relationship relative residing result resulting
+        results role rule ruling safe safely safer several shorten shortens slow slows start
+        starting stop stopped subjects superior take taken takes taking their thing things topic
+        treat treated treating try trying twice undergo undergoing used useful usefulness using
+        various vary versus want way ways well work works worse worsen worsens""",
     "kind": """accuracy adult adults agents attitudes barriers benefits burden care cohort controlled cost
-        cost-effectiveness costs detect detecting detection diagnose diagnosing diagnosis
-        diagnostic drug drugs effectiveness efficacy experience experiences facilitators
-        frequency gene genes guideline guidelines intervention interventions knowledge level
-        levels medication medications medicine medicines meta-analysis method methods model
-        models mutation mutations outcome outcomes perceptions perspectives polymorphism
-        polymorphisms preferences prescribing prevalence prevention prognosis prognostic program
-        programme programmes programs qualitative quality randomised randomized rct rcts review
-        reviews satisfaction scale score scores strategies strategy studies study systematic
-        test testing tests therapies therapy training treatment treatments trial trials use
-        usefulness views""",
+        cost-effectiveness costs decision decisions detect detecting detection diagnose
+        diagnosing diagnosis diagnostic drug drugs effectiveness efficacy experience experiences
+        facilitators frequency gene genes guideline guidelines intervention interventions
+        knowledge level levels medication medications medicine medicines meta-analysis method
+        methods model models mutation mutations outcome outcomes perceptions perspectives
+        polymorphism polymorphisms preferences prescribing prevalence prevention prognosis
+        prognostic program programme programmes programs qualitative quality randomised
+        randomized rct rcts review reviews satisfaction scale score scores strategies strategy
+        studies study systematic test testing tests therapies therapy titration training
+        treatment treatments trial trials use usefulness views""",
     "aspect": """adherence compliance complications death deaths duration hospitalization impact incidence
         influence mortality performance predictors progression readmission recurrence relapse
         remission response risk sensitivity severity specificity survival symptoms""",
     "comparator": "placebo placebos sham control controls usual-care",
-    "person": """adolescents babies boys carers caregivers child children clinicians doctors elderly females
-        girls infants males men midwives mothers neonates newborns nurses parents physicians
-        seniors students teenagers toddlers veterans women workers youth""",
-    "setting": """ambulatory clinics communities community countries hospital hospitals icu inpatient inpatients
-        outpatient outpatients schools setting settings wards workplace""",
+    "person": """adolescents babies boys caregivers carers child children clinicians doctors elderly females
+        fives girls infants males men midwives mothers neonates newborns nurses officers parents
+        physicians residents schoolboys schoolchildren schoolgirls seniors staff students
+        survivors teenagers toddlers veterans volunteers women workers youth""",
+    "setting": """ambulatory area areas cities city clinics communities community countries district districts
+        hospital hospitals icu inpatient inpatients outpatient outpatients region regions
+        schools setting settings village villages wards workplace""",
     "measure": """cm daily day days dosage dose doses every g gy h hour hours hr iu kg mcg mg min minute minutes
         ml mm mmol month monthly months ng once times twice unit units week weekly weeks year
         years µg μg""",
@@ -172,7 +179,7 @@ def role_of_heading(record: MeshDescriptor) -> QueryRole:
     """What a record of MeSH is to a search."""
     if record.name in _BY_NAME:
         return _BY_NAME[record.name]
-    if (said := role_of_words(record.name.lower())) not in ("subject", "modifier"):
+    if (said := role_of_words(record.name.lower(), is_heading=True)) not in ("subject", "modifier"):
         return said
     found: list[QueryRole] = sorted({_role_of_place(number) for number in record.tree_numbers})
     return found[0] if found and "subject" not in found else "subject"
@@ -183,12 +190,15 @@ def _role_of_place(number: str) -> QueryRole:
     return _BRANCHES[max(fitting, key=len)] if fitting else "subject"
 
 
-def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bool = False) -> QueryRole:
+def role_of_words(
+    text: str, *, is_before_subject: bool = False, is_after_in: bool = False, is_heading: bool = False
+) -> QueryRole:
     """What words that MeSH does not have are to a search.
 
     Args:
         is_before_subject: whether a subject follows at once, so that an adjective only describes it.
         is_after_in: whether "in" stands before them, so that a name in capitals is a place ("in Kenya").
+        is_heading: whether they are the name of a heading, whose last word alone does not say what it is.
     """
     if text.lower() in NAMES:
         return "aspect"
@@ -206,6 +216,8 @@ def role_of_words(text: str, *, is_before_subject: bool = False, is_after_in: bo
     for role in ("kind", "comparator", "person", "setting", "aspect", "modifier", "measure"):
         if any(one == role for one in roles) and all(one in (role, "filler", "modifier") for one in roles):
             return role
+    if roles[-1] in ("person", "setting", "kind", "aspect") and text.islower() and not is_heading:  # "rural villages"
+        return roles[-1]
     if stems(text) <= general_stems():
         return "aspect"
     is_adjective = all(word.endswith(_ADJECTIVE_ENDINGS) or "-" in word for word in words) and text.islower()
@@ -232,6 +244,12 @@ def amount_at(words: Sequence[str]) -> int:
 def is_general_modifier(word: str) -> bool:
     """Whether it describes many things ("acute", "severe")."""
     return _by_word().get(word.lower()) == "modifier"
+
+
+def is_noun(word: str) -> bool:
+    """Whether a word before a heading makes another thing of it ("aspiration pneumonia"), as no adjective does."""
+    is_adjective = word.endswith(_ADJECTIVE_ENDINGS) or word.startswith("non") or is_general_modifier(word)
+    return word.isalpha() and not is_adjective
 
 
 def is_filler(word: str) -> bool:

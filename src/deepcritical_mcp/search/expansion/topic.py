@@ -51,13 +51,6 @@ _QUOTED = re.compile('["“”„]([^"“”„ ,]+(?: [^"“”„ ,]+){1,7})["
 _NEGATING = tuple(
     f" {words} " for words in ("absence of|cannot|except|excluding|free of|never|no|not|without").split("|")
 )
-# Endings of drug names (WHO, "The use of stems in the selection of International Nonproprietary Names").
-_DRUG_ENDINGS = tuple(
-    """azepam azolam caine ciclib cillin conazole coxib cycline dipine dronate dronic floxacin formin gatran
-    gepant gliflozin gliptin grel grelor glitazone glutide lukast mab nidazole olol oxetine parib platin
-    prazole pril profen rafenib rubicin sartan setron stat taxel tecan thromycin tide tidine tinib
-    triptan vastatin vir xaban zomib""".split()
-)
 
 
 @dataclass(frozen=True)
@@ -241,18 +234,6 @@ def language_of(text: str) -> str:
     english = sum(word in QUERY_FUNCTION_WORDS for word in words)
     needed = 2 if _NEVER_ENGLISH.isdisjoint(words) else 1
     return language if counts[language] >= needed and counts[language] > english else ""
-
-
-def is_symbol(word: str) -> bool:
-    """Whether a word looks like a gene, an abbreviation or a compound: "AMPK", "p53", "IL-6", "TNF-α"."""
-    has_digit = any(letter.isdigit() for letter in word)
-    return (has_digit or sum(letter.isupper() for letter in word) > 1) and any(letter.isalpha() for letter in word)
-
-
-def is_drug(word: str) -> bool:
-    """Whether a word looks like the name of a drug."""
-    lower = word.lower()
-    return len(lower) > 6 and lower.endswith(_DRUG_ENDINGS)
 
 
 def fit_web(text: str) -> str:
