@@ -143,14 +143,12 @@ def text_words(
     others are left out.
     """
     found: list[str] = []
-    own = {form for one in spellings(name) for form in (one.casefold(), one.casefold().rstrip("s"))}
-    forms = (form for one in spellings(name) for form in numbers(one, is_substance=is_substance or is_drug(name)))
-    for one in _each_once(forms):
-        plain = one.rstrip("*").casefold()
-        if plain not in unindexed:
-            found.append(pubmed_syntax.term(one, "tiab"))
-        elif is_own and plain in own:
-            found.append(pubmed_syntax.phrase(plain, "tiab:~2"))
+    for spelled in spellings(name):
+        forms = numbers(spelled, is_substance=is_substance or is_drug(name))
+        indexed = [one for one in forms if one.rstrip("*").casefold() not in unindexed]
+        found += [pubmed_syntax.term(one, "tiab") for one in indexed]
+        if is_own and not indexed:
+            found.append(pubmed_syntax.phrase(spelled, "tiab:~2"))
     return _each_once(found)
 
 

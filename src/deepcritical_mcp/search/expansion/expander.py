@@ -287,7 +287,7 @@ def _unindexed(plan: Plan) -> str:
         return ""
     listed = ", ".join(f"“{one}”" for one in plan.not_required)
     is_excluded = plan.excluded != plan.topic.excluded
-    instead = "papers that mention the thing at all are left out instead" if is_excluded else "it only ranks"
+    instead = "papers that mention the thing at all are left out instead" if is_excluded else "it is left out"
     return _UNINDEXED.format(phrases=listed, instead=instead)
 
 

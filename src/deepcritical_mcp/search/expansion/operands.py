@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, spellings, text_words
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
 from deepcritical_mcp.search.expansion.roles import (
@@ -150,14 +150,10 @@ class Operand:
         if not self.is_looked_up:
             is_lost = words[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
-        if len(words) > _MAX_PHRASE_WORDS or (len(words) > 1 and not {*self._phrases} - unindexed):
+        if len(words) > _MAX_PHRASE_WORDS:
             kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
             return joined(pubmed_syntax.any_of(text_words(word)) for word in kept)
         return pubmed_syntax.any_of(text_words(self.text, unindexed=unindexed))
-
-    @property
-    def _phrases(self) -> list[str]:
-        return [one.casefold() for one in spellings(self.text)]
 
     @property
     def rank_words(self) -> list[str]:
@@ -243,9 +239,10 @@ def _raw(
             is_joined = (lower in (",", ";") and before) or (is_filler(lower) and before in _JOINING)
             before = pair if is_pair else before if is_joined else lower
             is_unspecific = is_unspecific or lower in UNSPECIFIC
+            is_over = bool(found) and found[-1].is_compared and is_filler(lower)  # "than placebo associated with"
             if lower in _COMPARING or pair in _COMPARED_WITH:
                 is_compared = True
-            elif lower in _ENDS_COMPARISON or lower in (",", ";"):
+            elif is_over or lower in (*_ENDS_COMPARISON, ",", ";"):
                 is_compared = False
         elif lower == "of" and not run:
             before = before or "of"
@@ -272,7 +269,7 @@ def _split(run: Sequence[str], *, is_alone: bool) -> list[list[str]]:
         return [*_split(words[:-1], is_alone=False), words[-1:]]
     # Abbreviations and symbols are names of their own: "NYHA class QoL", "JAK2 V617F".
     parted = [[*some] for _, some in groupby(words, key=lambda word: word if is_symbol(word) else "")]
-    return parted if len(parted) > 1 else [words] if words else []
+    return parted if len(words) > 2 and len(parted) > 1 else [words] if words else []
 
 
 def _separates(word: str, others: Container[str] = ()) -> bool:
@@ -290,12 +287,12 @@ def _with_roles(parts: Sequence[Operand], *, is_of_efficacy: bool) -> list[Opera
     after: Operand | None = None
     for one in reversed(parts):
         role = _role(one, after, is_balanced=is_balanced, is_sentence=is_sentence)
-        is_described = role == "modifier" and found and after is found[0] and not after.before
-        if is_described and after.is_single and one.is_looked_up and is_noun(one.text):
-            found[0] = replace(after, text=f"{one.text} {after.text}", before=one.before, described_by=one.text)
-            after = found[0]
-        elif is_described:
-            found[0] = replace(after, before=one.before)  # "hay fever and chronic hives" is a list
+        head = found[0] if role == "modifier" and found and after is found[0] and not found[0].before else None
+        if head and head.is_single and one.is_looked_up and is_noun(one.text):
+            after = replace(head, text=f"{one.text} {head.text}", before=one.before, described_by=one.text)
+            found[0] = after
+        elif head:
+            found[0] = replace(head, before=one.before)  # "hay fever and chronic hives" is a list
             described.insert(0, replace(one, role=role))
             after = replace(one, role=role, before="")
         else:

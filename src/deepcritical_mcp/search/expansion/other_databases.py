@@ -25,18 +25,19 @@ _MARKS = tuple(
     for name, pattern in (
         ("Embase", r"'[^'\n]{2,80}'/(?:exp|de|mj)\b|:(?:ti,ab|ab,ti)\b(?!,kw)|:de\b"),
         ("the Cochrane Library", r"\[mh \^?\"?[^\[\]]+\]|:ti,ab,kw\b|\bNEXT/\d|\bNEAR/\d+\b.*:(?:ti|ab|kw)\b"),
-        ("Scopus", r"\b(?:TITLE-ABS(?:-KEY)?|INDEXTERMS|PUBYEAR)\s*[(<>=]|\bW/\d|\bPRE/\d"),
-        ("Web of Science", r"(?<![\w/])(?:TS|TI|AB|AK|ALL)\s*=\s*\(?\S|\bNEAR/\d"),
+        ("Scopus", r"\b(?:TITLE(?:-ABS(?:-KEY)?)?|ABS|INDEXTERMS|PUBYEAR)\s*[(<>=]|\bW/\d|\bPRE/\d"),
+        ("ProQuest", r"\b(?:ti|ab|su|mesh)\("),
+        ("Web of Science", r"(?<![\w/])(?:TS|TI|AB|AK|ALL)\s*=\s*[(\"]|\bNEAR/\d"),
         ("EBSCOhost", r"\bM[HJM] \"[^\"\n]+\+?\"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]* (?:OR|AND) (?:TI|AB|TX|SU) "),
         (
             "Ovid",
             r"(?<!\w)exp \*?\"?[A-Z][^/\n]{2,80}/|\w[)\"*$?]*\.(?:ti|ab|tw|kw|kf|mp|af|pt|sh|hw|nm)\b|\badj\d{0,2}\b"
-            r"|(?:^|[( ])[A-Z][A-Za-z ,-]{3,60}/(?= |$|\))",
+            r"|(?:^|[( ])[A-Z][A-Za-z ,-]{3,60}/(?=$|\)| (?:and|or|not)\b)",
         ),
         (
             "a database with numbered lines",
-            r"(?<!\w)#\d+ (?:AND|OR|NOT|and|or|not) #?\d|(?:^|\s)(?:or|and)/\d+[-,]\d"
-            r"|^\s*\d+ (?:and|or|not) \d+\s*$",
+            r"(?i:\b(?:and|or|not) #\d+\b|#\d+ (?:and|or|not)\b|\b(?:or|and)/\d+[-,]\d|\bS\d+ (?:and|or|not) S\d+)"
+            r"|^\s*\d+(?: (?i:and|or|not) \d+)+\s*$",
         ),
     )
 )
@@ -68,7 +69,8 @@ def read_strategy(text: str) -> Strategy | None:
         InvalidInputError: it is one that cannot be read safely.
     """
     database = next((name for name, mark in _MARKS if mark.search(text)), "")
-    if not database or any(map(pubmed_syntax.is_field_tag, re.findall(r"\[([^\[\]]*)\]", text))):
+    is_numbered = database.endswith("lines")
+    if not database or (not is_numbered and any(map(pubmed_syntax.is_field_tag, re.findall(r"\[([^\[\]]*)\]", text)))):
         return None
     read = text.strip()
     for heading in _HEADINGS:
@@ -76,7 +78,7 @@ def read_strategy(text: str) -> Strategy | None:
     for field in _FIELDS:
         read = field.sub(_in_field, read)
     rest = re.sub(r"\"[^\"]*\"\[[^\]]*\]", "", read)
-    if _UNREADABLE.search(text.strip()) or set(rest) & set("/:='.*"):
+    if _UNREADABLE.search(text.strip()) or set(rest) & set("/:='.*#") or re.search(r"\w\(", rest) or is_numbered:
         raise InvalidInputError(
             f"This looks like a search strategy in the syntax of {database}, which PubMed would misread. Give the "
             "topic in words, or the strategy in PubMed's syntax, each line written out (asthma[tiab] OR "

@@ -51,7 +51,7 @@ class Plan:
         self.excluded = (*topic.excluded, *absent)
         self.not_required = [one.said for one in unknown]
         chosen = select([one for one in self.parts if one not in unknown])
-        self.unphrased = unknown
+        self.unphrased = [] if absent else [text for one in unknown if (text := absent_thing(one.said))]
         self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
         self.blocks = {one: self._block(one, unindexed) for one in self.required}
         self.shortened: list[Operand] = []
@@ -78,8 +78,8 @@ class Plan:
     @property
     def rank_terms(self) -> list[str]:
         """What only ranks: the words of the parts that are not required."""
-        ranking = (*self.ranking, *self.unphrased)
-        said = [one for part in ranking if part.role != "filler" for one in part.rank_words]
+        said = [one for part in self.ranking if part.role != "filler" for one in part.rank_words]
+        said += [word for text in self.unphrased for word in text_words(text)]
         either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
 

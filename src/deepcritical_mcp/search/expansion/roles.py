@@ -109,13 +109,13 @@ _WORDS: Mapping[QueryRole, str] = {
         cost-effectiveness costs decision decisions detect detecting detection diagnose
         diagnosing diagnosis diagnostic drug drugs effectiveness efficacy experience experiences
         facilitators frequency gene genes guideline guidelines intervention interventions
-        knowledge level levels medication medications medicine medicines meta-analysis method
-        methods model models mutation mutations outcome outcomes perceptions perspectives
-        polymorphism polymorphisms preferences prescribing prevalence prevention prognosis
-        prognostic program programme programmes programs qualitative quality randomised
-        randomized rct rcts review reviews satisfaction scale score scores strategies strategy
-        studies study systematic test testing tests therapies therapy titration training
-        treatment treatments trial trials use usefulness views""",
+        knowledge medication medications medicine medicines meta-analysis method methods model
+        models mutation mutations outcome outcomes perceptions perspectives polymorphism
+        polymorphisms preferences prescribing prevalence prevention prognosis prognostic program
+        programme programmes programs qualitative quality randomised randomized rct rcts review
+        reviews satisfaction scale score scores strategies strategy studies study systematic
+        test testing tests therapies therapy titration training treatment treatments trial
+        trials use usefulness views""",
     "aspect": """adherence compliance complications death deaths duration hospitalization impact incidence
         influence mortality performance predictors progression readmission recurrence relapse
         remission response risk sensitivity severity specificity survival symptoms""",
@@ -129,7 +129,7 @@ _WORDS: Mapping[QueryRole, str] = {
         schools setting settings village villages wards workplace""",
     "measure": """cm daily day days dosage dose doses every g gy h hour hours hr iu kg mcg mg min minute minutes
         ml mm mmol month monthly months ng once times twice unit units week weekly weeks year
-        years µg μg""",
+        yearly years µg μg""",
     "modifier": """acute adjuvant advanced chronic community-acquired early high hospital-acquired late low mild
         moderate new-onset non-invasive persistent pregnant primary recurrent refractory
         resistant first-generation second-generation third-generation secondary severe stable
@@ -148,10 +148,10 @@ UNSPECIFIC = frozenset("another conventional other standard traditional usual".s
 """Before what something is compared with: no paper has to say so."""
 # What asks for a filter at the end of other words ("MS fatigue treatment").
 TRAILING = frozenset(
-    "diagnosis effectiveness efficacy gene genes guidelines intervention interventions level levels management "
-    "method methods model models mutation mutations outcome outcomes polymorphism polymorphisms prevention "
-    "prognosis program programme programmes programs review reviews scale score scores studies study test "
-    "testing tests training treatment treatments trial trials use".split()
+    "diagnosis effectiveness efficacy gene genes guidelines intervention interventions management method "
+    "methods model models mutation mutations outcome outcomes polymorphism polymorphisms prevention prognosis "
+    "program programme programmes programs review reviews scale score scores studies study test testing tests "
+    "training treatment treatments trial trials daily monthly once twice weekly yearly".split()
 )
 DESIGNS = frozenset(
     "agents benefits drug drugs medication medications outcome outcomes program programs rct rcts review reviews "
