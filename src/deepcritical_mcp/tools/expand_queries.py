@@ -67,13 +67,16 @@ async def expand_queries(
     ctx: ToolContext,
     topic: Query,
     reply: Annotated[CreateMessageResult | str, Resolve(ask_client_model)],
-    description: Annotated[str, Field(max_length=4_000, description="context not in the topic")] = "",
+    description: Annotated[str, Field(max_length=4_000, description="more context")] = "",
     count: Annotated[int, Field(ge=1, le=8)] = 3,
-    seeds: Annotated[tuple[str, ...], Field(max_length=100, description='PMIDs, or "marked:included"')] = (),
+    seeds: Annotated[
+        tuple[Annotated[str, Field(max_length=100)], ...],
+        Field(max_length=100, description='PMIDs, or "marked:included"'),
+    ] = (),
     session_id: DescribedSession = "",
 ) -> Expansion:
-    """Propose at most `count` queries for a research topic (direct, broader, specific) with numbers of papers, its
-    concepts in MeSH with blocks to paste, and what seeds (known papers) share that the direct query lacks."""
+    """Propose queries for a topic (direct, broader, specific) with numbers of papers, its concepts in MeSH, and what
+    known papers (`seeds`) share."""
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id, about=topic)

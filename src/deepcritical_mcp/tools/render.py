@@ -171,28 +171,25 @@ def _expansion(result: Expansion) -> tuple[str, list[str]]:
     lines = [*corrected, *_problems((), result.warnings)]
     for number, query in enumerate(result.queries, start=1):
         hits = "" if query.hits < 0 else f" · {counted(query.hits, 'paper')}"
+        lines += ["", f"{number}. {inert(query.query)}"]
         lines += [
-            "",
-            f"{number}. {inert(query.query)}",
             f"   {query.strategy}, {query.reformulation}, from {query.source}{hits}: {inert(query.rationale)}",
             f"   PubMed: {inert(query.pubmed_query)}",
         ]
     if 0 < len(result.translation) <= _MAX_TRANSLATION:
         lines += ["", f"PubMed reads the first as: {inert(result.translation)}"]
-    of_topic = [one for one in result.concepts if one.kind != "evidence"]
-    of_evidence = [one for one in result.concepts if one.kind == "evidence"]
-    direct = result.queries[0].pubmed_query if result.queries else ""
+    of_topic, of_evidence = ([one for one in result.concepts if (one.kind == "evidence") is it] for it in (False, True))
+    direct = "".join(one.pubmed_query for one in result.queries[:1])
     for heading, concepts in (("## Concepts", of_topic), ("## Terms in the session's evidence", of_evidence)):
         lines += ["", heading, *(line for one in concepts for line in _concept(one, direct))] if concepts else []
     if result.seed_terms:
         lost = f", which misses PMID {', '.join(result.seeds_missed)}" if result.seeds_missed else ""
         lines += ["", f"## What the seeds share and the direct query lacks{lost}"]
-        lines += [
-            f"- {inert(one.pubmed)}: {counted(one.seeds, 'seed')}, {one.missed} of those missed"
-            for one in result.seed_terms
-        ]
-    filters = [f"- {one.name}: {inert(one.pubmed)} ({one.source})" for one in result.filters]
-    lines += ["", "## Filters to add with AND", *filters] if filters else []
+        for one in result.seed_terms:
+            lines.append(f"- {inert(one.pubmed)}: {counted(one.seeds, 'seed')}, {one.missed} of those missed")
+    if result.filters:
+        lines += ["", "## Filters to add with AND"]
+        lines += [f"- {one.name}: {inert(one.pubmed)} ({one.source})" for one in result.filters]
     return counted(len(result.queries), "query", "queries"), lines
 
 
@@ -207,11 +204,11 @@ def _concept(concept: Concept, direct: str) -> list[str]:
         "substances": concept.supplementary,
     }
     lines = [f"  {label}: {inert('; '.join(listed))}" for label, listed in names.items() if listed]
-    is_shown = concept.pubmed_block in direct or concept.kind == "evidence"
-    block = [] if is_shown else [f"  block: {inert(concept.pubmed_block)}"]
+    if concept.pubmed_block not in direct and concept.kind != "evidence":
+        lines.append(f"  block: {inert(concept.pubmed_block)}")
     if concept.short_block:
-        block.append(f"  short form, without {concept.short_leaves_out}: {inert(concept.short_block)}")
-    return [f"- {inert(f'{concept.term}{mesh}')}", *lines, *block]
+        lines.append(f"  short form, without {concept.short_leaves_out}: {inert(concept.short_block)}")
+    return [f"- {inert(f'{concept.term}{mesh}')}", *lines]
 
 
 def _added(result: AddResult) -> tuple[str, list[str]]:

@@ -84,11 +84,11 @@ class Operand:
 
     @property
     def is_disease(self) -> bool:
-        return kind_of(self) == "disease"
+        return tree_kind(self) == "disease"
 
     @property
     def is_drug(self) -> bool:
-        return kind_of(self) == "D"
+        return tree_kind(self) == "D"
 
     @property
     def is_class(self) -> bool:
@@ -352,10 +352,12 @@ def _named_phrases(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]
 def _grouped(parts: Sequence[Operand]) -> list[Operand]:
     """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, examples of a
     class, and two diseases that something is tried for ("SSRIs for anxiety and depression")."""
-    kinds = {kind for one in parts if one.role == "subject" and (kind := kind_of(one))}
+    kinds = {kind for one in parts if one.role == "subject" and (kind := tree_kind(one))}
 
     def is_choice(run: Sequence[Operand]) -> bool:
-        is_tried_for = run[0].before in ("for", "in", "of", "with") and kind_of(run[0]) == "disease" and len(kinds) > 1
+        is_tried_for = (
+            run[0].before in ("for", "in", "of", "with") and tree_kind(run[0]) == "disease" and len(kinds) > 1
+        )
         return len(run) > 2 or not {one.before for one in run[1:]} <= {",", "and"} or is_tried_for
 
     found: list[Operand] = []
@@ -388,16 +390,16 @@ def _goes_on(run: Sequence[Operand], other: Operand) -> bool:
     first = run[0]
     if first.is_negation or other.is_negation or other.is_compared or first.role != other.role:
         return False
-    kinds = {kind_of(one) for one in (*run, other)} - {""}
-    is_same = len(kinds) == 1 and bool(kind_of(other) and kind_of(first))
+    kinds = {tree_kind(one) for one in (*run, other)} - {""}
+    is_same = len(kinds) == 1 and bool(tree_kind(other) and tree_kind(first))
     if other.before == ";":  # "antibiotics: amoxicillin, doxycycline", but not a disease and its outcomes
-        return is_same and kind_of(first) == "D"
+        return is_same and tree_kind(first) == "D"
     if other.before in _EXAMPLES or other.before.startswith("and ") or (other.before == "of" and run[1:]):
         return is_same
     return other.before in _JOINING and len(kinds) < 2 and (bool(kinds) or other.before in ("or", "and/or"))
 
 
-def kind_of(part: Operand) -> str:
+def tree_kind(part: Operand) -> str:
     """ "disease", or the first letter of its place in the MeSH tree; "" if that is unknown."""
     first = part.either[0] if part.either else part
     record = first.concept.record if first.concept else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepcritical_mcp.search.expansion.operands import Operand, either_of, kind_of, runs
+from deepcritical_mcp.search.expansion.operands import Operand, either_of, tree_kind, runs
 from deepcritical_mcp.search.expansion.roles import QueryRole, is_general_modifier, role_of_words
 
 MAX_REQUIRED = 3
@@ -87,7 +87,7 @@ def compared_sides(parts: Sequence[Operand]) -> tuple[Operand, Operand] | None:
     for place, other in enumerate(parts):
         earlier = [one for one in parts[:place] if not one.is_negation]
         if other.is_compared and earlier:
-            alike = [one for one in earlier if kind_of(one) == kind_of(other) != ""]
+            alike = [one for one in earlier if tree_kind(one) == tree_kind(other) != ""]
             tried = [one for one in earlier if one.before not in ("among", "for", "in", "of", "with")]
             return (alike or tried or earlier)[-1], other
     return None
