@@ -33,6 +33,7 @@ class Record:
     kind: str
     names: list[str]
     actions: list[str] = field(default_factory=list[str])
+    mapped_to: list[str] = field(default_factory=list[str])
     places: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     children: list[Record] = field(default_factory=list["Record"])
 
@@ -51,9 +52,11 @@ class Mesh:
             if line.startswith("#") or not line:
                 continue
             rest, _, actions = rest.lstrip("+ ").partition(" => ")
-            name, _, entries = rest.partition(" ^ ")[0].partition(": ")
+            rest, _, mapped = rest.partition(" ^ ")
+            name, _, entries = rest.partition(": ")
             record = self._record(name, entries.split("; "), "C" if line.startswith("+") else "D")
             record.actions += [one for one in actions.split("; ") if one]
+            record.mapped_to += [one for one in mapped.split("; ") if one]
             for action in record.actions:
                 self.members[plain(action)].append(record)
             depth = (len(line) - len(line.lstrip())) // 2
@@ -121,6 +124,7 @@ class Mesh:
             "ds_meshui": one.id,
             "ds_meshterms": one.names,
             "ds_papx": one.actions,
+            "ds_headingmappedto": "; ".join(one.mapped_to),
             "ds_palist": [member.kind + member.names[0] for member in members],
             "ds_idxlinks": [{"parent": up, "treenum": place, "children": children} for place, up in places],
         }

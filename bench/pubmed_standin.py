@@ -191,11 +191,12 @@ class PubMed:
         found, place, parts = self.everything, 0, list[str]()
         words = [word for word in words if plain(word)]
         while place < len(words):
-            for size in range(min(8, len(words) - place), 0, -1):
+            record, size = None, min(8, len(words) - place) + 1
+            while not record and size > 1:
+                size -= 1
                 given = " ".join(words[place : place + size])
                 record = self.mesh.by_name.get(plain(given)) if given.casefold() not in STOP else None
-                if record or size == 1:
-                    break
+            given = " ".join(words[place : place + size])
             place += size
             if record is None and given.casefold() in STOP:
                 continue
@@ -290,7 +291,7 @@ def _near(text: list[str], words: list[str], near: int) -> bool:
     fits = [[one.startswith(word[:-1]) if word.endswith("*") else one == word for one in text] for word in words]
     return any(
         all(any(row[start : start + size]) for row in fits) and "|" not in text[start : start + size]
-        for start, one in enumerate(text)
+        for start in range(len(text))
         if any(row[start] for row in fits)
     )
 

@@ -52,7 +52,7 @@ class Expanding:
     def expand(self, topic: str, **options: Any) -> dict[str, Any]:
         call = {"name": "expand_queries", "arguments": {"topic": topic, "session_id": "new", **options}}
         result = self._ask("tools/call", call)
-        told = result.get("structuredContent") or {}
+        told: dict[str, Any] = result.get("structuredContent") or {}
         return told if "queries" in told else {"queries": [], "warnings": [json.dumps(result)]}
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ def report(pubmed: PubMed, expanding: Expanding, reviews: dict[str, Any], show: 
             cells = [f"{len(ids & kept):4d} ({len(ids & included):3d}) {len(ids):5d}" for ids in sets]
             head = f"{review:23s}{number}{len(kept):5d} ({len(included):3d})"
             print(f"{head}: {' | '.join(cells)}  {seconds:4.1f} s", flush=True)
-            row = [(len(ids & kept), len(ids & kept) / len(kept), len(ids)) for ids in sets]
+            row: Row = [(len(ids & kept), len(ids & kept) / len(kept), len(ids)) for ids in sets]
             sums["all wordings"].append(row)
             sums[f"wordings {number}"].append(row)
             if show:
