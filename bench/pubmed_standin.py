@@ -106,11 +106,15 @@ class PubMed:
             found &= self._word(word, name)
         if len(words) < 2 or not found:
             return found
-        texts, kept = self._texts[name], 0
-        pattern = " " + " ".join(word.replace("*", r"\w*") for word in words) + " "
+        texts, phrase = self._texts[name], f" {' '.join(words)} "
+        pattern = re.compile(phrase.replace("*", r"\w*")) if "*" in phrase else None
+        kept = 0
         for number in _numbers(found):
             text = texts[number]
-            fits = _near(text.split(), words, near) if near >= 0 else re.search(pattern, text) is not None
+            if near >= 0:
+                fits = _near(text, words, near)
+            else:
+                fits = bool(pattern.search(text)) if pattern else phrase in text
             kept |= fits << number
         return kept
 
@@ -285,15 +289,15 @@ def _numbers(bits: int) -> Iterator[int]:
         bits ^= low
 
 
-def _near(text: list[str], words: list[str], near: int) -> bool:
-    """All words within one field, in any order, with at most `near` others between them."""
+def _near(text: str, words: list[str], near: int) -> bool:
+    """All words in one field, in any order, with at most `near` others between them."""
     size = len(words) + near
-    fits = [[one.startswith(word[:-1]) if word.endswith("*") else one == word for one in text] for word in words]
-    return any(
-        all(any(row[start : start + size]) for row in fits) and "|" not in text[start : start + size]
-        for start in range(len(text))
-        if any(row[start] for row in fits)
-    )
+    for one in text.split("|"):
+        found = one.split()
+        fits = [[has.startswith(w[:-1]) if w.endswith("*") else has == w for has in found] for w in words]
+        if any(all(any(row[start : start + size]) for row in fits) for start in range(len(found))):
+            return True
+    return False
 
 
 def _year(pmid: str) -> int:
