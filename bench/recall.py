@@ -27,8 +27,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from mesh_standin import DATA
-from pubmed_standin import PubMed, serve
+from ncbi.mesh import DATA
+from ncbi.pubmed import PubMed, serve
 
 Row = list[tuple[float, float, float]]
 

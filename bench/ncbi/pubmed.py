@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
-from mesh_standin import Mesh, plain
+from ncbi.mesh import Mesh, plain
 
 FIELDS = {
     "title": ("ti", "title"),
@@ -111,11 +111,8 @@ class PubMed:
         kept = 0
         for number in _numbers(found):
             text = texts[number]
-            if near >= 0:
-                fits = _near(text, words, near)
-            else:
-                fits = bool(pattern.search(text)) if pattern else phrase in text
-            kept |= fits << number
+            beside = bool(pattern.search(text)) if pattern else phrase in text
+            kept |= (beside if near < 0 else _near(text, words, near)) << number
         return kept
 
     def _word(self, word: str, name: str) -> int:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parent / "mesh"
+DATA = Path(__file__).parents[1] / "mesh"
 NUMBERED = re.compile(
     r"(agent|blocker|blockader|inhibitor|antagonist|agonist|disorder|disease|drug|syndrome|infection|neoplasm|cancer|"
     r"tumor|carcinoma|stimulant|antihistamine|analgesic|opioid|antipsychotic|migraine|headache|ulcer|trial)(s?)$",
