@@ -14,12 +14,8 @@ from typing import NamedTuple
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.checking.claim_numbers import (
-    claimed_numbers,
-    numbers_elsewhere,
-    numbers_missing,
-    stated_numbers,
-)
+from deepcritical_mcp.checking.claim_groups import numbers_elsewhere
+from deepcritical_mcp.checking.claim_numbers import claimed_numbers, numbers_missing, stated_numbers
 from deepcritical_mcp.checking.compared_text import own_texts
 from deepcritical_mcp.checking.draft import CitingSentence
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
