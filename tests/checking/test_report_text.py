@@ -27,9 +27,9 @@ OURS = {
 
 
 def test_the_first_line_sums_up() -> None:
-    shown = report_text(report([], references=42, checked=40, verified=36, differs=3, not_found=1, retracted=2))
+    shown = report_text(report([], references=42, checked=40, verified=34, differs=3, not_found=1, retracted=2))
     assert shown.startswith(
-        "# 42 references: 36 verified, 3 differing from the record, 1 not found, 2 not checked yet; 2 retracted\n"
+        "# 42 references: 2 retracted, 3 differing from the record, 1 not found, 34 verified, 2 not checked yet\n"
     )
 
 

@@ -71,7 +71,7 @@ async def test_a_draft_is_checked_and_both_forms_say_the_same() -> None:
     assert report["counts"]["references"] == 2
     for one in report["references"]:
         assert (
-            "Verified: references 1." in shown
+            "Verified: reference 1." in shown
             if one["verdict"] == "verified" and one["index"] == 1
             else "[2] pubmed:31000012" in shown
         )

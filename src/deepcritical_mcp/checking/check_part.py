@@ -20,7 +20,7 @@ from deepcritical_mcp.checking.cited_texts import (
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, keep_check, kept_check
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
-from deepcritical_mcp.checking.report_making import checked_references, with_part
+from deepcritical_mcp.checking.report_making import checked_references, with_part, with_remarks
 from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
@@ -164,8 +164,7 @@ class CheckPart:
 
 
 def _with_remarks(check: KeptCheck, warnings: Sequence[str], errors: Sequence[str]) -> KeptCheck:
-    told = {"warnings": tuple(filter(None, warnings)), "errors": tuple(dict.fromkeys(errors))}
-    return check.model_copy(update={"report": check.report.model_copy(update=told)})
+    return check.model_copy(update={"report": with_remarks(check.report, warnings, errors)})
 
 
 def _duplicates(references: Sequence[CheckedReference]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import anyio
 from anyio.to_thread import run_sync
 
@@ -12,7 +10,7 @@ from deepcritical_mcp.checking.cited_papers import CitedPapers
 from deepcritical_mcp.checking.draft import read_draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker
-from deepcritical_mcp.checking.report_making import with_current_status
+from deepcritical_mcp.checking.report_making import with_current_status, with_remarks
 from deepcritical_mcp.checking.report_parts import brief
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
@@ -35,7 +33,7 @@ BY_KEYS = " This one cites by keys, such as [@smith2020]: pass its bibliography 
 ANOTHER_TEXT = "This session does not keep the check of this text, so it was checked from the start."
 REFERENCES = "references of a draft"
 """What the log of searches calls them."""
-_KEY = re.compile(r"\[-?@\w|\\cite")
+_KEYS = ("[@", "[-@", "\\cite")
 
 
 def _stuck(kept: KeptCheck, offset: int) -> str:
@@ -79,7 +77,9 @@ class CitationChecker:
         draft, problem = await run_sync(read_draft, text, abandon_on_cancel=True), ""
         if not draft.references:
             unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
-            raise InvalidInputError(" ".join([NO_REFERENCES + (BY_KEYS if _KEY.search(text) else ""), *unread]))
+            raise InvalidInputError(
+                " ".join([NO_REFERENCES + (BY_KEYS if any(key in text for key in _KEYS) else ""), *unread])
+            )
         key, papers = key_of(text, read=read), await CitedPapers.of(session)
         kept = await kept_check(session) if offset else None
         goes_on = kept is not None and kept.key == key
@@ -124,8 +124,8 @@ class CitationChecker:
             if found is None:
                 raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
             checked = [one for one in found.report.references if one.index not in done]
-            records = len({one.record.id for one in checked if one.record})
-            recording.checked([one.verdict for one in checked], records, errors=found.report.errors)
+            records = dict.fromkeys(one.record.id for one in checked if one.record)
+            recording.checked([one.verdict for one in checked], [*records], errors=found.report.errors)
         return found, recording.problem
 
     async def _current(self, report: CitationReport, offset: int, papers: CitedPapers) -> CitationReport:
@@ -136,11 +136,7 @@ class CitationChecker:
         current = await _as_held(report, papers)
         outages = [one for one in remarks if isinstance(one, OutageRemark)]
         told = [one for one in remarks if not isinstance(one, OutageRemark)]
-        changes = {
-            "errors": tuple(dict.fromkeys((*current.errors, *outages))),
-            "warnings": tuple(dict.fromkeys((*current.warnings, *told))),
-        }
-        return current.model_copy(update=changes)
+        return with_remarks(current, (*current.warnings, *told), (*current.errors, *outages))
 
     async def kept_report(self, session: EvidenceStore) -> CitationReport | None:
         """The whole report of the last check in a session, as far as it went, with the status that its records have

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from deepcritical_mcp.checking.claim_numbers import (
     IN_A_NAME,
@@ -28,14 +28,18 @@ from deepcritical_mcp.excerpts import sentences
 
 _SHOWN = 30
 """Characters that are shown on both sides of a number."""
-_SMALL, _PARTING, _GROUPS = ({*WORDS[name].split()} for name in ("small", "parting", "kinds of groups"))
+_SMALL, _PARTING, _GROUPS, _MOMENTS = (
+    {*WORDS[name].split()} for name in ("small", "parting", "kinds of groups", "numbered moments")
+)
 _NO_PREPOSITION = {"the", "of", "and", "or", "was", "were", ""}
-_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?")
-_MOMENT = re.compile(rf"(?i)\b(?P<name>{'|'.join(WORDS['numbered moments'].split())})s?\s\Z")
+_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?|\(")
 _BESIDE = re.compile(
-    r"(?i)(?:\bp(?:[- ]?values?)?\s?[<=>≤≥]|±|\+/-|\[|\d\s?[–-]|\bto|CI\]?[:,=]?(?:\s?\[)?|CI[^()]{0,14},)\s?\Z"
+    r"(?i)(?:\bp(?:[- ]?values?)?\s?[<=>≤≥]|±|\+/-|\[|\d%?\s?(?:[–-]|to)|CI\]?[:,=]?(?:\s?\[)?|CI[^()]{0,14},)\s?\Z"
 )
 """In front of numbers that go with another number: p-values, deviations, limits."""
+
+
+T = TypeVar("T")
 
 
 class _Token(NamedTuple):
@@ -47,25 +51,30 @@ class _Token(NamedTuple):
     number: Quantity | None = None
 
 
-class _Pair(NamedTuple):
-    """Two things in a text, by the numbers of their tokens."""
+class _Pair(NamedTuple, Generic[T]):
+    """Two numbers or two words of a claim."""
 
-    one: int
-    other: int
+    one: T
+    other: T
+
+    def of(self, places: Mapping[T, int]) -> tuple[int, int]:
+        """Where both stand."""
+        return places[self.one], places[self.other]
 
 
 @lru_cache(maxsize=512)
 def _tokens(text: str) -> list[_Token]:
     found: list[_Token] = []
     for one in quantities(text):
-        moment = None if one.unit else _MOMENT.search(one.before)
-        if moment:
-            found.append(_Token(one.start, moment["name"].lower(), [f"{moment['name'].lower()} {one.written}"]))
+        name = one.before.lower().split()[-1].removesuffix("s") if one.before[-1:] == " " and one.before.strip() else ""
+        if name.lstrip("(") in _MOMENTS and not one.unit:
+            found.append(_Token(one.start, name, [f"{name} {one.written}"]))
         elif not IN_A_NAME.search(one.before):
             found.append(_Token(one.start, "#", (), one))
     taken = {at for one in quantities(text) for at in range(one.start, one.end)}
     words = (one for one in _WORD.finditer(text) if one.start() not in taken)
-    return sorted([*found, *(_Token(one.start(), one[0].lower(), [*words_of(one[0])]) for one in words)])
+    found += [_Token(one.start(), one[0].lower(), [*words_of(one[0])]) for one in words]
+    return sorted(found, key=lambda one: one.start)
 
 
 def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
@@ -74,30 +83,32 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
     told: list[str] = []
     here = _tokens(claim[:MAX_CLAIM])
     places = {one.number: at for at, one in enumerate(here) if one.number and not _BESIDE.search(one.number.before)}
-    wanted = [one for one in claimed_numbers(claim) if one in places]
-    for span in sentences(passage) if wanted and len(claim) <= MAX_CLAIM else ():
+    wanted = [one for one in claimed_numbers(claim) if one in places] if len(claim) <= MAX_CLAIM else []
+    for span in sentences(passage) if len(wanted) > 1 else ():
         sentence = passage[slice(*span)]
         there = _tokens(sentence)
-        stated = [(at, one.number, TextNumbers([one.number])) for at, one in enumerate(there) if one.number]
-        both = dict[Quantity, tuple[int, Quantity]]()
-        for one in wanted:
-            match [(at, number) for at, number, its in stated if its.has(one)]:
-                case [(at, number)] if not _BESIDE.search(number.before):
-                    both[one] = at, number
-        only = _only(there)
-        groups = [(pair, stems) for pair, stems in _groups(here) if only.keys() >= {*stems}]
-        for one, other in combinations(both, 2):
-            if one.unit != other.unit or one.readings[0].half != other.readings[0].half:
-                continue
-            ours, theirs = _Pair(places[one], places[other]), _Pair(both[one][0], both[other][0])
-            votes = sum(
-                1 if _agree(here, pair, ours) == _agree(there, _Pair(only[a], only[b]), theirs) else -1
-                for pair, (a, b) in groups
-                if only[a] != only[b] and theirs.one != theirs.other
-            )
-            if votes < 0:
-                told += [f"{each.written}: “{_around(sentence, both[each][1])}”" for each in (one, other)]
+        both = {one: at for one in wanted if (at := _place_of(one, there)) is not None}
+        pairs = [_Pair(*pair) for pair in combinations(both, 2) if _are_alike(*pair) and both[pair[0]] != both[pair[1]]]
+        ours, theirs = _only(here), _only(there)
+        groups = [_Pair(*one) for one in {*_groups(here), *_groups(there)} if ours.keys() & theirs.keys() >= {*one}]
+        for pair in pairs:
+            agree = [
+                _in_order(here, words.of(ours), pair.of(places)) == _in_order(there, words.of(theirs), pair.of(both))
+                for words in groups
+            ]
+            if agree.count(False) > agree.count(True):
+                told += [f"{one.written}: “{_around(sentence, there[both[one]])}”" for one in pair]
     return tuple(dict.fromkeys(told))
+
+
+def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:
+    """Where the only number stands that may be the wanted one; None if it goes with another number."""
+    found = [(at, one.number) for at, one in enumerate(tokens) if one.number and TextNumbers([one.number]).has(wanted)]
+    return found[0][0] if len(found) == 1 and not _BESIDE.search(found[0][1].before) else None
+
+
+def _are_alike(one: Quantity, other: Quantity) -> bool:
+    return one.unit == other.unit and one.readings[0].half == other.readings[0].half
 
 
 def _only(tokens: Sequence[_Token]) -> dict[str, int]:
@@ -106,28 +117,28 @@ def _only(tokens: Sequence[_Token]) -> dict[str, int]:
     return {stem: at for at, one in enumerate(tokens) for stem in one.stems if uses[stem] == 1}
 
 
-def _groups(tokens: Sequence[_Token]) -> Iterator[tuple[_Pair, tuple[str, str]]]:
+def _groups(tokens: Sequence[_Token]) -> Iterator[tuple[str, str]]:
     """Two words each that a text parts from each other ("a versus b"), or that stand in like places ("in a … in b")."""
     words = [(at, stem) for stem, at in _only(tokens).items() if tokens[at].word not in _SMALL | _GROUPS]
+    around = ["", *(one.word for one in tokens), ""]
     for (one, stem), (other, another) in combinations(sorted(words), 2):
         between = {token.word for token in tokens[one + 1 : other]}
-        before, behind = ({tokens[at + step].word if 0 <= at + step < len(tokens) else "" for at in (one, other)} for step in (-1, 1))
+        before, behind = ({around[at + step] for at in (one, other)} for step in (0, 2))
         is_parted = between & _PARTING and between <= _SMALL | _GROUPS | {"#"}
-        is_alike = len(before) == 1 and before <= _SMALL | {"#"} and not before <= _NO_PREPOSITION
+        is_alike = len(before) == 1 and before <= (_SMALL | {"#"}) - _NO_PREPOSITION
         is_alike |= len(behind) == 1 and behind <= _GROUPS | {"#"}
-        is_alike |= stem.partition(" ")[1:2] == (" ",) == another.partition(" ")[1:2] and tokens[one].word == tokens[other].word
+        is_alike |= " " in stem and " " in another and tokens[one].word == tokens[other].word
         if one != other and (is_parted or is_alike):
-            yield _Pair(one, other), (stem, another)
+            yield (stem, another) if stem < another else (another, stem)
 
 
-def _agree(tokens: Sequence[_Token], words: _Pair, numbers: _Pair) -> bool:
-    """Whether the first of the words goes with the first of the numbers."""
+def _in_order(tokens: Sequence[_Token], words: tuple[int, int], numbers: tuple[int, int]) -> bool:
+    """Whether the first of two words goes with the first of two numbers."""
     first = min(words)
     is_turned = not {"compared", "relative"}.isdisjoint(one.word for one in tokens[max(0, first - 4) : first])
-    in_order = (words.one < words.other) == (numbers.one < numbers.other)
-    return in_order != (is_turned and min(numbers) > max(words))
+    return ((words[0] < words[1]) == (numbers[0] < numbers[1])) != (is_turned and min(numbers) > max(words))
 
 
-def _around(sentence: str, number: Quantity) -> str:
-    start = sentence.rfind(" ", 0, max(0, number.start - _SHOWN)) + 1
-    return " ".join(sentence[start : sentence.find(" ", number.end + _SHOWN) % (len(sentence) + 1)].split())
+def _around(sentence: str, token: _Token) -> str:
+    start, end = sentence.rfind(" ", 0, max(0, token.start - _SHOWN)) + 1, token.start + _SHOWN
+    return " ".join(sentence[start : sentence.find(" ", end) % (len(sentence) + 1)].split())

@@ -83,18 +83,14 @@ _BEHIND = re.compile(
     r"|['′]?[-‐‑,][^\W\d_]|[^\W\d_]|['′]|\)?-?\("
 )
 """Behind what is no quantity: the level of an interval; ordinals, 5-HT, 17β; these may be quantities with a unit."""
-_PEOPLE = re.compile(
-    rf"\s(?:(?!(?:{'|'.join(WORDS['no adjective'].split())})\b)[a-z-]{{2,20}}\s){{0,2}}"
-    rf"(?:{'|'.join(WORDS['people'].split())})\b"
-)
+_PEOPLE, _NO_ADJECTIVES = (WORDS[name].split() for name in ("people", "no adjective"))
 _P_VALUE = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?(?P<sign>[<≤=])\s?(?P<value>\d?[.·]\d{1,12})", re.IGNORECASE)
 _PERIOD = re.compile(
     r"(?i)\b(?:between|from|zwischen|von|entre|de|tra|fra|dal)\s(?P<one>(?:1[5-9]|20)\d\d)"
     r"\s(?:and|to|through|until|bis|und|y|a|et|à|e|al)\s(?P<other>(?:1[5-9]|20)\d\d)\b"
 )
 _RANGE_END = re.compile(r"\s?(?:[-‐‑–—−]|to\b|bis\b)\s?(?=\d)")
-_HEDGES = (f"(?P<{name}>{_one_of(WORDS[name].split(', '))})" for name in ("more", "fewer", "nearly", "about"))
-_HEDGE = re.compile(rf"(?i)(?<![^\W\d_])(?:{'|'.join(_HEDGES)})\s?\Z")
+_HEDGES = [(word, kind) for kind in ("more", "fewer", "nearly", "about") for word in WORDS[kind].split(", ")]
 
 
 class NumberReading(NamedTuple):
@@ -179,8 +175,13 @@ def _quantities(text: str) -> Iterator[Quantity]:
         if to and (other := _NUMBER.match(text, to.end())):
             unit = _UNIT.match(text, other.end())
         name = "%" if found["ratio"] else unit["unit"].lower() if unit else ""
-        name, around = name if name in UNITS else name.removesuffix("s"), (text[max(0, start - 60) : start], text[end : end + 60])
-        yield Quantity(" ".join(text[start:end].split()), tuple(_readings(found)), name, *around, start, end, bool(found["word"]))
+        name, around = (
+            name if name in UNITS else name.removesuffix("s"),
+            (text[max(0, start - 60) : start], text[end : end + 60]),
+        )
+        yield Quantity(
+            " ".join(text[start:end].split()), tuple(_readings(found)), name, *around, start, end, bool(found["word"])
+        )
 
 
 def _readings(found: re.Match[str]) -> list[NumberReading]:
@@ -188,7 +189,7 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
     "1.2.3"."""
     if word := found["many"] or found["word"]:
         hundreds = NUMBER_WORDS[found["hundreds"].lower()] if found["hundreds"] else 0.0
-        last = word.lower().rpartition("hundred")[2].removeprefix(" and").strip(" -\n") or "hundred" 
+        last = word.lower().rpartition("hundred")[2].removeprefix(" and").strip(" -\n") or "hundred"
         value = float(word) if word.isdigit() else 100 * hundreds + NUMBER_WORDS[last]
         return [NumberReading(100 / value, 50 / value**2) if found["many"] else NumberReading(value, 0.5)]
     plain = normalized("NFKC", "".join(found["plain"].split())).replace("·", ".").replace("\u22c5", ".")
@@ -207,7 +208,7 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
 
 
 def _is_looked_for(one: Quantity) -> bool:
-    first, before, people = one.readings[0], one.before, _PEOPLE.match(one.behind)
+    first, before, people = one.readings[0], one.before, _counts_people(one.behind)
     no_quantity = _BEHIND.match(one.behind)
     if IN_A_NAME.search(before) or (_NUMBERING.search(before) and not people):  # "in the trial 803 patients"
         return False
@@ -239,9 +240,8 @@ class TextNumbers:
     def has(self, wanted: Quantity) -> bool:
         """Whether the text has the value, or one that is rounded to it."""
         kind, ratio = UNITS.get(wanted.unit, ("", 1.0))
-        hedge = _HEDGE.search(wanted.before[-24:])
-        hedged, is_count = (hedge.lastgroup or "" if hedge else ""), not wanted.unit or ratio >= 1_000
-        ranges = [one.meant(hedged, is_count=is_count) for one in wanted.readings]
+        hedge, is_count = _hedge(wanted.before), not wanted.unit or ratio >= 1_000
+        ranges = [one.meant(hedge, is_count=is_count) for one in wanted.readings]
         kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
         return any(
             self._has_one("" if kind else "any", low, high)
@@ -253,6 +253,23 @@ class TextNumbers:
         values = self._values.get(kind, ())
         at = bisect_left(values, low)
         return at < len(values) and values[at] <= high
+
+
+def _hedge(before: str) -> str:
+    """What is said right before a number of how it is rounded: the longest that there is, "no less than"."""
+    said = f" {before.lower().rstrip()}"
+    found = [one for one in _HEDGES if said.endswith(one[0]) and not said[-len(one[0]) - 1].isalpha()]
+    return max(found, key=lambda one: len(one[0]), default=("", ""))[1]
+
+
+def _counts_people(behind: str) -> bool:
+    """Whether people, things or studies are counted, with two adjectives at most before them."""
+    words = behind[:80].split(" ")
+    nouns = [word.rstrip(".,;:)") for word in words[1:4]] if not words[0] else []
+    at = next((at for at, word in enumerate(nouns) if word in _PEOPLE), len(nouns))
+    return at < len(nouns) and not any(
+        one in _NO_ADJECTIVES or not one.replace("-", "").isalpha() for one in nouns[:at]
+    )
 
 
 @lru_cache(maxsize=2_048)

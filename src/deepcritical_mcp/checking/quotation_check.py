@@ -150,7 +150,7 @@ def _what_was_read(cited: Sequence[Publication]) -> str:
     texts = ", ".join(f"{_texts_of(one)} of {one.id}" for one in cited[:3])
     texts += f" and of {len(cited) - 3} more" if len(cited) > 3 else ""
     is_whole = all(map(_is_whole, cited))
-    return f"not in {texts}" if is_whole else f"not in what could be read ({texts}); it may stand in the full text"
+    return f"not in {texts}" if is_whole else f"{texts} could be read: it may stand in the full text"
 
 
 def _texts_of(publication: Publication) -> str:

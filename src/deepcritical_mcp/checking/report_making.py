@@ -12,6 +12,7 @@ from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of
 from deepcritical_mcp.checking.status_problems import with_status_problem
 from deepcritical_mcp.models import (
     CheckedClaim,
+    CheckedQuotation,
     CheckedRecord,
     CheckedReference,
     CitationReport,
@@ -54,11 +55,13 @@ def counts_of(report: CitationReport) -> dict[str, int]:
     references, unread = told.get("references", 0), told.get("unread", 0)
     known = {"entries": references + unread, "unread": unread, "references": references}
     verdicts, quoted = [one.verdict for one in checked], [one.verdict for one in quotations]
+    verified = sum(rank_of(one) == "verified" and one.status not in STATUSES for one in checked)
     notices = [{each.kind for each in one.record.status_notices} if one.record else () for one in checked]
     return {
         **known,
         "checked": len(checked),
         **{verdict: verdicts.count(verdict) for verdict in get_args(ReferenceVerdict)},
+        "verified": verified,
         **{status: sum(one.status == status for one in checked) for status in STATUSES},
         "published": sum("published" in kinds for kinds in notices),
         "quotations": len(quotations),
@@ -99,9 +102,30 @@ def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding])
     """The report with the findings of another part after those that it has."""
     told = {"references": len(draft.references), "unread": len(draft.unread)}
     unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
-    whole = with_findings(report, (*findings_of(report), *by_gravity(findings)))
+    new, quotations = [*findings], [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation)]
+    new = [one for one in new if not (isinstance(one, CheckedClaim) and _is_said(one, quotations))]
+    whole = with_findings(report, (*findings_of(report), *by_gravity(new)))
     whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})
+
+
+def _is_said(claim: CheckedClaim, quotations: Iterable[CheckedQuotation]) -> bool:
+    """Whether the passage of a sentence is told with what the sentence quotes, and nothing else is to be said of it."""
+    return not (claim.numbers_missing or claim.numbers_elsewhere) and any(
+        one.where == claim.where and one.passage in claim.passage and one.quote in claim.sentence
+        for one in quotations
+        if one.passage
+    )
+
+
+def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:
+    """The report with these remarks instead of its own; of what is told of one service only the first is an error."""
+    services = dict[str, str]()
+    for error in dict.fromkeys(errors):
+        services.setdefault(error.split()[0].strip(","), error)
+    more = (one for one in errors if one not in services.values())
+    told = {"warnings": tuple(dict.fromkeys(filter(None, (*warnings, *more)))), "errors": tuple(services.values())}
+    return report.model_copy(update=told)
 
 
 def with_current_status(report: CitationReport, held: Mapping[str, Publication]) -> CitationReport:
