@@ -102,7 +102,7 @@ def _has_findings(passage: Passage, section: str) -> float:
     if before != findings:
         return float(findings)
     said, place = passage.quotation, passage.start / max(1, len(passage.text.content))
-    is_past = any(word in _PAST or word.endswith("ed") for word in said.rstrip(".").split())
+    is_past = any(word in _PAST or word.rstrip(".,;:)").endswith("ed") for word in said.split())
     return 0.8 * place + 0.2 * (is_past and any(map(str.isdigit, said)))
 
 

@@ -51,7 +51,7 @@ class _Token(NamedTuple):
     number: Quantity | None = None
 
 
-class _Pair(NamedTuple, Generic[T]):
+class _Two(NamedTuple, Generic[T]):
     """Two numbers or two words of a claim."""
 
     one: T
@@ -88,9 +88,9 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
         sentence = passage[slice(*span)]
         there = _tokens(sentence)
         both = {one: at for one in wanted if (at := _place_of(one, there)) is not None}
-        pairs = [_Pair(*pair) for pair in combinations(both, 2) if _are_alike(*pair) and both[pair[0]] != both[pair[1]]]
+        pairs = [_Two(*pair) for pair in combinations(both, 2) if _are_alike(*pair) and both[pair[0]] != both[pair[1]]]
         ours, theirs = _only(here), _only(there)
-        groups = [_Pair(*one) for one in {*_groups(here), *_groups(there)} if ours.keys() & theirs.keys() >= {*one}]
+        groups = [_Two(*one) for one in {*_groups(here), *_groups(there)} if ours.keys() & theirs.keys() >= {*one}]
         for pair in pairs:
             agree = [
                 _in_order(here, words.of(ours), pair.of(places)) == _in_order(there, words.of(theirs), pair.of(both))

@@ -1,9 +1,9 @@
 """Numbers of a claim that occur nowhere in the texts that it cites.
 
 A number occurs if the texts have its value, however written: "34%" and 0.34, "1,234" and "1 234", "twelve" and 12,
-"2.5 mg" and "2500 µg", "1.1 × 10^4" and 11,000, "one in eight" and 12.5%, 33.7% where the claim rounds it to 34%, 80,442
-for "more than 80,000". Not looked for are years that are no period, ordinals, numbers of figures and tables, the smallest
-whole numbers, small ones in words, and numbers in names: IL-6, COVID-19, H1N1, 5-HT.
+"2.5 mg" and "2500 µg", "1.1 × 10^4" and 11,000, "one in eight" and 12.5%, 33.7% where the claim rounds it to 34%,
+80,442 for "more than 80,000". Not looked for are years that are no period, ordinals, numbers of figures and tables, the
+smallest whole numbers, small ones in words, and numbers in names: IL-6, COVID-19, H1N1, 5-HT.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ _SMALL = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _WORD = rf"(?i:{_one_of(NUMBER_WORDS)})"
 _NUMBER = re.compile(
     rf"""(?P<ratio>\b(?:(?i:one)|1)\s(?:in|out\sof)\s(?:every\s)?(?P<many>\d{{1,7}}|{_WORD})\b(?!\.\d))
-    | (?P<plain>(?:(?<![\w.])[.·](?=\d))?(?:\d{{1,3}}(?:[\u00a0\u2009\u202f ]\d{{3}}(?!\d)){{1,4}}(?!\w)(?:[.,·]\d{{1,12}})?
+    | (?P<plain>(?:(?<![\w.])[.·](?=\d))?
+        (?:\d{{1,3}}(?:[\u00a0\u2009\u202f ]\d{{3}}(?!\d)){{1,4}}(?!\w)(?:[.,·]\d{{1,12}})?
         |\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}}))
       (?:(?:\s?[×✕x*·⋅]\s?10\s?(?:\^|\(|<sup>)?\s?|(?<=\b10)(?:\^|<sup>|(?=[⁻{_SMALL}])))
         (?P<power>[-−–⁻]?(?:[1-9]\d?|[{_SMALL}]{{1,2}}))(?!\d)\)?(?:</sup>)?)?

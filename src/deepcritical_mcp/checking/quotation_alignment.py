@@ -41,8 +41,8 @@ _GRAVEST_FIRST = ("number", "negation", "turned round", "unit", "sign", "words",
 
 _OMISSION = re.compile(r"[\[(<]\s?(?:…|\.\s?\.\s?\.)\s?[\])>]|…(?:\s?\.)?|\.\s?\.\s?\.(?:\s?\.)?")
 _NOT_QUOTED = re.compile(
-    r"(?i)\s?[\[(]\s?[*_]{0,2}(?:sic|(?:emphasis|italics) (?:added|ours|mine|in (?:the )?original))[*_]{0,2}[!.]?\s?[\])]"
-    r"|\[(\w)\](?=\w)"
+    r"(?i)\s?[\[(]\s?[*_]{0,2}(?:sic|(?:emphasis|italics) (?:added|ours|mine|in (?:the )?original))"
+    r"[*_]{0,2}[!.]?\s?[\])]|\[(\w)\](?=\w)"
 )
 """Remarks on a quotation; the first letter of it, which is kept."""
 _PUT_IN = re.compile(r"\w{0,30}\[(?=[^\[\]A-Za-z]{0,20}[A-Za-z])[^\[\]]{1,200}\]\w{0,30}(?![\w\[])")

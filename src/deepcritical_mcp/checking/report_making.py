@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import get_args
 
@@ -29,6 +30,10 @@ from deepcritical_mcp.text import clean_line, clipped
 MAX_WRITTEN = 1_500
 """Characters of a reference in a report; a consortium's list of authors can be longer."""
 MAX_UNREAD = 300
+_COUNTED = (
+    *(*get_args(ReferenceVerdict), *STATUSES, "published", "claims_with_numbers_missing"),
+    *(f"quotations_{verdict}" for verdict in get_args(QuotationVerdict)),
+)
 
 
 def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
@@ -51,24 +56,16 @@ def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
 def counts_of(report: CitationReport) -> dict[str, int]:
     """See `CitationReport.counts`."""
     checked, quotations, claims = report.references, report.quotations, report.claims
-    told = report.counts
-    references, unread = told.get("references", 0), told.get("unread", 0)
-    known = {"entries": references + unread, "unread": unread, "references": references}
-    verdicts, quoted = [one.verdict for one in checked], [one.verdict for one in quotations]
-    verified = sum(rank_of(one) == "verified" and one.status not in STATUSES for one in checked)
-    notices = [{each.kind for each in one.record.status_notices} if one.record else () for one in checked]
-    return {
-        **known,
-        "checked": len(checked),
-        **{verdict: verdicts.count(verdict) for verdict in get_args(ReferenceVerdict)},
-        "verified": verified,
-        **{status: sum(one.status == status for one in checked) for status in STATUSES},
-        "published": sum("published" in kinds for kinds in notices),
-        "quotations": len(quotations),
-        **{f"quotations_{verdict}": quoted.count(verdict) for verdict in get_args(QuotationVerdict)},
-        "claims": len(claims),
-        "claims_with_numbers_missing": sum(bool(one.numbers_missing) for one in claims),
-    }
+    references, unread = (report.counts.get(name, 0) for name in ("references", "unread"))
+    known = {"entries": references + unread, "unread": unread, "references": references, "checked": len(checked)}
+    known |= {"quotations": len(quotations), "claims": len(claims)}
+    in_order = [one for one in checked if rank_of(one) == "verified" and one.status not in STATUSES]
+    notices = ({each.kind for each in one.record.status_notices} for one in checked if one.record)
+    counts = {**Counter[str](one.verdict for one in checked), **Counter[str](one.status for one in checked)}
+    counts |= Counter(f"quotations_{one.verdict}" for one in quotations)
+    counts |= {"verified": len(in_order), "published": sum("published" in kinds for kinds in notices)}
+    counts |= {"claims_with_numbers_missing": sum(bool(one.numbers_missing) for one in claims)}
+    return known | {name: counts.get(name, 0) for name in _COUNTED}
 
 
 def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, Publication]) -> list[CheckedReference]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from importlib.resources import files
 from itertools import groupby
 
 from deepcritical_mcp.models import (
@@ -33,36 +34,11 @@ MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
 MAX_WORDS, FEW_WORDS = 60, 8
 """Words of titles that are compared, and of them those that are shown to differ."""
-CLAIMS = "Citing sentences, and the nearest passage of what they cite: read and judge"
-_NOT_FOUND = "Not found by any service that was asked; it may exist all the same, ask whoever cites it for a copy"
-_ROWS = f"""
-retracted | retracted | Retracted
-concern | with an expression of concern | Expression of concern
-wrong_id | with a wrong identifier | Wrong identifier: it belongs to another record, or to none
-differs | differing from the record | Differs from the record
-quotation_misattributed | in another source | Quotations that stand in another source
-quotation_altered | altered | Altered quotations
-not_found | not found | {_NOT_FOUND}
-superseded | superseded | Superseded by a newer version
-published | cited as a preprint and published since | Preprints published since
-ambiguous | ambiguous | Ambiguous: more than one record fits, or none surely
-minor | with minor differences | Minor differences
-quotation_not_found | not found | Quotations not found in what could be read
-outage | not checked because a service was unavailable | Not checked, because a service was unavailable
-unchecked | of a kind that is not checked | Not checked: of a kind that no service here has
-quotation_unchecked | not checked | Quotations that were not checked: their sources could not be read
-verified | verified | Verified
-quotation_verbatim | verbatim | Verbatim quotations
-claim_numbers | | {CLAIMS}
-claim | | {CLAIMS}
-"""
-_WORDS = {
-    rank: (words, heading)
-    for rank, words, heading in (row.split(" | ") for row in _ROWS.replace("| |", "|  |").strip().split("\n"))
-}
-"""What findings can be: what is wrong, what the author must look at, what was not checked, what is sound; what each is
-called in the summary, and the heading of its section."""
+_ROWS = (files("deepcritical_mcp.checking") / "findings.txt").read_text("utf-8").splitlines()
+_WORDS = {name: (words, heading) for name, words, heading in (row.split("\t") for row in _ROWS if row[0] != "#")}
+"""What findings can be, what each is called in the summary, and the heading of its section."""
 RANKS = tuple(_WORDS)
+CLAIMS = _WORDS["claim"][1]
 
 
 def rank_of(finding: Finding) -> str:

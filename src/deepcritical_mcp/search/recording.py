@@ -91,7 +91,7 @@ class Recording:
         )
 
     def checked(self, verdicts: Sequence[str], records: Sequence[str], *, errors: Sequence[str]) -> None:
-        """What became of the references of a draft, and the ids of the records that they led to, which are no evidence."""
+        """What became of a draft's references, and the ids of the records that they led to, which are no evidence."""
         count = len(verdicts)
         counts = [f"{times} {verdict.replace('_', ' ')}" for verdict, times in Counter(verdicts).items()]
         more = [f"and {len(records) - _NAMED} more records"] if len(records) > _NAMED else []
