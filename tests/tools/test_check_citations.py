@@ -292,7 +292,7 @@ async def test_the_log_names_the_records_that_a_check_has_found() -> None:
     async with checking() as client:
         await checked(client)
         log = await exported(client, format="search-log")
-    assert "| 2 verified, pubmed:31000011, pubmed:31000012 |" in log
+    assert "| 2 verified, pubmed:31000012, pubmed:31000011 |" in log
 
 
 async def test_what_a_sentence_quotes_is_shown_once() -> None:

@@ -61,7 +61,10 @@ def counts_of(report: CitationReport) -> dict[str, int]:
     known |= {"quotations": len(quotations), "claims": len(claims)}
     in_order = [one for one in checked if rank_of(one) == "verified" and one.status not in STATUSES]
     notices = ({each.kind for each in one.record.status_notices} for one in checked if one.record)
-    counts = {**Counter[str](one.verdict for one in checked), **Counter[str](one.status for one in checked)}
+    counts = {
+        **Counter[str](one.verdict for one in checked),
+        **Counter[str](one.status for one in checked if one.status in STATUSES),
+    }
     counts |= Counter(f"quotations_{one.verdict}" for one in quotations)
     counts |= {"verified": len(in_order), "published": sum("published" in kinds for kinds in notices)}
     counts |= {"claims_with_numbers_missing": sum(bool(one.numbers_missing) for one in claims)}
