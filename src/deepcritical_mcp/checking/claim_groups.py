@@ -31,7 +31,7 @@ _SHOWN = 30
 _SMALL, _PARTING, _GROUPS, _MOMENTS = (
     {*WORDS[name].split()} for name in ("small", "parting", "kinds of groups", "numbered moments")
 )
-_NO_PREPOSITION = {"the", "of", "and", "or", "was", "were", ""}
+_NO_PREPOSITION = {"the", "of", "and", "or", ""}
 _WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?|\(")
 _BESIDE = re.compile(
     r"(?i)(?:\bp(?:[- ]?values?)?\s?[<=>≤≥]|±|\+/-|\[|\d%?\s?(?:[–-]|to)|CI\]?[:,=]?(?:\s?\[)?|CI[^()]{0,14},)\s?\Z"
@@ -66,9 +66,9 @@ class _Two(NamedTuple, Generic[T]):
 def _tokens(text: str) -> list[_Token]:
     found: list[_Token] = []
     for one in quantities(text):
-        name = one.before.lower().split()[-1].removesuffix("s") if one.before[-1:] == " " and one.before.strip() else ""
-        if name.lstrip("(") in _MOMENTS and not one.unit:
-            found.append(_Token(one.start, name, [f"{name} {one.written}"]))
+        name = one.before.lower().split()[-1].lstrip("(").removesuffix("s") if one.before[-1:] == " " and one.before.strip() else ""
+        if name in _MOMENTS and not one.unit:
+            found.append(_Token(one.start, f"{name} #", [f"{name} {one.written}"]))
         elif not IN_A_NAME.search(one.before):
             found.append(_Token(one.start, "#", (), one))
     taken = {at for one in quantities(text) for at in range(one.start, one.end)}
@@ -127,7 +127,7 @@ def _groups(tokens: Sequence[_Token]) -> Iterator[tuple[str, str]]:
         is_parted = between & _PARTING and between <= _SMALL | _GROUPS | {"#"}
         is_alike = len(before) == 1 and before <= (_SMALL | {"#"}) - _NO_PREPOSITION
         is_alike |= len(behind) == 1 and behind <= _GROUPS | {"#"}
-        is_alike |= " " in stem and " " in another and tokens[one].word == tokens[other].word
+        is_alike |= " #" in tokens[one].word == tokens[other].word
         if one != other and (is_parted or is_alike):
             yield (stem, another) if stem < another else (another, stem)
 
