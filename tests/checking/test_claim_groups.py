@@ -12,6 +12,11 @@ DOSES = "Itching improved with apremilast 20 mg (−35.5%) and 30 mg (−43.7%) 
 SPLIT = "Adults were randomized to vitamin D (14,000 IU/day; n = 30) or placebo (n = 23) over 48 weeks."
 WEEKS = "Cholesterol fell by 7% at week 3 and by 4% at week 4."
 TURNED = "Compared with placebo, more patients on olanzapine gained weight (25.4% vs. 3.1%; p = .007)."
+FALLS = "Falls occurred in 21% of adults with selenium and in 34% of those with starch."
+PNEUMONIA = "Pneumonia was reduced: placebo 16 (80%) patients versus supplement seven (33%)."
+ARMS = "Response rates were 45% and 30% in the drug and placebo arms, respectively."
+RASH = "Rash (23% vs 2%) was more common with erlotinib than with placebo."
+SIZES = "There were 68 patients in group 1, 70 in group 2, and 72 in group 3."
 OUTCOMES = "Peak volume rose by 106 ml, trough volume by 97 ml."
 
 
@@ -26,6 +31,13 @@ OUTCOMES = "Peak volume rose by 106 ml, trough volume by 97 ml."
         ("Cholesterol fell by 4% at week 3 and by 7% at week 4.", WEEKS, ["4%", "7%"]),
         ("25.4% gained weight with placebo and 3.1% with olanzapine.", TURNED, ["25.4%", "3.1%"]),
         ("Trough volume rose by 106 ml and peak volume by 97 ml.", OUTCOMES, ["106 ml", "97 ml"]),
+        ("Itching fell by 43.7% with 20 mg and by 35.5% with 30 mg of apremilast.", DOSES, ["43.7%", "35.5%"]),
+        ("Group 1 had 72 patients, group 3 68.", SIZES, ["72", "68"]),
+        ("Falls occurred in 34% of adults with selenium.", FALLS, ["34%"]),
+        ("In the simvastatin group 111 patients died.", HEART, ["111"]),
+        ("Pneumonia occurred in 33% with placebo.", PNEUMONIA, ["33%"]),
+        ("Of patients on placebo 45% responded.", ARMS, ["45%"]),
+        ("Rash occurred in 23% with placebo.", RASH, ["23%"]),
     ],
 )
 def test_numbers_that_stand_with_another_group_outcome_or_time_are_told(
@@ -47,6 +59,13 @@ def test_numbers_that_stand_with_another_group_outcome_or_time_are_told(
         ("Cholesterol fell by 4% at week 4 and by 7% at week 3.", WEEKS),
         ("3.1% gained weight with placebo and 25.4% with olanzapine.", TURNED),
         ("Peak volume rose by 106 ml and trough volume by 97 ml.", OUTCOMES),
+        ("Itching fell by 35.5% with 20 mg and by 43.7% with 30 mg of apremilast.", DOSES),
+        ("Group 3 had 72 patients, group 1 68.", SIZES),
+        ("21% of adults with selenium fell.", FALLS),
+        ("In the placebo group 111 patients died.", HEART),
+        ("Pneumonia occurred in 33% with the supplement, less than with placebo.", PNEUMONIA),
+        ("Of patients on placebo 30% responded.", ARMS),
+        ("Rash occurred in 23% with erlotinib.", RASH),
         ("Peak and trough volume rose by 106 and 97 ml.", OUTCOMES),
     ],
 )

@@ -17,10 +17,12 @@ from typing import Generic, NamedTuple, TypeVar
 from deepcritical_mcp.checking.claim_numbers import (
     IN_A_NAME,
     MAX_CLAIM,
+    UNITS,
     WORDS,
     Quantity,
     TextNumbers,
     claimed_numbers,
+    counts_people,
     quantities,
 )
 from deepcritical_mcp.evidence.stemming import words_of
@@ -31,6 +33,7 @@ _SHOWN = 30
 _SMALL, _PARTING, _GROUPS, _MOMENTS = (
     {*WORDS[name].split()} for name in ("small", "parting", "kinds of groups", "numbered moments")
 )
+_COMPARING = {"than", "versus", "vs", "compared", "against", "relative"}
 _NO_PREPOSITION = {"the", "of", "and", "or", ""}
 _WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?|\(")
 _BESIDE = re.compile(
@@ -66,11 +69,16 @@ class _Two(NamedTuple, Generic[T]):
 def _tokens(text: str) -> list[_Token]:
     found: list[_Token] = []
     for one in quantities(text):
-        name = one.before.lower().split()[-1].lstrip("(").removesuffix("s") if one.before[-1:] == " " and one.before.strip() else ""
-        if name in _MOMENTS and not one.unit:
+        name = (
+            one.before.lower().split()[-1].lstrip("(").removesuffix("s")
+            if one.before[-1:] == " " and one.before.strip()
+            else ""
+        )
+        if name in _MOMENTS and not (one.unit or counts_people(one.behind)):
             found.append(_Token(one.start, f"{name} #", [f"{name} {one.written}"]))
         elif not IN_A_NAME.search(one.before):
-            found.append(_Token(one.start, "#", (), one))
+            stems = [f"{one.readings[0].value:g} {one.unit}"] if one.readings and _is_dose_or_time(one) else []
+            found.append(_Token(one.start, "#", stems, one))
     taken = {at for one in quantities(text) for at in range(one.start, one.end)}
     words = (one for one in _WORD.finditer(text) if one.start() not in taken)
     found += [_Token(one.start(), one[0].lower(), [*words_of(one[0])]) for one in words]
@@ -80,25 +88,42 @@ def _tokens(text: str) -> list[_Token]:
 def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
     """The numbers of a claim that a sentence of the passage gives to another of the claim's groups, outcomes or times,
     each with the words around it there."""
-    told: list[str] = []
-    here = _tokens(claim[:MAX_CLAIM])
+    here, told = _tokens(claim[:MAX_CLAIM]), list[str]()
     places = {one.number: at for at, one in enumerate(here) if one.number and not _BESIDE.search(one.number.before)}
     wanted = [one for one in claimed_numbers(claim) if one in places] if len(claim) <= MAX_CLAIM else []
-    for span in sentences(passage) if len(wanted) > 1 else ():
+    is_alone = len(wanted) == 1 and not _is_dose_or_time(wanted[0]) and _COMPARING.isdisjoint(one.word for one in here)
+    for span in sentences(passage) if is_alone or len(wanted) > 1 else ():
         sentence = passage[slice(*span)]
         there = _tokens(sentence)
         both = {one: at for one in wanted if (at := _place_of(one, there)) is not None}
-        pairs = [_Two(*pair) for pair in combinations(both, 2) if _are_alike(*pair) and both[pair[0]] != both[pair[1]]]
         ours, theirs = _only(here), _only(there)
-        groups = [_Two(*one) for one in {*_groups(here), *_groups(there)} if ours.keys() & theirs.keys() >= {*one}]
-        for pair in pairs:
+        groups = [_Two(*one) for one in {*_groups(here), *_groups(there)} if theirs.keys() >= {*one}]
+        named = [one for one in groups if ours.keys() >= {*one}]
+        turned = [one for one in both if is_alone and _is_of_other(here, there, both[one], groups)]
+        for pair in (_Two(*pair) for pair in combinations(both, 2) if _are_alike(*pair)):
             agree = [
                 _in_order(here, words.of(ours), pair.of(places)) == _in_order(there, words.of(theirs), pair.of(both))
-                for words in groups
+                for words in named
+                if {*words.of(ours)} != {*pair.of(places)} and both[pair.one] != both[pair.other]
             ]
-            if agree.count(False) > agree.count(True):
-                told += [f"{one.written}: “{_around(sentence, there[both[one]])}”" for one in pair]
+            turned += pair if agree.count(False) > agree.count(True) else ()
+        told += [f"{one.written}: “{_around(sentence, there[both[one]])}”" for one in turned]
     return tuple(dict.fromkeys(told))
+
+
+def _is_of_other(here: Sequence[_Token], there: Sequence[_Token], at: int, groups: Sequence[_Two[str]]) -> bool:
+    """Whether a claim names the group of the only other such number of a sentence, and not that of its own."""
+    own, named, theirs = there[at].number, {stem for one in here for stem in one.stems}, _only(there)
+    found = [(place, one.number) for place, one in enumerate(there) if one.number and place != at]
+    others = [place for place, one in found if own and _are_alike(own, one) and not _BESIDE.search(one.before)]
+    if own is None or _is_dose_or_time(own) or len(others) != 1:
+        return False
+    votes = [
+        (words.one if _in_order(there, words.of(theirs), (at, others[0])) else words.other) in named
+        for words in groups
+        if len(named & {*words}) == 1
+    ]
+    return votes.count(False) > votes.count(True)
 
 
 def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:
@@ -107,8 +132,17 @@ def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:
     return found[0][0] if len(found) == 1 and not _BESIDE.search(found[0][1].before) else None
 
 
+def _is_dose_or_time(one: Quantity) -> bool:
+    """Whether it is one of what is asked, rather than of what is found."""
+    return UNITS.get(one.unit, ("",))[0] in ("mass", "time", "months")
+
+
 def _are_alike(one: Quantity, other: Quantity) -> bool:
-    return one.unit == other.unit and one.readings[0].half == other.readings[0].half
+    return (
+        one.unit == other.unit
+        and one.readings[:1] != () != other.readings[:1]
+        and one.readings[0].half == other.readings[0].half
+    )
 
 
 def _only(tokens: Sequence[_Token]) -> dict[str, int]:
@@ -128,6 +162,9 @@ def _groups(tokens: Sequence[_Token]) -> Iterator[tuple[str, str]]:
         is_alike = len(before) == 1 and before <= (_SMALL | {"#"}) - _NO_PREPOSITION
         is_alike |= len(behind) == 1 and behind <= _GROUPS | {"#"}
         is_alike |= " #" in tokens[one].word == tokens[other].word
+        numbers = [tokens[at].number for at in (one, other)]
+        if any(numbers):
+            is_parted, is_alike = False, bool(numbers[0] and numbers[1] and numbers[0].unit == numbers[1].unit)
         if one != other and (is_parted or is_alike):
             yield (stem, another) if stem < another else (another, stem)
 

@@ -209,7 +209,7 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
 
 
 def _is_looked_for(one: Quantity) -> bool:
-    first, before, people = one.readings[0], one.before, _counts_people(one.behind)
+    first, before, people = one.readings[0], one.before, counts_people(one.behind)
     no_quantity = _BEHIND.match(one.behind)
     if IN_A_NAME.search(before) or (_NUMBERING.search(before) and not people):  # "in the trial 803 patients"
         return False
@@ -263,7 +263,7 @@ def _hedge(before: str) -> str:
     return max(found, key=lambda one: len(one[0]), default=("", ""))[1]
 
 
-def _counts_people(behind: str) -> bool:
+def counts_people(behind: str) -> bool:
     """Whether people, things or studies are counted, with two adjectives at most before them."""
     words = behind[:80].split(" ")
     nouns = [word.rstrip(".,;:)") for word in words[1:4]] if not words[0] else []
