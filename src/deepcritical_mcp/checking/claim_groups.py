@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from typing import Generic, NamedTuple, TypeVar
@@ -28,8 +28,8 @@ from deepcritical_mcp.checking.claim_numbers import (
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import sentences
 
-_SHOWN = 30
-"""Characters that are shown on both sides of a number."""
+_SHOWN, MAX_APART = 30, 40
+"""Characters that are shown on both sides of a number; words from one group to the next."""
 _SMALL, _PARTING, _GROUPS, _MOMENTS = (
     {*WORDS[name].split()} for name in ("small", "parting", "kinds of groups", "numbered moments")
 )
@@ -69,11 +69,8 @@ class _Two(NamedTuple, Generic[T]):
 def _tokens(text: str) -> list[_Token]:
     found: list[_Token] = []
     for one in quantities(text):
-        name = (
-            one.before.lower().split()[-1].lstrip("(").removesuffix("s")
-            if one.before[-1:] == " " and one.before.strip()
-            else ""
-        )
+        name = one.before.lower().rpartition(" ")[0].rpartition(" ")[2].lstrip("(").removesuffix("s")
+        name = name if one.before.endswith(" ") else ""
         if name in _MOMENTS and not (one.unit or counts_people(one.behind)):
             found.append(_Token(one.start, f"{name} #", [f"{name} {one.written}"]))
         elif not IN_A_NAME.search(one.before):
@@ -88,16 +85,16 @@ def _tokens(text: str) -> list[_Token]:
 def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
     """The numbers of a claim that a sentence of the passage gives to another of the claim's groups, outcomes or times,
     each with the words around it there."""
-    here, told = _tokens(claim[:MAX_CLAIM]), list[str]()
+    here, told = _tokens(claim) if len(claim) <= MAX_CLAIM else [], list[str]()
     places = {one.number: at for at, one in enumerate(here) if one.number and not _BESIDE.search(one.number.before)}
-    wanted = [one for one in claimed_numbers(claim) if one in places] if len(claim) <= MAX_CLAIM else []
+    wanted = [one for one in claimed_numbers(claim) if one in places]
     is_alone = len(wanted) == 1 and not _is_dose_or_time(wanted[0]) and _COMPARING.isdisjoint(one.word for one in here)
     for span in sentences(passage) if is_alone or len(wanted) > 1 else ():
         sentence = passage[slice(*span)]
         there = _tokens(sentence)
         both = {one: at for one in wanted if (at := _place_of(one, there)) is not None}
         ours, theirs = _only(here), _only(there)
-        groups = [_Two(*one) for one in {*_groups(here), *_groups(there)} if theirs.keys() >= {*one}]
+        groups = [_Two(*one) for one in (_groups(claim) | _groups(sentence) if both else ()) if theirs.keys() >= {*one}]
         named = [one for one in groups if ours.keys() >= {*one}]
         turned = [one for one in both if is_alone and _is_of_other(here, there, both[one], groups)]
         for pair in (_Two(*pair) for pair in combinations(both, 2) if _are_alike(*pair)):
@@ -151,22 +148,29 @@ def _only(tokens: Sequence[_Token]) -> dict[str, int]:
     return {stem: at for at, one in enumerate(tokens) for stem in one.stems if uses[stem] == 1}
 
 
-def _groups(tokens: Sequence[_Token]) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=512)
+def _groups(text: str) -> set[tuple[str, str]]:
     """Two words each that a text parts from each other ("a versus b"), or that stand in like places ("in a … in b")."""
-    words = [(at, stem) for stem, at in _only(tokens).items() if tokens[at].word not in _SMALL | _GROUPS]
-    around = ["", *(one.word for one in tokens), ""]
-    for (one, stem), (other, another) in combinations(sorted(words), 2):
-        between = {token.word for token in tokens[one + 1 : other]}
-        before, behind = ({around[at + step] for at in (one, other)} for step in (0, 2))
-        is_parted = between & _PARTING and between <= _SMALL | _GROUPS | {"#"}
-        is_alike = len(before) == 1 and before <= (_SMALL | {"#"}) - _NO_PREPOSITION
-        is_alike |= len(behind) == 1 and behind <= _GROUPS | {"#"}
-        is_alike |= " #" in tokens[one].word == tokens[other].word
-        numbers = [tokens[at].number for at in (one, other)]
-        if any(numbers):
-            is_parted, is_alike = False, bool(numbers[0] and numbers[1] and numbers[0].unit == numbers[1].unit)
-        if one != other and (is_parted or is_alike):
-            yield (stem, another) if stem < another else (another, stem)
+    tokens = _tokens(text)
+    words = sorted((at, stem) for stem, at in _only(tokens).items() if tokens[at].word not in _SMALL | _GROUPS)
+    pairs = ((one, other) for at, one in enumerate(words) for other in words[at + 1 : at + MAX_APART])
+    return {
+        (min(one[1], other[1]), max(one[1], other[1])) for one, other in pairs if _are_groups(tokens, one[0], other[0])
+    }
+
+
+def _are_groups(tokens: Sequence[_Token], one: int, other: int) -> bool:
+    if tokens[one].number or tokens[other].number:
+        units = [token.number.unit for token in (tokens[one], tokens[other]) if token.number]
+        return len(units) == 2 and units[0] == units[1]
+    around = [tokens[at].word if 0 <= at < len(tokens) else "" for at in range(one - 1, other + 2)]
+    between = around[2:-2]
+    parting = (at for at in range(2, len(around) - 2) if around[at] in _PARTING)
+    if any(around[at - 1] != "#" or around[at + 1] != "#" for at in parting) and {*between} <= _SMALL | _GROUPS | {"#"}:
+        return one != other
+    is_before = around[0] == around[-3] and around[0] in (_SMALL | {"#"}) - _NO_PREPOSITION
+    is_behind = around[2] == around[-1] and around[2] in _GROUPS | {"#"}
+    return one != other and (is_before or is_behind or (" #" in around[1] == around[-2]))
 
 
 def _in_order(tokens: Sequence[_Token], words: tuple[int, int], numbers: tuple[int, int]) -> bool:
