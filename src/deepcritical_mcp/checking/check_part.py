@@ -123,9 +123,9 @@ class CheckPart:
     async def _with_full_texts(self, texts: CitingTexts) -> CitingTexts:
         """The texts for which every open full text was read or looked for."""
         progress = phase(self.progress, 0.52, 0.8)
-        read = await read_full_texts(self.checkers.full_texts, self._unread(texts), self.papers, progress)
-        self._tried |= read.tried
-        self._errors += read.errors
+        tried, errors = await read_full_texts(self.checkers.full_texts, self._unread(texts), self.papers, progress)
+        self._tried |= tried
+        self._errors += errors
         held = await self.papers.publications([one.id for one in self._cited.values()])
         self._cited = {index: held.get(one.id, one) for index, one in self._cited.items()}
         later = {one.id for one in self._unread(texts)}

@@ -238,7 +238,7 @@ def _claims(claims: Sequence[CheckedClaim]) -> Iterator[str]:
 
 
 def _claim(claim: CheckedClaim, shown: set[str]) -> str:
-    """A line; a passage that was `shown` is only begun."""
+    """A line; a passage that was `shown` is only begun, unless numbers are to be seen in it."""
     cited = f"[{claim.references[0]}] " if claim.references else ""
     of = "" if " " in claim.where else ", abstract"
     missing = f", numbers missing in all that was read: {inert(', '.join(claim.numbers_missing))}"
@@ -246,7 +246,8 @@ def _claim(claim: CheckedClaim, shown: set[str]) -> str:
     elsewhere = f", numbers that stand there with another group, outcome or time: {inert(others)}"
     name = f"  - {cited}{inert(claim.where)}{of}{missing if claim.numbers_missing else ''}"
     name += elsewhere if claim.numbers_elsewhere else ""
-    passage = clipped(claim.passage, 40) if claim.passage in shown else claim.passage
+    is_short = claim.passage in shown and not claim.numbers_elsewhere
+    passage = clipped(claim.passage, 40) if is_short else claim.passage
     shown.add(claim.passage)
     return f"{name}: “{inert(clean_line(passage))}”"
 
