@@ -64,6 +64,7 @@ def test_numbers_that_stand_with_another_group_outcome_or_time_are_told(
         ("21% of adults with selenium fell.", FALLS),
         ("In the placebo group 111 patients died.", HEART),
         ("Pneumonia occurred in 33% with the supplement, less than with placebo.", PNEUMONIA),
+        ("The supplement lowered pneumonia from 80% to 33%.", PNEUMONIA),
         ("Of patients on placebo 30% responded.", ARMS),
         ("Rash occurred in 23% with erlotinib.", RASH),
         ("Peak and trough volume rose by 106 and 97 ml.", OUTCOMES),

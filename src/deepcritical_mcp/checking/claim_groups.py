@@ -87,8 +87,10 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
     each with the words around it there."""
     here, told = _tokens(claim) if len(claim) <= MAX_CLAIM else [], list[str]()
     places = {one.number: at for at, one in enumerate(here) if one.number and not _BESIDE.search(one.number.before)}
-    wanted = [one for one in claimed_numbers(claim) if one in places]
-    is_alone = len(wanted) == 1 and not _is_dose_or_time(wanted[0]) and _COMPARING.isdisjoint(one.word for one in here)
+    claimed = claimed_numbers(claim)
+    wanted = [one for one in claimed if one in places]
+    is_alone = len(wanted) == 1 == sum(_are_alike(wanted[0], one) for one in claimed)  # no "from 5.0% to 3.1%"
+    is_alone &= _COMPARING.isdisjoint(one.word for one in here) and not any(map(_is_dose_or_time, wanted))
     for span in sentences(passage) if is_alone or len(wanted) > 1 else ():
         sentence = passage[slice(*span)]
         there = _tokens(sentence)
