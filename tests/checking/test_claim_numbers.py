@@ -141,7 +141,7 @@ def test_powers_ratios_and_words_are_numbers(claim: str) -> None:
     ("claim", "missing"),
     [
         ("1.2 × 10^4 cells, 1.1 × 10^5 cells", ("1.2 × 10^4", "1.1 × 10^5")),
-        ("one in five adults, 1 in 20", ("one in five", "1 in 20")),
+        ("one in five adults, 1 in 20, 1 in 1,000", ("one in five", "1 in 20", "1 in 1,000")),
         ("Twenty-one adults fell within six weeks", ("Twenty-one", "six weeks")),
         ("one hundred and nine adults", ("one hundred and nine",)),
     ],

@@ -61,7 +61,8 @@ def _one_of(words: Iterable[str]) -> str:
 _SMALL = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _WORD = rf"(?i:{_one_of(NUMBER_WORDS)})"
 _NUMBER = re.compile(
-    rf"""(?P<ratio>\b(?:(?i:one)|1)\s(?:in|out\sof)\s(?:every\s)?(?P<many>\d{{1,7}}|{_WORD})\b(?!\.\d))
+    rf"""(?P<ratio>\b(?:(?i:one)|1)\s(?:in|out\sof)\s(?:every\s)?(?P<many>\d{{1,3}}(?:,\d{{3}}){{1,2}}|\d{{1,7}}|{_WORD})
+        \b(?![.,]\d|\s(?:hundred|thousand|million)))
     | (?P<plain>(?:(?<![\w.])[.·](?=\d))?
         (?:\d{{1,3}}(?:[\u00a0\u2009\u202f ]\d{{3}}(?!\d)){{1,4}}(?!\w)(?:[.,·]\d{{1,12}})?
         |\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}}))
@@ -191,7 +192,7 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
     if word := found["many"] or found["word"]:
         hundreds = NUMBER_WORDS[found["hundreds"].lower()] if found["hundreds"] else 0.0
         last = word.lower().rpartition("hundred")[2].removeprefix(" and").strip(" -\n") or "hundred"
-        value = float(word) if word.isdigit() else 100 * hundreds + NUMBER_WORDS[last]
+        value = float(word.replace(",", "")) if word[0].isdigit() else 100 * hundreds + NUMBER_WORDS[last]
         return [NumberReading(100 / value, 50 / value**2) if found["many"] else NumberReading(value, 0.5)]
     plain = normalized("NFKC", "".join(found["plain"].split())).replace("·", ".").replace("\u22c5", ".")
     forms = [plain.replace(",", "")] if GROUPED.fullmatch(plain) and "," in plain else []
